@@ -1,0 +1,3 @@
+"""Ranking, term by term."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,277 @@
+"""The container all binary files of an index share: a header, a table of sections, aligned arrays.
+
+``docs/format.md`` describes the bytes; this file reads and writes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import (
+    CorruptIndexError,
+    MissingFileError,
+    NewerFormatError,
+    NotAnIndexError,
+    StorageError,
+)
+
+MAGIC = b"termwise"
+VERSION = 1
+ALIGNMENT = 64
+
+_HEADER = struct.Struct("<8sII16sQII")  # magic, version, sections, kind, file length, table CRC, header CRC
+_ENTRY = struct.Struct("<24s8sQQI12x")  # name, dtype, offset, length in bytes, CRC of the bytes
+
+AnyArray = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One array of a container: where it lies and what it should sum up to."""
+
+    name: str
+    dtype: np.dtype[np.generic]
+    offset: int
+    length: int
+    crc: int
+
+
+class ContainerWriter:
+    """Writes one container file, section by section.
+
+    Sections may be written in pieces; the header is written last. The file appears under `path` at once as a
+    half-written file, so `path` must lie in a folder nobody reads from yet.
+
+    Parameters
+    ----------
+    path : Path
+        File to create.
+    kind : str
+        What the file holds, at most 16 ASCII characters.
+    sections : int
+        Number of sections that will follow; room for their table is left in front.
+
+    Raises
+    ------
+    StorageError
+        If the file system refuses.
+    """
+
+    def __init__(self, path: Path, kind: str, sections: int) -> None:
+        self.path = path
+        self._kind = kind
+        self._expected = sections
+        self._sections: list[Section] = []
+        with storage_errors(path):
+            self._file = path.open("w+b")
+            self._file.write(b"\0" * (_HEADER.size + _ENTRY.size * sections))
+
+    def __enter__(self) -> ContainerWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def write(self, name: str, dtype: npt.DTypeLike, pieces: Iterable[AnyArray]) -> int:
+        """Append a section; return its length in elements."""
+        little = np.dtype(dtype).newbyteorder("<")
+        with storage_errors(self.path):
+            position = self._file.tell()
+            self._file.write(b"\0" * (-position % ALIGNMENT))
+            offset = self._file.tell()
+            crc = 0
+            for piece in pieces:
+                data = np.ascontiguousarray(piece, dtype=little).data.cast("B") if piece.size else b""
+                self._file.write(data)
+                crc = zlib.crc32(data, crc)
+            length = self._file.tell() - offset
+        self._sections.append(Section(name, little, offset, length, crc))
+        return length // little.itemsize
+
+    def written(self, name: str) -> AnyArray:
+        """Map a section that has been written already."""
+        section = next(section for section in self._sections if section.name == name)
+        count = section.length // section.dtype.itemsize
+        if count == 0:
+            return np.empty(0, dtype=section.dtype)
+        with storage_errors(self.path):
+            self._file.flush()
+        return np.memmap(self.path, dtype=section.dtype, mode="r", offset=section.offset, shape=(count,))
+
+    def finish(self) -> FileEntry:
+        """Write the header, flush to the disk, and return name-independent facts about the file."""
+        table = b"".join(
+            _ENTRY.pack(s.name.encode(), s.dtype.str.encode(), s.offset, s.length, s.crc) for s in self._sections
+        )
+        if len(self._sections) != self._expected:
+            raise ValueError(f"{self._expected} sections were announced, {len(self._sections)} written")
+        with storage_errors(self.path):
+            length = self._file.tell()
+            fields = (MAGIC, VERSION, self._expected, self._kind.encode(), length, zlib.crc32(table))
+            crc = zlib.crc32(_HEADER.pack(*fields, 0)[:-4])
+            self._file.seek(0)
+            self._file.write(_HEADER.pack(*fields, crc) + table)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.seek(0)
+            digest = hashlib.file_digest(self._file, "sha256").hexdigest()
+        return FileEntry(self._kind, length, digest)
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """What a manifest keeps of a file: its kind, length in bytes and SHA-256."""
+
+    kind: str
+    length: int
+    sha256: str
+
+
+class Container:
+    """A container file, mapped into memory; arrays are views of the map.
+
+    Parameters
+    ----------
+    path : Path
+        File to open.
+    kind : str
+        What it must hold.
+    length : int or None
+        Length in bytes the manifest promises.
+
+    Raises
+    ------
+    MissingFileError
+        If the file cannot be opened.
+    NotAnIndexError, NewerFormatError, CorruptIndexError
+        If the header is foreign, newer, truncated or damaged; the facts name file and offset.
+    """
+
+    def __init__(self, path: Path, kind: str, length: int | None = None) -> None:
+        self.path = path
+        try:
+            with path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if length is not None and size != length:
+                    raise corrupt(path, min(size, length), f"{length} bytes", f"{size} bytes")
+                if size < _HEADER.size:
+                    raise corrupt(path, size, f"a header of {_HEADER.size} bytes", f"{size} bytes")
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise MissingFileError(
+                "a file of the index cannot be opened", facts=[("file", path), ("system says", error.strerror)]
+            ) from error
+        self._sections = {section.name: section for section in self._read_header(kind, size)}
+
+    def _read_header(self, kind: str, size: int) -> Iterator[Section]:
+        magic, version, count, seen, length, table_crc, crc = _HEADER.unpack_from(self._map)
+        if magic != MAGIC:
+            raise NotAnIndexError(
+                "this is not a file of a termwise index",
+                facts=[("file", self.path), ("offset", 0), ("expected", MAGIC), ("seen", magic)],
+            )
+        if version > VERSION:
+            raise NewerFormatError(
+                "this file was written by a later version of termwise",
+                facts=[("file", self.path), ("format", version), ("known here", VERSION)],
+                fixes=["pip install --upgrade termwise"],
+            )
+        if zlib.crc32(self._map[: _HEADER.size - 4]) != crc:
+            raise corrupt(self.path, 0, "a header that matches its checksum", "one that does not")
+        if seen.rstrip(b"\0").decode() != kind:
+            raise corrupt(self.path, 16, f"a file of kind {kind}", seen.rstrip(b"\0").decode())
+        if length != size:
+            raise corrupt(self.path, min(length, size), f"{length} bytes", f"{size} bytes")
+        table = self._map[_HEADER.size : _HEADER.size + count * _ENTRY.size]
+        if len(table) != count * _ENTRY.size or zlib.crc32(table) != table_crc:
+            raise corrupt(
+                self.path, _HEADER.size, "a section table that matches its checksum", "one that does not"
+            )
+        for name, dtype, offset, section_length, section_crc in _ENTRY.iter_unpack(table):
+            yield Section(
+                name.rstrip(b"\0").decode(),
+                np.dtype(dtype.rstrip(b"\0").decode()),
+                offset,
+                section_length,
+                section_crc,
+            )
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._sections
+
+    def array(self, name: str, dtype: npt.DTypeLike, length: int | None = None) -> AnyArray:
+        """Return a section as a read-only array.
+
+        Parameters
+        ----------
+        name : str
+            The section.
+        dtype : dtype
+            The type it must have.
+        length : int, optional
+            The number of elements it must have.
+        """
+        section = self._sections.get(name)
+        if section is None:
+            raise corrupt(self.path, _HEADER.size, f"a section {name!r}", "none of that name")
+        wanted = np.dtype(dtype).newbyteorder("<")
+        if section.dtype != wanted:
+            raise corrupt(self.path, section.offset, f"{name} of type {wanted.str}", section.dtype.str)
+        end = section.offset + section.length
+        if section.offset % ALIGNMENT or end > len(self._map) or section.length % wanted.itemsize:
+            raise corrupt(self.path, section.offset, f"{name} inside the file", f"bytes up to {end}")
+        count = section.length // wanted.itemsize
+        if length is not None and count != length:
+            raise corrupt(self.path, section.offset, f"{name} of length {length}", count)
+        if count == 0:
+            return np.empty(0, dtype=wanted)
+        return np.frombuffer(self._map, dtype=wanted, count=count, offset=section.offset)
+
+    def section_bytes(self) -> Mapping[str, int]:
+        """Return the length in bytes of each section."""
+        return {name: section.length for name, section in self._sections.items()}
+
+    def damaged_sections(self) -> Iterator[tuple[str, int]]:
+        """Read every section and yield name and offset of those that do not match their checksum."""
+        view = memoryview(self._map)
+        for section in self._sections.values():
+            if zlib.crc32(view[section.offset : section.offset + section.length]) != section.crc:
+                yield section.name, section.offset
+        view.release()
+
+
+def corrupt(path: Path, offset: int, expected: object, seen: object) -> CorruptIndexError:
+    """Build the error for a damaged file."""
+    return CorruptIndexError(
+        "a file of the index is damaged",
+        facts=[("file", path), ("offset", offset), ("expected", expected), ("seen", seen)],
+        fixes=["build the index again: termwise index COLLECTION --model MODEL --out DIR --overwrite"],
+    )
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn what the operating system says while writing into a `StorageError` that names `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            "the index cannot be written",
+            facts=[("path", error.filename or path), ("system says", error.strerror or str(error))],
+            fixes=["free some space or choose another folder with --out"],
+        ) from error

@@ -1,0 +1,107 @@
+"""Turning real weights into impacts, and keeping account of what that costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.index.manifest import QuantiserRecord
+
+LEVELS = 255
+BIAS_BITS = 8
+SCALE_BITS = 14
+
+
+@dataclass
+class WeightRange:
+    """What must be known of all weights before the first is quantised; filled while rows arrive."""
+
+    largest: float = 0.0
+    largest_bias: float = 0.0
+    whole: bool = True
+    dropped: int = 0
+
+    def see(self, weights: npt.NDArray[np.float32]) -> None:
+        """Take account of more term weights."""
+        if len(weights):
+            self.largest = max(self.largest, float(weights.max()))
+            self.whole = self.whole and bool((weights == np.rint(weights)).all())
+
+    def see_bias(self, weights: npt.NDArray[np.float32]) -> None:
+        """Take account of more document biases."""
+        if len(weights):
+            self.largest_bias = max(self.largest_bias, float(weights.max()))
+
+
+class Quantiser:
+    """Linear quantisation to impacts 1 to 255.
+
+    ``impact = round(weight / scale)``, at least 1, with ``scale = largest weight / 255``. Whole-number weights up to
+    255 are kept as they are (scale 1). Positive weights never become 0, so no posting vanishes.
+
+    The scale is rounded up to 14 significant bits: with sums below ``2**38`` every score and every part of a score
+    is then a float64 without rounding, and parts add up to their score exactly.
+    """
+
+    def __init__(self, seen: WeightRange) -> None:
+        exact = seen.whole and 0 < seen.largest <= LEVELS
+        self.scale = 1.0 if exact or seen.largest == 0 else _short(seen.largest / LEVELS)
+        self._seen = seen
+        self.bias_bits = BIAS_BITS
+        while self.bias_bits > 0 and seen.largest_bias > 65535 * self.scale / 2**self.bias_bits:
+            self.bias_bits -= 1
+        self._total = 0.0
+        self._count = 0
+        self._worst = 0.0
+        self._raised = 0
+
+    @property
+    def bias_fits(self) -> bool:
+        """Whether the largest bias can be stored at all."""
+        return bool(self._seen.largest_bias <= 65535 * self.scale / 2**self.bias_bits)
+
+    def impacts(self, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
+        """Quantise positive term weights; agrees with `kernels.reference.quantise`."""
+        exact = weights.astype(np.float64)
+        units = np.rint(exact / self.scale)
+        self._raised += int((units < 1).sum())
+        units = np.clip(units, 1, LEVELS)
+        errors = np.abs(exact - units * self.scale)
+        self._total += float(errors.sum())
+        self._count += len(errors)
+        self._worst = max(self._worst, float(errors.max(initial=0.0)))
+        return units.astype(np.uint8)
+
+    def biases(self, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
+        """Quantise document biases, in units of ``scale / 2**bias_bits``; 0 stays 0."""
+        units: npt.NDArray[np.uint16] = np.rint(
+            weights.astype(np.float64) * (2**self.bias_bits / self.scale)
+        ).astype(np.uint16)
+        return units
+
+    def record(self) -> QuantiserRecord:
+        """Return the account for the manifest."""
+        return QuantiserRecord(
+            kind="uint8",
+            scale=self.scale,
+            bias_bits=self.bias_bits,
+            largest=self._seen.largest,
+            max_error=self._worst,
+            mean_error=self._total / self._count if self._count else 0.0,
+            raised=self._raised,
+            dropped=self._seen.dropped,
+        )
+
+
+def _short(value: float) -> float:
+    """Round a positive number up to `SCALE_BITS` significant bits."""
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(math.ceil(math.ldexp(mantissa, SCALE_BITS)), exponent - SCALE_BITS)
+
+
+def float_record(seen: WeightRange) -> QuantiserRecord:
+    """Return the account of an index that keeps weights as they came."""
+    return QuantiserRecord("float32", 1.0, 0, seen.largest, 0.0, 0.0, 0, seen.dropped)

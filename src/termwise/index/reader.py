@@ -1,0 +1,244 @@
+"""Opening an index: everything is mapped, nothing is loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import CorruptIndexError, MissingFileError, UnknownIdError
+from termwise.index.container import Container, corrupt
+from termwise.index.manifest import FileRecord, Manifest, SegmentRecord
+from termwise.index.segment import Segment
+from termwise.index.strings import StringTable
+from termwise.index.texts import KIND as TEXTS
+from termwise.index.texts import TextTable
+from termwise.text.vocabulary import BACKGROUND, Vocabulary
+
+ATTEMPTS = 5
+"""Times an index is opened anew where a build replaces it in the same moment."""
+
+
+class MappedVocabulary:
+    """The numbering of an index, looked up in its files without loading them."""
+
+    def __init__(self, table: StringTable, *, background: bool, identity: str) -> None:
+        self._table = table
+        self._background = background
+        self._identity = identity
+
+    def __len__(self) -> int:
+        """Number of tokens, the reserved background term not counted."""
+        return len(self._table)
+
+    def number(self, token: str) -> int | None:
+        """Return the number of `token`, or None where the index does not know it."""
+        return self._table.find(token)
+
+    def token(self, number: int) -> str:
+        """Return the token with this number (the background term as ``[background]``)."""
+        return BACKGROUND if number == self.background else self._table.get(number)
+
+    @property
+    def background(self) -> int | None:
+        """Number of the reserved background term, or None."""
+        return len(self._table) if self._background else None
+
+    @property
+    def id(self) -> str:
+        """The `Vocabulary.id` recorded in the manifest."""
+        return self._identity
+
+    def load(self) -> Vocabulary:
+        """Read the whole numbering into memory."""
+        tokens = (self._table.get(number) for number in range(len(self._table)))
+        return Vocabulary(tokens, background=self._background)
+
+
+class Index:
+    """A published index, mapped into memory.
+
+    The generation that was current when it was opened stays readable, also while the folder is rebuilt. Nothing
+    can be changed through this object, and it can be shared between threads.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    manifest : Manifest
+        What the index knows of itself.
+    vocabulary : MappedVocabulary
+        The numbering of the terms.
+    segments : tuple of Segment
+        Postings, in the order of the input.
+    floors : ndarray of shape (terms, or terms + 1 with a background term), float64
+        What an absent term contributes per unit of query weight; empty where that is 0 for all.
+    query_weights : ndarray of shape (terms,), float32
+        Static query weights; empty where there are none.
+
+    Examples
+    --------
+    >>> index = Index.open("no/such/folder")
+    Traceback (most recent call last):
+    termwise.errors.MissingFileError: there is no such index  [missing-file]
+    ...
+    """
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+        terms = self._container(manifest.terms_file, "terms")
+        self.vocabulary = MappedVocabulary(
+            StringTable(terms, "terms", manifest.terms),
+            background=manifest.background,
+            identity=manifest.vocabulary,
+        )
+        slots = manifest.terms + manifest.background
+        floors = terms.array("floors", "<f8")
+        self.floors: npt.NDArray[np.float64] = terms.array("floors", "<f8", slots if len(floors) else 0)
+        weights = terms.array("query_weights", "<f4")
+        self.query_weights: npt.NDArray[np.float32] = terms.array(
+            "query_weights", "<f4", manifest.terms if len(weights) else 0
+        )
+        self.segments = tuple(self._segment(record) for record in manifest.segments)
+        self._ids = tuple(
+            StringTable(self._container(record.ids, "ids"), "ids", record.documents)
+            for record in manifest.segments
+        )
+        self._texts = tuple(
+            None if record.texts is None else TextTable(self._container(record.texts, TEXTS), record.documents)
+            for record in manifest.segments
+        )
+        self.firsts: tuple[int, ...] = tuple(
+            sum(segment.documents for segment in self.segments[:i]) for i in range(len(self.segments))
+        )
+
+    @classmethod
+    def open(cls, path: str | Path) -> Index:
+        """Open the current generation of an index folder.
+
+        Raises
+        ------
+        MissingFileError
+            If the folder or one of its files does not exist.
+        NotAnIndexError, NewerFormatError, CorruptIndexError
+            If it is not an index, was written by a later version, or is damaged where that shows at once;
+            `verify` reads every byte.
+        """
+        folder = Path(path)
+        for attempt in range(ATTEMPTS):
+            manifest = Manifest.read(folder)
+            try:
+                return cls(folder, manifest)
+            except (MissingFileError, CorruptIndexError):
+                # A build may have published the next generation since the manifest was read.
+                if attempt == ATTEMPTS - 1 or Manifest.read(folder) == manifest:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _container(self, record: FileRecord, kind: str) -> Container:
+        return Container(self.path / record.name, kind, record.length)
+
+    def _segment(self, record: SegmentRecord) -> Segment:
+        return Segment(
+            self._container(record.views, "views"),
+            documents=record.documents,
+            postings=record.postings,
+            n_terms=self.manifest.terms,
+            block_bits=record.block_bits,
+            kind=self.manifest.quantiser.kind,
+        )
+
+    def __len__(self) -> int:
+        """Number of documents."""
+        return self.manifest.documents
+
+    @property
+    def stores_text(self) -> bool:
+        """Whether the texts of the documents are kept."""
+        return all(table is not None for table in self._texts)
+
+    def doc_id(self, ordinal: int) -> str:
+        """Return the identifier of the document at this position of the input, from 0."""
+        segment, row = self.locate(ordinal)
+        return self._ids[segment].get(row)
+
+    def doc_ids(self, ordinals: npt.NDArray[np.int64]) -> list[str]:
+        """Return the identifiers of several documents, each in range."""
+        if len(self._ids) == 1:
+            return self._ids[0].get_many(ordinals)
+        return [self.doc_id(ordinal) for ordinal in ordinals.tolist()]
+
+    def ordinal(self, doc_id: str) -> int:
+        """Return the position of a document in the input.
+
+        Raises
+        ------
+        UnknownIdError
+            If the index holds no such document.
+        """
+        ordinal = self.find(doc_id)
+        if ordinal is None:
+            raise UnknownIdError(
+                "the index holds no such document", facts=[("doc_id", doc_id), ("index", self.path)]
+            )
+        return ordinal
+
+    def find(self, doc_id: str) -> int | None:
+        """Return the position of a document in the input, or None."""
+        for first, table in zip(self.firsts, self._ids, strict=True):
+            row = table.find(doc_id)
+            if row is not None:
+                return first + row
+        return None
+
+    def text(self, ordinal: int) -> str | None:
+        """Return the stored text of a document, or None where texts were not kept."""
+        segment, row = self.locate(ordinal)
+        table = self._texts[segment]
+        return None if table is None else table.get(row)
+
+    def locate(self, ordinal: int) -> tuple[int, int]:
+        """Return segment number and row within it.
+
+        Raises
+        ------
+        IndexError
+            If there is no such document.
+        """
+        if not 0 <= ordinal < len(self):
+            raise IndexError(f"document {ordinal} of {len(self)}")
+        segment = int(np.searchsorted(self.firsts, ordinal, side="right")) - 1
+        return segment, ordinal - self.firsts[segment]
+
+    def row(self, ordinal: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.generic]]:
+        """Return terms and stored impacts (or weights) of one document."""
+        number, row = self.locate(ordinal)
+        segment = self.segments[number]
+        first, last = int(segment.starts[row]), int(segment.starts[row + 1])
+        if not first <= last <= len(segment.terms):
+            raise corrupt(segment.path, 0, "rows in order", f"row {row} from {first} to {last}")
+        return segment.terms[first:last].astype(np.int32), segment.impacts[first:last]
+
+    def attachment(self, name: str) -> bytes:
+        """Return a file the encoder brought along.
+
+        Raises
+        ------
+        UnknownIdError
+            If the index keeps no file of that name.
+        """
+        record = self.manifest.attachments.get(name)
+        if record is None:
+            raise UnknownIdError("the index keeps no such file", facts=[("name", name), ("index", self.path)])
+        path = self.path / record.name
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise MissingFileError(
+                "a file of the index cannot be read", facts=[("file", path), ("system says", error.strerror)]
+            ) from error
+        if len(data) != record.length:
+            raise corrupt(path, min(len(data), record.length), f"{record.length} bytes", f"{len(data)} bytes")
+        return data

@@ -1,0 +1,240 @@
+"""Segments: the postings of a part of the collection, by document and by term."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.index.container import Container, ContainerWriter, FileEntry
+from termwise.index.ordering import document_order
+from termwise.index.quantiser import Quantiser
+from termwise.index.spill import ArraySpill, RowSpill
+from termwise.kernels.inversion import count_entries, count_terms, fill_entries, fill_postings
+
+KIND = "views"
+BLOCK_BITS = 8
+"""Blocks of the inverted view hold 256 documents."""
+
+MAX_DOCUMENTS = 1 << 24
+"""Documents of one segment: 65,536 blocks of 256."""
+
+MAX_POSTINGS = (1 << 32) - 1
+
+CHUNK = 1 << 20
+"""Postings read from the spill at a time."""
+
+_INVERTED_BYTES = 7  # working memory of the inversion, bytes a posting
+
+
+@dataclass(frozen=True)
+class SegmentPlan:
+    """What a segment is made of: consecutive rows of a spill, and how to store them."""
+
+    spill: RowSpill
+    first_row: int
+    last_row: int
+    n_terms: int
+    background: int | None
+    quantiser: Quantiser | None
+    reorder: bool
+    threads: int
+    memory: int
+    progress: Callable[[str, int, int | None], None]
+
+    @property
+    def rows(self) -> int:
+        """Number of documents."""
+        return self.last_row - self.first_row
+
+
+def term_dtype(n_terms: int) -> np.dtype[np.unsignedinteger]:
+    """Return the smallest type that numbers `n_terms` terms."""
+    return np.dtype("<u2") if n_terms <= 1 << 16 else np.dtype("<u4")
+
+
+def write_segment(path: Path, plan: SegmentPlan) -> tuple[FileEntry, int]:
+    """Write the views of one segment; return facts about the file and the number of postings."""
+    lengths = plan.spill.lengths()[plan.first_row : plan.last_row].astype(np.int64)
+    bias = np.zeros(plan.rows if plan.background is not None else 0, dtype=np.float32)
+    if plan.background is not None:
+        lengths = _split_bias(plan, lengths, bias)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    postings = int(indptr[-1])
+    impact_type = np.dtype("<f4") if plan.quantiser is None else np.dtype("u1")
+    with ContainerWriter(path, KIND, 4 if plan.quantiser is None else 14) as writer:
+        writer.write("forward.starts", "<u4", [indptr])
+        writer.write("forward.terms", term_dtype(plan.n_terms), (terms for terms, _ in _pieces(plan)))
+        writer.write("forward.impacts", impact_type, _impacts(plan))
+        if plan.quantiser is None:
+            writer.write("forward.bias", "<f4", [bias])
+        else:
+            units = plan.quantiser.biases(bias)
+            writer.write("forward.bias", "<u2", [units])
+            terms = writer.written("forward.terms")
+            impacts = writer.written("forward.impacts")
+            _write_inverted(writer, plan, indptr, terms, impacts, units)
+        return writer.finish(), postings
+
+
+def _pieces(plan: SegmentPlan) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.float32]]]:
+    """Yield terms and weights of the segment, the background term left out."""
+    for _, terms, weights in plan.spill.read(plan.first_row, plan.last_row, postings=CHUNK):
+        if plan.background is None:
+            yield terms, weights
+        else:
+            kept = terms != plan.background
+            yield terms[kept], weights[kept]
+
+
+def _impacts(plan: SegmentPlan) -> Iterator[npt.NDArray[np.generic]]:
+    for _, weights in _pieces(plan):
+        yield weights if plan.quantiser is None else plan.quantiser.impacts(weights)
+
+
+def _split_bias(
+    plan: SegmentPlan, lengths: npt.NDArray[np.int64], bias: npt.NDArray[np.float32]
+) -> npt.NDArray[np.int64]:
+    """Collect the bias of each row into `bias`; return the row lengths without it."""
+    lengths = lengths.copy()
+    row = 0
+    for indptr, terms, weights in plan.spill.read(plan.first_row, plan.last_row, postings=CHUNK):
+        positions = np.flatnonzero(terms == plan.background)
+        rows = np.searchsorted(indptr, positions, side="right") - 1 + row
+        bias[rows] = weights[positions]
+        lengths[rows] -= 1
+        row += len(indptr) - 1
+    return lengths
+
+
+def _write_inverted(
+    writer: ContainerWriter,
+    plan: SegmentPlan,
+    indptr: npt.NDArray[np.int64],
+    terms: npt.NDArray[np.unsignedinteger],
+    impacts: npt.NDArray[np.uint8],
+    bias: npt.NDArray[np.uint16],
+) -> None:
+    if plan.reorder:
+        order = document_order(
+            indptr,
+            terms,
+            n_terms=plan.n_terms,
+            threads=plan.threads,
+            progress=lambda done, total: plan.progress("order documents", done, total),
+        )
+    else:
+        order = np.arange(plan.rows, dtype=np.int32)
+    counts = np.zeros(plan.n_terms, dtype=np.int64)
+    count_terms(terms, counts)
+    term_postings = np.concatenate([[0], np.cumsum(counts)])
+    entry_counts = np.zeros(plan.n_terms, dtype=np.int64)
+    room = max(CHUNK, plan.memory // _INVERTED_BYTES)
+
+    types: dict[str, np.dtype[Any]] = {
+        "entry.block": np.dtype("<u2"),
+        "entry.count": np.dtype("u1"),
+        "entry.max": np.dtype("u1"),
+        "posting.offset": np.dtype("u1"),
+        "posting.impact": np.dtype("u1"),
+    }
+    parts = {name: ArraySpill(writer.path.with_name(name), dtype) for name, dtype in types.items()}
+    first = 0
+    while first < plan.n_terms:
+        last = int(np.searchsorted(term_postings, term_postings[first] + room, side="right")) - 1
+        last = min(max(last, first + 1), plan.n_terms)
+        starts = term_postings[first : last + 1] - term_postings[first]
+        size = int(starts[-1])
+        documents = np.empty(size, dtype=np.uint32)
+        sorted_impacts = np.empty(size, dtype=np.uint8)
+        fill_postings(indptr, terms, impacts, order, first, starts, documents, sorted_impacts)
+        entries = count_entries(starts, documents, BLOCK_BITS)
+        entry_counts[first:last] = entries
+        entry_starts = np.concatenate([[0], np.cumsum(entries)])
+        total = int(entry_starts[-1])
+        block = np.empty(total, dtype=np.uint16)
+        count = np.empty(total, dtype=np.uint8)
+        largest = np.empty(total, dtype=np.uint8)
+        offsets = np.empty(size, dtype=np.uint8)
+        fill_entries(
+            starts, documents, sorted_impacts, BLOCK_BITS, entry_starts, block, count, largest, offsets
+        )
+        del documents
+        columns: tuple[npt.NDArray[Any], ...] = (block, count, largest, offsets, sorted_impacts)
+        for name, column in zip(types, columns, strict=True):
+            parts[name].add(column)
+        first = last
+        plan.progress("invert", int(term_postings[first]), int(term_postings[-1]))
+
+    writer.write("inverted.entries", "<u4", [np.concatenate([[0], np.cumsum(entry_counts)])])
+    writer.write("inverted.postings", "<u4", [term_postings])
+    for name, dtype in types.items():
+        writer.write(name, dtype, parts[name].pieces())
+        parts[name].close()
+    inner_bias = bias[order] if len(bias) else bias
+    writer.write("documents.order", "<u4", [order])
+    writer.write("documents.bias", "<u2", [inner_bias])
+    starts = np.arange(0, len(inner_bias), 1 << BLOCK_BITS)
+    block_bias = np.maximum.reduceat(inner_bias, starts) if len(inner_bias) else inner_bias
+    writer.write("blocks.bias", "<u2", [block_bias])
+
+
+class Segment:
+    """The views of one segment, mapped from its file.
+
+    Attributes
+    ----------
+    documents, postings, n_terms, block_bits : int
+        As in the manifest.
+    starts : ndarray of shape (documents + 1,), uint32
+        Row boundaries of the forward view, in input order.
+    terms : ndarray of shape (postings,), uint16 or uint32
+        Term numbers, strictly increasing in a row.
+    impacts : ndarray of shape (postings,), uint8 (float32 in a float index)
+        Impacts, or weights.
+    bias : ndarray of shape (documents or 0,), uint16 (float32 in a float index)
+        Document bias in input order.
+    inverted : Inverted or None
+        The view by term; None in a float index.
+    """
+
+    def __init__(
+        self, container: Container, *, documents: int, postings: int, n_terms: int, block_bits: int, kind: str
+    ) -> None:
+        exact = kind == "float32"
+        self.path = container.path
+        self.documents = documents
+        self.postings = postings
+        self.n_terms = n_terms
+        self.block_bits = block_bits
+        self.starts = container.array("forward.starts", "<u4", documents + 1)
+        self.terms = container.array("forward.terms", term_dtype(n_terms), postings)
+        self.impacts = container.array("forward.impacts", "<f4" if exact else "u1", postings)
+        bias = container.array("forward.bias", "<f4" if exact else "<u2")
+        self.bias = container.array("forward.bias", bias.dtype, documents if len(bias) else 0)
+        self.section_bytes = container.section_bytes()
+        self.inverted = None if exact else Inverted(container, documents, postings, n_terms, block_bits)
+
+
+class Inverted:
+    """The view by term; see `termwise.kernels.retrieval.retrieve` for the arrays."""
+
+    def __init__(
+        self, container: Container, documents: int, postings: int, n_terms: int, block_bits: int
+    ) -> None:
+        self.term_entries = container.array("inverted.entries", "<u4", n_terms + 1)
+        self.term_postings = container.array("inverted.postings", "<u4", n_terms + 1)
+        self.entry_block = container.array("entry.block", "<u2")
+        self.entry_count = container.array("entry.count", "u1", len(self.entry_block))
+        self.entry_max = container.array("entry.max", "u1", len(self.entry_block))
+        self.posting_offset = container.array("posting.offset", "u1", postings)
+        self.posting_impact = container.array("posting.impact", "u1", postings)
+        self.order = container.array("documents.order", "<u4", documents)
+        bias = container.array("documents.bias", "<u2")
+        self.bias = container.array("documents.bias", "<u2", documents if len(bias) else 0)
+        blocks = (documents + (1 << block_bits) - 1) >> block_bits
+        self.block_bias = container.array("blocks.bias", "<u2", blocks if len(bias) else 0)

@@ -1,0 +1,90 @@
+"""A table of strings on disk: by number, and back from string to number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import CorruptIndexError
+from termwise.index.container import Container, ContainerWriter, corrupt
+from termwise.kernels.strings import find_string
+
+SECTIONS = 3
+"""Sections a string table takes in its container."""
+
+
+def write_strings(writer: ContainerWriter, prefix: str, strings: Sequence[bytes]) -> npt.NDArray[np.uint32]:
+    """Write a table of byte strings; return the numbers in ascending order of the strings."""
+    offsets = np.zeros(len(strings) + 1, dtype=np.uint64)
+    np.cumsum([len(string) for string in strings], out=offsets[1:])
+    by_bytes = np.array(sorted(range(len(strings)), key=strings.__getitem__), dtype=np.uint32)
+    pieces = (np.frombuffer(b"".join(strings[i : i + 65536]), np.uint8) for i in range(0, len(strings), 65536))
+    writer.write(f"{prefix}.data", np.uint8, pieces)
+    writer.write(f"{prefix}.offsets", np.uint64, [offsets])
+    writer.write(f"{prefix}.sorted", np.uint32, [by_bytes])
+    return by_bytes
+
+
+class StringTable:
+    """A table of strings, read from a mapped container.
+
+    Parameters
+    ----------
+    container : Container
+        The file.
+    prefix : str
+        Which table of the file.
+    length : int
+        Number of strings the manifest promises.
+    """
+
+    def __init__(self, container: Container, prefix: str, length: int) -> None:
+        self._path = container.path
+        self._data = container.array(f"{prefix}.data", np.uint8)
+        self._offsets = container.array(f"{prefix}.offsets", np.uint64, length + 1)
+        self._sorted = container.array(f"{prefix}.sorted", np.uint32, length)
+
+    def __len__(self) -> int:
+        return len(self._sorted)
+
+    def get(self, number: int) -> str:
+        """Return the string with this number.
+
+        Raises
+        ------
+        CorruptIndexError
+            If the table points outside its data or the bytes are not UTF-8.
+        """
+        first, last = int(self._offsets[number]), int(self._offsets[number + 1])
+        if not first <= last <= len(self._data):
+            raise self._damaged(number)
+        try:
+            return self._data[first:last].tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise self._damaged(number) from None
+
+    def get_many(self, numbers: npt.NDArray[np.int64]) -> list[str]:
+        """Return several strings; as `get`, but faster for many."""
+        firsts = self._offsets[numbers].tolist()
+        lasts = self._offsets[numbers + 1].tolist()
+        data = self._data
+        try:
+            return [
+                data[first:last].tobytes().decode("utf-8", "surrogatepass")
+                for first, last in zip(firsts, lasts, strict=True)
+            ]
+        except UnicodeDecodeError:
+            return [self.get(number) for number in numbers.tolist()]
+
+    def find(self, string: str) -> int | None:
+        """Return the number of `string`, or None."""
+        wanted = np.frombuffer(string.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+        number = int(find_string(self._data, self._offsets, self._sorted, wanted))
+        if number == -2:
+            raise self._damaged(0)
+        return None if number < 0 else number
+
+    def _damaged(self, number: int) -> CorruptIndexError:
+        return corrupt(self._path, 0, "a table of strings", f"entry {number} outside its data")

@@ -1,0 +1,97 @@
+"""Stored document texts, compressed in groups."""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.index.container import Container, ContainerWriter, FileEntry, corrupt, storage_errors
+
+GROUP_BYTES = 1 << 16
+"""Texts are compressed together until they reach this many bytes."""
+
+KIND = "texts"
+
+
+class TextSpill:
+    """Collects texts while an index is built: bytes on disk, 8 bytes a document in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with storage_errors(path):
+            self._file = path.open("w+b")
+        self._lengths = array("Q")
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def add(self, text: str) -> None:
+        """Append the text of the next document."""
+        data = text.encode("utf-8", "surrogatepass")
+        with storage_errors(self._path):
+            self._file.write(data)
+        self._lengths.append(len(data))
+
+    def write(self, path: Path, first: int, last: int) -> FileEntry:
+        """Write the container of the texts of documents `first` up to, not including, `last`."""
+        group_of = np.empty(last - first, dtype=np.uint32)
+        start_of = np.empty(last - first, dtype=np.uint32)
+        ends = [0]
+
+        def pieces() -> Iterator[npt.NDArray[np.uint8]]:
+            self._file.seek(sum(self._lengths[:first]))
+            group: list[bytes] = []
+            size = 0
+            for position in range(last - first):
+                group_of[position] = len(ends) - 1
+                start_of[position] = size
+                group.append(self._file.read(self._lengths[first + position]))
+                size += len(group[-1])
+                if size >= GROUP_BYTES or position == last - first - 1:
+                    packed = zlib.compress(b"".join(group), 6)
+                    ends.append(ends[-1] + len(packed))
+                    yield np.frombuffer(packed, dtype=np.uint8)
+                    group, size = [], 0
+
+        with ContainerWriter(path, KIND, 4) as writer:
+            writer.write("groups.data", np.uint8, pieces())
+            writer.write("groups.offsets", np.uint64, [np.array(ends, dtype=np.uint64)])
+            writer.write("texts.group", np.uint32, [group_of])
+            writer.write("texts.start", np.uint32, [start_of])
+            return writer.finish()
+
+    def close(self) -> None:
+        """Close and remove the temporary file."""
+        self._file.close()
+        self._path.unlink(missing_ok=True)
+
+
+class TextTable:
+    """Stored texts, read from a mapped container."""
+
+    def __init__(self, container: Container, length: int) -> None:
+        self._path = container.path
+        self._data = container.array("groups.data", np.uint8)
+        self._offsets = container.array("groups.offsets", np.uint64)
+        self._group = container.array("texts.group", np.uint32, length)
+        self._start = container.array("texts.start", np.uint32, length)
+
+    def get(self, number: int) -> str:
+        """Return the text of document `number`."""
+        group = int(self._group[number])
+        start = int(self._start[number])
+        following = number + 1
+        same = following < len(self._group) and int(self._group[following]) == group
+        stop = int(self._start[following]) if same else None
+        if group + 1 >= len(self._offsets):
+            raise corrupt(self._path, 0, "a stored text", f"text {number} in a group that does not exist")
+        first, last = int(self._offsets[group]), int(self._offsets[group + 1])
+        try:
+            return zlib.decompress(self._data[first:last].tobytes())[start:stop].decode("utf-8", "surrogatepass")
+        except (zlib.error, UnicodeDecodeError):
+            raise corrupt(self._path, first, "a stored text", f"text {number} cannot be unpacked") from None

@@ -1,0 +1,535 @@
+"""Building an index: documents and rows in, one published folder out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise import __version__
+from termwise.errors import (
+    DuplicateIdError,
+    EmptyCollectionError,
+    ForeignFolderError,
+    IndexExistsError,
+    ParameterError,
+    StorageError,
+    VocabularyMismatchError,
+    WeightError,
+)
+from termwise.index import manifest as manifests
+from termwise.index.container import ContainerWriter, FileEntry, storage_errors
+from termwise.index.lock import NAME as LOCK
+from termwise.index.lock import writer_lock
+from termwise.index.manifest import FileRecord, Manifest, SegmentRecord
+from termwise.index.quantiser import Quantiser, WeightRange, float_record
+from termwise.index.segment import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentPlan, write_segment
+from termwise.index.spill import RowSpill
+from termwise.index.strings import SECTIONS, write_strings
+from termwise.index.texts import TextSpill
+from termwise.kernels.hashing import insert_hashes
+from termwise.text.vocabulary import Vocabulary
+from termwise.weights import TermWeights
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with the name of a stage, how much of it is done, and its total where that is known."""
+
+DEFAULT_MEMORY = 2 << 30
+
+_OURS = re.compile(r"(segment|ids|texts|terms)-[0-9a-f]{16}\.tw|attachment-[0-9a-f]{16}\.bin")
+_BUILD = ".build-"
+
+
+def silent(stage: str, done: int, total: int | None) -> None:
+    """Report no progress."""
+
+
+class IndexWriter:
+    """Writes an index folder.
+
+    Documents and their rows may arrive together (`add`) or apart (`add_documents` now, `add_weights` later, for
+    models that need statistics of the whole collection first), in the same order. Nothing is visible until
+    `commit`, which publishes everything by one atomic rename; leaving the ``with`` block before that leaves
+    whatever index was there.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of the index; created where missing.
+    quantiser : {"uint8", "float32"}
+        Store impacts 1 to 255 (the default), or weights as they come; see `QuantiserRecord`.
+    store_text : bool
+        Keep the texts, for explanations with highlights.
+    reorder : bool
+        Number documents internally so that similar ones are neighbours; searching is faster and results are
+        the same.
+    overwrite : bool
+        Replace the index that is there.
+    memory : int
+        Working memory in bytes for sorting postings. Not counted: the vocabulary, about 100 bytes a document
+        for identifiers, and files the system keeps in its cache.
+    threads : int
+        Threads to use; the files come out the same for any number.
+    progress : callable
+        Called with stage, done, total.
+
+    Raises
+    ------
+    IndexExistsError
+        If there is an index and `overwrite` is False.
+    ForeignFolderError
+        If the folder holds files that are not an index.
+    IndexLockedError
+        If another process is building in the folder.
+    StorageError
+        If the folder cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from termwise.text.vocabulary import Vocabulary
+    >>> vocabulary = Vocabulary(["merge", "sort"])
+    >>> rows = TermWeights([0, 1, 3], [1, 0, 1], [2.0, 1.0, 0.5], vocabulary.id)
+    >>> with tempfile.TemporaryDirectory() as folder, IndexWriter(folder) as writer:
+    ...     writer.add(["a", "b"], rows)
+    ...     manifest = writer.commit(vocabulary, encoder={})
+    >>> manifest.documents, manifest.postings
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        quantiser: Literal["uint8", "float32"] = "uint8",
+        store_text: bool = False,
+        reorder: bool = True,
+        overwrite: bool = False,
+        memory: int = DEFAULT_MEMORY,
+        threads: int = 1,
+        progress: Progress = silent,
+    ) -> None:
+        if quantiser not in ("uint8", "float32"):
+            raise ParameterError("unknown quantiser", facts=[("given", quantiser), ("known", "uint8, float32")])
+        if threads < 1:
+            raise ParameterError("at least one thread is needed", facts=[("threads", threads)])
+        self.path = Path(path)
+        self._kind = quantiser
+        self._reorder = reorder
+        self._memory = memory
+        self._threads = threads
+        self._progress = progress
+        self._range = WeightRange()
+        self._identifiers = _Identifiers()
+        self._vocabulary: str | None = None
+        self._committed = False
+        self._resources = ExitStack()
+        made = _claim(self.path, overwrite=overwrite)
+        try:
+            self._resources.enter_context(writer_lock(self.path))
+            _check_free(self.path, overwrite=overwrite)
+            for left in self.path.glob(f"{_BUILD}*"):
+                shutil.rmtree(left, ignore_errors=True)
+            with storage_errors(self.path):
+                self.folder = Path(tempfile.mkdtemp(prefix=_BUILD, dir=self.path))
+            self._rows = RowSpill(self.folder, "rows")
+            self._texts = TextSpill(self.folder / "texts.spill") if store_text else None
+        except BaseException:
+            self._resources.close()
+            self._remove_build(made)
+            raise
+        self._made = made
+
+    def __enter__(self) -> IndexWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def documents(self) -> int:
+        """Number of documents added so far."""
+        return len(self._identifiers)
+
+    def add(self, doc_ids: Sequence[str], rows: TermWeights, texts: Sequence[str] | None = None) -> None:
+        """Append documents and their rows; see `add_documents` and `add_weights`."""
+        if len(doc_ids) != len(rows):
+            raise WeightError(
+                "every document needs one row", facts=[("documents", len(doc_ids)), ("rows", len(rows))]
+            )
+        self.add_documents(doc_ids, texts)
+        self.add_weights(rows)
+
+    def add_documents(self, doc_ids: Sequence[str], texts: Sequence[str] | None = None) -> None:
+        """Append documents: identifiers, and texts where they are to be stored.
+
+        Raises
+        ------
+        DuplicateIdError
+            If an identifier was given before; the facts name both positions.
+        """
+        if self._texts is not None:
+            if texts is None or len(texts) != len(doc_ids):
+                raise ParameterError(
+                    "texts are to be stored, so every document needs one",
+                    facts=[("documents", len(doc_ids)), ("texts", "none" if texts is None else len(texts))],
+                )
+            for text in texts:
+                self._texts.add(text)
+        self._identifiers.add(doc_ids)
+
+    def add_weights(self, rows: TermWeights) -> None:
+        """Append the rows of the next documents. Weights of exactly 0 are dropped and counted.
+
+        Raises
+        ------
+        VocabularyMismatchError
+            If the rows number their terms otherwise than those before.
+        WeightError
+            If a weight is negative; the facts name the document and the term.
+        """
+        if self._vocabulary is None:
+            self._vocabulary = rows.vocabulary
+        if rows.vocabulary != self._vocabulary:
+            raise VocabularyMismatchError(
+                "all rows of an index must use one vocabulary",
+                facts=[("before", self._vocabulary), ("now", rows.vocabulary)],
+            )
+        negative = rows.weights < 0
+        if negative.any():
+            position = int(np.flatnonzero(negative)[0])
+            row = int(np.searchsorted(rows.indptr, position, side="right")) - 1
+            raise WeightError(
+                "an index holds no negative weights: pruning would return wrong results",
+                facts=[
+                    ("document", self._identifiers.name(self._rows.rows + row)),
+                    ("term", int(rows.terms[position])),
+                    ("weight", float(rows.weights[position])),
+                ],
+                fixes=["floor the weights at 0, or shift them and tell the floors to the query side"],
+            )
+        indptr, terms, weights = rows.indptr, rows.terms, rows.weights
+        zero = weights == 0
+        if zero.any():
+            self._range.dropped += int(zero.sum())
+            indptr = indptr - np.concatenate([[0], np.cumsum(zero)])[indptr]
+            terms, weights = terms[~zero], weights[~zero]
+        self._rows.add(indptr, terms, weights)
+
+    def commit(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        encoder: Mapping[str, Any],
+        floors: npt.ArrayLike | None = None,
+        query_weights: npt.ArrayLike | None = None,
+        attachments: Mapping[str, bytes] | None = None,
+    ) -> Manifest:
+        """Write and publish the index.
+
+        Parameters
+        ----------
+        vocabulary : Vocabulary
+            The numbering all rows used.
+        encoder : mapping
+            JSON-like description of model, analyzer and query side; kept as it is.
+        floors : array-like of shape (terms,) or (terms + 1,), float64, optional
+            What an absent term contributes per unit of query weight; the last one belongs to the background
+            term, where there is one. None means 0.
+        query_weights : array-like of shape (terms,), float32, optional
+            Static query weights, kept for the query encoder.
+        attachments : mapping of str to bytes, optional
+            Small files to keep with the index.
+
+        Raises
+        ------
+        EmptyCollectionError
+            If no document was added.
+        WeightError
+            If documents and rows do not match.
+        VocabularyMismatchError
+            If the rows used another vocabulary or numbers outside it.
+        """
+        self._check_complete(vocabulary)
+        n_slots = len(vocabulary) + (vocabulary.background is not None)
+        self._survey(vocabulary)
+        quantiser = None if self._kind == "float32" else Quantiser(self._range)
+        if quantiser is not None and not quantiser.bias_fits:
+            raise WeightError(
+                "the document bias is too large beside the term weights to be quantised",
+                facts=[("largest bias", self._range.largest_bias), ("largest weight", self._range.largest)],
+                fixes=["use quantiser='float32'"],
+            )
+        segments = []
+        first = 0
+        for last in _segment_ends(self._rows.lengths()):
+            segments.append(self._write_segment(first, last, vocabulary, quantiser))
+            first = last
+        manifest = Manifest(
+            documents=len(self._identifiers),
+            postings=sum(segment.postings for segment in segments),
+            terms=len(vocabulary),
+            vocabulary=vocabulary.id,
+            background=vocabulary.background is not None,
+            encoder=encoder,
+            quantiser=float_record(self._range) if quantiser is None else quantiser.record(),
+            terms_file=self._write_terms(vocabulary, n_slots, floors, query_weights),
+            segments=tuple(segments),
+            attachments={
+                name: self._attach(data) for name, data in sorted((attachments or {}).items())
+            },
+            written_by=f"termwise {__version__}",
+        )
+        self._publish(manifest)
+        return manifest
+
+    def close(self) -> None:
+        """Remove what an unfinished build left, and let go of the lock."""
+        self._rows.close()
+        if self._texts is not None:
+            self._texts.close()
+        self._remove_build(self._made and not self._committed)
+        self._resources.close()
+
+    def _remove_build(self, made: bool) -> None:
+        folder = getattr(self, "folder", None)
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        if made:
+            (self.path / LOCK).unlink(missing_ok=True)
+            try:
+                self.path.rmdir()
+            except OSError:
+                return
+
+    def _check_complete(self, vocabulary: Vocabulary) -> None:
+        documents = len(self._identifiers)
+        if documents == 0:
+            raise EmptyCollectionError(
+                "the collection holds no documents", fixes=["check the path and the format of the collection"]
+            )
+        if self._rows.rows != documents:
+            raise WeightError(
+                "every document needs one row", facts=[("documents", documents), ("rows", self._rows.rows)]
+            )
+        if self._vocabulary != vocabulary.id:
+            raise VocabularyMismatchError(
+                "the rows were made with another vocabulary",
+                facts=[("rows", self._vocabulary), ("given", vocabulary.id)],
+            )
+
+    def _survey(self, vocabulary: Vocabulary) -> None:
+        """Read all rows once: largest weights, and whether every term number is known."""
+        limit = len(vocabulary) + (vocabulary.background is not None)
+        for _, terms, weights in self._rows.read(0, self._rows.rows, postings=1 << 20):
+            if len(terms) and int(terms.max()) >= limit:
+                raise VocabularyMismatchError(
+                    "a row holds a term number outside the vocabulary",
+                    facts=[("number", int(terms.max())), ("terms", limit)],
+                )
+            if vocabulary.background is None:
+                self._range.see(weights)
+            else:
+                background = terms == vocabulary.background
+                self._range.see(weights[~background])
+                self._range.see_bias(weights[background])
+
+    def _write_segment(
+        self, first: int, last: int, vocabulary: Vocabulary, quantiser: Quantiser | None
+    ) -> SegmentRecord:
+        plan = SegmentPlan(
+            spill=self._rows,
+            first_row=first,
+            last_row=last,
+            n_terms=len(vocabulary),
+            background=vocabulary.background,
+            quantiser=quantiser,
+            reorder=self._reorder,
+            threads=self._threads,
+            memory=self._memory,
+            progress=self._progress,
+        )
+        entry, postings = write_segment(self.folder / "views", plan)
+        views = self._keep("segment", self.folder / "views", entry)
+        names = self._identifiers.bytes_of(first, last)
+        with ContainerWriter(self.folder / "ids", "ids", SECTIONS) as writer:
+            write_strings(writer, "ids", names)
+            entry = writer.finish()
+        ids = self._keep("ids", self.folder / "ids", entry)
+        texts = None
+        if self._texts is not None:
+            entry = self._texts.write(self.folder / "texts", first, last)
+            texts = self._keep("texts", self.folder / "texts", entry)
+        return SegmentRecord(last - first, postings, BLOCK_BITS, views, ids, texts)
+
+    def _write_terms(
+        self,
+        vocabulary: Vocabulary,
+        n_slots: int,
+        floors: npt.ArrayLike | None,
+        query_weights: npt.ArrayLike | None,
+    ) -> FileRecord:
+        path = self.folder / "terms"
+        with ContainerWriter(path, "terms", SECTIONS + 2) as writer:
+            write_strings(writer, "terms", [token.encode("utf-8", "surrogatepass") for token in vocabulary])
+            writer.write("floors", "<f8", [_per_term(floors, n_slots, "floors")])
+            writer.write("query_weights", "<f4", [_per_term(query_weights, len(vocabulary), "query weights")])
+            entry = writer.finish()
+        return self._keep("terms", path, entry)
+
+    def _attach(self, data: bytes) -> FileRecord:
+        path = self.folder / "attachment"
+        with storage_errors(path), path.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        return self._keep(
+            "attachment", path, FileEntry("attachment", len(data), hashlib.sha256(data).hexdigest())
+        )
+
+    def _keep(self, kind: str, path: Path, entry: FileEntry) -> FileRecord:
+        """Give a finished file of the build folder its final name, which is unique to its content."""
+        suffix = "bin" if kind == "attachment" else "tw"
+        name = f"{kind}-{entry.sha256[:16]}.{suffix}"
+        with storage_errors(path):
+            path.rename(path.with_name(name))
+        return FileRecord(name, entry.length, entry.sha256)
+
+    def _publish(self, manifest: Manifest) -> None:
+        wanted = {file.name for file in manifest.files()}
+        with storage_errors(self.path):
+            for name in sorted(wanted):
+                (self.folder / name).replace(self.path / name)
+        manifests.sync_folder(self.path)
+        manifests.publish(self.path, manifest)
+        self._committed = True
+        for file in self.path.iterdir():
+            if _OURS.fullmatch(file.name) and file.name not in wanted:
+                file.unlink(missing_ok=True)
+
+
+class _Identifiers:
+    """Document identifiers in input order, refusing duplicates as they arrive."""
+
+    def __init__(self) -> None:
+        self._names: list[bytes] = []
+        self._table = np.zeros(1 << 12, dtype=np.uint64)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def name(self, position: int) -> str:
+        return self._names[position].decode("utf-8", "surrogatepass") if position < len(self) else "?"
+
+    def bytes_of(self, first: int, last: int) -> list[bytes]:
+        return self._names[first:last]
+
+    def add(self, doc_ids: Sequence[str]) -> None:
+        names = [doc_id.encode("utf-8", "surrogatepass") for doc_id in doc_ids]
+        hashes = _hashes(names)
+        needed = len(self._names) + len(names)
+        if 2 * needed > len(self._table):
+            old = self._table[self._table != 0]
+            self._table = np.zeros(1 << (4 * needed - 1).bit_length(), dtype=np.uint64)
+            insert_hashes(self._table, old)
+        start = 0
+        while (stop := start + int(insert_hashes(self._table, hashes[start:]))) < len(names):
+            before = next((i for i, name in enumerate(self._names + names[:stop]) if name == names[stop]), None)
+            if before is not None:
+                raise DuplicateIdError(
+                    "two documents have the same identifier",
+                    facts=[
+                        ("doc_id", doc_ids[stop]),
+                        ("documents", f"number {before + 1} and number {len(self._names) + stop + 1}"),
+                    ],
+                    fixes=["give every document an identifier of its own"],
+                )
+            start = stop + 1  # two identifiers that merely share a hash
+        self._names.extend(names)
+
+
+def _hashes(names: Sequence[bytes]) -> npt.NDArray[np.uint64]:
+    digests = b"".join(hashlib.blake2b(name, digest_size=8).digest() for name in names)
+    hashes: npt.NDArray[np.uint64] = np.maximum(np.frombuffer(digests, dtype="<u8"), np.uint64(1))
+    return hashes
+
+
+def _segment_ends(lengths: npt.NDArray[np.int32]) -> list[int]:
+    """Cut rows into segments that fit the format."""
+    ends = np.cumsum(lengths, dtype=np.int64)
+    cuts: list[int] = []
+    first = 0
+    while first < len(lengths):
+        before = int(ends[first - 1]) if first else 0
+        last = int(np.searchsorted(ends, before + MAX_POSTINGS, side="right"))
+        last = min(max(last, first + 1), first + MAX_DOCUMENTS, len(lengths))
+        cuts.append(last)
+        first = last
+    return cuts
+
+
+def _per_term(values: npt.ArrayLike | None, length: int, name: str) -> npt.NDArray[np.float64]:
+    if values is None:
+        return np.empty(0)
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (length,) or not np.isfinite(array).all():
+        raise WeightError(
+            f"{name} must be finite, one for each term", facts=[("shape", array.shape), ("expected", (length,))]
+        )
+    return array
+
+
+def _claim(path: Path, *, overwrite: bool) -> bool:
+    """Make the folder where it is missing; return whether it was made."""
+    if path.exists():
+        if not path.is_dir():
+            raise ForeignFolderError(
+                "the output path is a file, an index is a folder",
+                facts=[("path", path)],
+                fixes=["choose another path with --out"],
+            )
+        _check_free(path, overwrite=overwrite)
+        return False
+    with storage_errors(path):
+        path.mkdir(parents=True)
+    return True
+
+
+def _check_free(path: Path, *, overwrite: bool) -> None:
+    """Refuse a folder with an index (unless it may be overwritten) or with anything foreign."""
+    try:
+        names = {entry.name for entry in path.iterdir()}
+    except OSError as error:
+        raise StorageError(
+            "the output folder cannot be read", facts=[("path", path), ("system says", error.strerror)]
+        ) from error
+    leftovers = {n for n in names if n == LOCK or n.startswith(_BUILD) or _OURS.fullmatch(n)}
+    leftovers |= names & {manifests.NAME, f"{manifests.NAME}.new"}
+    foreign = sorted(names - leftovers)
+    if manifests.NAME in names:
+        text = (path / manifests.NAME).read_bytes()[:1 << 20]
+        if manifests.FORMAT.encode() not in text:
+            foreign.append(manifests.NAME)
+    if foreign:
+        shown = ", ".join(foreign[:5]) + (", ..." if len(foreign) > 5 else "")
+        raise ForeignFolderError(
+            "the output folder holds files that are not an index; nothing was touched",
+            facts=[("folder", path), ("found", shown)],
+            fixes=["choose an empty or a new folder with --out"],
+        )
+    if manifests.NAME in names and not overwrite:
+        raise IndexExistsError(
+            "there is an index already", facts=[("folder", path)], fixes=["add --overwrite to replace it"]
+        )

@@ -1,0 +1,48 @@
+"""Counting the tokens of documents."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def count_rows(indptr, token_numbers):
+    """Turn rows of token numbers into rows of counts; agrees with `reference.count_rows`.
+
+    Parameters
+    ----------
+    indptr : ndarray of shape (n + 1,), int64
+        Row boundaries in `token_numbers`; starts at 0, never decreases, ends at its length.
+    token_numbers : ndarray of shape (m,), int32
+        The tokens of each row in the order of the text, each 0 or larger.
+
+    Returns
+    -------
+    indptr : ndarray of shape (n + 1,), int64
+        Row boundaries in the two arrays that follow. Empty rows are kept.
+    terms : ndarray of shape (nnz,), int32
+        The distinct tokens of each row, strictly increasing.
+    counts : ndarray of shape (nnz,), float32
+        How often each occurs in its row, a whole number; exact up to 16,777,216 occurrences.
+    """
+    ordered = token_numbers.copy()
+    boundaries = np.zeros(len(indptr), dtype=np.int64)
+    counts = np.empty(len(ordered), dtype=np.float32)
+    # Terms are written over the sorted tokens: a row never has more terms than tokens.
+    size = np.int64(0)
+    for row in range(len(indptr) - 1):
+        start = indptr[row]
+        stop = indptr[row + 1]
+        ordered[start:stop].sort()
+        position = start
+        while position < stop:
+            token = ordered[position]
+            first = position
+            while position < stop and ordered[position] == token:
+                position += 1
+            ordered[size] = token
+            counts[size] = np.float32(position - first)
+            size += 1
+        boundaries[row + 1] = size
+    return boundaries, ordered[:size].copy(), counts[:size].copy()

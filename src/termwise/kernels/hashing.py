@@ -1,0 +1,34 @@
+"""A growing set of 64-bit hashes, 8 to 16 bytes an entry."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from termwise.kernels.compiling import Array, compiled
+
+
+@compiled
+def insert_hashes(table: Array, hashes: Array) -> int:
+    """Insert hashes into an open-addressing table until one is there already.
+
+    Parameters
+    ----------
+    table : ndarray of shape (a power of two,), uint64
+        0 marks a free slot; must have more free slots than there are hashes.
+    hashes : ndarray of shape (n,), uint64
+        Hashes to insert, none of them 0.
+
+    Returns
+    -------
+    int
+        Position of the first hash that was there already (those before it are inserted), or n.
+    """
+    mask = np.uint64(len(table) - 1)
+    for i in range(len(hashes)):
+        slot = hashes[i] & mask
+        while table[slot] != 0:
+            if table[slot] == hashes[i]:
+                return i
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = hashes[i]
+    return len(hashes)

@@ -1,0 +1,32 @@
+"""The definition of every number: slow, obvious loops in float64.
+
+A faster kernel of the same name is admitted by agreeing with the function here.
+"""
+
+from termwise.kernels.reference.counting import count_rows
+from termwise.kernels.reference.retrieval import quantise, score_rows, top_k
+from termwise.kernels.reference.weighting import (
+    atire_idf,
+    bm25_weights,
+    dirichlet_weights,
+    jelinek_mercer_weights,
+    lucene_idf,
+    lucene_length,
+    robertson_idf,
+    row_lengths,
+)
+
+__all__ = [
+    "atire_idf",
+    "bm25_weights",
+    "count_rows",
+    "dirichlet_weights",
+    "jelinek_mercer_weights",
+    "lucene_idf",
+    "lucene_length",
+    "quantise",
+    "robertson_idf",
+    "row_lengths",
+    "score_rows",
+    "top_k",
+]

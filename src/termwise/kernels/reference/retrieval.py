@@ -1,0 +1,74 @@
+"""Scoring and ranking over impacts, one plain loop at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+
+
+def score_rows(
+    indptr: Sequence[int],
+    terms: Sequence[int],
+    impacts: Sequence[float],
+    bias: Sequence[int],
+    rows: Sequence[int],
+    query_terms: Sequence[int],
+    query_weights: Sequence[int],
+    background_weight: int,
+) -> tuple[list[float], list[bool]]:
+    """Score rows of a forward view for one query.
+
+    Parameters
+    ----------
+    indptr : sequence of int, length n + 1
+        Row boundaries.
+    terms, impacts : sequences of length nnz
+        Term numbers, strictly increasing in a row, and their impacts.
+    bias : sequence of int, length n or 0
+        The document bias of each row; empty where the model has none.
+    rows : sequence of int, length m
+        Rows to score.
+    query_terms, query_weights : sequences of int, length q
+        Distinct terms of the query and their weights.
+    background_weight : int
+        Weight of the document bias.
+
+    Returns
+    -------
+    scores : list of length m
+        Sum over shared terms of weight times impact, plus ``background_weight`` times the bias.
+    matched : list of bool, length m
+        Whether the row shares a term with the query; a row that shares none is not a result.
+    """
+    weight_of = dict(zip(query_terms, query_weights, strict=True))
+    scores: list[float] = []
+    matched: list[bool] = []
+    for row in rows:
+        score: float = background_weight * bias[row] if len(bias) else 0
+        shared = False
+        for position in range(indptr[row], indptr[row + 1]):
+            if terms[position] in weight_of:
+                score += weight_of[terms[position]] * impacts[position]
+                shared = True
+        scores.append(score)
+        matched.append(shared)
+    return scores, matched
+
+
+def top_k(scores: Sequence[float], matched: Sequence[bool], k: int) -> list[int]:
+    """Return the positions of the `k` best matched scores: score descending, ties by position."""
+    found = [position for position in range(len(scores)) if matched[position]]
+    found.sort(key=lambda position: (-scores[position], position))
+    return found[:k]
+
+
+def quantise(weights: Sequence[float], scale: float) -> list[int]:
+    """Turn positive weights into impacts 1 to 255: the nearest multiple of `scale`, never 0.
+
+    Ties between two multiples go to the even one, as in IEEE 754.
+    """
+    return [min(255, max(1, round(float(weight) / scale))) for weight in weights]

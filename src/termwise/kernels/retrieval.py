@@ -1,0 +1,259 @@
+"""Exact top-k over the inverted view of a segment, with block-max pruning.
+
+Documents are numbered so that similar ones are neighbours and are cut into blocks of ``2**block_bits``. For each
+term the inverted view holds one *entry* per block the term occurs in: the block, the number of postings there and
+their largest impact. A query adds up the largest impacts of its terms block by block, which bounds every score in
+the block from above, and visits blocks from the highest bound down until no bound reaches the k-th score. The idea
+is that of block-max pruning (Mallia, Suel & Tonellotto, SIGIR 2024, "Faster learned sparse retrieval with
+block-max pruning"); the layout and this code are our own.
+
+All sums are integers, so the result does not depend on the order of visits. Candidates are compared by one key,
+``score << 24 | (2**24 - 1 - ordinal)``: higher score first, then the document that came first in the input.
+
+The kernels check every position they read from a file against the array it points into, so that a damaged index
+ends in `CORRUPT`, not in a crash.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from termwise.kernels.compiling import Array, compiled
+
+ORDINAL_BITS = 24
+"""Low bits of a key; a segment holds at most ``2**24`` documents."""
+
+MAX_SCORE = 2**38
+"""Scores stay below this, so that a key fits a signed 64-bit integer."""
+
+MAX_BINS = 4096
+"""Bounds are sorted by counting into at most this many bins."""
+
+OK = 0
+CORRUPT = 1
+
+
+@compiled
+def _push(heap: Array, size: int, key: int) -> None:
+    """Add `key` to the min-heap ``heap[:size]``."""
+    child = size
+    while child > 0:
+        parent = (child - 1) >> 1
+        if heap[parent] <= key:
+            break
+        heap[child] = heap[parent]
+        child = parent
+    heap[child] = key
+
+
+@compiled
+def _replace_smallest(heap: Array, size: int, key: int) -> None:
+    """Replace the smallest of the min-heap ``heap[:size]`` by a larger `key`."""
+    parent = 0
+    while True:
+        child = 2 * parent + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= key:
+            break
+        heap[parent] = heap[child]
+        parent = child
+    heap[parent] = key
+
+
+@compiled
+def _bound_blocks(
+    query_terms: Array,
+    query_weights: Array,
+    term_entries: Array,
+    term_postings: Array,
+    entry_block: Array,
+    entry_count: Array,
+    entry_max: Array,
+    n_postings: int,
+    bounds: Array,
+    cells: Array,
+) -> bool:
+    """Add up the largest impacts per block and note where each term's postings of the block begin.
+
+    ``cells[block * q + i]`` becomes ``first posting << 9 | number of postings`` of query term i, 0 where the term
+    has none. Returns False where a file position points outside its array.
+    """
+    n_blocks = len(bounds)
+    n_terms = len(query_terms)
+    for i in range(n_terms):
+        term = query_terms[i]
+        weight = query_weights[i]
+        first = np.int64(term_entries[term])
+        last = np.int64(term_entries[term + 1])
+        position = np.int64(term_postings[term])
+        end = np.int64(term_postings[term + 1])
+        if first > last or last > len(entry_block) or position > end or end > n_postings:
+            return False
+        for entry in range(first, last):
+            block = np.int64(entry_block[entry])
+            count = np.int64(entry_count[entry]) + 1
+            if block >= n_blocks or position + count > end:
+                return False
+            bounds[block] += weight * entry_max[entry]
+            cells[block * n_terms + i] = (position << 9) | count
+            position += count
+    return True
+
+
+@compiled
+def _sort_blocks(bounds: Array, queue: Array) -> int:
+    """Fill `queue` with the blocks by descending bound, exact to ``1 << shift``; return top and shift."""
+    top = bounds[0]
+    for block in range(len(bounds)):
+        top = max(top, bounds[block])
+    shift = 0
+    while (top >> shift) >= MAX_BINS:
+        shift += 1
+    highest = top >> shift
+    starts = np.zeros(highest + 2, dtype=np.int32)
+    for block in range(len(bounds)):
+        starts[highest - (bounds[block] >> shift) + 1] += 1
+    for i in range(highest):
+        starts[i + 1] += starts[i]
+    for block in range(len(bounds)):
+        i = highest - (bounds[block] >> shift)
+        queue[starts[i]] = block
+        starts[i] += 1
+    return shift
+
+
+@compiled
+def retrieve(
+    query_terms: Array,
+    query_weights: Array,
+    background_weight: Any,
+    k: int,
+    n_documents: int,
+    block_bits: int,
+    term_entries: Array,
+    term_postings: Array,
+    entry_block: Array,
+    entry_count: Array,
+    entry_max: Array,
+    posting_offset: Array,
+    posting_impact: Array,
+    order: Array,
+    bias: Array,
+    block_bias: Array,
+    zero: Any,
+) -> tuple[Array, int]:
+    """Find the `k` best documents of one segment.
+
+    Parameters
+    ----------
+    query_terms : ndarray of shape (q,), int32
+        Distinct terms, each smaller than the number of terms of the segment.
+    query_weights : ndarray of shape (q,), type of `zero`
+        Their weights, 1 or more.
+    background_weight : int
+        Weight of the document bias; 0 where there is none.
+    k : int
+        Number of documents wanted, 1 or more.
+    n_documents, block_bits : int
+        Size of the segment; blocks hold ``2**block_bits`` documents.
+    term_entries, term_postings : ndarrays of shape (terms + 1,), uint32
+        Where the entries and the postings of each term begin.
+    entry_block, entry_count, entry_max : ndarrays of shape (entries,), uint16, uint8, uint8
+        Block, number of postings minus one, largest impact.
+    posting_offset, posting_impact : ndarrays of shape (postings,), uint8
+        Document within its block, and impact (1 to 255).
+    order : ndarray of shape (n_documents,), uint32
+        Input position of each document.
+    bias : ndarray of shape (n_documents or 0,), uint16
+        Document bias by internal number.
+    block_bias : ndarray of shape (blocks or 0,), uint16
+        Largest bias of each block.
+    zero : int32 or int64 scalar
+        Decides the width of all sums; the caller has bounded them.
+
+    Returns
+    -------
+    keys : ndarray of shape (at most k,), int64
+        Keys (see above), best first.
+    status : int
+        `OK` or `CORRUPT`.
+    """
+    size = 1 << block_bits
+    n_blocks = (n_documents + size - 1) >> block_bits
+    n_terms = len(query_terms)
+    number = type(zero)
+    none = np.empty(0, dtype=np.int64)
+    if n_terms == 0 or n_blocks == 0:
+        return none, OK
+    bounds = np.zeros(n_blocks, dtype=query_weights.dtype)
+    cells = np.zeros(n_blocks * n_terms, dtype=np.int64)
+    if not _bound_blocks(
+        query_terms, query_weights, term_entries, term_postings,
+        entry_block, entry_count, entry_max, len(posting_offset), bounds, cells,
+    ):  # fmt: skip
+        return none, CORRUPT
+    if background_weight > 0:
+        for block in range(n_blocks):
+            if bounds[block] > 0:
+                bounds[block] += background_weight * block_bias[block]
+    queue = np.empty(n_blocks, dtype=np.int32)
+    shift = _sort_blocks(bounds, queue)
+
+    lowest_ordinal = (np.int64(1) << ORDINAL_BITS) - 1
+    sums = np.zeros(256, dtype=query_weights.dtype)  # any uint8 offset is inside, damaged or not
+    heap = np.empty(k, dtype=np.int64)
+    held = 0
+    threshold = np.int64(0)  # the smallest key that is held, once k are held
+    least = zero + 1  # a score below this cannot enter
+    for visit in range(n_blocks):
+        block = queue[visit]
+        bound = bounds[block]
+        if (bound >> shift) < (least >> shift):
+            break
+        if bound < least:
+            continue
+        first = np.int64(block) << block_bits
+        for i in range(n_terms):
+            cell = cells[np.int64(block) * n_terms + i]
+            if cell != 0:
+                weight = query_weights[i]
+                begin = cell >> 9
+                for position in range(begin, begin + (cell & 511)):
+                    sums[posting_offset[position]] += weight * posting_impact[position]
+        floor = least
+        if background_weight > 0:
+            floor = max(zero + 1, least - background_weight * block_bias[block])
+        for group in range(0, size, 64):
+            best = zero
+            for offset in range(group, group + 64):
+                best = max(best, sums[offset])
+            if best < floor:
+                continue
+            for offset in range(group, group + 64):
+                score = np.int64(sums[offset])
+                if score < floor:
+                    continue
+                document = first + offset
+                if document >= n_documents:
+                    return none, CORRUPT
+                if background_weight > 0:
+                    score += np.int64(background_weight) * bias[document]
+                key = (score << ORDINAL_BITS) | (lowest_ordinal - order[document])
+                if held < k:
+                    _push(heap, held, key)
+                    held += 1
+                    if held < k:
+                        continue
+                elif key > threshold:
+                    _replace_smallest(heap, k, key)
+                else:
+                    continue
+                threshold = heap[0]
+                least = max(least, number(threshold >> ORDINAL_BITS))
+        sums[:] = zero
+    return np.sort(heap[:held])[::-1], OK

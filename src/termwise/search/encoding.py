@@ -1,0 +1,96 @@
+"""Making the query side of an index again from what its manifest says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from termwise.errors import UnknownNameError, VocabularyMismatchError
+from termwise.index import Index
+from termwise.models.query import CountQueryEncoder
+from termwise.text import Analyzer, AnalyzerSpec, analyzer_from_spec
+from termwise.weights import TermWeights
+
+
+class QueryEncoder(Protocol):
+    """Turns the text of a query into one row of weights, without running a network."""
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """What cuts the query into tokens."""
+        ...
+
+    def encode_query(self, query: str) -> TermWeights:
+        """Return one row over the vocabulary of the index."""
+        ...
+
+
+def encoder_description(
+    *, model: str, parameters: Mapping[str, object], analyzer: AnalyzerSpec, weighting: str, exact: bool
+) -> dict[str, Any]:
+    """Describe model and query side for the manifest of an index.
+
+    Parameters
+    ----------
+    model, parameters
+        Name and parameters of the model that weighed the documents.
+    analyzer : AnalyzerSpec
+        Recipe of the analyzer of the queries; its files are kept as attachments under the same names.
+    weighting : str
+        How query tokens weigh, see `CountQueryEncoder`.
+    exact : bool
+        Whether every weighted term occurs in the text of its document (no expansion).
+    """
+    return {
+        "model": {"name": model, "parameters": dict(parameters), "exact": exact},
+        "analyzer": {
+            "name": analyzer.name,
+            "options": dict(analyzer.options),
+            "files": sorted(analyzer.files),
+            "fingerprint": analyzer.fingerprint,
+        },
+        "query": {"weighting": weighting},
+    }
+
+
+def analyzer_of(index: Index) -> Analyzer:
+    """Make the analyzer of an index again.
+
+    Raises
+    ------
+    VocabularyMismatchError
+        If this version of termwise makes another analyzer of the same recipe.
+    UnknownNameError
+        If the index does not say how its queries are analysed.
+    """
+    described = index.manifest.encoder.get("analyzer")
+    if described is None:
+        raise UnknownNameError(
+            "the index does not say how its queries are to be analysed",
+            facts=[("index", index.path)],
+            fixes=["search with rows of term weights instead of text"],
+        )
+    files = {name: index.attachment(name) for name in described["files"]}
+    spec = AnalyzerSpec(described["name"], described["options"], files)
+    analyzer = analyzer_from_spec(spec)
+    if analyzer.spec.fingerprint != described["fingerprint"]:
+        raise VocabularyMismatchError(
+            "the analyzer of this index has changed since it was built",
+            facts=[
+                ("index", index.path),
+                ("analyzer", described["name"]),
+                ("built with", described["fingerprint"]),
+                ("now", analyzer.spec.fingerprint),
+            ],
+            fixes=["build the index again"],
+        )
+    return analyzer
+
+
+def query_encoder_of(index: Index) -> QueryEncoder:
+    """Make the query encoder of an index again."""
+    weighting = index.manifest.encoder.get("query", {}).get("weighting", "counts")
+    term_weights = index.query_weights if weighting == "idf" else None
+    return CountQueryEncoder(
+        analyzer_of(index), index.vocabulary, weighting=weighting, term_weights=term_weights
+    )

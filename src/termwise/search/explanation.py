@@ -1,0 +1,207 @@
+"""Explanations: a score as the sum it is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from termwise.index import Index
+from termwise.search.encoding import QueryEncoder
+from termwise.search.retrieval import first_stage, score_documents
+from termwise.search.vector import QueryVector, query_vector
+
+Origin = Literal["exact", "expansion", "translation", "background", "absent", "unknown"]
+"""Where a contribution comes from: the word itself, a term added by a model, a translation of other words, the
+document whatever the query; or the term is absent from the document; or the text is not there to tell."""
+
+Span = tuple[int, int]
+"""Half-open range of characters."""
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one query term adds to a score.
+
+    Attributes
+    ----------
+    term : str
+        The term as the index holds it.
+    origin : str
+        See `Origin`.
+    query_weight : float
+        Weight of the term in the query.
+    weight : float
+        Weight of the term in the document, 0 where absent.
+    score : float
+        Their product.
+    query_spans : tuple of (int, int)
+        Where the term comes from in the query.
+    spans : tuple of (int, int)
+        Where the document says it, where its text is stored.
+    """
+
+    term: str
+    origin: Origin
+    query_weight: float
+    weight: float
+    score: float
+    query_spans: tuple[Span, ...] = ()
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True)
+class Competitor:
+    """A document ranked near the explained one."""
+
+    rank: int
+    doc_id: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A score as a sum: ``score = constant + sum of contributions``, exactly.
+
+    Attributes
+    ----------
+    query, doc_id : str
+        What was asked and what is explained.
+    score : float
+        The score the document is ranked by.
+    constant : float
+        What every document gets for this query.
+    contributions : tuple of Contribution
+        One for each query term the index knows and one for a document bias, largest first.
+    unknown : tuple of (int, int)
+        Places in the query whose tokens the index does not know.
+    text : str or None
+        The stored text of the document.
+    rank : int or None
+        Rank among all documents, from 1; None where it was not asked for or the document is not a result.
+    competitors : tuple of Competitor
+        Documents around it in the ranking.
+    """
+
+    query: str
+    doc_id: str
+    score: float
+    constant: float
+    contributions: tuple[Contribution, ...]
+    unknown: tuple[Span, ...]
+    text: str | None
+    rank: int | None = None
+    competitors: tuple[Competitor, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as JSON-like data."""
+        return asdict(self)
+
+
+def explain(
+    index: Index, encoder: QueryEncoder, query: str, doc_id: str, *, competitors: int | None = None
+) -> Explanation:
+    """Explain the score of one document; see `Searcher.explain`."""
+    ordinal = index.ordinal(doc_id)
+    row = encoder.encode_query(query)
+    vector = query_vector(index, row)
+    score = float(score_documents(index, vector, np.array([ordinal]))[0][0])
+    text = index.text(ordinal)
+    query_spans = _spans_by_token(encoder, query)
+    unknown = [
+        span for token, spans in query_spans.items() if index.vocabulary.number(token) is None for span in spans
+    ]
+    contributions = _contributions(index, encoder, vector, ordinal, query_spans, text)
+    rank, neighbours = (None, ()) if competitors is None else _standing(index, vector, ordinal, competitors)
+    return Explanation(
+        query=query,
+        doc_id=doc_id,
+        score=score,
+        constant=vector.constant,
+        contributions=contributions,
+        unknown=tuple(sorted(unknown)),
+        text=text,
+        rank=rank,
+        competitors=neighbours,
+    )
+
+
+def _contributions(
+    index: Index,
+    encoder: QueryEncoder,
+    vector: QueryVector,
+    ordinal: int,
+    query_spans: dict[str, list[Span]],
+    text: str | None,
+) -> tuple[Contribution, ...]:
+    terms, impacts = index.row(ordinal)
+    impact_of = dict(zip(terms.tolist(), impacts.tolist(), strict=True))
+    spans = {} if text is None else _spans_by_token(encoder, text)
+    always_exact = bool(index.manifest.encoder.get("model", {}).get("exact"))
+    shift = 2**index.manifest.quantiser.bias_bits if index.manifest.background and not vector.exact else 1
+    scale = index.manifest.quantiser.scale
+    found = []
+    for term, weight in zip(vector.terms.tolist(), vector.weights.tolist(), strict=True):
+        token = index.vocabulary.token(term)
+        impact = impact_of.get(term, 0)
+        origin: Origin = "exact"
+        if impact == 0:
+            origin = "absent"
+        elif not always_exact and token not in spans:
+            origin = "unknown" if text is None else "expansion"
+        found.append(
+            Contribution(
+                term=token,
+                origin=origin,
+                query_weight=weight / shift * vector.query_scale,
+                weight=impact * scale,
+                score=weight * impact * vector.unit,
+                query_spans=tuple(query_spans.get(token, ())),
+                spans=tuple(spans.get(token, ())),
+            )
+        )
+    if vector.background:
+        bias = _bias(index, ordinal)
+        found.append(
+            Contribution(
+                term=index.vocabulary.token(index.manifest.terms),
+                origin="background",
+                query_weight=vector.background * vector.query_scale,
+                weight=bias * scale / shift,
+                score=vector.background * bias * vector.unit,
+            )
+        )
+    found.sort(key=lambda contribution: -contribution.score)
+    return tuple(found)
+
+
+def _bias(index: Index, ordinal: int) -> float:
+    number, row = index.locate(ordinal)
+    return index.segments[number].bias[row].item()  # type: ignore[no-any-return]
+
+
+def _spans_by_token(encoder: QueryEncoder, text: str) -> dict[str, list[Span]]:
+    analysis = encoder.analyzer.analyze(text)
+    spans: dict[str, list[Span]] = defaultdict(list)
+    for token, (start, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
+        spans[token].append((start, end))
+    return spans
+
+
+def _standing(
+    index: Index, vector: QueryVector, ordinal: int, neighbours: int
+) -> tuple[int | None, tuple[Competitor, ...]]:
+    ordinals, scores = first_stage(index, vector, len(index))
+    position = np.flatnonzero(ordinals == ordinal)
+    if len(position) == 0:
+        here = len(ordinals)
+        rank = None
+    else:
+        here = int(position[0])
+        rank = here + 1
+    around = [i for i in range(here - neighbours, here + neighbours + 1) if 0 <= i < len(ordinals) and i != here]
+    return rank, tuple(
+        Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in around
+    )

@@ -1,0 +1,231 @@
+"""The searcher: an opened index with its query side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import DuplicateIdError, ParameterError, UnknownIdError
+from termwise.index import Index
+from termwise.records import Query, Ranking, Run
+from termwise.search.encoding import QueryEncoder, query_encoder_of
+from termwise.search.explanation import Explanation, explain
+from termwise.search.retrieval import first_stage, score_documents
+from termwise.search.vector import query_vector
+from termwise.weights import TermWeights
+
+
+@dataclass(frozen=True)
+class TimedRun:
+    """A run and what each of its queries cost.
+
+    Attributes
+    ----------
+    run : Run
+        The rankings.
+    encoding, scoring : ndarray of shape (queries,), float64
+        Seconds from the text of a query to its row, and from the row to the ranking.
+    """
+
+    run: Run
+    encoding: npt.NDArray[np.float64]
+    scoring: npt.NDArray[np.float64]
+
+
+class Searcher:
+    """Ranks the documents of an index. Stateless: no call changes what a later call returns.
+
+    Parameters
+    ----------
+    index : Index
+        An opened index.
+    encoder : QueryEncoder, optional
+        What turns text into query weights; by default the one the index was built for.
+
+    Examples
+    --------
+    >>> import tempfile, termwise
+    >>> from termwise.records import Document
+    >>> documents = [Document("a", "merge two sorted lists"), Document("b", "sort a list of words")]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     searcher = termwise.build_index(documents, folder, model="bm25")
+    ...     searcher.rank("sorting words", k=1).doc_ids
+    ('b',)
+    """
+
+    def __init__(self, index: Index, encoder: QueryEncoder | None = None) -> None:
+        self.index = index
+        self.encoder = query_encoder_of(index) if encoder is None else encoder
+
+    @classmethod
+    def open(cls, path: str | Path) -> Searcher:
+        """Open an index folder for searching; see `Index.open` for what can go wrong."""
+        return cls(Index.open(path))
+
+    def encode(self, query: str) -> TermWeights:
+        """Turn the text of a query into one row of query weights."""
+        return self.encoder.encode_query(query)
+
+    def rank(
+        self,
+        query: str | Query | TermWeights,
+        *,
+        k: int = 10,
+        candidates: Sequence[str] | None = None,
+    ) -> Ranking:
+        """Rank the documents for one query.
+
+        Parameters
+        ----------
+        query : str, Query or TermWeights
+            Text, text with an identifier, or one row over the vocabulary of the index.
+        k : int, optional
+            Documents wanted, 1 or more.
+        candidates : sequence of str, optional
+            Score and order these documents only. All of them are ranked, also those that share no term with
+            the query, and ties keep the given order. Without candidates only documents that share a term with
+            the query are results, and ties are ordered as the documents were indexed.
+
+        Returns
+        -------
+        Ranking
+            At most `k` documents. ``rank(k=10)`` is the beginning of ``rank(k=100)``.
+
+        Raises
+        ------
+        ParameterError
+            If `k` is not a whole number of 1 or more.
+        UnknownIdError, DuplicateIdError
+            If a candidate is not in the index, or is given twice.
+        """
+        query_id = query.query_id if isinstance(query, Query) else ""
+        row = query if isinstance(query, TermWeights) else self.encode(_text(query))
+        return self._rank_row(row, _checked_k(k), candidates, query_id)
+
+    def rank_many(
+        self,
+        queries: Iterable[Query],
+        *,
+        k: int = 1000,
+        threads: int = 1,
+        candidates: Run | None = None,
+        name: str = "termwise",
+        progress: Callable[[str, int, int | None], None] = lambda *_: None,
+    ) -> TimedRun:
+        """Rank the documents for many queries.
+
+        Parameters
+        ----------
+        queries : iterable of Query
+            With distinct identifiers.
+        k : int, optional
+            Documents wanted for each.
+        threads : int, optional
+            Threads to use; results do not depend on it.
+        candidates : Run, optional
+            Re-rank the documents of this run instead of searching the index. Queries the run does not hold
+            are left out.
+        name : str, optional
+            Name of the resulting run.
+        progress : callable, optional
+            Called with a stage name, queries done, and their total.
+
+        Returns
+        -------
+        TimedRun
+            The run, in the order of the queries, with the time each query took.
+        """
+        _checked_k(k)
+        if threads < 1:
+            raise ParameterError("at least one thread is needed", facts=[("threads", threads)])
+        wanted = [query for query in queries if candidates is None or query.query_id in candidates]
+
+        def answer(query: Query) -> tuple[Ranking, float, float]:
+            chosen = None if candidates is None else candidates[query.query_id].doc_ids
+            begin = time.perf_counter()
+            row = self.encode(query.text)
+            middle = time.perf_counter()
+            ranking = self._rank_row(row, k, chosen, query.query_id)
+            return ranking, middle - begin, time.perf_counter() - middle
+
+        rankings: list[Ranking] = []
+        seconds: list[tuple[float, float]] = []
+        with ThreadPoolExecutor(threads) as pool:
+            for ranking, encoding, scoring in pool.map(answer, wanted):
+                rankings.append(ranking)
+                seconds.append((encoding, scoring))
+                progress("search", len(rankings), len(wanted))
+        times = np.array(seconds, dtype=np.float64).reshape(-1, 2)
+        return TimedRun(Run(rankings, name), times[:, 0], times[:, 1])
+
+    def explain(
+        self, query: str | Query, doc_id: str, *, competitors: int | None = None
+    ) -> Explanation:
+        """Show the score of a document for a query as a sum over terms.
+
+        Parameters
+        ----------
+        query : str or Query
+            The information need.
+        doc_id : str
+            A document of the index.
+        competitors : int, optional
+            Also state the rank of the document and name this many documents above and below it. Costs a full
+            ranking.
+
+        Raises
+        ------
+        UnknownIdError
+            If the index holds no such document.
+        """
+        return explain(self.index, self.encoder, _text(query), doc_id, competitors=competitors)
+
+    def _rank_row(
+        self, row: TermWeights, k: int, candidates: Sequence[str] | None, query_id: str
+    ) -> Ranking:
+        query = query_vector(self.index, row)
+        if candidates is None:
+            ordinals, scores = first_stage(self.index, query, k)
+            return Ranking(self.index.doc_ids(ordinals), scores, query_id)
+        ordinals = _ordinals(self.index, candidates, query_id)
+        scores, _ = score_documents(self.index, query, ordinals)
+        order = np.argsort(-scores, kind="stable")[:k]
+        return Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)
+
+
+def _text(query: str | Query) -> str:
+    return query.text if isinstance(query, Query) else query
+
+
+def _checked_k(k: int) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ParameterError(
+            "k is the number of documents wanted, 1 or more", facts=[("k", k)], fixes=["pass k=10"]
+        )
+    return int(k)
+
+
+def _ordinals(index: Index, candidates: Sequence[str], query_id: str) -> npt.NDArray[np.int64]:
+    ordinals = np.empty(len(candidates), dtype=np.int64)
+    for position, doc_id in enumerate(candidates):
+        ordinal = index.find(doc_id)
+        if ordinal is None:
+            raise UnknownIdError(
+                "a candidate is not in the index",
+                facts=[("query", query_id or "-"), ("doc_id", doc_id), ("index", index.path)],
+                fixes=["re-rank with an index of the collection the run was made on"],
+            )
+        ordinals[position] = ordinal
+    if len(np.unique(ordinals)) != len(ordinals):
+        _, first = np.unique(ordinals, return_index=True)
+        twice = next(i for i in range(len(candidates)) if i not in set(first.tolist()))
+        raise DuplicateIdError(
+            "a candidate is given twice", facts=[("query", query_id or "-"), ("doc_id", candidates[twice])]
+        )
+    return ordinals

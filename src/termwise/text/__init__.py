@@ -1,0 +1,41 @@
+"""Text: analyzers that cut it into tokens with their places, and the vocabularies that number them."""
+
+from termwise.text.analysis import Analysis, Analyzer, AnalyzerSpec
+from termwise.text.characters import UNICODE_VERSION
+from termwise.text.cleaning import CleanMode, clean_vocabulary
+from termwise.text.registry import analyzer_from_spec, analyzer_names, make_analyzer
+from termwise.text.standard_words import StandardWords
+from termwise.text.steps import LowerCase, Porter, SnowballEnglish, StopWords, StraightApostrophes, WordStep
+from termwise.text.stop_lists import stop_list
+from termwise.text.tokenizing import WhitespaceWords, WordTokenizer
+from termwise.text.unicode_words import UnicodeWords
+from termwise.text.vocabulary import BACKGROUND, Vocabulary
+from termwise.text.word_analyzer import WordAnalyzer
+from termwise.text.wordpiece import WordPieceAnalyzer
+
+__all__ = [
+    "BACKGROUND",
+    "UNICODE_VERSION",
+    "Analysis",
+    "Analyzer",
+    "AnalyzerSpec",
+    "CleanMode",
+    "LowerCase",
+    "Porter",
+    "SnowballEnglish",
+    "StandardWords",
+    "StopWords",
+    "StraightApostrophes",
+    "UnicodeWords",
+    "Vocabulary",
+    "WhitespaceWords",
+    "WordAnalyzer",
+    "WordPieceAnalyzer",
+    "WordStep",
+    "WordTokenizer",
+    "analyzer_from_spec",
+    "analyzer_names",
+    "clean_vocabulary",
+    "make_analyzer",
+    "stop_list",
+]
