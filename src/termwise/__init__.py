@@ -1,3 +1,113 @@
-"""Ranking, term by term."""
+"""Ranking, term by term.
+
+A model weighs the terms of every document once, at index time. A query is then only tokenised and added up: search
+costs what BM25 costs, and every score is a sum that can be shown term by term.
+
+>>> import tempfile, termwise
+>>> documents = [termwise.Document("a", "merge two sorted lists"), termwise.Document("b", "shuffle a list")]
+>>> with tempfile.TemporaryDirectory() as folder:
+...     searcher = termwise.build_index(documents, folder, store_text=True)
+...     ranking = searcher.rank("merging lists", k=10)
+...     explanation = searcher.explain("merging lists", "a")
+>>> ranking.doc_ids
+('a', 'b')
+>>> [contribution.term for contribution in explanation.contributions]
+['merg', 'list']
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from termwise.build import build_index
+    from termwise.collection import (
+        open_collection,
+        read_qrels,
+        read_queries,
+        read_run,
+        read_seeds,
+        write_run,
+    )
+    from termwise.errors import TermwiseError
+    from termwise.index import Index, IndexWriter, verify
+    from termwise.models import BM25, QueryLikelihoodDirichlet, QueryLikelihoodJM, VectorModel
+    from termwise.records import Document, Qrel, Query, Ranking, Run, ScoredDoc
+    from termwise.scoring import TextScorer
+    from termwise.search import Explanation, Searcher
+    from termwise.text import Vocabulary, make_analyzer
+    from termwise.weights import TermWeights
+
+_HOMES = {
+    "BM25": "models",
+    "Document": "records",
+    "Explanation": "search",
+    "Index": "index",
+    "IndexWriter": "index",
+    "Qrel": "records",
+    "Query": "records",
+    "QueryLikelihoodDirichlet": "models",
+    "QueryLikelihoodJM": "models",
+    "Ranking": "records",
+    "Run": "records",
+    "ScoredDoc": "records",
+    "Searcher": "search",
+    "TermWeights": "weights",
+    "TermwiseError": "errors",
+    "TextScorer": "scoring",
+    "VectorModel": "models",
+    "Vocabulary": "text",
+    "build_index": "build",
+    "make_analyzer": "text",
+    "open_collection": "collection",
+    "read_qrels": "collection",
+    "read_queries": "collection",
+    "read_run": "collection",
+    "read_seeds": "collection",
+    "verify": "index",
+    "write_run": "collection",
+}
+
+__all__ = [
+    "BM25",
+    "Document",
+    "Explanation",
+    "Index",
+    "IndexWriter",
+    "Qrel",
+    "Query",
+    "QueryLikelihoodDirichlet",
+    "QueryLikelihoodJM",
+    "Ranking",
+    "Run",
+    "ScoredDoc",
+    "Searcher",
+    "TermWeights",
+    "TermwiseError",
+    "TextScorer",
+    "VectorModel",
+    "Vocabulary",
+    "build_index",
+    "make_analyzer",
+    "open_collection",
+    "read_qrels",
+    "read_queries",
+    "read_run",
+    "read_seeds",
+    "verify",
+    "write_run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its home when it is first used, so that importing costs nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'termwise' has no attribute {name!r}")
+    return getattr(import_module(f"termwise.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

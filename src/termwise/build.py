@@ -205,9 +205,7 @@ def _build_counts(
     spill = RowSpill(writer.folder, "counts")
     for part in _counted(documents, partial(_count, analyzer, store_text), threads):
         writer.add_documents(part.doc_ids, part.texts)
-        known = np.array(
-            [numbers.setdefault(token, len(numbers)) for token in part.tokens], dtype=np.int32
-        )
+        known = np.array([numbers.setdefault(token, len(numbers)) for token in part.tokens], dtype=np.int32)
         spill.add(part.indptr, known[part.terms], part.counts)
         progress("read documents", writer.documents, length)
     if writer.documents == 0:

@@ -85,9 +85,7 @@ class Ranking:
     scores: npt.NDArray[np.float64]
     query_id: str = ""
 
-    def __init__(
-        self, doc_ids: Sequence[str], scores: npt.ArrayLike, query_id: str = ""
-    ) -> None:
+    def __init__(self, doc_ids: Sequence[str], scores: npt.ArrayLike, query_id: str = "") -> None:
         values = np.array(scores, dtype=np.float64)
         values.setflags(write=False)
         object.__setattr__(self, "doc_ids", tuple(doc_ids))

@@ -111,9 +111,7 @@ class TermWeights:
         return int(np.searchsorted(self.indptr, position, side="right")) - 1
 
     @classmethod
-    def from_rows(
-        cls, rows: Iterable[Mapping[int, float]], vocabulary: str
-    ) -> TermWeights:
+    def from_rows(cls, rows: Iterable[Mapping[int, float]], vocabulary: str) -> TermWeights:
         """Build rows from mappings of term number to weight, in any order.
 
         Examples
@@ -237,7 +235,8 @@ def _frozen(array: npt.NDArray[np.generic], dtype: type[np.generic]) -> npt.NDAr
         bounds = np.iinfo(dtype)  # type: ignore[type-var]
         if int(array.max()) > bounds.max or int(array.min()) < bounds.min:
             raise WeightError(
-                "a number does not fit its array", facts=[("largest", int(array.max())), ("type", dtype.__name__)]
+                "a number does not fit its array",
+                facts=[("largest", int(array.max())), ("type", dtype.__name__)],
             )
     with np.errstate(over="ignore"):
         view = np.ascontiguousarray(array, dtype=dtype)

@@ -116,7 +116,8 @@ class ContainerWriter:
     def finish(self) -> FileEntry:
         """Write the header, flush to the disk, and return name-independent facts about the file."""
         table = b"".join(
-            _ENTRY.pack(s.name.encode(), s.dtype.str.encode(), s.offset, s.length, s.crc) for s in self._sections
+            _ENTRY.pack(s.name.encode(), s.dtype.str.encode(), s.offset, s.length, s.crc)
+            for s in self._sections
         )
         if len(self._sections) != self._expected:
             raise ValueError(f"{self._expected} sections were announced, {len(self._sections)} written")
@@ -174,7 +175,8 @@ class Container:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise MissingFileError(
-                "a file of the index cannot be opened", facts=[("file", path), ("system says", error.strerror)]
+                "a file of the index cannot be opened",
+                facts=[("file", path), ("system says", error.strerror)],
             ) from error
         self._sections = {section.name: section for section in self._read_header(kind, size)}
 

@@ -70,9 +70,7 @@ def document_order(
         return [(first, middle), (middle, last)]
 
     with ThreadPoolExecutor(threads) as pool:
-        running: dict[Future[list[tuple[int, int]]], int] = {
-            pool.submit(split, 0, n_documents): n_documents
-        }
+        running: dict[Future[list[tuple[int, int]]], int] = {pool.submit(split, 0, n_documents): n_documents}
         while running:
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:

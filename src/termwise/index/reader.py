@@ -107,7 +107,9 @@ class Index:
             for record in manifest.segments
         )
         self._texts = tuple(
-            None if record.texts is None else TextTable(self._container(record.texts, TEXTS), record.documents)
+            None
+            if record.texts is None
+            else TextTable(self._container(record.texts, TEXTS), record.documents)
             for record in manifest.segments
         )
         self.firsts: tuple[int, ...] = tuple(

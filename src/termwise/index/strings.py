@@ -20,7 +20,9 @@ def write_strings(writer: ContainerWriter, prefix: str, strings: Sequence[bytes]
     offsets = np.zeros(len(strings) + 1, dtype=np.uint64)
     np.cumsum([len(string) for string in strings], out=offsets[1:])
     by_bytes = np.array(sorted(range(len(strings)), key=strings.__getitem__), dtype=np.uint32)
-    pieces = (np.frombuffer(b"".join(strings[i : i + 65536]), np.uint8) for i in range(0, len(strings), 65536))
+    pieces = (
+        np.frombuffer(b"".join(strings[i : i + 65536]), np.uint8) for i in range(0, len(strings), 65536)
+    )
     writer.write(f"{prefix}.data", np.uint8, pieces)
     writer.write(f"{prefix}.offsets", np.uint64, [offsets])
     writer.write(f"{prefix}.sorted", np.uint32, [by_bytes])

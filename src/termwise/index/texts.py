@@ -92,6 +92,8 @@ class TextTable:
             raise corrupt(self._path, 0, "a stored text", f"text {number} in a group that does not exist")
         first, last = int(self._offsets[group]), int(self._offsets[group + 1])
         try:
-            return zlib.decompress(self._data[first:last].tobytes())[start:stop].decode("utf-8", "surrogatepass")
+            return zlib.decompress(self._data[first:last].tobytes())[start:stop].decode(
+                "utf-8", "surrogatepass"
+            )
         except (zlib.error, UnicodeDecodeError):
             raise corrupt(self._path, first, "a stored text", f"text {number} cannot be unpacked") from None

@@ -24,7 +24,9 @@ class Damage:
     what: str
 
 
-def verify(path: str | Path, *, progress: Callable[[str, int, int | None], None] = lambda *_: None) -> list[Damage]:
+def verify(
+    path: str | Path, *, progress: Callable[[str, int, int | None], None] = lambda *_: None
+) -> list[Damage]:
     """Check every file of an index against its checksums, and that its parts fit together.
 
     Parameters

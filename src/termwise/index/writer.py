@@ -120,7 +120,9 @@ class IndexWriter:
         progress: Progress = silent,
     ) -> None:
         if quantiser not in ("uint8", "float32"):
-            raise ParameterError("unknown quantiser", facts=[("given", quantiser), ("known", "uint8, float32")])
+            raise ParameterError(
+                "unknown quantiser", facts=[("given", quantiser), ("known", "uint8, float32")]
+            )
         if threads < 1:
             raise ParameterError("at least one thread is needed", facts=[("threads", threads)])
         self.path = Path(path)
@@ -287,9 +289,7 @@ class IndexWriter:
             quantiser=float_record(self._range) if quantiser is None else quantiser.record(),
             terms_file=self._write_terms(vocabulary, n_slots, floors, query_weights),
             segments=tuple(segments),
-            attachments={
-                name: self._attach(data) for name, data in sorted((attachments or {}).items())
-            },
+            attachments={name: self._attach(data) for name, data in sorted((attachments or {}).items())},
             written_by=f"termwise {__version__}",
         )
         self._publish(manifest)
@@ -446,7 +446,9 @@ class _Identifiers:
             insert_hashes(self._table, old)
         start = 0
         while (stop := start + int(insert_hashes(self._table, hashes[start:]))) < len(names):
-            before = next((i for i, name in enumerate(self._names + names[:stop]) if name == names[stop]), None)
+            before = next(
+                (i for i, name in enumerate(self._names + names[:stop]) if name == names[stop]), None
+            )
             if before is not None:
                 raise DuplicateIdError(
                     "two documents have the same identifier",
@@ -486,7 +488,8 @@ def _per_term(values: npt.ArrayLike | None, length: int, name: str) -> npt.NDArr
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (length,) or not np.isfinite(array).all():
         raise WeightError(
-            f"{name} must be finite, one for each term", facts=[("shape", array.shape), ("expected", (length,))]
+            f"{name} must be finite, one for each term",
+            facts=[("shape", array.shape), ("expected", (length,))],
         )
     return array
 
@@ -519,7 +522,7 @@ def _check_free(path: Path, *, overwrite: bool) -> None:
     leftovers |= names & {manifests.NAME, f"{manifests.NAME}.new"}
     foreign = sorted(names - leftovers)
     if manifests.NAME in names:
-        text = (path / manifests.NAME).read_bytes()[:1 << 20]
+        text = (path / manifests.NAME).read_bytes()[: 1 << 20]
         if manifests.FORMAT.encode() not in text:
             foreign.append(manifests.NAME)
     if foreign:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from termwise.kernels.compiling import Array, compiled
 
 
-@njit(cache=True, nogil=True)
-def count_rows(indptr, token_numbers):
+@compiled
+def count_rows(indptr: Array, token_numbers: Array) -> tuple[Array, Array, Array]:
     """Turn rows of token numbers into rows of counts; agrees with `reference.count_rows`.
 
     Parameters

@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from termwise.kernels.compiling import Array, compiled
 
 
-@njit(cache=True, nogil=True)
-def lucene_length(length):
+@compiled
+def lucene_length(length: int) -> int:
     """Return what Lucene's one-byte code keeps of a document length; agrees with `reference.lucene_length`.
 
     Parameters
@@ -39,8 +40,8 @@ def lucene_length(length):
     return 24 + ((excess >> shift) << shift)
 
 
-@njit(cache=True, nogil=True)
-def row_lengths(indptr, counts):
+@compiled
+def row_lengths(indptr: Array, counts: Array) -> Array:
     """Return the tokens of each row; agrees with `reference.row_lengths`.
 
     Returns
@@ -55,8 +56,8 @@ def row_lengths(indptr, counts):
     return lengths
 
 
-@njit(cache=True, nogil=True)
-def lucene_idf(document_frequencies, n_documents):
+@compiled
+def lucene_idf(document_frequencies: Array, n_documents: int) -> Array:
     """Return the idf of Lucene's BM25 for each term; agrees with `reference.lucene_idf`.
 
     Parameters
@@ -79,8 +80,8 @@ def lucene_idf(document_frequencies, n_documents):
     return idf
 
 
-@njit(cache=True, nogil=True)
-def robertson_idf(document_frequencies, n_documents):
+@compiled
+def robertson_idf(document_frequencies: Array, n_documents: int) -> Array:
     """Return the idf of Robertson and Spärck Jones for each term; agrees with `reference.robertson_idf`.
 
     Parameters
@@ -104,8 +105,8 @@ def robertson_idf(document_frequencies, n_documents):
     return idf
 
 
-@njit(cache=True, nogil=True)
-def atire_idf(document_frequencies, n_documents):
+@compiled
+def atire_idf(document_frequencies: Array, n_documents: int) -> Array:
     """Return the idf of the ATIRE system for each term; agrees with `reference.atire_idf`.
 
     Parameters
@@ -128,8 +129,18 @@ def atire_idf(document_frequencies, n_documents):
     return idf
 
 
-@njit(cache=True, nogil=True)
-def bm25_weights(indptr, terms, counts, idf, average_length, k1, b, factor, lucene_lengths):
+@compiled
+def bm25_weights(
+    indptr: Array,
+    terms: Array,
+    counts: Array,
+    idf: Array,
+    average_length: float,
+    k1: float,
+    b: float,
+    factor: float,
+    lucene_lengths: bool,
+) -> Array:
     """Weigh counts by BM25; agrees with `reference.bm25_weights`.
 
     Parameters
@@ -165,8 +176,10 @@ def bm25_weights(indptr, terms, counts, idf, average_length, k1, b, factor, luce
     return weights
 
 
-@njit(cache=True, nogil=True)
-def jelinek_mercer_weights(indptr, terms, counts, probabilities, lambda_):
+@compiled
+def jelinek_mercer_weights(
+    indptr: Array, terms: Array, counts: Array, probabilities: Array, lambda_: float
+) -> Array:
     """Weigh counts by query likelihood, smoothed linearly; agrees with `reference.jelinek_mercer_weights`.
 
     Parameters
@@ -192,8 +205,10 @@ def jelinek_mercer_weights(indptr, terms, counts, probabilities, lambda_):
     return weights
 
 
-@njit(cache=True, nogil=True)
-def dirichlet_weights(indptr, terms, counts, probabilities, mu, longest):
+@compiled
+def dirichlet_weights(
+    indptr: Array, terms: Array, counts: Array, probabilities: Array, mu: float, longest: int
+) -> tuple[Array, Array, Array]:
     """Weigh counts by query likelihood with a Dirichlet prior; agrees with `reference.dirichlet_weights`.
 
     Parameters

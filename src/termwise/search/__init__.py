@@ -1,1 +1,7 @@
-""
+"""Adding term weights up: retrieve, re-rank, explain."""
+
+from termwise.search.encoding import QueryEncoder
+from termwise.search.explanation import Competitor, Contribution, Explanation
+from termwise.search.searcher import Searcher, TimedRun
+
+__all__ = ["Competitor", "Contribution", "Explanation", "QueryEncoder", "Searcher", "TimedRun"]

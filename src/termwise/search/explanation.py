@@ -111,7 +111,10 @@ def explain(
     text = index.text(ordinal)
     query_spans = _spans_by_token(encoder, query)
     unknown = [
-        span for token, spans in query_spans.items() if index.vocabulary.number(token) is None for span in spans
+        span
+        for token, spans in query_spans.items()
+        if index.vocabulary.number(token) is None
+        for span in spans
     ]
     contributions = _contributions(index, encoder, vector, ordinal, query_spans, text)
     rank, neighbours = (None, ()) if competitors is None else _standing(index, vector, ordinal, competitors)
@@ -201,7 +204,7 @@ def _standing(
     else:
         here = int(position[0])
         rank = here + 1
-    around = [i for i in range(here - neighbours, here + neighbours + 1) if 0 <= i < len(ordinals) and i != here]
-    return rank, tuple(
-        Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in around
-    )
+    around = [
+        i for i in range(here - neighbours, here + neighbours + 1) if 0 <= i < len(ordinals) and i != here
+    ]
+    return rank, tuple(Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in around)

@@ -93,7 +93,9 @@ def _search_blocks(
     )  # fmt: skip
     rows = _LOW - (keys & _LOW)
     if status != OK or (len(rows) and rows.max() >= segment.documents):
-        raise corrupt(segment.path, 0, "postings inside their arrays", "a position outside; run termwise verify")
+        raise corrupt(
+            segment.path, 0, "postings inside their arrays", "a position outside; run termwise verify"
+        )
     return rows, keys >> ORDINAL_BITS
 
 

@@ -164,9 +164,7 @@ class Searcher:
         times = np.array(seconds, dtype=np.float64).reshape(-1, 2)
         return TimedRun(Run(rankings, name), times[:, 0], times[:, 1])
 
-    def explain(
-        self, query: str | Query, doc_id: str, *, competitors: int | None = None
-    ) -> Explanation:
+    def explain(self, query: str | Query, doc_id: str, *, competitors: int | None = None) -> Explanation:
         """Show the score of a document for a query as a sum over terms.
 
         Parameters
@@ -186,9 +184,7 @@ class Searcher:
         """
         return explain(self.index, self.encoder, _text(query), doc_id, competitors=competitors)
 
-    def _rank_row(
-        self, row: TermWeights, k: int, candidates: Sequence[str] | None, query_id: str
-    ) -> Ranking:
+    def _rank_row(self, row: TermWeights, k: int, candidates: Sequence[str] | None, query_id: str) -> Ranking:
         query = query_vector(self.index, row)
         if candidates is None:
             ordinals, scores = first_stage(self.index, query, k)

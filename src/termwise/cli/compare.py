@@ -1,0 +1,87 @@
+"""``termwise compare``: whether runs differ, and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from termwise.cli.judged import exclusion, missing_rule, read_runs
+from termwise.cli.options import DEFAULT_MEASURES, ExcludeSeed, JsonFlag, Measures, Missing
+from termwise.cli.terminal import note, write_text
+
+
+def command(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN RUN...", help="Run files; the first is the baseline.", show_default=False
+        ),
+    ],
+    qrels: Annotated[
+        Path, typer.Option("--qrels", metavar="FILE", help="Relevance judgments.", show_default=False)
+    ],
+    measures: Measures = None,
+    all_pairs: Annotated[
+        bool, typer.Option("--all-pairs", help="Compare every two runs, not each with the first.")
+    ] = False,
+    missing: Missing = "zero",
+    exclude_seed: ExcludeSeed = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            "--queries", metavar="FILE", help="Query texts, shown in the HTML page.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the resampling.")] = 0,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write one HTML page.", show_default=False)
+    ] = None,
+    latex: Annotated[
+        Path | None, typer.Option("--latex", metavar="FILE", help="Write a LaTeX table.", show_default=False)
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option("--csv", metavar="FILE", help="Write the comparisons as CSV.", show_default=False),
+    ] = None,
+    per_query: Annotated[
+        bool, typer.Option("--per-query", help="With --json: also the differences query by query.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Compare runs: paired tests, corrections, intervals, wins and losses."""
+    from termwise.collection import read_qrels, read_queries
+    from termwise.evaluate import (
+        compare,
+        comparison_html,
+        comparison_latex,
+        comparison_text,
+        contrast_table,
+        to_csv,
+    )
+
+    comparison = compare(
+        read_runs(runs),
+        read_qrels(qrels),
+        measures or DEFAULT_MEASURES,
+        pairs="all" if all_pairs else "baseline",
+        missing=missing_rule(missing),
+        exclude=exclusion(exclude_seed),
+        seed=seed,
+    )
+    if html is not None:
+        texts = None if queries is None else {query.query_id: query.text for query in read_queries(queries)}
+        write_text(html, comparison_html(comparison, texts=texts))
+    if latex is not None:
+        write_text(latex, comparison_latex(comparison))
+    if csv is not None:
+        write_text(csv, to_csv(contrast_table(comparison.contrasts)))
+    if as_json:
+        for line in comparison.to_json_lines(per_query=per_query):
+            print(line)
+    else:
+        print(comparison_text(comparison))
+    for path in (html, latex, csv):
+        if path is not None:
+            note(f"{path}: written")

@@ -1,0 +1,89 @@
+"""``termwise inspect``: what an index holds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from termwise.cli.options import IndexFolder, JsonFlag
+from termwise.cli.terminal import human_bytes, print_json, stdout
+
+
+def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
+    """Show what an index holds: model, analyzer, sizes, quantiser."""
+    from rich.table import Table
+
+    from termwise.index import Index
+
+    index = Index.open(folder)
+    facts = _facts(index)
+    if as_json:
+        print_json(facts)
+        return
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for label, value in _rows(facts):
+        table.add_row(label, value)
+    stdout().print(table)
+
+
+def _facts(index: Any) -> dict[str, Any]:
+    manifest = index.manifest
+    sections: dict[str, int] = {}
+    for segment in index.segments:
+        for name, size in segment.section_bytes.items():
+            view = (
+                "order" if name == "documents.order" else "forward" if name[:7] == "forward" else "inverted"
+            )
+            sections[view] = sections.get(view, 0) + size
+    sections["ids"] = sum(segment.ids.length for segment in manifest.segments)
+    sections["texts"] = sum(segment.texts.length for segment in manifest.segments if segment.texts)
+    sections["terms"] = manifest.terms_file.length
+    sections["attachments"] = sum(file.length for file in manifest.attachments.values())
+    return {
+        "index": str(index.path),
+        "written_by": manifest.written_by,
+        "documents": manifest.documents,
+        "terms": manifest.terms,
+        "postings": manifest.postings,
+        "segments": len(manifest.segments),
+        "stores_text": index.stores_text,
+        "background": manifest.background,
+        "vocabulary": manifest.vocabulary,
+        "encoder": dict(manifest.encoder),
+        "quantiser": asdict(manifest.quantiser),
+        "bytes": sections,
+    }
+
+
+def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    model = facts["encoder"].get("model", {})
+    analyzer = facts["encoder"].get("analyzer", {})
+    settings = ", ".join(f"{name} {value}" for name, value in model.get("parameters", {}).items())
+    quantiser = facts["quantiser"]
+    if quantiser["kind"] == "uint8":
+        how = (
+            f"uint8, scale {quantiser['scale']:.6g}; error at most {quantiser['max_error']:.3g}, "
+            f"mean {quantiser['mean_error']:.3g}"
+        )
+        if quantiser["raised"]:
+            how += f"; {quantiser['raised']:,} weights raised to 1"
+    else:
+        how = "float32, weights as they came"
+    if quantiser["dropped"]:
+        how += f"; {quantiser['dropped']:,} zero weights left out"
+    rows = [
+        ("index", facts["index"]),
+        ("written by", facts["written_by"]),
+        ("model", f"{model.get('name', 'unknown')}{f' ({settings})' if settings else ''}"),
+        ("analyzer", str(analyzer.get("name", "unknown"))),
+        ("documents", f"{facts['documents']:,}"),
+        ("terms", f"{facts['terms']:,}"),
+        ("postings", f"{facts['postings']:,}"),
+        ("segments", f"{facts['segments']}"),
+        ("texts", "stored" if facts["stores_text"] else "not stored"),
+        ("quantiser", how),
+    ]
+    rows += [(f"{name} bytes", human_bytes(size)) for name, size in facts["bytes"].items() if size]
+    return rows

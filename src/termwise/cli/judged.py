@@ -1,0 +1,44 @@
+"""Reading what `evaluate` and `compare` both need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from termwise.errors import DuplicateIdError, ParameterError
+from termwise.records import Run
+
+
+def read_runs(paths: Sequence[Path]) -> list[Run]:
+    """Read run files, each named after its file."""
+    from termwise.collection import read_run
+
+    names = [path.name.removesuffix(".gz").rsplit(".", 1)[0] or path.name for path in paths]
+    if len(set(names)) != len(names):
+        names = [str(path) for path in paths]
+    if len(set(names)) != len(names):
+        raise DuplicateIdError("a run is given twice", facts=[("runs", ", ".join(names))])
+    return [read_run(path, name=name) for path, name in zip(paths, names, strict=True)]
+
+
+def missing_rule(text: str) -> Literal["zero", "skip"]:
+    """Check the value of ``--missing``."""
+    if text == "zero":
+        return "zero"
+    if text == "skip":
+        return "skip"
+    raise ParameterError(
+        "--missing is zero or skip", facts=[("given", text)], fixes=["--missing zero", "--missing skip"]
+    )
+
+
+def exclusion(text: str | None) -> Mapping[str, frozenset[str]] | Literal["id"] | None:
+    """Read the value of ``--exclude-seed``: a file, or the word ``id``."""
+    if text is None:
+        return None
+    if text == "id":
+        return "id"
+    from termwise.collection import read_seeds
+
+    return read_seeds(Path(text))

@@ -1,0 +1,100 @@
+"""The command line: ``termwise VERB ...``. Results go to stdout, progress and errors to stderr.
+
+Exit codes: 0 done, 1 a bug in termwise, 2 usage, 3 bad data, 4 missing extra, 5 a check the user asked for failed,
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from termwise import __version__
+from termwise.cli import (
+    compare,
+    evaluate,
+    explain,
+    index,
+    inspect,
+    rerank,
+    search,
+    try_,
+    verify,
+)
+from termwise.errors import TermwiseError
+
+app = typer.Typer(
+    name="termwise",
+    help="Ranking, term by term: index, search, explain, evaluate.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("try")(try_.command)
+app.command("index")(index.command)
+app.command("search")(search.command)
+app.command("rerank")(rerank.command)
+app.command("explain")(explain.command)
+app.command("evaluate")(evaluate.command)
+app.command("compare")(compare.command)
+app.command("inspect")(inspect.command)
+app.command("verify")(verify.command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"termwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Ranking, term by term: index, search, explain, evaluate."""
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        What follows the program's name; by default that of the process.
+    """
+    try:
+        app(args=arguments, prog_name="termwise")
+    except SystemExit as leaving:  # how typer ends, also on wrong usage (2) and on Ctrl-C (130)
+        return _flushed(leaving.code)
+    except TermwiseError as error:
+        print(f"termwise: {error.render()}", file=sys.stderr)
+        return error.exit_code
+    except Exception:
+        traceback.print_exc()
+        print(
+            f"termwise: this is a bug in termwise {__version__}; please report it with the lines above",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+def _flushed(code: str | int | None) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone, as in `termwise search ... | head`; keep Python from saying so at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code if isinstance(code, int) else 0
+
+
+def script() -> None:
+    """Entry point of the installed command."""
+    sys.exit(run())

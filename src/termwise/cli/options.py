@@ -1,0 +1,100 @@
+"""Options that several verbs share, and how their texts are read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from termwise.errors import ParameterError
+
+IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the index.", show_default=False)]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, help="Threads to use; all processors unless given.", show_default=False),
+]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--measure",
+        metavar="MEASURE",
+        help="A measure as ir_measures spells it, such as nDCG@10; may be repeated.  "
+        "[default: nDCG@10, AP@1000, R@100]",
+        show_default=False,
+    ),
+]
+Missing = Annotated[
+    str,
+    typer.Option(
+        "--missing",
+        metavar="zero|skip",
+        help="What a judged query counts that a run does not hold: 0, or nothing (it is left out).",
+    ),
+]
+ExcludeSeed = Annotated[
+    str | None,
+    typer.Option(
+        "--exclude-seed",
+        metavar="FILE|id",
+        help="Drop the document a query was made of from runs and judgments: a file of query and document "
+        "identifiers, or 'id' where a document with the identifier of the query is meant.",
+        show_default=False,
+    ),
+]
+
+DEFAULT_MEASURES = ("nDCG@10", "AP@1000", "R@100")
+
+_UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+
+
+def available_processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def memory_size(text: str) -> int:
+    """Read a size such as ``2GB``, ``512MiB`` or a number of bytes.
+
+    Examples
+    --------
+    >>> memory_size("2GB"), memory_size("1.5 MiB"), memory_size("4096")
+    (2000000000, 1572864, 4096)
+    """
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise ParameterError(
+            "--memory is a size",
+            facts=[("given", text), ("expected", "a number with B, KB, MB, GB, KiB, MiB or GiB")],
+            fixes=["--memory 2GB"],
+        )
+    number, unit, binary = found.groups()
+    power = "kmgt".find(unit.lower()) + 1 if unit else 0
+    return int(float(number) * (1024**power if binary else _UNITS[unit.lower()]))
+
+
+def model_settings(pairs: Sequence[str]) -> dict[str, str]:
+    """Read ``--set name=value`` pairs.
+
+    Examples
+    --------
+    >>> model_settings(["k1=0.9", "b=0.4"])
+    {'k1': '0.9', 'b': '0.4'}
+    """
+    settings: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise ParameterError(
+                "--set takes a name and a value", facts=[("given", pair)], fixes=["--set k1=0.9 --set b=0.4"]
+            )
+        if name.strip() in settings:
+            raise ParameterError("a parameter is set twice", facts=[("parameter", name.strip())])
+        settings[name.strip()] = value.strip()
+    return settings

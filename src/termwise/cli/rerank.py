@@ -1,0 +1,56 @@
+"""``termwise rerank``: score and order the documents of a run anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from termwise.cli.options import IndexFolder, JsonFlag, Threads, available_processors
+from termwise.cli.terminal import note, print_json, progress_bar
+
+
+def command(
+    folder: IndexFolder,
+    run: Annotated[
+        Path, typer.Option("--run", metavar="FILE", help="Run with the candidates.", show_default=False)
+    ],
+    queries: Annotated[
+        Path, typer.Option("--queries", metavar="FILE", help="The queries.", show_default=False)
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", metavar="FILE", help="Run file to write.", show_default=False)
+    ],
+    k: Annotated[int, typer.Option("-k", help="Candidates to keep for each query, best first.")] = 1000,
+    tag: Annotated[str, typer.Option("--tag", help="Name of the run, its last column.")] = "termwise",
+    threads: Threads = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Re-rank the documents of a run with an index.
+
+    Every candidate is scored; equal scores keep the order of the run.
+    """
+    from termwise.collection import read_queries, read_run, write_run
+    from termwise.search import Searcher
+
+    searcher = Searcher.open(folder)
+    candidates = read_run(run)
+    wanted = list(read_queries(queries))
+    with progress_bar() as progress:
+        timed = searcher.rank_many(
+            wanted,
+            k=k,
+            threads=threads or available_processors(),
+            candidates=candidates,
+            name=tag,
+            progress=progress,
+        )
+    write_run(timed.run, output)
+    without_text = sorted(set(candidates.rankings) - {query.query_id for query in wanted})
+    if as_json:
+        print_json({"run": str(output), "queries": len(timed.run), "left_out": without_text})
+    if without_text:
+        shown = ", ".join(without_text[:5]) + (", ..." if len(without_text) > 5 else "")
+        note(f"{len(without_text)} queries of the run are not in {queries} and were left out: {shown}")
+    note(f"{output}: {len(timed.run):,} queries")

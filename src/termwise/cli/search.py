@@ -1,0 +1,138 @@
+"""``termwise search``: one question on the terminal, or a file of queries into a run file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from termwise.cli.options import IndexFolder, JsonFlag, Threads, available_processors
+from termwise.cli.terminal import note, print_json, progress_bar, stdout
+from termwise.errors import UsageError
+
+
+def command(
+    folder: IndexFolder,
+    query: Annotated[
+        str | None, typer.Argument(metavar="QUERY", help="The question, in quotes.", show_default=False)
+    ] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option("--queries", metavar="FILE", help="Rank for every query of a file.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="Run file to write (TREC form).", show_default=False),
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k", help="Documents wanted.  [default: 10, or 1000 with --queries]", show_default=False
+        ),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Break every score down term by term.")] = False,
+    measure_time: Annotated[
+        bool, typer.Option("--measure-time", help="Print mean, p50 and p99 of encoding and scoring.")
+    ] = False,
+    tag: Annotated[str, typer.Option("--tag", help="Name of the run, its last column.")] = "termwise",
+    threads: Threads = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Search an index.
+
+    Examples: termwise search DIR "merge two sorted lists" --explain,
+    termwise search DIR --queries queries.jsonl --output run.trec
+    """
+    if (query is None) == (queries is None):
+        raise UsageError(
+            "give a question, or a file of queries, and not both",
+            fixes=[
+                f'termwise search {folder} "question"',
+                f"termwise search {folder} --queries FILE --output RUN",
+            ],
+        )
+    if query is not None:
+        if output is not None or measure_time:
+            raise UsageError("--output and --measure-time go with --queries")
+        _answer(folder, query, 10 if k is None else k, explain=explain, as_json=as_json)
+        return
+    if output is None or explain:
+        raise UsageError(
+            "a file of queries needs a run file to write, and takes no --explain",
+            fixes=[f"termwise search {folder} --queries {queries} --output run.trec"],
+        )
+    assert queries is not None
+    _answer_file(folder, queries, output, 1000 if k is None else k, tag, threads, measure_time, as_json)
+
+
+def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -> None:
+    from termwise.search import Searcher
+    from termwise.search.explain_terminal import ranking_renderable
+
+    searcher = Searcher.open(folder)
+    begin = time.perf_counter()
+    ranking = searcher.rank(query, k=k)
+    seconds = time.perf_counter() - begin
+    explanations = None
+    if explain or not as_json:
+        explanations = [searcher.explain(query, doc_id) for doc_id in ranking.doc_ids]
+    if as_json:
+        for rank, hit in enumerate(ranking, 1):
+            record = {"rank": rank, "doc_id": hit.doc_id, "score": hit.score}
+            if explanations is not None:
+                record["explanation"] = explanations[rank - 1].to_dict()
+            print_json(record)
+        return
+    stdout().print(ranking_renderable(ranking, explanations or [], breakdown=explain))
+    if len(ranking) == 0:
+        note(_why_empty(searcher, query))
+    else:
+        note(f"{len(ranking)} of {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")
+
+
+def _why_empty(searcher: object, query: str) -> str:
+    from termwise.search import Searcher
+
+    assert isinstance(searcher, Searcher)
+    tokens = searcher.encoder.analyzer.tokens(query)
+    if not tokens:
+        return "no results: the query holds no word that is searched for"
+    unknown = sorted({token for token in tokens if searcher.index.vocabulary.number(token) is None})
+    return f"no results: the index does not know {', '.join(unknown)}"
+
+
+def _answer_file(
+    folder: Path,
+    queries: Path,
+    output: Path,
+    k: int,
+    tag: str,
+    threads: int | None,
+    measure_time: bool,
+    as_json: bool,
+) -> None:
+    from termwise.collection import read_queries, write_run
+    from termwise.search import Searcher
+
+    searcher = Searcher.open(folder)
+    wanted = list(read_queries(queries))
+    begin = time.perf_counter()
+    with progress_bar() as progress:
+        timed = searcher.rank_many(
+            wanted, k=k, threads=threads or available_processors(), name=tag, progress=progress
+        )
+    seconds = time.perf_counter() - begin
+    write_run(timed.run, output)
+    if measure_time:
+        from termwise.evaluate import Latency, latency_table, to_text
+
+        latency = Latency.of(timed.encoding, timed.scoring)
+        if as_json:
+            print_json({"run": str(output), **latency.row()})
+        else:
+            print(to_text(latency_table({tag: latency})))
+    elif as_json:
+        print_json({"run": str(output), "queries": len(timed.run), "seconds": round(seconds, 3)})
+    note(f"{output}: {len(timed.run):,} queries, {seconds:.1f} s")

@@ -1,0 +1,91 @@
+"""What the terminal sees: progress on stderr, results on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from termwise.errors import StorageError
+
+
+def stdout() -> Console:
+    """Return a console for results; wide where the output is not a terminal, so that nothing is wrapped."""
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
+    return Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print one JSON object on one line."""
+    print(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def note(text: str) -> None:
+    """Say something on stderr."""
+    print(text, file=sys.stderr)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Show stages of work on stderr while the block runs; nothing where stderr is not a terminal."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description:<16}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def report(stage: str, done: int, total: int | None) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=total)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield report
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a result file whole or not at all.
+
+    Raises
+    ------
+    StorageError
+        If the file system refuses.
+    """
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        temporary.write_text(text, encoding="utf-8", errors="replace")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StorageError(
+            "the file cannot be written",
+            facts=[("path", path), ("system says", error.strerror or str(error))],
+        ) from error
+
+
+def human_bytes(size: int) -> str:
+    """Show a size in bytes with a decimal unit.
+
+    Examples
+    --------
+    >>> human_bytes(82_285_390), human_bytes(512)
+    ('82.3 MB', '512 B')
+    """
+    value = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.1f} {unit}" if unit != "B" else f"{size} B"
+        value /= 1000
+    return f"{value:.1f} TB"

@@ -1,0 +1,33 @@
+"""``termwise verify``: whether an index is exactly as it was written."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from termwise.cli.options import IndexFolder, JsonFlag
+from termwise.cli.terminal import print_json, progress_bar
+from termwise.errors import CorruptIndexError
+
+
+def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
+    """Read every byte of an index and compare it with its checksums."""
+    from termwise.index import verify
+
+    with progress_bar() as progress:
+        damages = verify(folder, progress=progress)
+    if as_json:
+        print_json({"index": str(folder), "intact": not damages, "damages": [asdict(d) for d in damages]})
+    elif not damages:
+        print(f"{folder}: intact")
+    if damages:
+        raise CorruptIndexError(
+            "the index is damaged",
+            facts=[
+                (
+                    damage.file,
+                    damage.what if damage.offset is None else f"{damage.what}, offset {damage.offset}",
+                )
+                for damage in damages
+            ],
+            fixes=[f"termwise index COLLECTION --model MODEL --out {folder} --overwrite"],
+        )

@@ -1,0 +1,107 @@
+"""Splits the lines of run, judgment and seed files into columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from termwise.errors import ParameterError
+
+
+def split(line: str, widths: Iterable[int]) -> list[str]:
+    r"""Split a line into one of the expected numbers of columns.
+
+    A line with tabs is split at tabs only, so that identifiers may hold spaces; where that does not give an
+    expected number of columns, and in a line without tabs, it is split at runs of white space (ASCII only, as
+    in trec_eval).
+
+    Parameters
+    ----------
+    line : str
+        Without its line end.
+    widths : iterable of int
+        Numbers of columns that are expected.
+
+    Returns
+    -------
+    list of str
+        The columns; their number may be an unexpected one, which is for the caller to refuse.
+
+    Examples
+    --------
+    >>> split("q1 Q0 d1 1 2.5 bm25", [6])
+    ['q1', 'Q0', 'd1', '1', '2.5', 'bm25']
+    >>> split("q1\ta document\t1", [3])
+    ['q1', 'a document', '1']
+    """
+    if "\t" in line:
+        columns = line.split("\t")
+        if len(columns) in widths and all(columns):
+            return columns
+    if line.isascii():
+        return line.split()
+    return [column.decode() for column in line.encode().split()]
+
+
+def is_whole(text: str) -> bool:
+    """Tell whether `text` is a whole number in ASCII digits, with or without a sign."""
+    return text.isascii() and text.removeprefix("-").removeprefix("+").isdigit()
+
+
+def separator_character(separator: str) -> str:
+    """Return the character that ``"space"`` or ``"tab"`` names.
+
+    Raises
+    ------
+    ParameterError
+        If it names neither.
+    """
+    known = {"space": " ", "tab": "\t"}
+    if separator not in known:
+        raise ParameterError(
+            "unknown separator", facts=[("given", repr(separator)), ("known", ", ".join(known))]
+        )
+    return known[separator]
+
+
+def check_writable(kind: str, value: str, *, tabs: bool) -> None:
+    """Refuse an identifier that would not come back from a file as it is.
+
+    Parameters
+    ----------
+    kind : str
+        What it identifies, for the message.
+    value : str
+        The identifier.
+    tabs : bool
+        Whether columns are separated by tabs, which lets identifiers hold spaces.
+
+    Raises
+    ------
+    ParameterError
+        If the identifier is empty, cannot be encoded, or holds a separator.
+    """
+    breaks = any(character in "\t\n\r" for character in value) if tabs else value.split() != [value]
+    if value and not breaks and not value.startswith("\ufeff") and _encodes(value):
+        return
+    white = "tabs and line ends" if tabs else "white space"
+    raise ParameterError(
+        f"a {kind} cannot be written to a file of columns",
+        facts=[
+            (kind, ascii(value)),
+            ("expected", f"a text that is not empty, without {white}, not led by a byte order mark"),
+        ],
+        fixes=[]
+        if tabs
+        else [
+            'separator="tab" keeps spaces; termwise reads such files, trec_eval and ir_measures do not',
+            "give the documents and queries identifiers without spaces",
+        ],
+    )
+
+
+def _encodes(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

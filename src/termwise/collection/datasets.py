@@ -1,0 +1,153 @@
+"""What ir_datasets offers, under the prefix ``ir_datasets:``; the package is imported only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, join
+from termwise.errors import DataError, MissingExtraError, ParameterError, UnknownNameError
+from termwise.records import Document, Qrel, Query
+
+PREFIX = "ir_datasets:"
+
+
+def load(spec: str, part: str) -> Any:
+    """Return the dataset that ``ir_datasets:ID`` names.
+
+    Parameters
+    ----------
+    spec : str
+        With the prefix.
+    part : {"docs", "queries", "qrels"}
+        What the dataset must have.
+
+    Raises
+    ------
+    MissingExtraError
+        If ir_datasets is not installed.
+    UnknownNameError
+        If there is no such dataset.
+    DataError
+        If the dataset has no such part.
+    """
+    try:
+        import ir_datasets
+    except ImportError as error:
+        raise MissingExtraError.of("ir-datasets", "datasets", f"reading {spec}") from error
+    name = spec.removeprefix(PREFIX)
+    try:
+        dataset = ir_datasets.load(name)
+    except KeyError as error:
+        near = UnknownNameError.of("dataset of ir_datasets", name, ir_datasets.registry)
+        all_names = "list them: python -c 'import ir_datasets; print(*ir_datasets.registry)'"
+        raise UnknownNameError(
+            near.message, facts=[("given", name)], fixes=[*near.fixes, all_names]
+        ) from error
+    if not dataset.has(part):
+        raise DataError(
+            f"a dataset has no {part}",
+            facts=[("dataset", name)],
+            fixes=[f"look for a subset that has them: https://ir-datasets.com/{name.split('/')[0]}.html"],
+        )
+    return dataset
+
+
+def _supplied(spec: str, records: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    """Yield what ir_datasets supplies; what goes wrong inside, mostly downloads, becomes a typed error."""
+    try:
+        yield from records()
+    except (OSError, RuntimeError, ValueError, KeyError) as error:
+        raise DataError(
+            "ir_datasets could not supply a dataset",
+            facts=[("dataset", spec.removeprefix(PREFIX)), ("reason", f"{type(error).__name__}: {error}")],
+            fixes=["fetch the files by hand and name the folder or file instead"],
+        ) from error
+
+
+@dataclass(frozen=True)
+class DatasetCollection:
+    """The documents of a dataset of ir_datasets.
+
+    Attributes
+    ----------
+    name : str
+        ``ir_datasets:ID``.
+    fields : tuple of str, or None
+        The fields that make up the text. None for what the dataset itself calls its default text; where it
+        does not say, for title and body (see `termwise.collection.fields`).
+    """
+
+    name: str
+    fields: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        known = [name for name in load(self.name, "docs").docs_cls()._fields if name not in ID_FIELDS]
+        for field in self.fields or ():
+            if field not in known:
+                raise UnknownNameError.of(f"field of {self.name}", field, known)
+
+    @property
+    def length(self) -> int | None:
+        """Number of documents where the dataset knows it without reading them."""
+        try:
+            count = load(self.name, "docs").docs_count()
+        except (NotImplementedError, OSError):
+            return None
+        return count if isinstance(count, int) else None
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the documents in the order of the dataset."""
+        dataset = load(self.name, "docs")
+        for record in _supplied(self.name, dataset.docs_iter):
+            yield Document(record.doc_id, _text(record, self.fields, self.name))
+
+
+def _text(record: Any, fields: tuple[str, ...] | None, spec: str) -> str:
+    if fields is None and callable(getattr(record, "default_text", None)):
+        return str(record.default_text()).strip()
+    if fields is None:
+        bodies = [name for name in BODY_FIELDS if hasattr(record, name)][:1]
+        fields = (*(["title"] if hasattr(record, "title") else []), *bodies)
+        if not fields:
+            raise ParameterError(
+                "it is not known which fields of a dataset hold its text",
+                facts=[("dataset", spec.removeprefix(PREFIX)), ("fields", ", ".join(record._fields))],
+                fixes=["name them: --fields NAME,NAME"],
+            )
+    values = [getattr(record, name) for name in fields]
+    for name, value in zip(fields, values, strict=True):
+        if not isinstance(value, str | None):
+            raise ParameterError(
+                "a field of a dataset does not hold text",
+                facts=[
+                    ("dataset", spec.removeprefix(PREFIX)),
+                    ("field", name),
+                    ("type", type(value).__name__),
+                ],
+            )
+    return join(value or "" for value in values)
+
+
+def dataset_queries(spec: str, fields: tuple[str, ...] | None) -> Iterator[Query]:
+    """Return the queries of ``ir_datasets:ID``; the text is chosen as for documents, or is the title."""
+    dataset = load(spec, "queries")
+
+    def chosen(record: Any) -> tuple[str, ...] | None:
+        plain = fields is None and not callable(getattr(record, "default_text", None))
+        return ("title",) if plain and hasattr(record, "title") and not hasattr(record, "text") else fields
+
+    return (
+        Query(record.query_id, _text(record, chosen(record), spec))
+        for record in _supplied(spec, dataset.queries_iter)
+    )
+
+
+def dataset_qrels(spec: str) -> Iterator[Qrel]:
+    """Return the judgments of ``ir_datasets:ID``."""
+    dataset = load(spec, "qrels")
+    return (
+        Qrel(record.query_id, record.doc_id, record.relevance, str(getattr(record, "iteration", "0")))
+        for record in _supplied(spec, dataset.qrels_iter)
+    )

@@ -1,0 +1,86 @@
+"""Collections that are files: one record a line, as JSON or as tab-separated columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, RecordReader, join
+from termwise.collection.lines import read_json_lines, read_lines
+from termwise.errors import MalformedRecordError
+from termwise.records import Document
+
+
+@dataclass(frozen=True)
+class JsonLinesCollection:
+    """A file with one JSON object a line, such as the ``corpus.jsonl`` of a BEIR folder.
+
+    Attributes
+    ----------
+    name : str
+        What the collection is called.
+    path : Path
+        The file, plain or gzip-compressed.
+    fields : tuple of str, or None
+        The fields that make up the text; None for title and body (see `termwise.collection.fields`).
+    length : None
+        Not known without reading the file.
+    """
+
+    name: str
+    path: Path
+    fields: tuple[str, ...] | None = None
+    length: int | None = None
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the documents in the order of the file.
+
+        Raises
+        ------
+        MalformedRecordError
+            At the first record that cannot be read, with its line.
+        UnknownNameError
+            After the last record, if a chosen field is in none of them.
+        """
+        reader = RecordReader(self.path, id_fields=ID_FIELDS, body_fields=BODY_FIELDS, fields=self.fields)
+        for number, record in read_json_lines(self.path):
+            yield Document(*reader.read(number, record))
+        reader.finish()
+
+
+@dataclass(frozen=True)
+class TabSeparatedCollection:
+    """A file with an identifier, a tab and the text on each line; further columns are joined to the text.
+
+    There is no quoting and no header: a tab always separates, every line is a document.
+
+    Attributes
+    ----------
+    name : str
+        What the collection is called.
+    path : Path
+        The file, plain or gzip-compressed.
+    length : None
+        Not known without reading the file.
+    """
+
+    name: str
+    path: Path
+    length: int | None = None
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the documents in the order of the file.
+
+        Raises
+        ------
+        MalformedRecordError
+            At the first line without a tab or without an identifier.
+        """
+        for number, line in read_lines(self.path):
+            doc_id, *columns = line.split("\t")
+            if not columns or not doc_id:
+                raise MalformedRecordError.at(
+                    self.path, number, expected="an identifier, a tab and a text", seen=line
+                )
+            yield Document(doc_id, join(columns))

@@ -1,0 +1,181 @@
+"""Reads text files line by line, plain or compressed, and names the place of whatever is wrong in them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from termwise.errors import MalformedRecordError, MissingFileError, StorageError
+
+GZIP_MAGIC = b"\x1f\x8b"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open `path` for reading bytes, decompressing what starts like a gzip file.
+
+    Raises
+    ------
+    MissingFileError
+        If the file does not exist, is a folder or may not be read.
+    MalformedRecordError
+        If a compressed file is damaged or cut off, or a file named ``.gz`` is not compressed.
+    StorageError
+        If reading fails half-way.
+    """
+    try:
+        stream = path.open("rb")
+    except (OSError, ValueError) as error:
+        raise MissingFileError(
+            "a file cannot be read",
+            facts=[("file", path), ("reason", getattr(error, "strerror", error))],
+            fixes=["check the path and its permissions"],
+        ) from error
+    with stream:
+        try:
+            start = stream.peek(2)[:2]
+            if start == GZIP_MAGIC:
+                with gzip.GzipFile(fileobj=stream) as inner, io.BufferedReader(cast(Any, inner)) as buffered:
+                    yield cast(BinaryIO, buffered)
+            elif path.suffix == ".gz":
+                raise _damaged(path, f"a file that starts with {start!r}")
+            else:
+                yield cast(BinaryIO, stream)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise _damaged(path, str(error)) from error
+        except OSError as error:
+            raise StorageError(
+                "reading a file failed", facts=[("file", path), ("reason", error.strerror or str(error))]
+            ) from error
+
+
+def _damaged(path: Path, seen: str) -> MalformedRecordError:
+    return MalformedRecordError(
+        "a compressed file is damaged or cut off",
+        facts=[("file", path), ("expected", "a complete gzip file"), ("seen", seen)],
+        fixes=["fetch the file again", f"gzip -t {path}    (tests it)"],
+    )
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    r"""Yield the lines of a UTF-8 text file with their numbers, one at a time.
+
+    Lines end with ``\n`` or ``\r\n`` and come without it. A byte order mark at the start is dropped. Lines of
+    nothing but white space are skipped, but counted.
+
+    Parameters
+    ----------
+    path : Path
+        Plain, or compressed with gzip (seen from the first bytes, whatever the name).
+
+    Yields
+    ------
+    tuple of (int, str)
+        Line number from 1, and the text.
+
+    Raises
+    ------
+    MissingFileError
+        If the file cannot be opened.
+    MalformedRecordError
+        If bytes are not UTF-8 (with their offset), or a compressed file is damaged or cut off.
+    StorageError
+        If reading fails half-way.
+    """
+    offset = 0
+    with opened(path) as stream:
+        for number, raw in enumerate(stream, 1):
+            if number == 1 and raw.startswith(BYTE_ORDER_MARK):
+                offset = len(BYTE_ORDER_MARK)
+                raw = raw[offset:]
+            text = _decoded(raw, path, number, offset)
+            offset += len(raw)
+            if text and not text.isspace():
+                yield number, text.removesuffix("\n").removesuffix("\r")
+
+
+def _decoded(raw: bytes, path: Path, number: int, offset: int) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        around = raw[max(0, error.start - 20) : error.start + 20]
+        raise MalformedRecordError.at(
+            path,
+            number,
+            expected="UTF-8",
+            seen=f"byte 0x{raw[error.start]:02x} at offset {offset + error.start}, in {around!r}",
+            message="a line is not UTF-8",
+            fixes=["convert the file: iconv -f latin1 -t utf-8 OLD > NEW    (name the encoding it has)"],
+        ) from error
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    r"""Yield the records of a file with one JSON object a line.
+
+    Parameters
+    ----------
+    path : Path
+        Plain or gzip-compressed; blank lines are skipped.
+
+    Yields
+    ------
+    tuple of (int, dict)
+        Line number from 1, and the record.
+
+    Raises
+    ------
+    MissingFileError, StorageError
+        As `read_lines`.
+    MalformedRecordError
+        If a line is not a JSON object, or holds half of a surrogate pair, which is not a character.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "docs.jsonl"
+    ...     _ = path.write_text('{"_id": "a", "text": "one"}\n')
+    ...     list(read_json_lines(path))
+    [(1, {'_id': 'a', 'text': 'one'})]
+    """
+    for number, line in read_lines(path):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            # Positions in the message are columns of the line.
+            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise MalformedRecordError.at(
+                path,
+                number,
+                expected="one JSON object a line",
+                seen=f"{line[:60]}  ({reason})",
+                message="a line is not valid JSON",
+            ) from error
+        if not isinstance(record, dict):
+            raise MalformedRecordError.at(path, number, expected="a JSON object {...}", seen=line)
+        if "\\ud" in line or "\\uD" in line:
+            _refuse_surrogates(record, path, number)
+        yield number, record
+
+
+def _refuse_surrogates(record: dict[str, Any], path: Path, number: int) -> None:
+    for name, value in record.items():
+        for text in (name, value):
+            if isinstance(text, str) and (half := _LONE_SURROGATE.search(text)):
+                raise MalformedRecordError.at(
+                    path,
+                    number,
+                    expected="whole characters",
+                    seen=f"\\u{ord(half.group()):04x} alone in {name!a}",
+                    message="a string holds half of a character",
+                )

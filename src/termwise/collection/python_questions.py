@@ -1,0 +1,65 @@
+"""The judged set that ships: questions about the standard library, and the names that answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+
+from termwise.collection.qrels import read_qrels
+from termwise.collection.queries import read_queries
+from termwise.records import Qrel, Query
+
+
+@dataclass(frozen=True)
+class PythonQuestions:
+    """Questions, and the judgments that apply to a given collection.
+
+    Attributes
+    ----------
+    queries : tuple of Query
+        All questions that ship, also those whose judgments were all dropped.
+    qrels : tuple of Qrel
+        Judgments of names that the collection has; relevance 1 or 2.
+    dropped : tuple of Qrel
+        Judgments of names that the collection lacks, because this Python has not got them. Figures on sets
+        with different drops are not exactly comparable.
+    """
+
+    queries: tuple[Query, ...]
+    qrels: tuple[Qrel, ...]
+    dropped: tuple[Qrel, ...]
+
+    @classmethod
+    def load(cls, doc_ids: Container[str]) -> PythonQuestions:
+        """Read the shipped files and keep the judgments of documents in `doc_ids`.
+
+        Parameters
+        ----------
+        doc_ids : container of str
+            The document identifiers of ``python:stdlib`` as the running Python gives it.
+
+        Examples
+        --------
+        >>> questions = PythonQuestions.load({"heapq.merge"})
+        >>> {qrel.doc_id for qrel in questions.qrels}
+        {'heapq.merge'}
+        >>> len(questions.qrels) + len(questions.dropped) > 500
+        True
+        """
+        folder = files("termwise") / "assets" / "python_questions"
+        with as_file(folder / "queries.jsonl") as path:
+            queries = tuple(read_queries(path))
+        with as_file(folder / "qrels.tsv") as path:
+            judged = read_qrels(path)
+        return cls(
+            queries,
+            tuple(qrel for qrel in judged if qrel.doc_id in doc_ids),
+            tuple(qrel for qrel in judged if qrel.doc_id not in doc_ids),
+        )
+
+    @property
+    def unanswered(self) -> tuple[Query, ...]:
+        """Questions that have judgments, all of which were dropped."""
+        left = {qrel.query_id for qrel in self.qrels}
+        return tuple(query for query in self.queries if query.query_id not in left)

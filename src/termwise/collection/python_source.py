@@ -1,0 +1,452 @@
+"""Reads documentation out of Python source files without running them.
+
+Every file is parsed with :mod:`ast`, one at a time; names, signatures and docstrings are kept. What it
+defines is listed under the public name people call it by: ``asyncio.gather``, not ``asyncio.tasks.gather``,
+because the package shows it; methods that a public class takes over from a private base
+(``argparse.ArgumentParser.add_argument``) are listed under the public class.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+PROPERTY_DECORATORS = frozenset({"property", "cached_property", "abstractproperty", "DynamicClassAttribute"})
+REPETITIONS = frozenset({"setter", "deleter", "overload"})
+
+
+class Entry(NamedTuple):
+    """Documentation of one name.
+
+    Attributes
+    ----------
+    module : str
+        The public module the name belongs to.
+    name : str
+        The public qualified name, the module included.
+    signature : str or None
+        In parentheses, as a caller writes it (without ``self``); None for modules and properties, and where
+        it is not known.
+    docstring : str
+        Cleaned as by `inspect.cleandoc`; empty where there is none.
+    """
+
+    module: str
+    name: str
+    signature: str | None
+    docstring: str
+
+
+class Member(NamedTuple):
+    """A function, method, property or class as its source describes it.
+
+    Attributes
+    ----------
+    kind : {"function", "property", "class"}
+        What it is.
+    signature : str or None
+        Of functions and methods, without ``self``.
+    docstring : str
+        Cleaned; empty where there is none.
+    bases : tuple of str
+        Of classes: base classes as they are written, dotted.
+    members : dict of str to Member
+        Of classes: what is defined inside, by name.
+    """
+
+    kind: Literal["function", "property", "class"]
+    signature: str | None
+    docstring: str
+    bases: tuple[str, ...] = ()
+    members: Mapping[str, Member] = {}
+
+
+def is_public(name: str) -> bool:
+    """Tell whether no part of a dotted name starts with an underscore."""
+    return not name.startswith("_") and "._" not in name
+
+
+def find_modules(root: Path, names: Iterable[str], *, skip: Collection[str]) -> dict[str, Path]:
+    """Find the source files of modules and, for packages, of all modules inside.
+
+    Parameters
+    ----------
+    root : Path
+        Folder that holds the modules.
+    names : iterable of str
+        Top-level module names to look for; those without a source file are left out.
+    skip : collection of str
+        Full names of modules and packages to leave out; a package takes what is inside with it. Folders
+        called ``test`` or ``tests`` are always left out.
+
+    Returns
+    -------
+    dict of str to Path
+        Full module name to file, sorted by name; private modules too, as public ones show their contents.
+    """
+    found: dict[str, Path] = {}
+    for name in names:
+        if (root / name / "__init__.py").is_file():
+            found.update(_inside(root / name, name, skip))
+        elif name not in skip and (root / f"{name}.py").is_file():
+            found[name] = root / f"{name}.py"
+    return dict(sorted(found.items()))
+
+
+def _inside(folder: Path, package: str, skip: Collection[str]) -> Iterator[tuple[str, Path]]:
+    if package in skip or folder.name in {"test", "tests"}:
+        return
+    yield package, folder / "__init__.py"
+    for path in folder.iterdir():
+        name = f"{package}.{path.stem}"
+        if not path.stem.isidentifier() or path.name == "__init__.py":
+            continue
+        if path.is_dir() and (path / "__init__.py").is_file():
+            yield from _inside(path, name, skip)
+        elif path.suffix == ".py" and name not in skip:
+            yield name, path
+
+
+@dataclass(frozen=True)
+class ModuleSource:
+    """What one file says, without the file.
+
+    Attributes
+    ----------
+    name : str
+        Full module name.
+    docstring : str
+        Cleaned; empty where there is none.
+    members : dict of str to Member
+        Functions and classes at the top level, the branches of ``if`` and ``try`` included.
+    imports : dict of str to (str, str)
+        Names imported from elsewhere: local name to (module, name there).
+    stars : tuple of str
+        Modules from which everything is imported.
+    exports : list of expressions, or None
+        The parts of ``__all__``, not yet evaluated; None where there is no ``__all__``.
+    """
+
+    name: str
+    docstring: str
+    members: Mapping[str, Member]
+    imports: Mapping[str, tuple[str, str]]
+    stars: tuple[str, ...]
+    exports: tuple[ast.expr, ...] | None
+
+    @classmethod
+    def parse(cls, name: str, path: Path) -> ModuleSource:
+        """Parse the file at `path` as the module `name`.
+
+        Raises
+        ------
+        SyntaxError
+            If the file is not Python source of the running version.
+        """
+        tree = ast.parse(path.read_bytes(), filename=str(path))
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        imports: dict[str, tuple[str, str]] = {}
+        stars: list[str] = []
+        exports: list[ast.expr] | None = None
+        for node in _statements(tree.body):
+            if isinstance(node, ast.ImportFrom):
+                origin = _origin(node, package)
+                for alias in node.names:
+                    if alias.name == "*":
+                        stars.append(origin)
+                    else:
+                        imports.setdefault(alias.asname or alias.name, (origin, alias.name))
+            elif isinstance(node, ast.Assign) and any(_is_all(target) for target in node.targets):
+                exports = [node.value]
+            elif (added := _added_to_all(node)) is not None:
+                exports = [*(exports or []), added]
+        docstring = ast.get_docstring(tree) or ""
+        members = _members(tree.body, inside_class=False)
+        return cls(
+            name, docstring, members, imports, tuple(stars), None if exports is None else tuple(exports)
+        )
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements in order, going into the branches that decide between platforms and versions."""
+    for node in body:
+        if isinstance(node, ast.If):
+            if not _is_main_guard(node.test):
+                yield from _statements(node.body)
+                yield from _statements(node.orelse)
+        elif isinstance(node, ast.Try):
+            yield from _statements(node.body)
+            for handler in node.handlers:
+                yield from _statements(handler.body)
+            yield from _statements(node.orelse)
+            yield from _statements(node.finalbody)
+        elif isinstance(node, ast.With):
+            yield from _statements(node.body)
+        else:
+            yield node
+
+
+def _is_main_guard(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+def _origin(node: ast.ImportFrom, package: str) -> str:
+    """Return the full name of the module an import statement names, relative or not."""
+    if node.level == 0:
+        return node.module or ""
+    parts = package.split(".")
+    kept = parts[: len(parts) - node.level + 1]
+    return ".".join([*kept, node.module] if node.module else kept)
+
+
+def _is_all(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "__all__"
+
+
+def _added_to_all(node: ast.stmt) -> ast.expr | None:
+    """Return what ``+=``, ``extend`` or ``append`` adds to ``__all__``, as a sequence."""
+    if isinstance(node, ast.AugAssign) and _is_all(node.target):
+        return node.value
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return None
+    call = node.value
+    if not isinstance(call.func, ast.Attribute) or not _is_all(call.func.value) or len(call.args) != 1:
+        return None
+    if call.func.attr == "append":
+        return ast.List(elts=call.args, ctx=ast.Load())
+    return call.args[0] if call.func.attr == "extend" else None
+
+
+def _members(body: Iterable[ast.stmt], *, inside_class: bool) -> dict[str, Member]:
+    """Collect definitions; of several under one name the first that is documented, else the first."""
+    found: dict[str, Member] = {}
+    for node in _statements(body):
+        if isinstance(node, Definition) and (node.name not in found or not found[node.name].docstring):
+            member = _member(node, inside_class=inside_class)
+            if member is not None and (node.name not in found or member.docstring):
+                found[node.name] = member
+    return found
+
+
+def _member(node: Definition, *, inside_class: bool) -> Member | None:
+    docstring = ast.get_docstring(node) or ""
+    if isinstance(node, ast.ClassDef):
+        bases = tuple(ast.unparse(base) for base in node.bases)
+        return Member("class", None, docstring, bases, _members(node.body, inside_class=True))
+    decorators = {_last_name(decorator) for decorator in node.decorator_list}
+    if decorators & REPETITIONS or (node.name.startswith("_") and node.name not in {"__init__", "__new__"}):
+        return None
+    if decorators & PROPERTY_DECORATORS:
+        return Member("property", None, docstring)
+    bound = inside_class and "staticmethod" not in decorators
+    return Member("function", _signature(node.args, bound=bound), docstring)
+
+
+def _last_name(decorator: ast.expr) -> str:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
+
+
+def _signature(given: ast.arguments, *, bound: bool) -> str:
+    """Write the parameters as a caller sees them: no annotations, no ``self`` where `bound`."""
+    positional, ordinary = _names(given.posonlyargs), _names(given.args)
+    if bound and (positional or ordinary):
+        del (positional or ordinary)[0]
+    surplus = max(0, len(given.defaults) - len(positional) - len(ordinary))
+    arguments = ast.arguments(
+        posonlyargs=positional,
+        args=ordinary,
+        vararg=ast.arg(arg=given.vararg.arg) if given.vararg else None,
+        kwonlyargs=_names(given.kwonlyargs),
+        kw_defaults=given.kw_defaults,
+        kwarg=ast.arg(arg=given.kwarg.arg) if given.kwarg else None,
+        defaults=given.defaults[surplus:],
+    )
+    return f"({ast.unparse(arguments)})"
+
+
+def _names(arguments: Iterable[ast.arg]) -> list[ast.arg]:
+    return [ast.arg(arg=argument.arg) for argument in arguments]
+
+
+@dataclass(frozen=True)
+class SourceLibrary:
+    """A set of modules and the public names of what they define.
+
+    Parameters
+    ----------
+    modules : mapping of str to ModuleSource
+        By full module name, private ones included.
+    elsewhere : collection of str, optional
+        Full names (``"json.decoder.JSONDecoder"``) that are documented by other means, not to be listed.
+    """
+
+    modules: Mapping[str, ModuleSource]
+    elsewhere: Collection[str] = field(default=())
+
+    @classmethod
+    def read(cls, files: Mapping[str, Path], *, elsewhere: Collection[str] = ()) -> SourceLibrary:
+        """Parse `files` (full module name to path); files that are not readable Python are left out."""
+        modules = {}
+        for name, path in files.items():
+            with suppress(SyntaxError, ValueError, OSError):
+                modules[name] = ModuleSource.parse(name, path)
+        return cls(modules, elsewhere)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the documentation of every public name, module by module; no name twice."""
+        for module in self.modules.values():
+            if is_public(module.name):
+                yield Entry(module.name, module.name, None, module.docstring)
+            for name, member in module.members.items():
+                public = self.public_names.get(f"{module.name}.{name}")
+                if public is not None and f"{module.name}.{name}" not in self.elsewhere:
+                    yield from self._listed(member, module, public.rpartition(".")[0], public)
+
+    def _listed(self, member: Member, module: ModuleSource, owner: str, public: str) -> Iterator[Entry]:
+        if member.kind != "class":
+            yield Entry(owner, public, member.signature, member.docstring)
+            return
+        yield Entry(owner, public, self._constructor(member, module), member.docstring)
+        for name, inner in self._with_private_bases(member, module).items():
+            if is_public(name):
+                yield from self._listed(inner, module, owner, f"{public}.{name}")
+
+    @cached_property
+    def public_names(self) -> dict[str, str]:
+        """Public names of top-level definitions: from the full name where it is defined to that name."""
+        moved: dict[str, str] = {}
+        modules = [name for name in self.modules if is_public(name)]
+        for module in sorted(modules, key=lambda name: (name.count("."), name)):
+            for name, home in self._shown(module):
+                moved.setdefault(home, f"{module}.{name}")
+        backstage = {home.rpartition(".")[0] for home in (*moved, *self.elsewhere)}
+        names = {}
+        for module in modules:
+            exports = self.exports(module)
+            for name in filter(is_public, self.modules[module].members):
+                hidden = module in backstage if exports else exports is not None
+                if not hidden or (exports is not None and name in exports):
+                    names[f"{module}.{name}"] = f"{module}.{name}"
+        taken = set(names.values())
+        return names | {home: public for home, public in moved.items() if public not in taken}
+
+    def _shown(self, module: str) -> Iterator[tuple[str, str]]:
+        """Yield what a module shows on purpose although it is defined elsewhere: name and home.
+
+        This is what ``__all__`` lists, what is taken over whole from a module inside, and, where there is no
+        ``__all__``, what comes from private modules; in each case only if its home is private or inside.
+        """
+        source, exports = self.modules[module], self.exports(module)
+        names = dict.fromkeys(exports or ())
+        for star in filter(self.modules.__contains__, source.stars):
+            if star.startswith(f"{module}.") or (exports is None and not is_public(star)):
+                names.update(dict.fromkeys(self.exports(star) or ()))
+        if exports is None:
+            names.update(
+                (name, None) for name, (origin, _) in source.imports.items() if not is_public(origin)
+            )
+        for name in filter(is_public, names):
+            home = self._home(module, name)
+            if home is None or home == f"{module}.{name}":
+                continue
+            if not is_public(home.rpartition(".")[0]) or home.startswith(f"{module}."):
+                yield name, home
+
+    def _home(self, module: str, name: str) -> str | None:
+        """Return the full name under which ``module.name`` is defined, or None where it is not known."""
+        seen: set[tuple[str, str]] = set()
+        while (module, name) not in seen and module in self.modules:
+            seen.add((module, name))
+            source = self.modules[module]
+            star = next((star for star in source.stars if self._offers(star, name)), None)
+            if name in source.members:
+                return f"{module}.{name}"
+            if name in source.imports:
+                module, name = source.imports[name]
+            elif star is not None:
+                module = star
+            elif name in (self.exports(module) or ()):
+                return self._loaded_later(module, name)
+        return None
+
+    def _loaded_later(self, package: str, name: str) -> str | None:
+        """Find what a package loads on first use: exactly one module inside defines it."""
+        inside = [
+            other
+            for other in self.modules
+            if other.startswith(f"{package}.") and name in self.modules[other].members
+        ]
+        return f"{inside[0]}.{name}" if len(inside) == 1 else None
+
+    def _offers(self, module: str, name: str) -> bool:
+        source, exports = self.modules.get(module), self.exports(module)
+        if source is None or (exports is not None and name not in exports):
+            return False
+        return name in source.members or name in source.imports
+
+    def exports(self, module: str) -> tuple[str, ...] | None:
+        """Return the names in ``__all__`` of a module, or None where there is none that can be read."""
+        if module not in self._exports:
+            self._exports[module] = None
+            parts = self.modules[module].exports if module in self.modules else None
+            if parts is not None:
+                strings = [self._strings(part, module) for part in parts]
+                names = [name for part in strings if part is not None for name in part]
+                self._exports[module] = None if None in strings else tuple(dict.fromkeys(names))
+        return self._exports[module]
+
+    @cached_property
+    def _exports(self) -> dict[str, tuple[str, ...] | None]:
+        return {}
+
+    def _strings(self, node: ast.expr, module: str) -> list[str] | None:
+        """Evaluate strings that are written out, added up, or the ``__all__`` of another module."""
+        if isinstance(node, ast.List | ast.Tuple):
+            values = [item.value for item in node.elts if isinstance(item, ast.Constant)]
+            texts = [value for value in values if isinstance(value, str)]
+            return texts if len(texts) == len(node.elts) else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            left, right = self._strings(node.left, module), self._strings(node.right, module)
+            return None if left is None or right is None else left + right
+        if isinstance(node, ast.Attribute) and node.attr == "__all__" and isinstance(node.value, ast.Name):
+            for target in (f"{module}.{node.value.id}", node.value.id):
+                if target in self.modules:
+                    exports = self.exports(target)
+                    return None if exports is None else list(exports)
+        return None
+
+    def _with_private_bases(self, member: Member, module: ModuleSource) -> dict[str, Member]:
+        members = dict(member.members)
+        for full, base, home in self._bases(member, module):
+            if full not in self.public_names:
+                for name, inner in self._with_private_bases(base, home).items():
+                    members.setdefault(name, inner)
+        return members
+
+    def _bases(self, member: Member, module: ModuleSource) -> Iterator[tuple[str, Member, ModuleSource]]:
+        """Yield the base classes that can be found: full name, class, module."""
+        for base in member.bases:
+            prefix, _, name = base.rpartition(".")
+            home = self._home(prefix or module.name, name)
+            if home is None:
+                continue
+            source = self.modules[home.rpartition(".")[0]]
+            found = source.members[home.rpartition(".")[2]]
+            if found.kind == "class" and found is not member:
+                yield home, found, source
+
+    def _constructor(self, member: Member, module: ModuleSource) -> str | None:
+        """Return the signature of the nearest ``__init__`` or ``__new__`` that can be found."""
+        for name in ("__init__", "__new__"):
+            if name in member.members:
+                return member.members[name].signature
+        inherited = (self._constructor(base, home) for _, base, home in self._bases(member, module))
+        return next((signature for signature in inherited if signature is not None), None)

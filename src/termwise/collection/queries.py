@@ -1,0 +1,127 @@
+"""Reads queries, whatever form they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from os.path import isdir
+from pathlib import Path
+
+from termwise.collection.datasets import PREFIX, dataset_queries
+from termwise.collection.fields import RecordReader, checked_fields
+from termwise.collection.lines import read_json_lines, read_lines
+from termwise.collection.opening import JSON_SUFFIXES, TAB_SUFFIXES, content_suffix, folder_file
+from termwise.collection.topics import read_topics
+from termwise.errors import DuplicateIdError, MalformedRecordError, ParameterError
+from termwise.records import Query
+
+ID_FIELDS = ("_id", "id", "query_id", "qid")
+"""Names under which a JSON record may carry its query identifier; the first that is there counts."""
+
+TEXT_FIELDS = ("text", "query", "title", "question")
+"""Names under which a JSON record may carry the text of a query; the first that is there counts."""
+
+
+def read_queries(path: str | Path, *, fields: Sequence[str] | None = None) -> Iterator[Query]:
+    r"""Read queries.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, plain or gzip-compressed, in one of four forms:
+
+        - one JSON object a line, as ``queries.jsonl`` in BEIR: an identifier (``_id``, ``id``, ``query_id``,
+          ``qid``) and a text (``text``, ``query``, ``title``, ``question``);
+        - identifier, tab and text on each line;
+        - classic TREC topics, ``<top> <num> Number: 301 <title> ...``;
+        - XML topics, ``<topic number="1"> <query> ...``.
+
+        Endings ``.jsonl`` and ``.tsv`` say which; otherwise the first character does (``{``, ``<``, or
+        another). A folder in BEIR layout stands for its ``queries.jsonl``, and ``"ir_datasets:ID"`` for the
+        queries of a dataset (needs the extra ``datasets``).
+    fields : sequence of str, optional
+        Which fields make up the text, in this order: ``("title", "desc")`` for classic topics.
+
+    Returns
+    -------
+    iterator of Query
+        In the order of the file. A query may be empty: what that means is for the search to say.
+
+    Raises
+    ------
+    MissingFileError, StorageError
+        If the file cannot be read.
+    MalformedRecordError
+        At the first record that cannot be used, with its line.
+    DuplicateIdError
+        If two queries share an identifier.
+    UnknownNameError
+        If a chosen field is in none of the records.
+    ParameterError
+        If fields are chosen where there are none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "topics.txt"
+    ...     _ = file.write_text("<top>\n<num> Number: 301\n<title> wing flutter\n</top>\n")
+    ...     list(read_queries(file))
+    [Query(query_id='301', text='wing flutter')]
+    """
+    chosen = checked_fields(fields)
+    if isinstance(path, str) and path.startswith(PREFIX):
+        return _distinct(((0, query) for query in dataset_queries(path, chosen)), path)
+    path = Path(path)
+    if isdir(path):
+        path = folder_file(path, "queries.jsonl")
+    return _distinct(_numbered(path, chosen), path)
+
+
+def _numbered(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[int, Query]]:
+    suffix = content_suffix(path)
+    start = "" if suffix in (*JSON_SUFFIXES, *TAB_SUFFIXES) else _first_character(path)
+    if suffix in JSON_SUFFIXES or start == "{":
+        return _json(path, fields)
+    if start == "<":
+        return read_topics(path, fields)
+    if fields is not None:
+        raise ParameterError(
+            "queries in two columns have no named fields to choose from",
+            facts=[("file", path), ("fields", ", ".join(fields))],
+        )
+    return _columns(path)
+
+
+def _first_character(path: Path) -> str:
+    for _, line in read_lines(path):
+        return line.lstrip()[0]
+    return ""
+
+
+def _json(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[int, Query]]:
+    reader = RecordReader(path, id_fields=ID_FIELDS, body_fields=TEXT_FIELDS, fields=fields)
+    for number, record in read_json_lines(path):
+        yield number, Query(*reader.read(number, record))
+    reader.finish()
+
+
+def _columns(path: Path) -> Iterator[tuple[int, Query]]:
+    for number, line in read_lines(path):
+        query_id, tab, text = line.partition("\t")
+        if not tab or not query_id or "\t" in text:
+            raise MalformedRecordError.at(path, number, expected="an identifier, a tab and a text", seen=line)
+        yield number, Query(query_id, text)
+
+
+def _distinct(numbered: Iterator[tuple[int, Query]], source: str | Path) -> Iterator[Query]:
+    first: dict[str, int] = {}
+    for number, query in numbered:
+        if query.query_id in first:
+            lines = [("lines", f"{first[query.query_id]} and {number}")] if number else []
+            raise DuplicateIdError(
+                "two queries share an identifier",
+                facts=[("file", source), ("query", query.query_id), *lines],
+                fixes=["give each query an identifier of its own"],
+            )
+        first[query.query_id] = number
+        yield query

@@ -1,0 +1,196 @@
+"""Reads and writes runs: what a system returned for each query."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from pathlib import Path
+from sys import intern
+from typing import Literal
+
+import numpy as np
+
+from termwise.collection.columns import check_writable, is_whole, separator_character, split
+from termwise.collection.lines import read_lines
+from termwise.collection.writing import written_whole
+from termwise.errors import DuplicateIdError, MalformedRecordError
+from termwise.records import Ranking, Run
+
+FORMS = {
+    6: "query id, Q0, document id, rank, score, name",
+    3: "query id, document id, rank (from 1)",
+}
+
+
+class _Rows:
+    """The lines of one query, in the order of the file."""
+
+    __slots__ = ("doc_ids", "lines", "ranks", "scores")
+
+    def __init__(self) -> None:
+        self.doc_ids: list[str] = []
+        self.scores = array("d")
+        self.ranks = array("q")
+        self.lines = array("q")
+
+    def ranking(self, query_id: str, path: Path) -> Ranking:
+        if len(set(self.doc_ids)) != len(self.doc_ids):
+            self._refuse_twice(query_id, path)
+        # lexsort is stable and sorts by its last key first.
+        order = np.lexsort((np.array(self.ranks), -np.array(self.scores)))
+        return Ranking([self.doc_ids[i] for i in order], np.array(self.scores)[order], query_id)
+
+    def _refuse_twice(self, query_id: str, path: Path) -> None:
+        first: dict[str, int] = {}
+        for doc_id, line in zip(self.doc_ids, self.lines, strict=True):
+            if doc_id in first:
+                raise DuplicateIdError(
+                    "a document is ranked twice for one query",
+                    facts=[
+                        ("file", path),
+                        ("query", query_id),
+                        ("document", doc_id),
+                        ("lines", f"{first[doc_id]} and {line}"),
+                    ],
+                    fixes=["keep one of the two lines"],
+                )
+            first[doc_id] = line
+
+
+def read_run(path: str | Path, *, name: str | None = None) -> Run:
+    r"""Read a run.
+
+    Documents are ordered by score, best first; equal scores by the rank that is written, then by line. So the
+    order is that of the system wherever its scores allow it, and never depends on the identifiers.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or gzip-compressed, in one of two forms, told by the number of columns:
+
+        - TREC: query id, ``Q0``, document id, rank, score, name of the system;
+        - MS MARCO: query id, document id, rank from 1. Having no scores, a document gets 1 / rank.
+
+        Lines with tabs are split at tabs, so that identifiers may hold spaces; others at white space.
+    name : str, optional
+        What the run is called; by default the last column of the first line, or the name of the file.
+
+    Returns
+    -------
+    Run
+        Queries in the order in which they first appear. Its scores are exactly those written.
+
+    Raises
+    ------
+    MissingFileError, StorageError
+        If the file cannot be read.
+    MalformedRecordError
+        If a line has another number of columns, a rank that is not a whole number or a score that is not one.
+    DuplicateIdError
+        If a document is listed twice for one query; the lines are named.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "bm25.trec"
+    ...     _ = file.write_text("q1 Q0 a 1 2.5 bm25\nq1 Q0 b 2 1.25 bm25\n")
+    ...     run = read_run(file)
+    >>> run.name, run["q1"].doc_ids, run["q1"].scores
+    ('bm25', ('a', 'b'), array([2.5 , 1.25]))
+    """
+    path = Path(path)
+    table: dict[str, _Rows] = {}
+    width, tag = 0, ""
+    for number, line in read_lines(path):
+        columns = split(line, [width] if width else FORMS)
+        if not width and len(columns) in FORMS:
+            width = len(columns)
+            tag = columns[5] if width == 6 else ""
+        if len(columns) != width:
+            expected = FORMS.get(width) or " -- or -- ".join(FORMS.values())
+            raise MalformedRecordError.at(
+                path, number, expected=f"{width or '6 or 3'} columns: {expected}", seen=line
+            )
+        rank, score = _numbers(columns, path, number)
+        rows = table.get(columns[0])
+        if rows is None:
+            rows = table[columns[0]] = _Rows()
+        rows.doc_ids.append(intern(columns[2] if width == 6 else columns[1]))
+        rows.ranks.append(rank)
+        rows.scores.append(score)
+        rows.lines.append(number)
+    stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+    rankings = (rows.ranking(query_id, path) for query_id, rows in table.items())
+    return Run(rankings, name=name or tag or stem)
+
+
+def _numbers(columns: list[str], path: Path, number: int) -> tuple[int, float]:
+    """Return rank and score of a line."""
+    written = columns[3] if len(columns) == 6 else columns[2]
+    rank = int(written) if is_whole(written) and len(written) < 19 else None
+    if rank is None or (len(columns) == 3 and rank < 1):
+        least = "" if len(columns) == 6 else " from 1"
+        raise MalformedRecordError.at(path, number, expected=f"a rank: a whole number{least}", seen=written)
+    if len(columns) == 3:
+        return rank, 1.0 / rank
+    try:
+        score = float(columns[4]) if "_" not in columns[4] else math.nan
+    except ValueError:
+        score = math.nan
+    if math.isnan(score):
+        raise MalformedRecordError.at(path, number, expected="a score: a number", seen=columns[4])
+    return rank, score
+
+
+def write_run(run: Run, path: str | Path, *, separator: Literal["space", "tab"] = "space") -> None:
+    """Write a run in the TREC form: query id, ``Q0``, document id, rank from 1, score, name of the run.
+
+    Scores are written with all their digits: `read_run` returns an equal run, except that a query without a
+    single document leaves no line and so does not come back. The file appears only once it is complete.
+
+    trec_eval and ir_measures sort by score and break ties by document id; they see the order of `run` only
+    where its scores differ.
+
+    Parameters
+    ----------
+    run : Run
+        What to write.
+    path : str or Path
+        Compressed if it ends in ``.gz``.
+    separator : {"space", "tab"}, optional
+        What stands between columns. Tabs allow spaces in identifiers, which `read_run` reads back; trec_eval
+        and ir_measures split at every white space and cannot read such a file.
+
+    Raises
+    ------
+    ParameterError
+        If an identifier or the name of the run is empty or holds white space (with ``"tab"``: a tab or a line
+        end), or `separator` is something else.
+    StorageError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from termwise.records import Ranking
+    >>> run = Run([Ranking(["b", "a"], [0.1, 0.1], query_id="q1")], name="bm25")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "bm25.trec"
+    ...     write_run(run, file)
+    ...     print(file.read_text(), end="")
+    q1 Q0 b 1 0.1 bm25
+    q1 Q0 a 2 0.1 bm25
+    """
+    between = separator_character(separator)
+    tabs = between == "\t"
+    check_writable("run name", run.name, tabs=tabs)
+    with written_whole(Path(path)) as write:
+        for ranking in run:
+            check_writable("query id", ranking.query_id, tabs=tabs)
+            lines = []
+            for rank, (_, doc_id, score) in enumerate(ranking, 1):
+                check_writable("document id", doc_id, tabs=tabs)
+                columns = (ranking.query_id, "Q0", doc_id, str(rank), repr(score), run.name)
+                lines.append(between.join(columns) + "\n")
+            write("".join(lines))

@@ -1,0 +1,223 @@
+"""Counts over a whole collection, gathered in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import EmptyCollectionError, VocabularyMismatchError, WeightError
+from termwise.weights import TermWeights
+
+
+@dataclass(frozen=True)
+class CollectionStatistics:
+    """How often terms occur in a collection.
+
+    Parameters
+    ----------
+    n_documents : int
+        N: number of documents, empty ones included; at least 1.
+    n_tokens : int
+        Sum of all document lengths in tokens.
+    document_frequencies : array-like of shape (V,), int64
+        df: number of documents in which term *t* occurs.
+    collection_frequencies : array-like of shape (V,), int64
+        cf: number of occurrences of term *t* in all documents.
+    longest : int
+        Tokens of the longest document.
+
+    Raises
+    ------
+    EmptyCollectionError
+        If there is no document.
+    WeightError
+        If the counts contradict each other: negative numbers, ``df > N``, ``df > cf``, occurrences in no
+        document, ``cf`` that do not add up to `n_tokens`, or a longest document shorter than the mean or
+        longer than all together.
+
+    Examples
+    --------
+    >>> counts = CollectionStatistics(3, 7, [2, 1, 0], [5, 2, 0], longest=5)
+    >>> round(counts.avgdl, 3)
+    2.333
+    """
+
+    n_documents: int
+    n_tokens: int
+    document_frequencies: npt.NDArray[np.int64]
+    collection_frequencies: npt.NDArray[np.int64]
+    longest: int
+
+    def __init__(
+        self,
+        n_documents: int,
+        n_tokens: int,
+        document_frequencies: npt.ArrayLike,
+        collection_frequencies: npt.ArrayLike,
+        longest: int,
+    ) -> None:
+        object.__setattr__(self, "n_documents", int(n_documents))
+        object.__setattr__(self, "n_tokens", int(n_tokens))
+        object.__setattr__(self, "document_frequencies", _counts(document_frequencies, "df"))
+        object.__setattr__(self, "collection_frequencies", _counts(collection_frequencies, "cf"))
+        object.__setattr__(self, "longest", int(longest))
+        self._check()
+
+    def _check(self) -> None:
+        df, cf = self.document_frequencies, self.collection_frequencies
+        if self.n_documents < 1:
+            raise EmptyCollectionError(
+                "a collection without a document has no statistics", facts=[("documents", self.n_documents)]
+            )
+        if df.shape != cf.shape:
+            raise WeightError(
+                "document and collection frequencies must be two arrays of one length",
+                facts=[("df", df.shape), ("cf", cf.shape)],
+            )
+        for wrong, rule in (
+            (df < 0, "a document frequency is negative"),
+            (df > self.n_documents, "a term occurs in more documents than there are"),
+            (df > cf, "a term occurs in more documents than it has occurrences"),
+            ((df == 0) & (cf != 0), "a term has occurrences and is in no document"),
+        ):
+            if wrong.any():
+                term = int(np.flatnonzero(wrong)[0])
+                raise WeightError(
+                    rule,
+                    facts=[
+                        ("term", term),
+                        ("df", df[term]),
+                        ("cf", cf[term]),
+                        ("documents", self.n_documents),
+                    ],
+                )
+        if int(cf.sum()) != self.n_tokens:
+            raise WeightError(
+                "the occurrences of all terms must add up to the number of tokens",
+                facts=[("tokens", self.n_tokens), ("sum of cf", int(cf.sum()))],
+            )
+        if self.longest * self.n_documents < self.n_tokens or not 0 <= self.longest <= self.n_tokens:
+            raise WeightError(
+                "the longest document must not be shorter than the mean nor longer than all together",
+                facts=[("longest", self.longest), ("mean", self.avgdl), ("tokens", self.n_tokens)],
+            )
+
+    @property
+    def avgdl(self) -> float:
+        """Mean document length in tokens: n_tokens / N."""
+        return self.n_tokens / self.n_documents
+
+    @property
+    def n_terms(self) -> int:
+        """V: number of terms counted for, those that occur nowhere included."""
+        return len(self.document_frequencies)
+
+    @classmethod
+    def from_counts(cls, parts: Iterable[TermWeights], *, n_terms: int | None = None) -> CollectionStatistics:
+        """Add up the statistics of documents given as rows of term counts, in one pass.
+
+        Parameters
+        ----------
+        parts : iterable of TermWeights
+            One row a document, its weights the term frequencies: whole numbers from 1; one vocabulary.
+        n_terms : int, optional
+            V: length of the arrays; by default the largest term number that occurs, plus 1.
+
+        Raises
+        ------
+        WeightError
+            If a weight is not a whole number from 1, or a term number is not below `n_terms`.
+        VocabularyMismatchError
+            If two parts do not share a vocabulary.
+        EmptyCollectionError
+            If there is no row at all.
+
+        Examples
+        --------
+        >>> rows = TermWeights.from_rows([{0: 3, 1: 2}, {0: 2}, {}], "toy")
+        >>> counts = CollectionStatistics.from_counts([rows])
+        >>> counts.n_documents, counts.n_tokens, counts.document_frequencies, counts.collection_frequencies
+        (3, 7, array([2, 1]), array([5, 2]))
+        >>> counts.longest
+        5
+        """
+        df = np.zeros(n_terms or 0, dtype=np.int64)
+        cf = np.zeros(n_terms or 0, dtype=np.int64)
+        n_documents, longest = 0, 0
+        vocabulary: str | None = None
+        for part in parts:
+            if vocabulary is not None and part.vocabulary != vocabulary:
+                raise VocabularyMismatchError(
+                    "only rows over one vocabulary can be counted together",
+                    facts=[("vocabularies", f"{vocabulary}, {part.vocabulary}")],
+                )
+            vocabulary = part.vocabulary
+            counts = _whole(part, n_documents)
+            n_documents += len(part)
+            if part.nnz == 0:
+                continue
+            ends = np.concatenate([np.zeros(1), np.cumsum(counts)])[part.indptr]
+            longest = max(longest, int(np.diff(ends).max()))
+            needed = int(part.terms.max()) + 1
+            if needed > len(df):
+                if n_terms is not None:
+                    raise WeightError(
+                        "a term number lies outside the vocabulary",
+                        facts=[("term", needed - 1), ("terms", n_terms)],
+                    )
+                grown = max(needed, 2 * len(df))
+                df, cf = (np.concatenate([old, np.zeros(grown - len(old), np.int64)]) for old in (df, cf))
+            part_df = np.bincount(part.terms, minlength=needed)
+            # Sums of float64 counts are exact below 2**53 occurrences in one part.
+            part_cf = np.bincount(part.terms, weights=counts, minlength=needed)
+            df[:needed] += part_df
+            cf[:needed] += part_cf.astype(np.int64)
+        if n_terms is None:
+            used = int(np.flatnonzero(df)[-1]) + 1 if df.any() else 0
+            df, cf = df[:used], cf[:used]
+        return cls(n_documents, int(cf.sum()), df, cf, longest)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CollectionStatistics):
+            return NotImplemented
+        return (
+            self.n_documents == other.n_documents
+            and self.n_tokens == other.n_tokens
+            and self.longest == other.longest
+            and bool(np.array_equal(self.document_frequencies, other.document_frequencies))
+            and bool(np.array_equal(self.collection_frequencies, other.collection_frequencies))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _counts(values: npt.ArrayLike, name: str) -> npt.NDArray[np.int64]:
+    array = np.array(values)
+    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
+        raise WeightError(
+            f"{name} must be one row of whole numbers",
+            facts=[("shape", array.shape), ("type seen", array.dtype)],
+        )
+    array = array.astype(np.int64)
+    array.setflags(write=False)
+    return array
+
+
+def _whole(part: TermWeights, first_row: int) -> npt.NDArray[np.float64]:
+    counts = part.weights.astype(np.float64)
+    wrong = (counts < 1) | (counts != np.floor(counts))
+    if wrong.any():
+        position = int(np.flatnonzero(wrong)[0])
+        row = int(np.searchsorted(part.indptr, position, side="right")) - 1
+        raise WeightError(
+            "term frequencies must be whole numbers from 1",
+            facts=[
+                ("row", first_row + row),
+                ("term", int(part.terms[position])),
+                ("weight", float(part.weights[position])),
+            ],
+        )
+    return counts

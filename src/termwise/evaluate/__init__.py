@@ -1,0 +1,66 @@
+"""Measures, paired comparisons, latency, and their reports.
+
+Runs and judgments come as records; reading files is the business of :mod:`termwise.collection`.
+"""
+
+from termwise.evaluate.compare import Comparison, Contrast, Correction, Test, compare
+from termwise.evaluate.correction import bonferroni, holm
+from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, Exclusion, MissingRule, evaluate
+from termwise.evaluate.latex import comparison_latex, evaluation_latex
+from termwise.evaluate.measures import measure_names, parse_measures
+from termwise.evaluate.page import comparison_html, evaluation_html
+from termwise.evaluate.report import (
+    Column,
+    Table,
+    comparison_text,
+    contrast_table,
+    conventions,
+    difference_table,
+    evaluation_text,
+    latency_table,
+    methods,
+    query_table,
+    significance,
+    summary_table,
+    to_csv,
+    to_text,
+)
+from termwise.evaluate.timing import Latency, LatencySummary
+
+__all__ = [
+    "Column",
+    "Comparison",
+    "Contrast",
+    "Correction",
+    "Counts",
+    "Evaluation",
+    "Evaluator",
+    "Exclusion",
+    "Latency",
+    "LatencySummary",
+    "MissingRule",
+    "Table",
+    "Test",
+    "bonferroni",
+    "compare",
+    "comparison_html",
+    "comparison_latex",
+    "comparison_text",
+    "contrast_table",
+    "conventions",
+    "difference_table",
+    "evaluate",
+    "evaluation_html",
+    "evaluation_latex",
+    "evaluation_text",
+    "holm",
+    "latency_table",
+    "measure_names",
+    "methods",
+    "parse_measures",
+    "query_table",
+    "significance",
+    "summary_table",
+    "to_csv",
+    "to_text",
+]

@@ -1,0 +1,183 @@
+r"""Results as a LaTeX table for a paper (package ``booktabs``).
+
+Runs are rows, measures are columns, the best value of a column is bold (every value that is written the same
+as the best). Against a baseline, † marks a run that is significantly better and ‡ one that is significantly
+worse; between all pairs each run has a letter, and a value carries the letters of the runs that it is
+significantly better than. The caption states test, correction and level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from termwise.evaluate.compare import Comparison, Correction, Test
+from termwise.evaluate.evaluation import Evaluation
+from termwise.evaluate.formats import shown
+from termwise.evaluate.measures import is_count
+from termwise.evaluate.report import check_together, conventions, significance
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"{\char34}",
+}
+
+TEST_NAMES: Mapping[Test, str] = {"t": "paired t-test", "permutation": "paired sign-flip permutation test"}
+"""The tests as a caption names them."""
+
+CORRECTION_NAMES: Mapping[Correction, str] = {
+    "none": "no correction",
+    "bonferroni": "Bonferroni correction",
+    "holm": "Holm correction",
+}
+"""The corrections as a caption names them."""
+
+
+def escape(text: str) -> str:
+    r"""Write any text so that LaTeX prints it literally; line breaks and control characters become spaces.
+
+    Examples
+    --------
+    >>> print(escape("bm25_k1=0.9 & 50%"))
+    bm25\_k1=0.9 \& 50\%
+    """
+    return "".join(_ESCAPES.get(c, c if c.isprintable() else " ") for c in text)
+
+
+def evaluation_latex(evaluations: Sequence[Evaluation], *, label: str = "tab:evaluation") -> str:
+    r"""Write the averages of runs as a LaTeX table.
+
+    Parameters
+    ----------
+    evaluations : sequence of Evaluation
+        At least one, all with the same measures.
+    label : str, optional
+        For ``\ref``; letters, digits and ``:.-`` are kept.
+    """
+    check_together(evaluations)
+    caption = " ".join(escape(note) for note in conventions(evaluations))
+    return _table(evaluations, {}, {}, caption, label)
+
+
+def comparison_latex(
+    comparison: Comparison,
+    *,
+    test: Test = "permutation",
+    correction: Correction = "holm",
+    level: float = 0.05,
+    label: str = "tab:comparison",
+) -> str:
+    r"""Write a comparison as a LaTeX table with marks of significance.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What to write.
+    test : {"t", "permutation"}, optional
+        The test whose p-values are marked.
+    correction : {"none", "bonferroni", "holm"}, optional
+        How they are corrected.
+    level : float, optional
+        A corrected p below this is marked.
+    label : str, optional
+        For ``\ref``; letters, digits and ``:.-`` are kept.
+    """
+    marks: dict[tuple[str, str], str] = {}
+    letters: dict[str, str] = {}
+    beaten: dict[tuple[str, str], list[str]] = {}
+    if comparison.pairs == "all":
+        letters = {run: _letter(place) for place, run in enumerate(comparison.runs)}
+    for contrast in comparison.contrasts:
+        direction = significance(contrast, test=test, correction=correction, level=level)
+        if direction == 0:
+            continue
+        if letters:
+            better, worse = contrast.run, contrast.baseline
+            if direction < 0:
+                better, worse = worse, better
+            beaten.setdefault((better, contrast.measure), []).append(letters[worse])
+        else:
+            marks[contrast.run, contrast.measure] = r"\dagger" if direction > 0 else r"\ddagger"
+    if letters:
+        meaning = "Letters: significantly better than the run of that letter"
+        order = list(letters.values())
+        marks = {
+            key: rf"\mathrm{{{','.join(sorted(found, key=order.index))}}}" for key, found in beaten.items()
+        }
+    else:
+        baseline = escape(comparison.baseline)
+        meaning = rf"$\dagger$/$\ddagger$: significantly better/worse than {baseline}"
+    family = comparison.family
+    over = f" over {family} comparisons" if correction != "none" and family > 1 else ""
+    how = f"{TEST_NAMES[test]}, {CORRECTION_NAMES[correction]}{over}, $p < {level:g}$"
+    notes = " ".join(escape(note) for note in conventions(comparison.evaluations))
+    return _table(comparison.evaluations, marks, letters, f"{meaning} ({how}). {notes}", label)
+
+
+def _letter(place: int) -> str:
+    letters = ""
+    place += 1
+    while place:
+        place, digit = divmod(place - 1, 26)
+        letters = chr(ord("a") + digit) + letters
+    return letters
+
+
+def _table(
+    evaluations: Sequence[Evaluation],
+    marks: Mapping[tuple[str, str], str],
+    letters: Mapping[str, str],
+    caption: str,
+    label: str,
+) -> str:
+    measures = evaluations[0].measures
+    best: dict[str, str] = {}
+    for measure in measures:
+        known = [mean for e in evaluations if (mean := e.means[measure]) is not None]
+        if len(evaluations) > 1 and known:
+            best[measure] = _number(max(known), measure)
+    body = []
+    for evaluation in evaluations:
+        name = escape(evaluation.run)
+        cells = [f"{letters[evaluation.run]}: {name}" if letters else name]
+        for measure in measures:
+            cell = _number(evaluation.means[measure], measure)
+            if cell == best.get(measure):
+                cell = rf"\textbf{{{cell}}}"
+            mark = marks.get((evaluation.run, measure))
+            cells.append(f"{cell}$^{{{mark}}}$" if mark else cell)
+        body.append("  " + " & ".join(cells) + r" \\")
+    safe_label = "".join(c for c in label if c.isascii() and (c.isalnum() or c in ":.-"))
+    return "\n".join(
+        [
+            r"% needs \usepackage{booktabs}",
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{caption}}}",
+            rf"  \label{{{safe_label}}}",
+            rf"  \begin{{tabular}}{{l{'l' * len(measures)}}}",
+            r"  \toprule",
+            "  " + " & ".join(["Run", *(escape(measure) for measure in measures)]) + r" \\",
+            r"  \midrule",
+            *body,
+            r"  \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def _number(value: float | None, measure: str) -> str:
+    return "--" if value is None else shown(value, "total" if is_count(measure) else "measure")

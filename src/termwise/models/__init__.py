@@ -1,0 +1,43 @@
+"""Models: ways to fill rows of `TermWeights`, and the queries that go with them.
+
+Importing this package loads neither numba nor a network; the kernels are loaded when a model first weighs.
+"""
+
+from termwise.models.bm25 import BM25
+from termwise.models.contract import (
+    CountModel,
+    Model,
+    QueryEncoder,
+    QueryWeighting,
+    VectorBatch,
+    VectorSource,
+)
+from termwise.models.dirichlet import QueryLikelihoodDirichlet
+from termwise.models.idf import read_token_weights
+from termwise.models.jelinek_mercer import QueryLikelihoodJM
+from termwise.models.query import CountQueryEncoder
+from termwise.models.registry import make_model, model_from_parameters, model_names
+from termwise.models.vectors import VectorModel, read_vectors
+from termwise.models.vectors_jsonl import JsonVectors
+from termwise.models.vectors_npz import CsrVectors
+
+__all__ = [
+    "BM25",
+    "CountModel",
+    "CountQueryEncoder",
+    "CsrVectors",
+    "JsonVectors",
+    "Model",
+    "QueryEncoder",
+    "QueryLikelihoodDirichlet",
+    "QueryLikelihoodJM",
+    "QueryWeighting",
+    "VectorBatch",
+    "VectorModel",
+    "VectorSource",
+    "make_model",
+    "model_from_parameters",
+    "model_names",
+    "read_token_weights",
+    "read_vectors",
+]

@@ -1,0 +1,198 @@
+"""BM25, in the three forms that collections of numbers are usually compared with.
+
+With tf the occurrences of the term in the document, dl the tokens of the document, avgdl their mean, df the
+documents that hold the term and N all documents, the weight of a term is
+
+    idf * factor * tf / (tf + k1 * (1 - b + b * dl / avgdl))
+
+============  =====================================  ==========  =============================================
+variant       idf                                    factor      source
+============  =====================================  ==========  =============================================
+``lucene``    ``ln(1 + (N - df + 0.5)/(df + 0.5))``  ``1``       ``BM25Similarity`` of Lucene 8 and later; the
+                                                                 accurate Lucene form of Kamphuis et al.
+``robertson`` ``ln((N - df + 0.5)/(df + 0.5))``      ``k1 + 1``  Robertson et al. (1994), "Okapi at TREC-3";
+                                                                 Robertson & Zaragoza (2009), 3.1 and 3.4
+``atire``     ``ln(N/df)``                           ``k1 + 1``  Trotman, Jia & Crane (2012), "Towards an
+                                                                 efficient and effective search engine"
+============  =====================================  ==========  =============================================
+
+Robertson & Zaragoza (2009), "The probabilistic relevance framework: BM25 and beyond", Foundations and Trends
+in Information Retrieval 3(4). Kamphuis, de Vries, Boytsov & Lin (2020), "Which BM25 do you mean?", ECIR,
+compare the forms, and print that of Robertson without the factor. The factor is one constant for all terms
+and documents: it changes every score in the same proportion, so it matters only where BM25 is mixed with
+another score.
+
+The repetition of a term in the query counts linearly, as in Lucene; the k3 of the TREC-3 formula is not used.
+
+Departures from Lucene: N and avgdl count every document, also those without a token, where Lucene leaves
+these out; and Lucene rounds intermediate results to 32 bits. Its one-byte document lengths are available as
+``lengths="lucene"``; avgdl is exact in both, as in Lucene (``sumTotalTermFreq / docCount``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import WeightError
+from termwise.models.checks import check_choice, check_counts, check_number
+from termwise.models.contract import QueryWeighting
+from termwise.weights import TermWeights
+
+if TYPE_CHECKING:
+    from termwise.collection.statistics import CollectionStatistics
+
+
+@dataclass(frozen=True, kw_only=True)
+class BM25:
+    """BM25 with its parameters; the formula stands at the top of the module.
+
+    Parameters
+    ----------
+    k1 : float, optional
+        How slowly repeated occurrences saturate; 0 or more. At 0 only the presence of a term counts.
+    b : float, optional
+        Strength of the length normalisation, from 0 (none) to 1 (full).
+    variant : {"lucene", "robertson", "atire"}, optional
+        Form of idf and constant factor.
+    lengths : {"exact", "lucene"}, optional
+        Whether document lengths are exact or as Lucene keeps them in one byte: exact below 40, above that
+        24 plus the four highest bits of ``dl - 24`` (``SmallFloat.intToByte4`` and ``byte4ToInt``).
+    negative_idf : {"floor", "refuse"}, optional
+        What happens where the Robertson idf is negative, for terms in more than half of the documents: the
+        idf becomes 0, so that the term counts for nothing, or the collection is refused. `negative_terms`
+        counts them.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range.
+    UnknownNameError
+        If a choice does not exist.
+
+    Examples
+    --------
+    >>> from termwise.collection.statistics import CollectionStatistics
+    >>> counts = TermWeights([0, 2, 3], [0, 1, 1], [1.0, 1.0, 2.0], vocabulary="toy")
+    >>> statistics = CollectionStatistics.from_counts([counts])
+    >>> BM25(k1=1.0, b=0.0).weigh(counts, statistics).weights
+    array([0.3465736 , 0.09116078, 0.12154771], dtype=float32)
+
+    The first of these is ``ln(1 + 1.5/1.5) * 1/(1 + 1)``.
+    """
+
+    k1: float = 0.9
+    b: float = 0.4
+    variant: Literal["lucene", "robertson", "atire"] = "lucene"
+    lengths: Literal["exact", "lucene"] = "exact"
+    negative_idf: Literal["floor", "refuse"] = "floor"
+
+    name: ClassVar[str] = "bm25"
+
+    def __post_init__(self) -> None:
+        k1 = check_number(self.name, "k1", self.k1, holds=lambda v: v >= 0, expected="a number of at least 0")
+        b = check_number(self.name, "b", self.b, holds=lambda v: 0 <= v <= 1, expected="a number from 0 to 1")
+        object.__setattr__(self, "k1", k1)
+        object.__setattr__(self, "b", b)
+        check_choice(self.name, "variant", self.variant, ("lucene", "robertson", "atire"))
+        check_choice(self.name, "lengths", self.lengths, ("exact", "lucene"))
+        check_choice(self.name, "negative_idf", self.negative_idf, ("floor", "refuse"))
+
+    @property
+    def background(self) -> bool:
+        """False: nothing is added whatever the query."""
+        return False
+
+    @property
+    def query_weighting(self) -> QueryWeighting:
+        """``"counts"``: every occurrence of a token in the query adds its weight."""
+        return "counts"
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name."""
+        return dataclasses.asdict(self)
+
+    def idf(self, statistics: CollectionStatistics) -> npt.NDArray[np.float64]:
+        """Return the inverse document frequency of each term as the variant defines it.
+
+        Returns
+        -------
+        ndarray of shape (V,), float64
+            0 where no document holds the term; negative values only in the Robertson form, before `weigh`
+            floors or refuses them.
+        """
+        from termwise.kernels.weighting import atire_idf, lucene_idf, robertson_idf
+
+        functions = {"lucene": lucene_idf, "robertson": robertson_idf, "atire": atire_idf}
+        frequencies = np.asarray(statistics.document_frequencies, dtype=np.int64)
+        idf: npt.NDArray[np.float64] = functions[self.variant](frequencies, statistics.n_documents)
+        return idf
+
+    def negative_terms(self, statistics: CollectionStatistics) -> int:
+        """Return how many terms have a negative idf: those that `weigh` gives the weight 0, or refuses."""
+        return int((self.idf(statistics) < 0).sum())
+
+    def floors(self, statistics: CollectionStatistics) -> None:
+        """Return None: an absent term contributes 0."""
+
+    def weigh(self, counts: TermWeights, statistics: CollectionStatistics) -> TermWeights:
+        """Turn rows of counts into rows of BM25 weights.
+
+        Parameters
+        ----------
+        counts : TermWeights of n rows
+            How often each term occurs in each document.
+        statistics : CollectionStatistics
+            Of the whole collection.
+
+        Returns
+        -------
+        TermWeights of n rows
+            The same terms; weights finite and never negative.
+
+        Raises
+        ------
+        WeightError
+            If the counts are not counts, the statistics are of another collection, or an idf is negative and
+            ``negative_idf="refuse"``.
+        VocabularyMismatchError
+            If the rows hold terms that the statistics do not know.
+        """
+        from termwise.kernels.weighting import bm25_weights
+
+        check_counts(counts, statistics)
+        idf = self.idf(statistics)
+        if self.negative_idf == "refuse":
+            self._refuse_negative(idf, statistics)
+        weights = bm25_weights(
+            counts.indptr,
+            counts.terms,
+            counts.weights,
+            np.maximum(idf, 0.0),
+            float(statistics.avgdl),
+            self.k1,
+            self.b,
+            1.0 if self.variant == "lucene" else self.k1 + 1.0,
+            self.lengths == "lucene",
+        )
+        return TermWeights(counts.indptr, counts.terms, weights, counts.vocabulary)
+
+    def _refuse_negative(self, idf: npt.NDArray[np.float64], statistics: CollectionStatistics) -> None:
+        negative = np.flatnonzero(idf < 0)
+        if len(negative) == 0:
+            return
+        first = int(negative[0])
+        raise WeightError(
+            f"{len(negative)} of {len(idf)} terms have a negative idf",
+            facts=[
+                ("variant", self.variant),
+                ("first term", first),
+                ("its documents", f"{statistics.document_frequencies[first]} of {statistics.n_documents}"),
+                ("its idf", float(idf[first])),
+            ],
+            fixes=["--set variant=lucene, whose idf is never negative", "--set negative_idf=floor"],
+        )

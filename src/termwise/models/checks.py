@@ -1,0 +1,104 @@
+"""Checks that several models share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError, WeightError
+from termwise.weights import TermWeights
+
+if TYPE_CHECKING:
+    from termwise.collection.statistics import CollectionStatistics
+
+
+def check_number(
+    model: str, parameter: str, value: object, *, holds: Callable[[float], bool], expected: str
+) -> float:
+    """Return `value` as a float if it is a finite number that `holds`.
+
+    Raises
+    ------
+    ParameterError
+        If it is not; `expected` says in words what would be.
+    """
+    usable = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not usable or not math.isfinite(value) or not holds(float(value)):  # type: ignore[arg-type]
+        raise ParameterError(
+            f"{parameter} of {model} is out of range",
+            facts=[("parameter", parameter), ("given", repr(value)), ("expected", expected)],
+            fixes=[f"pass {expected}, as in --set {parameter}=…, or leave it out for the default"],
+        )
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_choice(model: str, parameter: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuse a `value` that is none of the `choices`.
+
+    Raises
+    ------
+    UnknownNameError
+        With the nearest choices.
+    """
+    if value not in choices:
+        raise UnknownNameError.of(f"{parameter} of {model}", str(value), choices)
+
+
+def check_counts(counts: TermWeights, statistics: CollectionStatistics) -> None:
+    """Refuse rows that are not counts, or not of the collection that the statistics are of.
+
+    Raises
+    ------
+    WeightError
+        If a weight is not a whole number of at least 1, or a row counts more occurrences of a term than the
+        statistics do.
+    VocabularyMismatchError
+        If a term has a number that the statistics do not know.
+    """
+    if counts.nnz == 0:
+        return
+    size = len(statistics.document_frequencies)
+    beyond = counts.terms >= size
+    if beyond.any():
+        row, term, _ = _where(counts, beyond)
+        raise VocabularyMismatchError(
+            "the rows hold a term that the statistics of the collection do not know",
+            facts=[("row", row), ("term", term), ("expected", f"a number below {size}")],
+            fixes=["gather the statistics with the vocabulary of the rows"],
+        )
+    odd = (counts.weights < 1) | (counts.weights != np.rint(counts.weights))
+    if odd.any():
+        row, term, weight = _where(counts, odd)
+        raise WeightError(
+            "a model of counts was given weights that are not counts",
+            facts=[
+                ("row", row),
+                ("term", term),
+                ("weight", weight),
+                ("expected", "a whole number of at least 1"),
+            ],
+            fixes=["index weights that are there already with --model vectors"],
+        )
+    more = statistics.collection_frequencies[counts.terms] < counts.weights
+    if more.any():
+        row, term, weight = _where(counts, more)
+        raise WeightError(
+            "the statistics are not of the collection that the rows come from",
+            facts=[
+                ("row", row),
+                ("term", term),
+                ("occurrences in the row", int(weight)),
+                ("in the collection", int(statistics.collection_frequencies[term])),
+            ],
+            fixes=["gather the statistics from the same documents with the same analyzer"],
+        )
+
+
+def _where(counts: TermWeights, mask: npt.NDArray[np.bool_]) -> tuple[int, int, float]:
+    position = int(np.flatnonzero(mask)[0])
+    row = int(np.searchsorted(counts.indptr, position, side="right")) - 1
+    return row, int(counts.terms[position]), float(counts.weights[position])

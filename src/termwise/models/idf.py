@@ -1,0 +1,138 @@
+"""Reading files of token weights for the query side: ``idf.json`` or two columns."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.collection.lines import read_lines
+from termwise.errors import DataError, MalformedRecordError, MissingFileError
+from termwise.text.vocabulary import Vocabulary
+
+_FORM = "a JSON object {token: weight}, or lines of token TAB weight, weights finite and at least 0"
+
+
+def read_token_weights(path: str | Path) -> dict[str, float]:
+    """Read a file that gives each token a weight.
+
+    Parameters
+    ----------
+    path : str or Path
+        A JSON object ``{token: weight}``, as OpenSearch's ``idf.json`` is, where the name ends in ``.json``;
+        otherwise UTF-8 lines of token, tab, weight.
+
+    Returns
+    -------
+    dict of str to float
+        Weights finite and at least 0, in the order of the file.
+
+    Raises
+    ------
+    MissingFileError
+        If the file cannot be read.
+    MalformedRecordError
+        If a line is not in the expected form, or gives a token that an earlier line gave.
+    DataError
+        If a JSON file as a whole is not in the expected form.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "idf.json")
+    ...     _ = path.write_text('{"wing": 7.1, "the": 0}')
+    ...     read_token_weights(path)
+    {'wing': 7.1, 'the': 0.0}
+    """
+    path = Path(path)
+    return _from_json(path) if path.suffix == ".json" else _from_lines(path)
+
+
+def _from_json(path: Path) -> dict[str, float]:
+    try:
+        loaded = json.loads(path.read_bytes(), object_pairs_hook=_Pairs)
+    except OSError as error:
+        raise MissingFileError(
+            "the file of token weights cannot be read",
+            facts=[("file", path), ("why", error.strerror or error)],
+            fixes=["--set idf=FILE with the path of an idf.json"],
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise _malformed(path, [("why", str(error))]) from error
+    if not isinstance(loaded, _Pairs):
+        raise _malformed(path, [("seen", f"a JSON {type(loaded).__name__}")])
+    weights: dict[str, float] = {}
+    for token, value in loaded:
+        if token in weights:
+            raise _malformed(path, [("token", repr(token)), ("seen", "the token twice")])
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _usable(value):
+            raise _malformed(path, [("token", repr(token)), ("seen", f"{value!r}"[:60])])
+        weights[token] = float(value)
+    return weights
+
+
+class _Pairs(list[tuple[str, object]]):
+    """A JSON object as it was written, repeated keys included."""
+
+
+def _from_lines(path: Path) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for number, line in read_lines(path):
+        token, _, value = line.rpartition("\t")
+        try:
+            weight = float(value)
+        except ValueError:
+            weight = math.nan
+        if not token or token in weights or not _usable(weight):
+            raise MalformedRecordError.at(
+                path,
+                number,
+                expected="token TAB weight, each token once, weights finite and at least 0",
+                seen=line,
+            )
+        weights[token] = weight
+    return weights
+
+
+def _usable(weight: float) -> bool:
+    return 0 <= weight <= float(np.finfo(np.float32).max)
+
+
+def _malformed(path: Path, facts: list[tuple[str, object]]) -> DataError:
+    return DataError(
+        "a file of token weights is not in the expected form",
+        facts=[("file", path), *facts, ("expected", _FORM)],
+    )
+
+
+def term_weights(
+    token_weights: Mapping[str, float], vocabulary: Vocabulary, *, missing: float
+) -> npt.NDArray[np.float32]:
+    """Lay token weights out by term number.
+
+    Parameters
+    ----------
+    token_weights : mapping of str to float
+        Weights of tokens; those the vocabulary does not know are not used.
+    vocabulary : Vocabulary
+        The numbering.
+    missing : float
+        Weight of terms without an entry. OpenSearch takes 1, sentence-transformers 0.
+
+    Returns
+    -------
+    ndarray of shape (V,), float32
+        Weight of each term.
+
+    Examples
+    --------
+    >>> term_weights({"wing": 7.5}, Vocabulary(["flutter", "wing"]), missing=1.0)
+    array([1. , 7.5], dtype=float32)
+    """
+    weights = (token_weights.get(token, missing) for token in vocabulary)
+    return np.fromiter(weights, dtype=np.float32, count=len(vocabulary))

@@ -1,0 +1,111 @@
+"""Models by name. A new model is one new file and one line here."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, get_type_hints
+
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.models.bm25 import BM25
+from termwise.models.contract import Model
+from termwise.models.dirichlet import QueryLikelihoodDirichlet
+from termwise.models.jelinek_mercer import QueryLikelihoodJM
+from termwise.models.vectors import VectorModel
+
+_MODELS: dict[str, type[Any]] = {
+    model.name: model for model in (BM25, QueryLikelihoodDirichlet, QueryLikelihoodJM, VectorModel)
+}
+
+
+def model_names() -> tuple[str, ...]:
+    """Return the names of all models, sorted.
+
+    Examples
+    --------
+    >>> model_names()
+    ('bm25', 'dirichlet', 'jm', 'vectors')
+    """
+    return tuple(sorted(_MODELS))
+
+
+def make_model(name: str, settings: Mapping[str, str]) -> Model:
+    """Make a model from settings as they come from the command line.
+
+    Parameters
+    ----------
+    name : str
+        One of `model_names`.
+    settings : mapping of str to str
+        Parameters by name, as in ``--set k1=0.9``; those left out keep their defaults.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such model, parameter or choice; the nearest names are given.
+    ParameterError
+        If a value is not a number where one is needed, or out of range.
+
+    Examples
+    --------
+    >>> make_model("bm25", {"k1": "1.2"})
+    BM25(k1=1.2, b=0.4, variant='lucene', lengths='exact', negative_idf='floor')
+    """
+    fields = _fields(name)
+    arguments: dict[str, object] = {}
+    for parameter, text in settings.items():
+        field, hint = _field(name, fields, parameter)
+        arguments[field] = _number(name, parameter, text) if hint is float else text
+    return _made(name, arguments)
+
+
+def model_from_parameters(name: str, parameters: Mapping[str, object]) -> Model:
+    """Make a model again from its `Model.parameters`, as an index keeps them.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such model, parameter or choice.
+    ParameterError
+        If a value is out of range or of the wrong type.
+
+    Examples
+    --------
+    >>> model = make_model("jm", {"lambda": "0.7"})
+    >>> model_from_parameters(model.name, model.parameters()) == model
+    True
+    """
+    fields = _fields(name)
+    return _made(name, {_field(name, fields, key)[0]: value for key, value in parameters.items()})
+
+
+def _fields(name: str) -> dict[str, tuple[str, object]]:
+    """Return field and type of each parameter by its public name (``lambda`` for ``lambda_``)."""
+    if name not in _MODELS:
+        raise UnknownNameError.of("model", name, _MODELS)
+    hints = get_type_hints(_MODELS[name])
+    return {
+        field.name.rstrip("_"): (field.name, hints[field.name]) for field in dataclasses.fields(_MODELS[name])
+    }
+
+
+def _field(name: str, fields: dict[str, tuple[str, object]], parameter: str) -> tuple[str, object]:
+    if parameter not in fields:
+        raise UnknownNameError.of(f"parameter of {name}", parameter, fields)
+    return fields[parameter]
+
+
+def _number(name: str, parameter: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(
+            f"{parameter} of {name} is not a number",
+            facts=[("parameter", parameter), ("given", repr(text)), ("expected", "a number, such as 0.5")],
+            fixes=[f"--set {parameter}=NUMBER"],
+        ) from None
+
+
+def _made(name: str, arguments: dict[str, object]) -> Model:
+    model: Model = _MODELS[name](**arguments)
+    return model

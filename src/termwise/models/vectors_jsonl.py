@@ -1,0 +1,273 @@
+"""Term weights from JSON lines, as Anserini, SPLADE and Seismic write them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from termwise.collection.lines import read_lines
+from termwise.errors import (
+    DataError,
+    EmptyCollectionError,
+    MalformedRecordError,
+    VocabularyMismatchError,
+    WeightError,
+)
+from termwise.models.contract import VectorBatch
+from termwise.text.vocabulary import Vocabulary
+from termwise.weights import TermWeights
+
+if TYPE_CHECKING:
+    from termwise.text.analysis import Analyzer
+
+BATCH_WEIGHTS = 1 << 20
+"""A batch ends early once it holds this many weights, so that memory stays bounded."""
+
+_ID_KEYS = ("id", "_id", "docid")
+_TEXT_KEYS = ("contents", "content", "text")
+_FORM = '{"id": str, "vector": {token: weight}}'
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class JsonVectors:
+    """Documents with their weights in JSON lines, read as a stream.
+
+    Each line is an object with the document's identifier (``id``, ``_id`` or ``docid``; whole numbers are
+    taken as text), its weights (``vector``, an object of token and weight) and, optionally, its text
+    (``contents``, ``content`` or ``text``); other keys are not used. Weights are whole or decimal numbers,
+    finite and at least 0; none is rounded to an integer. An empty vector is an empty row. Blank lines are
+    skipped.
+
+    Without a closed vocabulary the files are read twice: once to collect the tokens, which are numbered in
+    the order of their code points, and once for the weights. Both passes stream; the tokens are held in
+    memory, documents are not.
+
+    Use `read_vectors` or `open` to make one.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+        The files, in the order they are read.
+    vocabulary : Vocabulary
+        That of the analyzer where it is closed, otherwise the tokens of the files.
+    length : int or None
+        Number of documents, known where the files were read for their tokens.
+    closed : str or None
+        The analyzer whose closed vocabulary it is, for messages.
+    """
+
+    paths: tuple[Path, ...]
+    vocabulary: Vocabulary
+    length: int | None
+    closed: str | None = None
+
+    @classmethod
+    def open(cls, paths: Sequence[str | Path], *, analyzer: Analyzer | None = None) -> JsonVectors:
+        """Settle the vocabulary: take the analyzer's, or collect the tokens in a first pass over the files.
+
+        Raises
+        ------
+        EmptyCollectionError
+            If the files hold no document.
+        MissingFileError, MalformedRecordError, WeightError
+            If the first pass meets a bad file or line.
+        """
+        files = tuple(Path(path) for path in paths)
+        if analyzer is not None and analyzer.vocabulary is not None:
+            return cls(files, analyzer.vocabulary, None, analyzer.spec.name)
+        tokens: set[str] = set()
+        length = 0
+        for record in _checked_records(files):
+            tokens.update(record.tokens)
+            length += 1
+        return cls(files, Vocabulary(sorted(tokens)), length)
+
+    def batches(self, *, rows: int = 4096) -> Iterator[VectorBatch]:
+        """Read the documents in the order of the files.
+
+        Parameters
+        ----------
+        rows : int, optional
+            Largest number of documents in a batch; a batch also ends at about a million weights.
+
+        Yields
+        ------
+        VectorBatch
+            Doc ids, weights and texts of some documents.
+
+        Raises
+        ------
+        EmptyCollectionError
+            If the files hold no document.
+        MalformedRecordError
+            If a line is not in the expected form.
+        WeightError
+            If a weight is negative, not finite or too large for 32 bits; names line and token.
+        VocabularyMismatchError
+            If a token is not part of a closed vocabulary; names line and token.
+        """
+        batch = _Batch()
+        for record in _checked_records(self.paths):
+            batch.add(record, self._numbers(record))
+            if len(batch.doc_ids) >= rows or len(batch.weights) >= BATCH_WEIGHTS:
+                yield batch.finish(self.vocabulary)
+                batch = _Batch()
+        if batch.doc_ids:
+            yield batch.finish(self.vocabulary)
+
+    def _numbers(self, record: _Record) -> list[int]:
+        found = list(map(self.vocabulary.number, record.tokens))
+        if None not in found:
+            return cast(list[int], found)
+        token = record.tokens[found.index(None)]
+        where: list[tuple[str, object]] = [
+            ("file", record.path),
+            ("line", record.line),
+            ("document", record.doc_id),
+            ("token", repr(token)),
+        ]
+        if self.closed is None:
+            raise DataError("the file changed while it was read", facts=where)
+        raise VocabularyMismatchError(
+            f"a token of the file is not in the vocabulary of the analyzer {self.closed}",
+            facts=[*where, ("vocabulary", f"{len(self.vocabulary):,} tokens")],
+            fixes=[
+                "--analyzer NAME with the analyzer the weights were made with",
+                "--analyzer whitespace, which takes the tokens of the file as its vocabulary",
+            ],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    path: Path
+    line: int
+    doc_id: str
+    tokens: list[str]
+    weights: list[float]
+    text: str | None
+
+
+@dataclass(slots=True)
+class _Batch:
+    doc_ids: list[str] = field(default_factory=list)
+    texts: list[str | None] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    terms: list[int] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+
+    def add(self, record: _Record, terms: list[int]) -> None:
+        self.doc_ids.append(record.doc_id)
+        self.texts.append(record.text)
+        self.sizes.append(len(terms))
+        self.terms.extend(terms)
+        self.weights.extend(record.weights)
+
+    def finish(self, vocabulary: Vocabulary) -> VectorBatch:
+        sizes = np.array(self.sizes, dtype=np.int64)
+        terms = np.array(self.terms, dtype=np.int64)
+        order = np.lexsort((terms, np.repeat(np.arange(len(sizes)), sizes)))
+        rows = TermWeights(
+            np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)]),
+            terms[order],
+            np.array(self.weights, dtype=np.float64)[order],
+            vocabulary.id,
+        )
+        return VectorBatch(tuple(self.doc_ids), rows, tuple(self.texts))
+
+
+def _checked_records(paths: Sequence[Path]) -> Iterator[_Record]:
+    """Read and check every document; refuse files without one."""
+    count = 0
+    for path in paths:
+        for line, text in read_lines(path):
+            yield _record(path, line, text)
+            count += 1
+    if count == 0:
+        raise EmptyCollectionError(
+            "there is no document to index",
+            facts=[("file", ", ".join(map(str, paths)))],
+            fixes=[f"write one document a line, as {_FORM}"],
+        )
+
+
+class _RepeatedKeyError(ValueError):
+    pass
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKeyError(next(key for key in keys if keys.count(key) > 1))
+    return table
+
+
+def _record(path: Path, line: int, text: str) -> _Record:
+    def refuse(expected: str, seen: str) -> MalformedRecordError:
+        return MalformedRecordError.at(path, line, expected=expected, seen=seen)
+
+    try:
+        record = json.loads(text, object_pairs_hook=_object)
+    except _RepeatedKeyError as error:
+        raise refuse("each key once in an object", f"the key {str(error)!r} twice") from None
+    except (ValueError, RecursionError) as error:
+        raise refuse(_FORM, f"{text[:60]} ({error})") from error
+    if not isinstance(record, dict):
+        raise refuse(_FORM, text)
+    ids = [record[key] for key in _ID_KEYS if key in record]
+    if len(ids) != 1 or isinstance(ids[0], bool) or not isinstance(ids[0], str | int) or ids[0] == "":
+        raise refuse(f"one identifier, under {' or '.join(_ID_KEYS)}", text)
+    vector = record.get("vector")
+    if not isinstance(vector, dict):
+        raise refuse('"vector": {token: weight}', text)
+    contents = next((record[key] for key in _TEXT_KEYS if record.get(key) is not None), None)
+    if not isinstance(contents, str | None):
+        raise refuse(f"text under {' or '.join(_TEXT_KEYS)}", repr(contents))
+    found = _Record(path, line, str(ids[0]), list(vector), list(vector.values()), contents)
+    if "\\ud" in text or "\\uD" in text:
+        _refuse_surrogates(found)
+    _refuse_bad_weights(found)
+    return found
+
+
+def _refuse_surrogates(record: _Record) -> None:
+    for string in (record.doc_id, record.text or "", *record.tokens):
+        try:
+            string.encode()
+        except UnicodeEncodeError as error:
+            raise MalformedRecordError.at(
+                record.path,
+                record.line,
+                expected="whole characters",
+                seen=f"half of one, {string[error.start]!a}, in {string[:40]!a}",
+            ) from error
+
+
+def _refuse_bad_weights(record: _Record) -> None:
+    kinds = set(map(type, record.weights))
+    if kinds <= {int, float} and all(0 <= weight <= _LARGEST for weight in record.weights):
+        return
+    token, weight = next(
+        (token, weight)
+        for token, weight in zip(record.tokens, record.weights, strict=True)
+        if type(weight) not in (int, float) or not 0 <= weight <= _LARGEST
+    )
+    raise WeightError(
+        "a weight is not a number, not finite, or negative",
+        facts=[
+            ("file", record.path),
+            ("line", record.line),
+            ("document", record.doc_id),
+            ("token", repr(token)),
+            ("weight", repr(weight)[:60]),
+            ("expected", f"a number from 0 to {_LARGEST:.3g}"),
+        ],
+        fixes=["shift weights that may be negative by the smallest one of each term before indexing"],
+    )

@@ -1,0 +1,169 @@
+"""Analyzers by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
+from termwise.text.analysis import Analyzer, AnalyzerSpec
+from termwise.text.characters import UNICODE_VERSION
+from termwise.text.standard_words import StandardWords
+from termwise.text.steps import (
+    LowerCase,
+    Porter,
+    SnowballEnglish,
+    StopWords,
+    StraightApostrophes,
+    WordStep,
+    step_named,
+)
+from termwise.text.tokenizing import WhitespaceWords, WordTokenizer
+from termwise.text.unicode_words import UnicodeWords
+from termwise.text.word_analyzer import WordAnalyzer
+from termwise.text.wordpiece import WordPieceAnalyzer
+
+_STOP = StopWords("lucene-english")
+
+_WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyType(
+    {
+        "english": (UnicodeWords(), (StraightApostrophes(), LowerCase(), _STOP, SnowballEnglish())),
+        "standard": (StandardWords(), (LowerCase(),)),
+        "whitespace": (WhitespaceWords(), ()),
+        "sa": (StandardWords(), (LowerCase(),)),
+        "stm1": (WhitespaceWords(), (LowerCase(), Porter())),
+        "stm2": (StandardWords(), (LowerCase(), Porter())),
+    }
+)
+_PIECES = ("wordpiece", "bert-token", "scibert-token")
+_WITHOUT_VOCABULARY = "scibert-token"
+_ADDED: Mapping[str, WordStep] = MappingProxyType(
+    {"lower": LowerCase(), "stop": _STOP, "porter": Porter(), "snowball": SnowballEnglish()}
+)
+
+
+def analyzer_names() -> tuple[str, ...]:
+    """Return all analyzer names, the default first.
+
+    Examples
+    --------
+    >>> analyzer_names()[:3]
+    ('english', 'standard', 'whitespace')
+    """
+    return (*_WORDS, *_PIECES)
+
+
+def make_analyzer(name: str) -> Analyzer:
+    """Make an analyzer by name.
+
+    Parameters
+    ----------
+    name : str
+        ``english``
+            Unicode words, lower case, 33 stop words, Snowball English stems. The default everywhere.
+        ``standard``
+            Word boundaries as in Lucene's StandardTokenizer (UAX #29), lower case.
+        ``whitespace``
+            What stands between white space, unchanged.
+        ``wordpiece``, ``wordpiece:FILE``
+            Word pieces of the uncased BERT vocabulary, or of that in a ``tokenizer.json`` or ``vocab.txt``.
+        ``sa``, ``stm1``, ``stm2``, ``bert-token``, ``bert-token:FILE``, ``scibert-token:FILE``
+            The set-ups of the query-by-example experiments [1]_: the Elasticsearch standard analyzer; white
+            space, lower case and Porter stems; standard tokenizer, lower case and Porter stems; the pieces of
+            BERT and of SciBERT (whose vocabulary does not ship with the package).
+
+        To a name of the word analyzers further steps can be added, in order: ``standard+stop+porter``,
+        ``whitespace+lower``. Steps are ``lower``, ``stop`` (the 33 words), ``porter`` and ``snowball``.
+
+    Returns
+    -------
+    Analyzer
+        Can be pickled and used by several threads at once.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such analyzer or step.
+    MissingFileError, MalformedRecordError
+        If FILE cannot be read or is not a WordPiece tokenizer.
+    ParameterError
+        If the analyzer needs a FILE and none is given.
+
+    References
+    ----------
+    .. [1] A. Abolghasemi, S. Verberne and L. Azzopardi, arXiv 2210.05512, ICTIR 2022, table 2.
+
+    Examples
+    --------
+    >>> make_analyzer("english").tokens("The world’s sorted lists")
+    ['world', 'sort', 'list']
+    >>> make_analyzer("standard+stop+porter").tokens("The world’s sorted lists")
+    ['world’', 'sort', 'list']
+    """
+    base, colon, path = name.partition(":")
+    if base in _PIECES:
+        if path:
+            return WordPieceAnalyzer.from_file(path, name=base)
+        if colon or base == _WITHOUT_VOCABULARY:
+            raise ParameterError(
+                f"the analyzer {base} needs a vocabulary file",
+                facts=[("given", name), ("expected", f"{base}:FILE")],
+                fixes=[f"{base}:PATH/vocab.txt or {base}:PATH/tokenizer.json, as published with the model"],
+            )
+        return WordPieceAnalyzer.shipped(name=base)
+    base, *added = name.split("+")
+    if base not in _WORDS:
+        raise UnknownNameError.of("analyzer", name, analyzer_names())
+    tokenizer, steps = _WORDS[base]
+    for step in added:
+        if step not in _ADDED:
+            raise UnknownNameError.of("analyzer step", step, _ADDED)
+    return WordAnalyzer(name, tokenizer, (*steps, *(_ADDED[step] for step in added)))
+
+
+def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
+    """Make the analyzer again that `spec` was taken from.
+
+    Files are read from the specification, never from the path they once had.
+
+    Parameters
+    ----------
+    spec : AnalyzerSpec
+        As given by ``analyzer.spec``.
+
+    Returns
+    -------
+    Analyzer
+        With the same fingerprint, and so the same output.
+
+    Raises
+    ------
+    UnknownNameError
+        If it names a tokenizer or step that this version does not have.
+    VocabularyMismatchError
+        If it was made for another version of Unicode.
+    MalformedRecordError
+        If a file in it is damaged.
+
+    Examples
+    --------
+    >>> spec = make_analyzer("english").spec
+    >>> analyzer_from_spec(spec).spec.fingerprint == spec.fingerprint
+    True
+    """
+    options = spec.options
+    if "tokenizer" not in options:
+        if spec.name not in _PIECES:
+            raise UnknownNameError.of("analyzer", spec.name, analyzer_names())
+        return WordPieceAnalyzer(spec)
+    tokenizers = {tokenizer.name: tokenizer for tokenizer, _ in _WORDS.values()}
+    if options["tokenizer"] not in tokenizers:
+        raise UnknownNameError.of("word tokenizer", str(options["tokenizer"]), tokenizers)
+    if options.get("unicode") != UNICODE_VERSION:
+        raise VocabularyMismatchError(
+            "the analyzer was made for another version of Unicode",
+            facts=[("analyzer", spec.name), ("made for", options.get("unicode")), ("here", UNICODE_VERSION)],
+            fixes=["build the index again with this version of termwise"],
+        )
+    steps = [step_named(str(step)) for step in options.get("steps", ())]
+    return WordAnalyzer(spec.name, tokenizers[options["tokenizer"]], steps)

@@ -1,0 +1,178 @@
+"""The word boundaries of Unicode, as Lucene's StandardTokenizer draws them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar, NamedTuple
+
+from termwise.text.characters import character_table, classify
+
+_LONGEST = 255
+"""Longest word, in UTF-16 code units as Lucene counts them."""
+
+_STRETCH = 1024
+
+_ASCII_WORD = re.compile(
+    r"(?:(?<!_)_++)?+[A-Za-z0-9](?:[A-Za-z0-9_]++|(?<=[A-Za-z])[.':](?=[A-Za-z])|(?<=[0-9])[.,;'](?=[0-9]))*+"
+)
+
+
+@dataclass(frozen=True)
+class StandardWords:
+    """Words as in Unicode Standard Annex #29 [1]_, the way Lucene's StandardTokenizer makes words of it [2]_.
+
+    - letters, digits and Katakana run together by rules WB5 to WB13b: ``can't``, ``3,14`` and ``a.b`` are one
+      word each, ``e-mail`` is two, and a word may contain or end in underscores;
+    - Han and Hiragana are words character by character; runs of Southeast Asian letters are not cut;
+    - emoji sequences (joined, flags, keycaps, skin tones, tags) [3]_ are one word each;
+    - everything else separates; combining marks and format characters go with what they follow (WB4);
+    - what is longer than 255 UTF-16 code units is cut at 255.
+
+    One departure: the properties are those of Unicode 17.0.0, Lucene's those of an older version. So newer
+    letters, ideographs and emoji are words, and symbols that are no emoji any more (★) are not.
+
+    References
+    ----------
+    .. [1] *UAX #29: Unicode Text Segmentation*, section 4. https://www.unicode.org/reports/tr29/
+    .. [2] Apache Lucene 10, class ``org.apache.lucene.analysis.standard.StandardTokenizer``.
+    .. [3] *UTS #51: Unicode Emoji*, section 1.4.9. https://www.unicode.org/reports/tr51/
+
+    Examples
+    --------
+    >>> StandardWords().words("Can't e-mail 3,14 snake_case 東京")
+    ["Can't", 'e', 'mail', '3,14', 'snake_case', '東', '京']
+    """
+
+    name: ClassVar[str] = "standard-words"
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the half-open character ranges of all words."""
+        if text.isascii():
+            spans = [found.span() for found in _ASCII_WORD.finditer(text)]
+            return _cut(text) if any(end - start > _LONGEST for start, end in spans) else spans
+        classes, rules = classify(text), _rules()
+        if rules.letter_or_emoji.search(classes):
+            return _cut(text)
+        spans = [found.span() for found in rules.word.finditer(classes)]
+        return _cut(text) if any(end - start > _LONGEST // 2 for start, end in spans) else spans
+
+    def words(self, text: str) -> list[str]:
+        """Return all words as they are written."""
+        if text.isascii():
+            words = _ASCII_WORD.findall(text)
+            if not words or len(max(words, key=len)) <= _LONGEST:
+                return words
+        return [text[start:end] for start, end in self.spans(text)]
+
+
+class _Rules(NamedTuple):
+    """Regular expressions over character classes; none looks beyond the end of what it matches."""
+
+    word: re.Pattern[str]
+    emoji: re.Pattern[str]
+    letter_or_emoji: re.Pattern[str]
+
+
+@cache
+def _rules() -> _Rules:
+    """Write the rules down.
+
+    Wherever two rules could go on, they are told apart by the next character, so the first match is the
+    longest. The one exception is a character that is both a letter and an emoji (ℹ, Ⓜ, 🅰): see `_cut`.
+    """
+
+    def has(*names: str, without: tuple[str, ...] = ()) -> str:
+        return character_table().where(
+            lambda _, properties: not properties.isdisjoint(names) and properties.isdisjoint(without)
+        )
+
+    selectors = ("Text_Selector", "Emoji_Selector")
+    ignored = has("Extend", "Format", "ZWJ")
+    hebrew, numeric = has("Hebrew_Letter"), has("Numeric")
+    plain = has("ALetter")
+    underscore = f"[{has('ExtendNumLet')}][{ignored}]*+"
+    a_hebrew = f"[{hebrew}][{ignored}]*+"
+    quote = f"[{has('Single_Quote')}][{ignored}]*+"
+    quotes = f"[{has('Double_Quote')}][{ignored}]*+"
+    in_word = f"[{has('MidLetter', 'MidNumLet', 'Single_Quote')}][{ignored}]*+"
+    in_number = f"[{has('MidNum', 'MidNumLet', 'Single_Quote')}][{ignored}]*+"
+    letters = f"(?:[{plain}][{plain}{ignored}]*+|{a_hebrew})"
+    digits = f"[{numeric}][{numeric}{ignored}]*+"
+    katakana = has("Katakana")
+    part = (
+        f"(?:[{katakana}][{katakana}{ignored}]*+"
+        f"|(?:{a_hebrew}(?:{quote}|{quotes}{a_hebrew})"
+        f"|{letters}(?:{in_word}{letters})*+"
+        f"|{digits}(?:{in_number}{digits})*+)++)"
+    )
+    alphanumeric = f"(?:{underscore}){{0,{_LONGEST}}}+{part}(?:(?:{underscore})++{part})*+(?:{underscore})*+"
+
+    joiner, modifier = has("ZWJ"), has("Emoji_Modifier")
+    selector, tag = has("Emoji_Selector"), has("Tag")
+    picture = has("Extended_Pictographic")
+    hash_or_star = character_table().where(lambda _, properties: properties == {"Emoji"})
+    flag_letter = f"[{has('Regional_Indicator')}][{ignored}]*+"
+    marks = f"[{has('Extend', 'Format', 'ZWJ', without=selectors)}]*+"
+    not_keycap = f"[{has('Extend', 'Format', 'ZWJ', without=(*selectors, 'Keycap'))}]*+"
+    keycap = f"[{has('Keycap')}]"
+    element = f"[{picture}]{marks}[{selector}]?+"
+    emoji = (
+        f"(?:(?:[{joiner}]{{0,{_LONGEST}}}+{element}|[{modifier}]{marks})"
+        f"(?:(?<=[{selector}])[{tag}]++[{has('Tag_End')}]"
+        f"|(?:(?<=[{joiner}]){element}"
+        f"|(?<=[{selector}])(?:[{joiner}]++{element}|[{joiner}][{modifier}]{marks}))*+)"
+        f"|[{hash_or_star}](?:{marks}[{selector}]{keycap}{marks}|{not_keycap}{keycap}{marks})"
+        f"|{flag_letter}{flag_letter})"
+    )
+
+    southeast_asian = f"[{has('Complex_Context')}][{has('Complex_Context')}{ignored}]*+"
+    single = f"[{has('Han', 'Hiragana')}][{ignored}]*+"
+    both = character_table().where(
+        lambda _, properties: "ALetter" in properties and "Extended_Pictographic" in properties
+    )
+    return _Rules(
+        word=re.compile(f"{alphanumeric}|{emoji}|{southeast_asian}|{single}"),
+        emoji=re.compile(emoji),
+        letter_or_emoji=re.compile(f"[{both}]"),
+    )
+
+
+def _cut(text: str) -> list[tuple[int, int]]:
+    """Find the words of any text: the longest match of any rule that fits into 255 UTF-16 code units.
+
+    The search looks at one stretch at a time, so that a text that is one endless word takes linear time.
+    """
+    classes, rules = classify(text), _rules()
+    spans = []
+    position = 0
+    while position < len(text):
+        stretch = min(position + _STRETCH, len(text))
+        last = len(text) if stretch == len(text) else stretch - _LONGEST
+        found = rules.word.search(classes, position, stretch)
+        if found is None or found.start() > last:
+            position = last
+            continue
+        start, end = found.span()
+        if end - start > _LONGEST // 2 or rules.letter_or_emoji.match(classes, start):
+            limit = start + _fitting(text[start : start + _LONGEST])
+            matches = (
+                rules.word.match(classes, start, limit),
+                rules.emoji.match(classes, start, limit),
+            )
+            end = max((match.end() for match in matches if match), default=start)
+        if end > start:
+            spans.append((start, end))
+        position = max(end, start + 1)
+    return spans
+
+
+def _fitting(text: str) -> int:
+    """Count the characters of `text` that fit into 255 UTF-16 code units."""
+    units = 0
+    for count, char in enumerate(text):
+        units += 2 if char > "\uffff" else 1
+        if units > _LONGEST:
+            return count
+    return len(text)

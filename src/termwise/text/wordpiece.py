@@ -1,0 +1,322 @@
+"""WordPiece: words cut into pieces of a closed vocabulary, through the `tokenizers` library."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+
+from termwise.errors import (
+    DataError,
+    DuplicateIdError,
+    MalformedRecordError,
+    MissingFileError,
+    ParameterError,
+)
+from termwise.text.analysis import Analysis, AnalyzerSpec
+from termwise.text.characters import without_surrogates
+from termwise.text.vocabulary import Vocabulary
+
+_SHIPPED = "bert-base-uncased"
+_SHIPPED_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+_TOKENIZER_JSON = "tokenizer.json"
+_VOCAB_TXT = "vocab.txt"
+_UNKNOWN = "[UNK]"
+_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_CASED_SHARE = 0.01
+_REMEMBERED = 1 << 17
+_REMEMBERED_LENGTH = 64
+
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
+_ASCII_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+@dataclass(frozen=True, eq=False)
+class WordPieceAnalyzer:
+    """Cuts text into word pieces; a piece that continues a word begins with ``##``.
+
+    Truncation and padding that a tokenizer file asks for are switched off, and no special tokens are added.
+    Words the vocabulary cannot spell are kept as its unknown token (``[UNK]``); `clean_vocabulary` leaves it
+    out. A special token that is written out in the text (``[MASK]``) is that token, as in the library. Lone
+    surrogates are read as U+FFFD. Normalisation is the library's, and so is its version of Unicode.
+
+    Two pieces can come from one character (the letters of a Hangul syllable) and then have the same span.
+
+    Use `from_file` or `shipped` to make one.
+
+    Parameters
+    ----------
+    spec : AnalyzerSpec
+        Carries the file the analyzer is made from, or names the vocabulary that ships with the package.
+
+    Raises
+    ------
+    MalformedRecordError
+        If the file is not a WordPiece tokenizer or vocabulary.
+    ParameterError
+        If the specification names neither.
+
+    Examples
+    --------
+    >>> analyzer = WordPieceAnalyzer.shipped()
+    >>> analyzer.tokens("Tokenizing isn't hard")
+    ['token', '##izing', 'isn', "'", 't', 'hard']
+    >>> analyzer.analyze("Tokenizing").spans.tolist()
+    [[0, 5], [5, 10]]
+    >>> len(analyzer.vocabulary), analyzer.vocabulary.number("##izing")
+    (30522, 6026)
+    """
+
+    spec: AnalyzerSpec
+    vocabulary: Vocabulary = field(init=False, repr=False)
+    _tokenizer: Tokenizer = field(init=False, repr=False)
+    _pieces: _Pieces | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        assembled = _assembled(*_source(self.spec))
+        object.__setattr__(self, "vocabulary", assembled.vocabulary)
+        object.__setattr__(self, "_tokenizer", assembled.tokenizer)
+        object.__setattr__(self, "_pieces", assembled.pieces)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (WordPieceAnalyzer, (self.spec,))
+
+    @classmethod
+    def shipped(cls, *, name: str = "wordpiece") -> WordPieceAnalyzer:
+        """Make an analyzer over the uncased BERT vocabulary that ships with the package.
+
+        Parameters
+        ----------
+        name : str, optional
+            What the analyzer is called.
+        """
+        return cls(AnalyzerSpec(name, {"vocabulary": _SHIPPED, "sha256": _SHIPPED_SHA256}))
+
+    @classmethod
+    def from_file(cls, path: str | Path, *, name: str = "wordpiece") -> WordPieceAnalyzer:
+        """Make an analyzer from a ``tokenizer.json`` or from a vocabulary with one piece a line.
+
+        Parameters
+        ----------
+        path : str or Path
+            A name that ends in ``.json`` is read as a tokenizer of the `tokenizers` library with a WordPiece
+            model; any other as a vocabulary, for which text is normalised as for uncased BERT (control
+            characters removed, lower case, accents stripped, Chinese characters one by one).
+        name : str, optional
+            What the analyzer is called.
+
+        Raises
+        ------
+        MissingFileError
+            If the file does not exist or cannot be read.
+        MalformedRecordError
+            If it is not what its name says, or is the vocabulary of a cased model.
+        """
+        path = Path(path)
+        kind = _TOKENIZER_JSON if path.suffix == ".json" else _VOCAB_TXT
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise MissingFileError(
+                f"the {'tokenizer' if kind == _TOKENIZER_JSON else 'vocabulary'} cannot be read",
+                facts=[("file", path), ("reason", error.strerror or error), ("analyzer", name)],
+                fixes=[f"name an existing file: {name}:PATH/{_TOKENIZER_JSON} or {name}:PATH/{_VOCAB_TXT}"],
+            ) from error
+        try:
+            return cls(AnalyzerSpec(name, {}, {kind: data}))
+        except DataError as error:
+            facts = [(label, path if label == "file" else value) for label, value in error.facts]
+            raise type(error)(error.message, facts=facts, fixes=error.fixes) from error
+
+    def analyze(self, text: str) -> Analysis:
+        """Cut `text` into pieces with their character spans."""
+        encoding = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False)
+        spans = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
+        return Analysis(tuple(encoding.tokens), spans)
+
+    def tokens(self, text: str) -> list[str]:
+        """Return ``analyze(text).tokens`` as a list, without the cost of spans."""
+        if self._pieces is not None and self._pieces.apply_to(text):
+            return list(chain.from_iterable(map(self._pieces.__getitem__, _ASCII_WORD.findall(text))))
+        tokens: list[str] = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False).tokens
+        return tokens
+
+
+class _Pieces(dict[str, tuple[str, ...]]):
+    """The pieces of ASCII words met so far; looking up a new word cuts it.
+
+    BERT's normaliser and pre-tokenizer treat each ASCII word and each punctuation mark by itself, so the
+    pieces of a text are those of its words one after the other. Texts where that does not hold go to the
+    library: those with other characters, with control characters (which are removed, joining what they
+    separate), or with a special token in them.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, special: tuple[str, ...]) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+        self._special = special
+
+    def apply_to(self, text: str) -> bool:
+        """Whether `text` can be cut word by word."""
+        return (
+            text.isascii()
+            and not any(token in text for token in self._special)
+            and _ASCII_CONTROL.search(text) is None
+        )
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        pieces = tuple(self._tokenizer.encode(word, add_special_tokens=False).tokens)
+        if len(word) <= _REMEMBERED_LENGTH:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[word] = pieces
+        return pieces
+
+
+@dataclass(frozen=True)
+class _Assembled:
+    tokenizer: Tokenizer
+    vocabulary: Vocabulary
+    pieces: _Pieces | None
+
+
+def _source(spec: AnalyzerSpec) -> tuple[str, bytes]:
+    """Return the kind and the contents of the file a specification speaks of."""
+    for kind in (_TOKENIZER_JSON, _VOCAB_TXT):
+        if kind in spec.files:
+            return kind, spec.files[kind]
+    if spec.options.get("vocabulary") != _SHIPPED:
+        raise ParameterError(
+            f"the analyzer {spec.name} needs a vocabulary",
+            facts=[("options", dict(spec.options)), ("files", ", ".join(spec.files) or "none")],
+            fixes=[f"{spec.name}:PATH/{_TOKENIZER_JSON}", f"{spec.name}:PATH/{_VOCAB_TXT}"],
+        )
+    data = resources.files("termwise").joinpath("assets", "vocabularies", f"{_SHIPPED}.txt").read_bytes()
+    seen = hashlib.sha256(data).hexdigest()
+    expected = spec.options.get("sha256", _SHIPPED_SHA256)
+    if seen != expected:
+        raise MalformedRecordError(
+            "the vocabulary that ships with the package is not the one the analyzer was made with",
+            facts=[("vocabulary", _SHIPPED), ("sha256 seen", seen), ("sha256 expected", expected)],
+            fixes=["pip install --force-reinstall termwise"],
+        )
+    return _VOCAB_TXT, data
+
+
+@lru_cache(maxsize=8)
+def _assembled(kind: str, data: bytes) -> _Assembled:
+    tokenizer = _read_tokenizer(data) if kind == _TOKENIZER_JSON else _read_vocabulary(data)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    numbers: Mapping[str, int] = tokenizer.get_vocab(with_added_tokens=True)
+    tokens = sorted(numbers, key=numbers.__getitem__)
+    for number, token in enumerate(tokens):
+        if numbers[token] != number:
+            raise _malformed(
+                kind,
+                expected="token ids 0, 1, 2, ... without a gap and without a repetition",
+                seen=f"id {numbers[token]} of {token!r} where {number} should be",
+            )
+    if tokenizer.model.unk_token not in numbers:
+        raise _malformed(
+            kind, expected=f"the unknown token {tokenizer.model.unk_token!r}", seen="no such token"
+        )
+    return _Assembled(tokenizer, Vocabulary(tokens), _pieces_of(tokenizer))
+
+
+def _pieces_of(tokenizer: Tokenizer) -> _Pieces | None:
+    added = tokenizer.get_added_tokens_decoder().values()
+    word_by_word = (
+        isinstance(tokenizer.normalizer, normalizers.BertNormalizer)
+        and tokenizer.normalizer.clean_text
+        and isinstance(tokenizer.pre_tokenizer, pre_tokenizers.BertPreTokenizer)
+        and not any(token.normalized for token in added)
+    )
+    return _Pieces(tokenizer, tuple(token.content for token in added)) if word_by_word else None
+
+
+def _read_tokenizer(data: bytes) -> Tokenizer:
+    expected = "a tokenizer.json of the tokenizers library with a WordPiece model"
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise _malformed(_TOKENIZER_JSON, expected=expected, seen=f"no JSON: {error}") from error
+    model = content.get("model") if isinstance(content, dict) else None
+    kind = model.get("type") if isinstance(model, dict) else None
+    if kind != "WordPiece":
+        raise _malformed(
+            _TOKENIZER_JSON, expected=expected, seen=f"a model of type {kind!r}" if kind else "no model"
+        )
+    try:
+        return Tokenizer.from_str(data.decode("utf-8"))
+    except Exception as error:  # the library raises nothing more specific
+        raise _malformed(_TOKENIZER_JSON, expected=expected, seen=str(error)) from error
+
+
+def _read_vocabulary(data: bytes) -> Tokenizer:
+    try:
+        lines = data.decode("utf-8").replace("\r\n", "\n").removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise MalformedRecordError.at(
+            _VOCAB_TXT, line, expected="UTF-8", seen=repr(data[error.start : error.start + 8])
+        ) from error
+    numbers: dict[str, int] = {}
+    for number, piece in enumerate(lines):
+        if piece in numbers:
+            raise DuplicateIdError(
+                "a piece is listed twice in a vocabulary",
+                facts=[
+                    ("file", _VOCAB_TXT),
+                    ("lines", f"{numbers[piece] + 1} and {number + 1}"),
+                    ("piece", piece),
+                ],
+            )
+        if not piece:
+            raise MalformedRecordError.at(_VOCAB_TXT, number + 1, expected="a piece", seen="an empty line")
+        numbers[piece] = number
+    if _UNKNOWN not in numbers:
+        raise _malformed(
+            _VOCAB_TXT,
+            expected=f"a WordPiece vocabulary, one piece a line, with {_UNKNOWN}",
+            seen=f"no {_UNKNOWN}",
+        )
+    cased = [piece for piece in lines if piece not in _SPECIAL and re.match("(##)?[A-Z]", piece)]
+    if len(cased) > _CASED_SHARE * len(lines):
+        raise MalformedRecordError(
+            "a vocabulary with upper-case pieces does not say how its text is to be normalised",
+            facts=[
+                ("file", _VOCAB_TXT),
+                ("upper-case pieces", f"{len(cased)} of {len(lines)}, first {cased[0]!r}"),
+            ],
+            fixes=[f"give the {_TOKENIZER_JSON} of the cased model instead"],
+        )
+    tokenizer = Tokenizer(models.WordPiece(numbers, unk_token=_UNKNOWN, max_input_chars_per_word=100))
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=True
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens(
+        [AddedToken(token, normalized=False) for token in _SPECIAL if token in numbers]
+    )
+    return tokenizer
+
+
+def _malformed(name: str, *, expected: str, seen: str) -> MalformedRecordError:
+    return MalformedRecordError(
+        "a file is not a WordPiece tokenizer",
+        facts=[
+            ("file", name),
+            ("expected", expected),
+            ("seen", seen if len(seen) <= 200 else seen[:197] + "..."),
+        ],
+    )

@@ -1,0 +1,64 @@
+"""Inference-free means: searching needs no neural library, not even an installed one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+NETWORKS = ("torch", "transformers", "onnxruntime", "tensorflow", "sentence_transformers")
+
+PROGRAM = textwrap.dedent(
+    """
+    import sys
+
+    class Refuse:
+        def find_spec(self, name, path=None, target=None):
+            if name.split(".")[0] in {networks!r}:
+                raise ImportError(f"{{name}} was asked for")
+
+    if {refuse}:
+        sys.meta_path.insert(0, Refuse())
+
+    import termwise
+    folder = sys.argv[1]
+    searcher = termwise.Searcher.open(folder)
+    assert searcher.rank("merge lists", k=1).doc_ids == ("a",)
+    assert searcher.explain("merge lists", "a").contributions
+    loaded = sorted(set({networks!r}) & set(sys.modules))
+    assert not loaded, loaded
+    print("searched")
+    """
+)
+
+
+def build(folder):
+    from termwise import Document, build_index
+
+    build_index([Document("a", "merge two lists"), Document("b", "shuffle cards")], folder, store_text=True)
+
+
+def run(folder, *, refuse):
+    program = PROGRAM.format(networks=NETWORKS, refuse=refuse)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(folder)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "searched\n", done.stderr
+
+
+def test_nothing_neural_is_loaded(tmp_path):
+    build(tmp_path / "index")
+    run(tmp_path / "index", refuse=False)
+
+
+def test_nothing_neural_need_be_installed(tmp_path):
+    build(tmp_path / "index")
+    run(tmp_path / "index", refuse=True)
+
+
+def test_importing_does_nothing():
+    program = (
+        "import sys, termwise; print(sorted({'numba', 'numpy', 'ir_measures', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

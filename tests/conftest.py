@@ -1,0 +1,22 @@
+"""Fixtures that several parts of the suite share."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder of judged collections beside the repository; skip, loudly, where there is none."""
+    if not SHARED.is_dir():
+        message = f"skipped: the judged collections are not at {SHARED}"
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn(message, stacklevel=1)
+        pytest.skip(message)
+    return SHARED

@@ -1,0 +1,126 @@
+"""Lines and JSON records: what is accepted, and how the place of a fault is named."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from termwise.collection import read_json_lines, read_lines
+from termwise.errors import MalformedRecordError, MissingFileError
+
+
+def facts(error: pytest.ExceptionInfo[MalformedRecordError]) -> dict[str, str]:
+    return {label: str(value) for label, value in error.value.facts}
+
+
+def test_lines_are_numbered_and_blank_ones_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\n\n   \ntwo\r\nthree")
+    assert list(read_lines(path)) == [(1, "one"), (4, "two"), (5, "three")]
+
+
+def test_byte_order_mark_is_dropped_at_the_start_only(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n")
+    assert list(read_lines(path)) == [(1, "one"), (2, "\ufefftwo")]
+
+
+@pytest.mark.parametrize("inside", ["\r", "\u2028", "\x85", "\x0b", "\x0c", "\x1c"])
+def test_only_line_feeds_end_lines(tmp_path: Path, inside: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(f"a{inside}b\nc\n".encode())
+    assert [text for _, text in read_lines(path)] == [f"a{inside}b", "c"]
+
+
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.txt"])
+def test_compressed_files_are_seen_from_their_first_bytes(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress("é\nb\n".encode()))
+    assert list(read_lines(path)) == [(1, "é"), (2, "b")]
+
+
+def test_empty_file_has_no_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"")
+    assert list(read_lines(path)) == []
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_bytes_that_are_not_utf8_are_named_with_their_offset(tmp_path: Path, mark: bytes) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes(mark + b"one\ncaf\xe9 au lait\n")
+    lines = read_lines(path)
+    assert next(lines) == (1, "one")
+    with pytest.raises(MalformedRecordError) as error:
+        next(lines)
+    assert facts(error)["line"] == "2"
+    assert f"0xe9 at offset {len(mark) + 7}" in facts(error)["seen"]
+    assert facts(error)["file"] == str(path)
+
+
+@pytest.mark.parametrize("kept", [1, 2, 5, 12, -1, -8, -12])
+def test_truncated_gzip(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b"line\n" * 1000)[:kept])
+    with pytest.raises(MalformedRecordError) as error:
+        list(read_lines(path))
+    assert facts(error)["file"] == str(path)
+
+
+@pytest.mark.parametrize("data", [b"", b"plain text\n", b"\x1f"])
+def test_gz_that_is_not_compressed(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(data)
+    with pytest.raises(MalformedRecordError, match="compressed file is damaged"):
+        list(read_lines(path))
+
+
+def test_damaged_gzip_body(tmp_path: Path) -> None:
+    data = bytearray(gzip.compress(b"some text that is long enough\n" * 200))
+    data[20] ^= 0xFF
+    path = tmp_path / "a.gz"
+    path.write_bytes(bytes(data))
+    with pytest.raises(MalformedRecordError):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize("name", ["absent.txt", ".", "a\0b", "x" * 300])
+def test_files_that_cannot_be_opened(tmp_path: Path, name: str) -> None:
+    with pytest.raises(MissingFileError) as error:
+        list(read_lines(tmp_path / name))
+    assert error.value.exit_code == 3
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n\n{"b": "\\ud83d\\ude00"}\n')
+    assert list(read_json_lines(path)) == [(1, {"a": 1}), (3, {"b": "😀"})]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["{", "[1]", '"text"', "null", '{"a": 1} {"b": 2}', "[" * 100_000, '{"a": ' + "9" * 5000 + "}"],
+    ids=["open", "list", "string", "null", "two", "deep", "long number"],
+)
+def test_lines_that_are_not_json_objects(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n' + line + "\n")
+    with pytest.raises(MalformedRecordError) as error:
+        list(read_json_lines(path))
+    assert facts(error)["line"] == "2"
+    assert len(facts(error)["seen"]) <= 120
+
+
+@pytest.mark.parametrize("record", ['{"_id": "\\ud83d"}', '{"\\udc00": "a"}', '{"a": "x\\uD83Dy"}'])
+def test_half_a_character_is_refused(tmp_path: Path, record: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(record)
+    with pytest.raises(MalformedRecordError, match="half of a character"):
+        list(read_json_lines(path))
+
+
+def test_escaped_text_about_surrogates_is_not_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "write \\ud83d for half"}))
+    assert next(read_json_lines(path))[1]["text"] == "write \\ud83d for half"

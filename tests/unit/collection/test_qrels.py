@@ -1,0 +1,110 @@
+"""Judgments: forms, round trips and contradictions."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from termwise.collection import read_qrels, write_qrels
+from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError, ParameterError
+from termwise.records import Qrel
+
+EXPECTED = [Qrel("q1", "d1", 2), Qrel("q1", "d2", 0), Qrel("q2", "d1", -1)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\nq2\td1\t-1\n",
+        "q1\td1\t2\nq1\td2\t0\nq2\td1\t-1\n",
+        "q1 0 d1 2\nq1 0 d2 0\r\n\nq2 0 d1 -1\n",
+        "q1\t0\td1\t2\nq1\t0\td2\t0\nq2\t0\td1\t-1\n",
+        "  q1  0  d1 +2 \nq1 0\td2 0\nq2 0 d1 -1",
+        "query_id iter doc_id rel\nq1 0 d1 2\nq1 0 d2 0\nq2 0 d1 -1\n",
+        "q1 0 d1 2\nq1 0 d1 2\nq1 0 d2 0\nq2 0 d1 -1\n",
+    ],
+    ids=["beir", "no header", "trec", "tabs", "ragged", "trec header", "repeated"],
+)
+def test_forms(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "qrels"
+    path.write_text(text)
+    assert read_qrels(path) == EXPECTED
+    path.write_bytes(gzip.compress(text.encode()))
+    assert read_qrels(str(path)) == EXPECTED
+
+
+def test_identifiers_with_spaces_in_tab_separated_files(tmp_path: Path) -> None:
+    path = tmp_path / "test.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\nq 1\ta document\t1\n")
+    assert read_qrels(path) == [Qrel("q 1", "a document", 1)]
+
+
+def test_iteration_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "qrels"
+    path.write_text("q1 4.5 d1 1\n")
+    assert read_qrels(path) == [Qrel("q1", "d1", 1, "4.5")]
+
+
+@pytest.mark.parametrize(
+    "line", ["q1 d2", "q1 0 d2 one", "q1 0 d2 1.0", "q1 0 d2 1_0", "q1 0 d2 ١", "q1 d2 1", "q1 0 d 2 1"]
+)
+def test_lines_that_are_refused(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "qrels"
+    path.write_text(f"q1 0 d1 1\n{line}\n")
+    with pytest.raises(MalformedRecordError) as error:
+        read_qrels(path)
+    assert dict(error.value.facts)["line"] == 2
+    assert dict(error.value.facts)["seen"] == line
+
+
+def test_contradiction_names_both_lines(tmp_path: Path) -> None:
+    path = tmp_path / "qrels"
+    path.write_text("q1 0 d1 1\nq2 0 d1 2\nq1 0 d1 0\n")
+    with pytest.raises(DuplicateIdError) as error:
+        read_qrels(path)
+    facts = dict(error.value.facts)
+    assert (facts["lines"], facts["query"], facts["document"]) == ("1 and 3", "q1", "d1")
+
+
+def test_folder_lists_the_splits(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").touch()
+    with pytest.raises(MissingFileError) as error:
+        read_qrels(tmp_path)
+    assert error.value.fixes == (str(tmp_path / "qrels" / "test.tsv"),)
+
+
+ids = st.text(min_size=1).filter(lambda text: text.split() == [text] and text[0] != "\ufeff")
+spaced = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["Cs"]), min_size=1).filter(
+    lambda text: text[0] != "\ufeff"
+)
+
+
+def judgments(names: st.SearchStrategy[str]) -> st.SearchStrategy[list[Qrel]]:
+    return st.lists(
+        st.builds(Qrel, names, names, st.integers(-5, 5), names),
+        unique_by=lambda qrel: (qrel.query_id, qrel.doc_id),
+    )
+
+
+@given(judgments(ids))
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, qrels: list[Qrel]) -> None:
+    path = tmp_path_factory.mktemp("qrels") / "q.gz"
+    write_qrels(qrels, path)
+    assert read_qrels(path) == qrels
+
+
+@given(judgments(spaced))
+def test_round_trip_with_tabs(tmp_path_factory: pytest.TempPathFactory, qrels: list[Qrel]) -> None:
+    path = tmp_path_factory.mktemp("qrels") / "q.tsv"
+    write_qrels(qrels, path, separator="tab")
+    assert read_qrels(path) == qrels
+
+
+@pytest.mark.parametrize("qrel", [Qrel("q 1", "d", 1), Qrel("q", "d 1", 1), Qrel("q", "d", 1, "")])
+def test_identifiers_that_cannot_be_written(tmp_path: Path, qrel: Qrel) -> None:
+    with pytest.raises(ParameterError):
+        write_qrels([Qrel("a", "b", 1), qrel], tmp_path / "q")
+    assert list(tmp_path.iterdir()) == []

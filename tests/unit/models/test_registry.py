@@ -1,0 +1,104 @@
+"""Models by name and from what an index remembers of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.models import (
+    BM25,
+    Model,
+    QueryLikelihoodDirichlet,
+    QueryLikelihoodJM,
+    VectorModel,
+    make_model,
+    model_from_parameters,
+    model_names,
+)
+
+EXAMPLES = [
+    BM25(k1=1.2, b=0.75, variant="robertson", lengths="lucene", negative_idf="refuse"),
+    QueryLikelihoodJM(lambda_=0.7),
+    QueryLikelihoodDirichlet(mu=1500),
+    VectorModel(query="idf", idf="idf.json", idf_missing=0),
+    VectorModel(),
+]
+
+
+def test_names() -> None:
+    assert model_names() == ("bm25", "dirichlet", "jm", "vectors")
+
+
+@pytest.mark.parametrize("name", ["bm25", "dirichlet", "jm", "vectors"])
+def test_every_name_makes_its_model(name: str) -> None:
+    model = make_model(name, {})
+    assert model.name == name
+    assert isinstance(model, Model)
+
+
+def test_settings_become_parameters() -> None:
+    assert make_model("bm25", {"k1": "1.2", "b": "0", "variant": "atire"}) == BM25(
+        k1=1.2, b=0, variant="atire"
+    )
+    assert make_model("jm", {"lambda": "0.7"}) == QueryLikelihoodJM(lambda_=0.7)
+    assert make_model("dirichlet", {"mu": "1e3"}) == QueryLikelihoodDirichlet(mu=1000)
+    made = make_model("vectors", {"query": "idf", "idf": "a.json"})
+    assert made == VectorModel(query="idf", idf="a.json")
+
+
+@pytest.mark.parametrize("model", EXAMPLES)
+def test_parameters_survive_json(model: Model) -> None:
+    kept = json.loads(json.dumps(model.parameters()))
+    assert model_from_parameters(model.name, kept) == model
+
+
+def test_unknown_model_names_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean bm25") as caught:
+        make_model("bm52", {})
+    assert caught.value.exit_code == 2
+    with pytest.raises(UnknownNameError, match="unknown model"):
+        model_from_parameters("tilde", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("bm25", {"k": "1"}, "unknown parameter of bm25"),
+        ("bm25", {"name": "x"}, "unknown parameter of bm25"),
+        ("jm", {"lambda_": "0.5"}, "did you mean lambda"),
+        ("bm25", {"variant": "lucen"}, "did you mean lucene"),
+        ("vectors", {"query": "tf"}, "unknown query of vectors"),
+    ],
+)
+def test_unknown_parameters(name: str, settings: dict[str, str], message: str) -> None:
+    with pytest.raises(UnknownNameError, match=message):
+        make_model(name, settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("bm25", {"k1": "high"}, "not a number"),
+        ("bm25", {"k1": ""}, "not a number"),
+        ("bm25", {"k1": "nan"}, "out of range"),
+        ("bm25", {"k1": "-1"}, "out of range"),
+        ("bm25", {"b": "1.5"}, "out of range"),
+        ("jm", {"lambda": "1"}, "out of range"),
+        ("dirichlet", {"mu": "0"}, "out of range"),
+        ("vectors", {"idf": "a.json"}, "go together"),
+        ("vectors", {"query": "idf"}, "go together"),
+        ("vectors", {"idf_missing": "-1"}, "out of range"),
+    ],
+)
+def test_values_that_a_parameter_cannot_take(name: str, settings: dict[str, str], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        make_model(name, settings)
+
+
+def test_remembered_parameters_are_checked_as_well() -> None:
+    with pytest.raises(UnknownNameError):
+        model_from_parameters("bm25", {"k3": 7.0})
+    with pytest.raises(ParameterError):
+        model_from_parameters("bm25", {"k1": "0.9"})
