@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -202,34 +203,19 @@ def _build_counts(
 ) -> Manifest:
     closed = analyzer.vocabulary
     numbers: dict[str, int] = {} if closed is None else {token: i for i, token in enumerate(closed)}
-    spill = RowSpill(writer.folder, "counts")
-    for part in _counted(documents, partial(_count, analyzer, store_text), threads):
-        writer.add_documents(part.doc_ids, part.texts)
-        known = np.array([numbers.setdefault(token, len(numbers)) for token in part.tokens], dtype=np.int32)
-        spill.add(part.indptr, known[part.terms], part.counts)
-        progress("read documents", writer.documents, length)
-    if writer.documents == 0:
-        raise EmptyCollectionError(
-            "the collection holds no documents", fixes=["check the path and the format of the collection"]
-        )
-    tokens = list(numbers) if closed is not None else sorted(numbers)
-    vocabulary = Vocabulary(tokens, background=model.background)
-    new_numbers = np.empty(len(tokens), dtype=np.int32)
-    for number, token in enumerate(tokens):
-        new_numbers[numbers[token]] = number
-
-    def parts() -> Iterator[TermWeights]:
-        for indptr, terms, counts in spill.read(0, spill.rows, postings=CHUNK):
-            new_terms, new_counts = renumber_rows(indptr, terms, counts, new_numbers)
-            yield TermWeights(indptr, new_terms, new_counts, vocabulary.id)
-
-    statistics = CollectionStatistics.from_counts(parts(), n_terms=len(vocabulary))
-    done = 0
-    for counts in parts():
-        writer.add_weights(model.weigh(counts, statistics))
-        done += len(counts)
-        progress("weigh terms", done, writer.documents)
-    spill.close()
+    with closing(RowSpill(writer.folder, "counts")) as spill:
+        for part in _counted(documents, partial(_count, analyzer, store_text), threads):
+            writer.add_documents(part.doc_ids, part.texts)
+            known = np.array([numbers.setdefault(token, len(numbers)) for token in part.tokens], dtype=np.int32)
+            spill.add(part.indptr, known[part.terms], part.counts)
+            progress("read documents", writer.documents, length)
+        if writer.documents == 0:
+            raise EmptyCollectionError(
+                "the collection holds no documents", fixes=["check the path and the format of the collection"]
+            )
+        tokens = list(numbers) if closed is not None else sorted(numbers)
+        vocabulary = Vocabulary(tokens, background=model.background)
+        statistics = _weigh(spill, numbers, vocabulary, model, writer, progress)
     spec = analyzer.spec
     return writer.commit(
         vocabulary,
@@ -243,6 +229,33 @@ def _build_counts(
         floors=model.floors(statistics),
         attachments=spec.files,
     )
+
+
+def _weigh(
+    spill: RowSpill,
+    numbers: Mapping[str, int],
+    vocabulary: Vocabulary,
+    model: CountModel,
+    writer: IndexWriter,
+    progress: Progress,
+) -> CollectionStatistics:
+    """Turn the spilled counts into weights, in two passes; `numbers` are those the counts were spilled with."""
+    final = np.empty(len(vocabulary), dtype=np.int32)
+    for number, token in enumerate(vocabulary):
+        final[numbers[token]] = number
+
+    def parts() -> Iterator[TermWeights]:
+        for indptr, terms, counts in spill.read(0, spill.rows, postings=CHUNK):
+            new_terms, new_counts = renumber_rows(indptr, terms, counts, final)
+            yield TermWeights(indptr, new_terms, new_counts, vocabulary.id)
+
+    statistics = CollectionStatistics.from_counts(parts(), n_terms=len(vocabulary))
+    done = 0
+    for counts in parts():
+        writer.add_weights(model.weigh(counts, statistics))
+        done += len(counts)
+        progress("weigh terms", done, writer.documents)
+    return statistics
 
 
 # --- weights that come from a file ------------------------------------------------------------------------------

@@ -83,6 +83,8 @@ class Explanation:
         Rank among all documents, from 1; None where it was not asked for or the document is not a result.
     competitors : tuple of Competitor
         Documents around it in the ranking.
+    results : int or None
+        Number of documents that share a term with the query; None where the rank was not asked for.
     """
 
     query: str
@@ -94,6 +96,7 @@ class Explanation:
     text: str | None
     rank: int | None = None
     competitors: tuple[Competitor, ...] = ()
+    results: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON-like data."""
@@ -117,7 +120,9 @@ def explain(
         for span in spans
     ]
     contributions = _contributions(index, encoder, vector, ordinal, query_spans, text)
-    rank, neighbours = (None, ()) if competitors is None else _standing(index, vector, ordinal, competitors)
+    rank, neighbours, results = (
+        (None, (), None) if competitors is None else _standing(index, vector, ordinal, competitors)
+    )
     return Explanation(
         query=query,
         doc_id=doc_id,
@@ -128,6 +133,7 @@ def explain(
         text=text,
         rank=rank,
         competitors=neighbours,
+        results=results,
     )
 
 
@@ -195,7 +201,7 @@ def _spans_by_token(encoder: QueryEncoder, text: str) -> dict[str, list[Span]]:
 
 def _standing(
     index: Index, vector: QueryVector, ordinal: int, neighbours: int
-) -> tuple[int | None, tuple[Competitor, ...]]:
+) -> tuple[int | None, tuple[Competitor, ...], int]:
     ordinals, scores = first_stage(index, vector, len(index))
     position = np.flatnonzero(ordinals == ordinal)
     if len(position) == 0:
@@ -207,4 +213,5 @@ def _standing(
     around = [
         i for i in range(here - neighbours, here + neighbours + 1) if 0 <= i < len(ordinals) and i != here
     ]
-    return rank, tuple(Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in around)
+    found = tuple(Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in around)
+    return rank, found, len(ordinals)

@@ -223,6 +223,12 @@ def test_documents_before_a_bad_line_were_yielded(tmp_path: Path) -> None:
         next(documents)
 
 
+def test_a_document_of_a_megabyte(tmp_path: Path) -> None:
+    text = "word " * 200_000
+    path = write(tmp_path / "d.jsonl", [{"_id": "a", "text": text}])
+    assert texts(open_collection(path)) == [("a", text)]
+
+
 @pytest.mark.parametrize("name", ["large.jsonl", "large.jsonl.gz"])
 def test_reading_takes_no_more_memory_for_a_larger_file(tmp_path: Path, name: str) -> None:
     path, line = tmp_path / name, json.dumps({"_id": "a", "text": "word " * 200}).encode() + b"\n"

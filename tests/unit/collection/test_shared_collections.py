@@ -6,14 +6,7 @@ import pytest
 
 from termwise.collection import open_collection, read_qrels, read_queries, read_seeds
 
-COLLECTIONS = Path(__file__).parents[4] / "shared" / "data" / "collections"
-
-pytestmark = [
-    pytest.mark.shared,
-    pytest.mark.skipif(
-        not COLLECTIONS.is_dir(), reason=f"{COLLECTIONS} is absent: no judged collection is checked"
-    ),
-]
+pytestmark = pytest.mark.shared
 
 # documents; queries judged by split
 COUNTS = {
@@ -32,29 +25,34 @@ COUNTS = {
 }
 
 
+@pytest.fixture
+def collections(shared: Path) -> Path:
+    return shared / "collections"
+
+
 @pytest.mark.parametrize("name", COUNTS)
-def test_counts(name: str) -> None:
+def test_counts(collections: Path, name: str) -> None:
     n_documents, splits = COUNTS[name]
-    collection = open_collection(COLLECTIONS / name)
+    collection = open_collection(collections / name)
     assert collection.name == name
     doc_ids = [document.doc_id for document in collection.documents()]
     assert len(doc_ids) == len(set(doc_ids)) == n_documents
-    query_ids = {query.query_id for query in read_queries(COLLECTIONS / name)}
+    query_ids = {query.query_id for query in read_queries(collections / name)}
     for split, n_queries in splits.items():
-        qrels = read_qrels(COLLECTIONS / name / "qrels" / f"{split}.tsv")
+        qrels = read_qrels(collections / name / "qrels" / f"{split}.tsv")
         assert len({qrel.query_id for qrel in qrels}) == n_queries
         assert {qrel.query_id for qrel in qrels} <= query_ids
         assert {qrel.doc_id for qrel in qrels} <= set(doc_ids)
 
 
 @pytest.mark.parametrize("name", ["csfcube", "covidq"])
-def test_seeds(name: str) -> None:
-    doc_ids = {document.doc_id for document in open_collection(COLLECTIONS / name).documents()}
-    seeds = read_seeds(COLLECTIONS / name / "seeds.tsv")
-    assert {query.query_id for query in read_queries(COLLECTIONS / name)} == set(seeds)
+def test_seeds(collections: Path, name: str) -> None:
+    doc_ids = {document.doc_id for document in open_collection(collections / name).documents()}
+    seeds = read_seeds(collections / name / "seeds.tsv")
+    assert {query.query_id for query in read_queries(collections / name)} == set(seeds)
     assert all(len(seed) == 1 and seed <= doc_ids for seed in seeds.values())
 
 
-def test_text_is_title_and_text() -> None:
-    documents = dict(open_collection(COLLECTIONS / "cacm").documents())
+def test_text_is_title_and_text(collections: Path) -> None:
+    documents = dict(open_collection(collections / "cacm").documents())
     assert documents["CACM-1"] == "Preliminary Report-International Algebraic Language"

@@ -33,7 +33,7 @@ def test_an_unknown_step_is_named():
 def test_stop_lists_have_the_sizes_they_are_known_by():
     assert len(stop_list("lucene-english")) == 33
     assert len(stop_list("nltk-english")) == 179
-    assert stop_list("lucene-english") <= stop_list("nltk-english") | {"into", "their", "such", "no", "not"}
+    assert stop_list("lucene-english") <= stop_list("nltk-english")
     assert sum("'" in word for word in stop_list("nltk-english")) == 26
 
 

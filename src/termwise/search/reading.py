@@ -1,0 +1,222 @@
+"""What an explanation says, in the words and numbers people read; the same in the terminal and on a page.
+
+Numbers follow one rule. Each is rounded by itself, to as many decimals as `decimals_for` says for the whole sum.
+Where the rounded numbers do not add up to the rounded score, what is missing is shown as a part of its own
+(`rounding`), never spread over the others.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from termwise.search.explanation import Contribution, Explanation, Span
+from termwise.search.snippets import Mark, cut
+
+ORIGINS = {
+    "exact": "the word itself",
+    "expansion": "added by the model, not in the text",
+    "translation": "translated from other words of the text",
+    "background": "the document itself, whatever is asked",
+    "absent": "adds nothing to this document",
+    "unknown": "in the text or added by the model: texts are not stored",
+}
+"""What each origin of a contribution means."""
+
+UNMARKED = 1_000_000
+"""Number of a stretch of a query that belongs to no term, as a term of `query_pieces`."""
+
+_QUERY_WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Words of a query that add nothing, and why.
+
+    Attributes
+    ----------
+    reason : str
+        ``"not in this document"`` and the like.
+    words : tuple of str
+        As the query says them, each once.
+    """
+
+    reason: str
+    words: tuple[str, ...]
+
+
+QueryKind = Literal["term", "unknown", "plain"]
+
+
+@dataclass(frozen=True)
+class QueryPiece:
+    """A stretch of the query.
+
+    Attributes
+    ----------
+    text : str
+        Not empty.
+    kind : {"term", "unknown", "plain"}
+        A term of the query, a token the index does not know, or anything else.
+    term : int or None
+        For a term, the position of its contribution.
+    """
+
+    text: str
+    kind: QueryKind
+    term: int | None = None
+
+
+def decimals_for(values: Iterable[float]) -> int:
+    """Return how many decimals numbers that belong together are shown with.
+
+    None for whole numbers. Otherwise four, and more only where the largest would have fewer than four digits.
+
+    Examples
+    --------
+    >>> decimals_for([9.59, 4.62]), decimals_for([3.0, 12.0]), decimals_for([0.00123])
+    (4, 0, 6)
+    """
+    known = [abs(value) for value in values]
+    largest = max(known, default=0.0)
+    if largest >= 1e9 or all(value == int(value) for value in known):
+        return 0
+    return 4 if largest >= 1 else min(12, 3 - math.floor(math.log10(largest)))
+
+
+def number(value: float, decimals: int) -> str:
+    """Write a number with so many decimals; what rounds to zero has no sign.
+
+    Examples
+    --------
+    >>> number(4.62387, 4), number(-0.00001, 4)
+    ('4.6239', '0.0000')
+    """
+    written = f"{value:.{decimals}f}"
+    return written[1:] if written[0] == "-" and float(written) == 0 else written
+
+
+def factor(value: float) -> str:
+    """Write the weight of a term in a query: as it is if whole, with four decimals otherwise.
+
+    Examples
+    --------
+    >>> factor(2.0), factor(0.43125)
+    ('2', '0.4313')
+    """
+    return number(value, decimals_for([value]))
+
+
+def rounding(parts: Sequence[float], total: float, decimals: int) -> float:
+    """Return what the rounded parts lack to add up to the rounded total.
+
+    Examples
+    --------
+    >>> rounding([0.14, 0.14], 0.28, 1)
+    0.1
+    >>> rounding([1.0, 2.0], 3.0, 0)
+    0.0
+    """
+    shown = sum((Decimal(number(part, decimals)) for part in parts), Decimal(0))
+    return float(Decimal(number(total, decimals)) - shown)
+
+
+def counted(explanation: Explanation) -> list[int]:
+    """Return the positions of the contributions that add something, largest first."""
+    return [place for place, part in enumerate(explanation.contributions) if part.score != 0]
+
+
+def is_result(explanation: Explanation) -> bool:
+    """Tell whether the document shares a term with the query, so that a search can find it."""
+    return any(part.score != 0 and part.origin != "background" for part in explanation.contributions)
+
+
+def label(part: Contribution, query: str) -> str:
+    """Return a contribution's name: the words of the query it comes from, or else its term.
+
+    Examples
+    --------
+    >>> label(Contribution("sort", "exact", 1.0, 2.0, 2.0, ((0, 7), (12, 18))), "sorting the sorted")
+    'sorting, sorted'
+    """
+    if part.origin == "background":
+        return "background"
+    words = _distinct(query[start:end] for start, end in part.query_spans)
+    return ", ".join(words[:2]) + (", …" if len(words) > 2 else "") if words else part.term
+
+
+def marks(explanation: Explanation) -> list[Mark]:
+    """Return the places in the text that the score comes from; their terms are positions of contributions."""
+    return [
+        Mark(start, end, part.score, place)
+        for place, part in enumerate(explanation.contributions)
+        if part.score > 0
+        for start, end in part.spans
+    ]
+
+
+def query_pieces(explanation: Explanation) -> list[QueryPiece]:
+    """Cut the query into its terms, the tokens the index does not know, and the rest."""
+    places = [
+        Mark(start, end, 2.0, place)
+        for place, part in enumerate(explanation.contributions)
+        for start, end in part.query_spans
+    ]
+    places += [Mark(start, end, 1.0, UNMARKED) for start, end in explanation.unknown]
+    found = []
+    for text, _, term in cut(explanation.query, places):
+        kind: QueryKind = "plain" if term is None else "unknown" if term == UNMARKED else "term"
+        found.append(QueryPiece(text, kind, term if kind == "term" else None))
+    return found
+
+
+def remarks(explanation: Explanation) -> list[Remark]:
+    """Say which words of the query add nothing to the score, and why; reasons without words are left out.
+
+    A word can be in the text and still weigh nothing (a model may weigh words of most documents 0), or be left
+    out of the query (stop words, punctuation).
+    """
+    query = explanation.query
+    absent: list[str] = []
+    weightless: list[str] = []
+    for part in explanation.contributions:
+        if part.score == 0 and part.origin != "background":
+            (weightless if part.spans else absent).append(label(part, query))
+    unknown = [query[start:end] for start, end in explanation.unknown]
+    stored = explanation.text is not None
+    every = {
+        "not in this document" if stored else "of no weight in this document": absent,
+        "in this document, but of no weight": weightless,
+        "not in the index": unknown,
+        "left out of the query": _left_out(explanation),
+    }
+    return [Remark(reason, tuple(_distinct(words))) for reason, words in every.items() if words]
+
+
+def _left_out(explanation: Explanation) -> list[str]:
+    taken = sorted(
+        [*explanation.unknown, *(s for part in explanation.contributions for s in part.query_spans)]
+    )
+    left, following = [], 0
+    for word in _QUERY_WORD.finditer(explanation.query):
+        while following < len(taken) and taken[following][1] <= word.start():
+            following += 1
+        if following == len(taken) or not _overlap(taken[following], word.span()):
+            left.append(word.group())
+    return left
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _distinct(words: Iterable[str]) -> list[str]:
+    """Return each word once, upper and lower case being one, in the order of their first use."""
+    first: dict[str, str] = {}
+    for word in words:
+        first.setdefault(word.casefold(), word)
+    return list(first.values())

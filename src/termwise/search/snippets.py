@@ -1,0 +1,346 @@
+"""Cutting a text into marked and plain pieces, whole or in windows around what counts most.
+
+Everything here is a pure function of a text and its marks. Positions count code points; widths count terminal
+cells, of which a Chinese character takes two and a combining accent none. No cut separates a character from the
+combining marks that belong to it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from rich.cells import get_character_cell_size
+
+ELLIPSIS = "…"
+
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_WORD = re.compile(r"\S+")
+_JOINERS = frozenset("\u200d\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
+_LONGEST_CLUSTER = 32
+_NEAR = 24
+_SHOWN_BEFORE = 8
+
+
+class Mark(NamedTuple):
+    """A place in a text that counts.
+
+    Attributes
+    ----------
+    start, end : int
+        Half-open range of characters. What lies outside the text is cut off.
+    weight : float
+        What the place counts; places of weight 0 or less are not marked.
+    term : int
+        Number of the term it belongs to, 0 or more; places of one term count once for the choice of a window.
+    """
+
+    start: int
+    end: int
+    weight: float
+    term: int = 0
+
+
+class Piece(NamedTuple):
+    """A stretch of text that is shown in one way.
+
+    Attributes
+    ----------
+    text : str
+        Not empty.
+    strength : float
+        0 for plain text, 1 for a place of the largest weight, between them in proportion.
+    term : int or None
+        Term of the heaviest mark here; None for plain text.
+    """
+
+    text: str
+    strength: float = 0.0
+    term: int | None = None
+
+
+def legible(text: str, *, directions: bool = False) -> str:
+    r"""Replace what must not reach a screen or a file by U+FFFD; every character keeps its position.
+
+    Replaced are control characters other than white space, among them the escape that starts a terminal command,
+    and lone surrogates, which UTF-8 cannot hold.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    directions : bool, optional
+        Keep the characters that change the direction of writing. In a terminal they would turn the rest of the
+        line around; HTML can contain them.
+
+    Examples
+    --------
+    >>> legible("a\x1b[31m\ud800")
+    'a�[31m�'
+    """
+    shown = _CONTROL.sub("�", text)
+    return shown if directions else _DIRECTION.sub("�", shown)
+
+
+def cut(text: str, marks: Iterable[Mark]) -> list[Piece]:
+    """Cut a whole text into pieces; joined, they are the text again.
+
+    Where marks overlap the heaviest is shown, the earlier term among equals.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    marks : iterable of Mark
+        In any order; they may overlap.
+
+    Examples
+    --------
+    >>> cut("merge lists", [Mark(0, 5, 4.0), Mark(6, 10, 2.0, 1)])
+    [Piece(text='merge', strength=1.0, term=0), Piece(text=' ', strength=0.0, term=None),
+     Piece(text='list', strength=0.5, term=1), Piece(text='s', strength=0.0, term=None)]
+    """
+    sound = _sound(text, marks)
+    return _pieces(text, sound, 0, len(text), _heaviest(sound))
+
+
+def snippet(text: str, marks: Iterable[Mark], width: int) -> list[Piece]:
+    """Show the part of a text that counts most on one line.
+
+    White space is collapsed to single spaces. The window is the one whose different terms weigh most; among
+    equals the one with more marks, then the earlier. It starts with the text where the marks allow, and ends
+    between words where there are any.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    marks : iterable of Mark
+        Without any, the beginning of the text is shown.
+    width : int
+        Cells of the line, with the ellipses that stand for what was cut away. At least 8 are used.
+
+    Returns
+    -------
+    list of Piece
+        Empty for an empty text.
+
+    Examples
+    --------
+    >>> text = "Merge multiple sorted inputs into a single sorted output."
+    >>> "".join(piece.text for piece in snippet(text, [Mark(15, 21, 1.0)], 30))
+    'Merge multiple sorted inputs …'
+    """
+    shown = passages(text, marks, width=width, count=1)
+    return shown[0] if shown else []
+
+
+def passages(text: str, marks: Iterable[Mark], *, width: int, count: int) -> list[list[Piece]]:
+    """Show the parts of a text that count most, in the order of the text.
+
+    Parameters
+    ----------
+    text, marks
+        As in `snippet`.
+    width : int
+        Cells of one passage, at least 8. Passages that touch become one, so one may be longer.
+    count : int
+        Passages wanted at most. A text that fits into all of them together is shown whole, as one passage.
+
+    Returns
+    -------
+    list of list of Piece
+        Empty for an empty text.
+    """
+    line, moved = _one_line(text, _sound(text, marks))
+    if not line:
+        return []
+    cells = _cells(line)
+    heaviest = _heaviest(moved)
+    width = max(8, width)
+    if cells[-1] <= width * count:
+        return [_pieces(line, moved, 0, len(line), heaviest)]
+    chosen: list[tuple[int, int]] = []
+    for first, last in _windows(moved, cells, width - 4, count) or [(0, 0)]:
+        chosen.append(_spread(line, cells, first, last, width))
+    shown = []
+    for low, high in _joined(sorted(chosen)):
+        part = _pieces(line, moved, low, high, heaviest)
+        before = [Piece(f"{ELLIPSIS} ")] if low > 0 else []
+        after = [Piece(f" {ELLIPSIS}")] if high < len(line) else []
+        shown.append(before + part + after)
+    return shown
+
+
+# --- marks ------------------------------------------------------------------------------------------------------
+
+
+def _sound(text: str, marks: Iterable[Mark]) -> list[Mark]:
+    """Return the marks that mark something, inside the text, widened to whole characters, by position."""
+    sound = []
+    for mark in marks:
+        start, end = max(0, mark.start), min(len(text), mark.end)
+        if start < end and mark.weight > 0:
+            sound.append(mark._replace(start=_whole(text, start, -1), end=_whole(text, end, 1)))
+    return sorted(sound)
+
+
+def _whole(text: str, position: int, step: int) -> int:
+    """Move a boundary out of a cluster of combining characters."""
+    if text.isascii():
+        return position
+    for _ in range(_LONGEST_CLUSTER):
+        if not 0 < position < len(text) or not _joins(text, position):
+            break
+        position += step
+    return position
+
+
+def _joins(text: str, position: int) -> bool:
+    here = text[position]
+    return here in _JOINERS or text[position - 1] == "\u200d" or unicodedata.category(here)[0] == "M"
+
+
+def _heaviest(marks: Sequence[Mark]) -> float:
+    return max((mark.weight for mark in marks), default=1.0)
+
+
+def _pieces(text: str, marks: Sequence[Mark], low: int, high: int, heaviest: float) -> list[Piece]:
+    """Cut ``text[low:high]``; `marks` are sorted by position."""
+    inside = [mark for mark in marks if mark.start < high and mark.end > low]
+    edges = {low, high}
+    for mark in inside:
+        edges.update((max(low, mark.start), min(high, mark.end)))
+    found: list[Piece] = []
+    active: list[tuple[float, int, int]] = []
+    following = 0
+    for start, end in pairwise(sorted(edges)):
+        while following < len(inside) and inside[following].start <= start:
+            mark = inside[following]
+            heapq.heappush(active, (-mark.weight, mark.term, mark.end))
+            following += 1
+        while active and active[0][2] <= start:
+            heapq.heappop(active)
+        piece = Piece(text[start:end])
+        if active:
+            piece = Piece(text[start:end], -active[0][0] / heaviest, active[0][1])
+        if found and found[-1][1:] == piece[1:]:
+            piece = piece._replace(text=found.pop().text + piece.text)
+        found.append(piece)
+    return found
+
+
+# --- windows ----------------------------------------------------------------------------------------------------
+
+
+def _one_line(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
+    """Collapse white space and move the marks along."""
+    words: list[str] = []
+    old: list[int] = []
+    new: list[int] = []
+    size = 0
+    for word in _WORD.finditer(text):
+        words.append(word.group())
+        old.append(word.start())
+        new.append(size)
+        size += len(word.group()) + 1
+    line = " ".join(words)
+    moved = []
+    for mark in marks:
+        at = bisect_right(old, mark.start) - 1
+        start = 0 if at < 0 else min(new[at] + mark.start - old[at], new[at] + len(words[at]) + 1)
+        at = bisect_right(old, mark.end - 1) - 1
+        end = 0 if at < 0 else new[at] + min(mark.end - old[at], len(words[at]))
+        if start < end:
+            moved.append(mark._replace(start=start, end=end))
+    return line, moved
+
+
+def _cells(line: str) -> Sequence[int]:
+    """Return how many cells lie before each character, and in all."""
+    if line.isascii():
+        return range(len(line) + 1)
+    return list(accumulate(map(get_character_cell_size, line), initial=0))
+
+
+def _windows(marks: list[Mark], cells: Sequence[int], room: int, count: int) -> list[tuple[int, int]]:
+    """Choose stretches of marks, each at most `room` cells long, the weightiest first.
+
+    What an earlier window has shown of a term makes further places of it count less.
+    """
+    left = list(marks)
+    seen: set[int] = set()
+    heaviest = _heaviest(marks)
+    worth = {mark.term: max(1, round(mark.weight / heaviest * 1_000_000)) for mark in marks}
+    found = []
+    while left and len(found) < count:
+        value = {term: max(1, n // _SHOWN_BEFORE) if term in seen else n for term, n in worth.items()}
+        first, last = _best(left, cells, room, value)
+        low, high = left[first].start, max(mark.end for mark in left[first : last + 1])
+        found.append((low, high))
+        seen.update(mark.term for mark in left[first : last + 1])
+        left = left[:first] + left[last + 1 :]
+    return found
+
+
+def _best(marks: Sequence[Mark], cells: Sequence[int], room: int, value: dict[int, int]) -> tuple[int, int]:
+    """Return the first and the last mark of the best window: most worth, most marks, earliest."""
+    held: Counter[int] = Counter()
+    total = 0
+    end = 0
+    best, best_key = (0, 0), (-1, -1)
+    for first, mark in enumerate(marks):
+        while end < len(marks) and (end <= first or cells[marks[end].end] - cells[mark.start] <= room):
+            term = marks[end].term
+            held[term] += 1
+            total += value[term] if held[term] == 1 else 0
+            end += 1
+        if (total, end - first) > best_key:
+            best, best_key = (first, end - 1), (total, end - first)
+        held[mark.term] -= 1
+        total -= value[mark.term] if held[mark.term] == 0 else 0
+    return best
+
+
+def _spread(line: str, cells: Sequence[int], first: int, last: int, width: int) -> tuple[int, int]:
+    """Give the characters from `first` to `last` as much context as fits, cut between words."""
+    if cells[last] <= width - 2:
+        low = 0
+    elif cells[-1] - cells[first] <= width - 2:
+        low = min(first, bisect_left(cells, cells[-1] - (width - 2)))
+    else:
+        slack = max(0, width - 4 - (cells[last] - cells[first]))
+        low = min(first, bisect_left(cells, cells[first] - slack // 3))
+    reach = width if cells[-1] - cells[low] <= width - 2 else width - (2 if low == 0 else 4)
+    high = min(len(line), bisect_right(cells, cells[low] + reach) - 1)
+    return _between_words(line, low, high, first, last)
+
+
+def _between_words(line: str, low: int, high: int, first: int, last: int) -> tuple[int, int]:
+    """Narrow a window to whole words, but never into the marks from `first` to `last`."""
+    if low > 0 and line[low - 1] != " ":
+        space = line.find(" ", low, first)
+        low = space + 1 if space >= 0 else _whole(line, low, 1)
+    elif low > 0 and line[low] == " ":
+        low += 1
+    if high < len(line) and line[high] != " ":
+        space = line.rfind(" ", max(last, low + 1), high)
+        high = space if space >= 0 else _whole(line, high, -1)
+    return low, max(high, low + 1)
+
+
+def _joined(windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join windows that overlap or nearly touch."""
+    found: list[tuple[int, int]] = []
+    for low, high in windows:
+        if found and low <= found[-1][1] + _NEAR:
+            low, high = found[-1][0], max(high, found.pop()[1])
+        found.append((low, high))
+    return found

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from termwise import Document, Query, Ranking, Run, Searcher, TermWeights, build_index
+from termwise.errors import (
+    DuplicateIdError,
+    ParameterError,
+    UnknownIdError,
+    VocabularyMismatchError,
+    WeightError,
+)
+
+WORDS = ["merge", "sort", "list", "file", "read", "line", "card", "shuffl"]
+DOCUMENTS = [
+    Document(f"d{i}", " ".join(WORDS[j % 8] for j in range(i, i + 1 + i % 5)) + f" only{i}") for i in range(30)
+]
+
+
+@pytest.fixture(scope="module", params=["bm25", "jm", "dirichlet"])
+def searcher(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("index") / request.param
+    return build_index(DOCUMENTS, folder, model=request.param, store_text=True)
+
+
+def test_k_beyond_the_collection_gives_all_matches(searcher):
+    ranking = searcher.rank("merge", k=10_000)
+    assert set(ranking.doc_ids) == {d.doc_id for d in DOCUMENTS if "merge" in d.text}
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, None])
+def test_k_must_be_a_number_of_documents(searcher, k):
+    with pytest.raises(ParameterError):
+        searcher.rank("merge", k=k)
+
+
+@pytest.mark.parametrize("query", ["", "   ", "the of and", "zzzz qqqq", "…"])
+def test_queries_without_known_words_find_nothing(searcher, query):
+    assert len(searcher.rank(query)) == 0
+    ranking = searcher.rank(query, candidates=["d3", "d1", "d2"])
+    assert ranking.doc_ids == ("d3", "d1", "d2")  # ties keep the order of the candidates
+
+
+def test_smaller_k_is_a_prefix(searcher):
+    everything = searcher.rank("merge sorted list", k=100)
+    for k in range(1, 20):
+        assert searcher.rank("merge sorted list", k=k) == everything.top(k)
+
+
+def test_reranking_agrees_with_retrieval(searcher):
+    found = searcher.rank("merge sorted list", k=100)
+    again = searcher.rank("merge sorted list", k=100, candidates=sorted(found.doc_ids, key=DOC_ORDER))
+    assert again == found
+
+
+def DOC_ORDER(doc_id):
+    return int(doc_id[1:])
+
+
+def test_candidates_must_be_known_and_distinct(searcher):
+    with pytest.raises(UnknownIdError, match="nope"):
+        searcher.rank("merge", candidates=["d1", "nope"])
+    with pytest.raises(DuplicateIdError, match="d1"):
+        searcher.rank("merge", candidates=["d1", "d2", "d1"])
+    assert len(searcher.rank("merge", candidates=[])) == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_change_nothing(searcher, threads):
+    queries = [Query(f"q{i}", f"{WORDS[i % 8]} {WORDS[(3 * i) % 8]}") for i in range(40)]
+    timed = searcher.rank_many(queries, k=7, threads=threads)
+    assert [ranking.query_id for ranking in timed.run] == [query.query_id for query in queries]
+    assert timed.encoding.shape == timed.scoring.shape == (40,)
+    for query in queries:
+        assert timed.run[query.query_id] == searcher.rank(query, k=7)
+
+
+def test_reranking_a_run_leaves_out_queries_it_lacks(searcher):
+    candidates = Run([Ranking(["d1", "d2"], [2, 1], query_id="q1")])
+    timed = searcher.rank_many([Query("q1", "merge"), Query("q2", "merge")], candidates=candidates)
+    assert list(timed.run.rankings) == ["q1"]
+    assert set(timed.run["q1"].doc_ids) == {"d1", "d2"}
+
+
+@settings(max_examples=50, deadline=None)
+@given(words=st.lists(st.sampled_from([*WORDS, "unknown", "only3"]), max_size=8), document=st.integers(0, 29))
+def test_contributions_add_up_exactly(searcher, words, document):
+    query = " ".join(words)
+    explanation = searcher.explain(query, f"d{document}", competitors=2)
+    parts = [contribution.score for contribution in explanation.contributions]
+    assert sum(parts) + explanation.constant == explanation.score
+    assert sum(reversed(parts)) + explanation.constant == explanation.score
+    ranking = searcher.rank(query, k=100)
+    if explanation.rank is None:
+        assert f"d{document}" not in ranking.doc_ids
+    else:
+        assert ranking[explanation.rank - 1] == ("", f"d{document}", explanation.score)
+        around = [(c.rank, c.doc_id, c.score) for c in explanation.competitors]
+        assert around == [
+            (rank, ranking.doc_ids[rank - 1], ranking.scores[rank - 1])
+            for rank in range(explanation.rank - 2, explanation.rank + 3)
+            if 1 <= rank <= len(ranking) and rank != explanation.rank
+        ]
+    json.dumps(explanation.to_dict(), allow_nan=False)
+
+
+def test_explanations_point_at_the_words(searcher):
+    explanation = searcher.explain("Merging, lists and mysteries", "d0")
+    text = DOCUMENTS[0].text
+    by_term = {c.term: c for c in explanation.contributions}
+    assert [text[a:b] for a, b in by_term["merg"].spans] == ["merge"]
+    assert [explanation.query[a:b] for a, b in by_term["merg"].query_spans] == ["Merging"]
+    assert by_term["list"].origin == "absent"
+    assert [explanation.query[a:b] for a, b in explanation.unknown] == ["mysteries"]
+
+
+def test_unknown_documents_are_refused(searcher):
+    with pytest.raises(UnknownIdError, match="nope"):
+        searcher.explain("merge", "nope")
+
+
+def test_rows_of_weights_are_queries_too(searcher):
+    row = searcher.encode("merge list list")
+    assert searcher.rank(row) == searcher.rank("merge list list")
+    with pytest.raises(VocabularyMismatchError):
+        searcher.rank(TermWeights([0, 1], [0], [1.0], "other"))
+    with pytest.raises(WeightError):
+        searcher.rank(TermWeights([0, 1], [0], [-1.0], searcher.index.vocabulary.id))
+    with pytest.raises(ParameterError):
+        searcher.rank(TermWeights([0, 1], [0], [2.0**36], searcher.index.vocabulary.id))
+
+
+def test_repeated_words_count_twice(searcher):
+    once = searcher.explain("merge", "d0")
+    twice = searcher.explain("merge merge", "d0")
+    assert math.isclose(twice.score, 2 * once.score)
+
+
+def test_searching_changes_nothing(searcher):
+    before = searcher.rank("merge list", k=5)
+    searcher.rank("card", k=30)
+    searcher.explain("sort", "d4", competitors=3)
+    searcher.rank("merge", candidates=["d1", "d9"])
+    assert searcher.rank("merge list", k=5) == before
+
+
+def test_fractional_query_weights_are_rounded_to_a_recorded_scale(searcher):
+    number = searcher.index.vocabulary.number("merg")
+    row = TermWeights([0, 1], [number], [0.7], searcher.index.vocabulary.id)
+    exact = searcher.rank(TermWeights([0, 1], [number], [1.0], searcher.index.vocabulary.id), k=3)
+    scaled = searcher.rank(row, k=3)
+    assert scaled.doc_ids[: len(exact)] or exact
+    if not len(searcher.index.floors):
+        assert scaled.scores == pytest.approx(exact.scores * 0.7, rel=1e-3)
+
+
+def test_an_index_built_without_texts_says_so(tmp_path):
+    searcher = build_index(DOCUMENTS, tmp_path / "i")
+    explanation = searcher.explain("merge", "d0")
+    assert explanation.text is None
+    assert [c.origin for c in explanation.contributions] == ["exact"]
+    assert not searcher.index.stores_text
+
+
+def test_open_refuses_what_is_no_index(tmp_path):
+    with pytest.raises(Exception, match="no such index"):
+        Searcher.open(tmp_path / "nothing")
+
+
+def test_scores_are_float64(searcher):
+    assert searcher.rank("merge").scores.dtype == np.float64

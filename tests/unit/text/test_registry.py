@@ -1,0 +1,176 @@
+import json
+import pickle
+
+import pytest
+
+from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
+from termwise.text import Analyzer, AnalyzerSpec, analyzer_from_spec, analyzer_names, make_analyzer
+
+NAMES = [name for name in analyzer_names() if name != "scibert-token"]
+every_analyzer = pytest.mark.parametrize("name", NAMES)
+
+PARAGRAPH = (
+    "The world’s naïve café isn't in ΟΔΟΣ or Straße; İstanbul has 1,234.5 km² of O'Neill's snake_case. "
+    "See https://example.org/a-b?c=d_e&f=1 or mail me@host.example! 東京の人 likes カタカナ and 한국어, "
+    "🇩🇪👩‍👩‍👧❤️ 1️⃣ हिन्दी नमस्ते, שלום עליכם, สวัสดี, U.S.A. running universities 3D C++ e-mail x\u0301y."
+)
+
+# A fingerprint promises an output for ever. If one of these changes without the other, old indexes stop matching
+# their queries: give the analyzer, the step or the table a new name instead.
+GOLDEN = {
+    "english": (
+        "3d9e124ea0639ba842141d683f8f510a6f043aeadc127b76e57cf4cf57ce8011",
+        "world naïv café isn't οδοσ straße i\u0307stanbul has 1 234 5 km² o'neil snake case see https "
+        "exampl org b c d e f 1 mail me host exampl 東京の人 like カタカナ 한국어 1️⃣ हिन्दी नमस्ते שלום "
+        "עליכם สวัสดี u s run universiti 3d c e mail x\u0301i",
+    ),
+    "standard": (
+        "911b3f45a79de3eb656edc4926a9e78aebbdea116828a4831d71b6b26f5c2a59",
+        "the world’s naïve café isn't in οδοσ or straße i\u0307stanbul has 1,234.5 km of o'neill's "
+        "snake_case see https example.org a b c d_e f 1 or mail me host.example 東 京 の 人 likes "
+        "カタカナ and 한국어 🇩🇪 👩‍👩‍👧 ❤️ 1️⃣ हिन्दी नमस्ते שלום עליכם สวัสดี u.s.a running universities "
+        "3d c e mail x\u0301y",
+    ),
+    "whitespace": (
+        "19ec245b453fa9144e644c9a150bdaa6c35f07d11dc27fa201b3bbd654302de0",
+        "The world’s naïve café isn't in ΟΔΟΣ or Straße; İstanbul has 1,234.5 km² of O'Neill's "
+        "snake_case. See https://example.org/a-b?c=d_e&f=1 or mail me@host.example! 東京の人 likes "
+        "カタカナ and 한국어, 🇩🇪👩‍👩‍👧❤️ 1️⃣ हिन्दी नमस्ते, שלום עליכם, สวัสดี, U.S.A. running "
+        "universities 3D C++ e-mail x\u0301y.",
+    ),
+    "sa": (
+        "b03b8e85d0f3b92659684a95e6b586f53b35c6592c2276f8529ad6185d545085",
+        "the world’s naïve café isn't in οδοσ or straße i\u0307stanbul has 1,234.5 km of o'neill's "
+        "snake_case see https example.org a b c d_e f 1 or mail me host.example 東 京 の 人 likes "
+        "カタカナ and 한국어 🇩🇪 👩‍👩‍👧 ❤️ 1️⃣ हिन्दी नमस्ते שלום עליכם สวัสดี u.s.a running universities "
+        "3d c e mail x\u0301y",
+    ),
+    "stm1": (
+        "5f4ab2a1e7140d0921769547c7b6e66fb4c5083f774ed9b286214dd5b427570d",
+        "the world’ naïv café isn't in οδοσ or straße; i\u0307stanbul ha 1,234.5 km² of o'neill' "
+        "snake_case. see https://example.org/a-b?c=d_e&f=1 or mail me@host.example! 東京の人 like "
+        "カタカナ and 한국어, 🇩🇪👩‍👩‍👧❤️ 1️⃣ हिन्दी नमस्ते, שלום עליכם, สวัสดี, u.s.a. run univers 3d "
+        "c++ e-mail x\u0301y.",
+    ),
+    "stm2": (
+        "73fe17ade78cca19e4f75127b8fd5c54972741259d28041e5e3d5e1be30ad517",
+        "the world’ naïv café isn't in οδοσ or straße i\u0307stanbul ha 1,234.5 km of o'neill' "
+        "snake_cas see http example.org a b c d_e f 1 or mail me host.exampl 東 京 の 人 like カタカナ "
+        "and 한국어 🇩🇪 👩‍👩‍👧 ❤️ 1️⃣ हिन्दी नमस्ते שלום עליכם สวัสดี u.s.a run univers 3d c e mail "
+        "x\u0301y",
+    ),
+    "wordpiece": (
+        "c1eb7ea052144e0e6a2a7b029d6d41e7e25fcaffbb3a333ecab01e647b66390b",
+        "the world ’ s naive cafe isn ' t in ο ##δ ##ο ##σ or st ##raße ; istanbul has 1 , 234 . "
+        "5 km² of o ' neill ' s snake _ case . see https : / / example . org / a - b ? c = d _ e "
+        "& f = 1 or mail me @ host . example ! 東 京 の 人 likes カ ##タ ##カ ##ナ and ᄒ ##ᅡ ##ᆫ ##ᄀ ##ᅮ "
+        "##ᆨ ##ᄋ ##ᅥ , [UNK] [UNK] ह ##ि ##न ##द ##ी न ##म ##स ##त , ש ##ל ##ו ##ם ע ##ל ##י ##כ "
+        "##ם , [UNK] , u . s . a . running universities 3d c + + e - mail x ##y .",
+    ),
+    "bert-token": (
+        "a6402830567083d09c7aaf77363c273024e29ca405c5441c7fd3b420d74d490e",
+        "the world ’ s naive cafe isn ' t in ο ##δ ##ο ##σ or st ##raße ; istanbul has 1 , 234 . "
+        "5 km² of o ' neill ' s snake _ case . see https : / / example . org / a - b ? c = d _ e "
+        "& f = 1 or mail me @ host . example ! 東 京 の 人 likes カ ##タ ##カ ##ナ and ᄒ ##ᅡ ##ᆫ ##ᄀ ##ᅮ "
+        "##ᆨ ##ᄋ ##ᅥ , [UNK] [UNK] ह ##ि ##न ##द ##ी न ##म ##स ##त , ש ##ל ##ו ##ם ע ##ל ##י ##כ "
+        "##ם , [UNK] , u . s . a . running universities 3d c + + e - mail x ##y .",
+    ),
+}
+
+
+@every_analyzer
+def test_the_same_fingerprint_gives_the_same_output_for_ever(name):
+    analyzer = make_analyzer(name)
+    fingerprint, tokens = GOLDEN[name]
+    assert analyzer.spec.fingerprint == f"sha256:{fingerprint}"
+    assert analyzer.tokens(PARAGRAPH) == tokens.split(" ")
+
+
+@every_analyzer
+def test_analyzers_do_what_the_protocol_says(name):
+    analyzer = make_analyzer(name)
+    assert isinstance(analyzer, Analyzer)
+    analysis = analyzer.analyze(PARAGRAPH)
+    assert analyzer.tokens(PARAGRAPH) == list(analysis.tokens)
+    assert analysis.spans.shape == (len(analysis.tokens), 2)
+    if analyzer.vocabulary is not None:
+        assert all(token in analyzer.vocabulary for token in analysis.tokens)
+
+
+@every_analyzer
+def test_an_analyzer_comes_back_from_its_spec_and_from_a_pickle(name):
+    analyzer = make_analyzer(name)
+    told = json.loads(json.dumps({"name": analyzer.spec.name, "options": dict(analyzer.spec.options)}))
+    for again in (
+        analyzer_from_spec(analyzer.spec),
+        analyzer_from_spec(AnalyzerSpec(told["name"], told["options"], analyzer.spec.files)),
+        pickle.loads(pickle.dumps(analyzer)),
+    ):
+        assert again.spec.fingerprint == analyzer.spec.fingerprint
+        assert again.tokens(PARAGRAPH) == analyzer.tokens(PARAGRAPH)
+
+
+def test_the_default_comes_first_and_fingerprints_differ():
+    assert analyzer_names()[0] == "english"
+    assert len({make_analyzer(name).spec.fingerprint for name in NAMES}) == len(NAMES)
+
+
+def test_steps_can_be_added_to_a_name():
+    text = "The runners were Running, possibly"
+    assert make_analyzer("standard+stop").tokens(text) == ["runners", "were", "running", "possibly"]
+    assert make_analyzer("standard+stop+porter").tokens(text) == ["runner", "were", "run", "possibl"]
+    assert make_analyzer("standard+snowball").tokens(text) == ["the", "runner", "were", "run", "possibl"]
+    assert make_analyzer("whitespace+lower").tokens(text) == [
+        "the",
+        "runners",
+        "were",
+        "running,",
+        "possibly",
+    ]
+    analyzer = make_analyzer("standard+stop+porter")
+    assert analyzer_from_spec(analyzer.spec) == analyzer
+
+
+@pytest.mark.parametrize(
+    "name", ["", "englsh", "English", "english:file", "standard:", ":x", "+stop", "wordpiece+stop"]
+)
+def test_an_unknown_analyzer(name):
+    with pytest.raises(UnknownNameError) as caught:
+        make_analyzer(name)
+    assert caught.value.message == f"unknown analyzer {name!r}"
+    assert dict(caught.value.facts)["known"] == ", ".join(sorted(analyzer_names()))
+
+
+def test_a_misspelt_name_is_put_right():
+    with pytest.raises(UnknownNameError, match="did you mean english"):
+        make_analyzer("englsh")
+
+
+@pytest.mark.parametrize("name", ["standard+", "standard+stem", "english+stop+"])
+def test_an_unknown_step(name):
+    with pytest.raises(UnknownNameError, match="unknown analyzer step"):
+        make_analyzer(name)
+
+
+@pytest.mark.parametrize("name", ["scibert-token", "scibert-token:", "wordpiece:", "bert-token:"])
+def test_an_analyzer_that_needs_a_file_says_so(name):
+    with pytest.raises(ParameterError, match="needs a vocabulary file") as caught:
+        make_analyzer(name)
+    assert caught.value.fixes
+
+
+@pytest.mark.parametrize(
+    ("spec", "error"),
+    [
+        (AnalyzerSpec("nonsense"), UnknownNameError),
+        (AnalyzerSpec("english", {"tokenizer": "none", "unicode": "17.0.0"}), UnknownNameError),
+        (
+            AnalyzerSpec("english", {"tokenizer": "whitespace", "unicode": "17.0.0", "steps": ["x"]}),
+            UnknownNameError,
+        ),
+        (AnalyzerSpec("english", {"tokenizer": "whitespace", "unicode": "9.0.0"}), VocabularyMismatchError),
+    ],
+)
+def test_a_spec_of_another_version(spec, error):
+    with pytest.raises(error):
+        analyzer_from_spec(spec)

@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from termwise.text import analyzer_names, make_analyzer
+
+NAMES = [*(name for name in analyzer_names() if name != "scibert-token"), "standard+stop+porter"]
+every_analyzer = pytest.mark.parametrize("analyzer", [make_analyzer(name) for name in NAMES], ids=NAMES)
+hard_text = st.text(st.characters(exclude_categories=())) | st.lists(
+    st.sampled_from(
+        [
+            "a",
+            "The",
+            "don’t",
+            "e\u0301",
+            "İ",
+            "ΣΣ",
+            "한국",
+            "漢字",
+            "\ud800",
+            "\x00",
+            "\u200d",
+            "😀",
+            "❤\ufe0f",
+            "\u202e",
+            "שלום",
+        ]
+        + [
+            " ",
+            "_",
+            "'",
+            "1,5",
+            "##s",
+            "[CLS]",
+            "[UNK]",
+            "\ufeff",
+            "\u0301\u0301",
+            "𐐀",
+            "ﬁ",
+            "x" * 130,
+            "\U0010ffff",
+        ]
+    )
+).map("".join)
+
+
+def check(analyzer, text):
+    analysis = analyzer.analyze(text)
+    assert analyzer.tokens(text) == list(analysis.tokens)
+    assert analysis.spans.dtype == np.int32
+    assert analysis.spans.shape == (len(analysis.tokens), 2)
+    starts, ends = analysis.spans[:, 0], analysis.spans[:, 1]
+    assert (starts >= 0).all()
+    assert (starts < ends).all()
+    assert (ends <= len(text)).all()
+    if analyzer.vocabulary is None:
+        assert (ends[:-1] <= starts[1:]).all()
+    else:  # two pieces can come from one character
+        assert (np.diff(starts) >= 0).all()
+        assert (np.diff(ends) >= 0).all()
+    for token in analysis.tokens:
+        assert token
+        token.encode()
+
+
+@every_analyzer
+@given(text=hard_text)
+def test_any_text_can_be_analysed(analyzer, text):
+    check(analyzer, text)
+
+
+@every_analyzer
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "word " * 200_000,
+        "x" * 1_000_000,
+        "ß" * 1_000_000,
+        "\u0301" * 1_000_000,
+        "漢" * 300_000,
+        "\ud800" * 300_000,
+        "\x00" * 1_000_000,
+        "_'" * 500_000,
+        "\u202eשלום مرحبا " * 50_000,
+    ],
+    ids=lambda text: ascii(text[:10]),
+)
+def test_a_megabyte_can_be_analysed(analyzer, text):
+    check(analyzer, text)
+
+
+@every_analyzer
+@given(text=hard_text)
+def test_analysis_is_repeatable_and_leaves_nothing_behind(analyzer, text):
+    first = analyzer.tokens(text)
+    analyzer.tokens(text[::-1])
+    assert analyzer.tokens(text) == first
+
+
+@every_analyzer
+def test_ascii_letters_of_both_cases_are_words(analyzer):
+    assert len(analyzer.tokens("Merge sorted LISTS")) == 3
