@@ -33,7 +33,11 @@ def test_bm25_by_hand(tmp_path):
     # Two documents of 2 and 4 tokens, avgdl 3; "merge" occurs once, in the first; N 2, df 1.
     documents = [Document("x", "merge lists"), Document("y", "read files by line")]
     searcher = build_index(
-        documents, tmp_path / "i", analyzer="whitespace", settings={"k1": "1.2", "b": "0.75"}, quantiser="float32"
+        documents,
+        tmp_path / "i",
+        analyzer="whitespace",
+        settings={"k1": "1.2", "b": "0.75"},
+        quantiser="float32",
     )
     idf = np.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
     expected = idf * 1 / (1 + 1.2 * (1 - 0.75 + 0.75 * 2 / 3))
@@ -89,7 +93,9 @@ def test_odd_identifiers_survive(tmp_path):
 def test_a_large_document(tmp_path):
     large = " ".join(f"word{i % 5000}" for i in range(120_000))
     assert len(large) > 1_000_000
-    searcher = build_index([Document("large", large), Document("small", "word1")], tmp_path / "i", store_text=True)
+    searcher = build_index(
+        [Document("large", large), Document("small", "word1")], tmp_path / "i", store_text=True
+    )
     assert set(searcher.rank("word1").doc_ids) == {"small", "large"}
     assert searcher.explain("word7", "large").text == large
 
@@ -176,7 +182,9 @@ def test_vectors_from_jsonl(tmp_path):
 
 
 def test_vectors_with_idf_queries(tmp_path):
-    (tmp_path / "v.jsonl").write_text('{"id": "a", "vector": {"x": 1, "y": 1}}\n{"id": "b", "vector": {"y": 2}}\n')
+    (tmp_path / "v.jsonl").write_text(
+        '{"id": "a", "vector": {"x": 1, "y": 1}}\n{"id": "b", "vector": {"y": 2}}\n'
+    )
     (tmp_path / "idf.json").write_text('{"x": 2.5, "y": 0.75}')
     searcher = build_index(
         tmp_path / "v.jsonl", tmp_path / "i", model="vectors",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from termwise.cli.options import IndexFolder, JsonFlag, Threads, available_processors
 from termwise.cli.terminal import note, print_json, progress_bar, stdout
 from termwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from termwise.search import Searcher
 
 
 def command(
@@ -57,21 +60,20 @@ def command(
         if output is not None or measure_time:
             raise UsageError("--output and --measure-time go with --queries")
         _answer(folder, query, 10 if k is None else k, explain=explain, as_json=as_json)
-        return
-    if output is None or explain:
-        raise UsageError(
-            "a file of queries needs a run file to write, and takes no --explain",
-            fixes=[f"termwise search {folder} --queries {queries} --output run.trec"],
-        )
-    assert queries is not None
-    _answer_file(folder, queries, output, 1000 if k is None else k, tag, threads, measure_time, as_json)
+    elif queries is not None:
+        if output is None or explain:
+            raise UsageError(
+                "a file of queries needs a run file to write, and takes no --explain",
+                fixes=[f"termwise search {folder} --queries {queries} --output run.trec"],
+            )
+        _answer_file(folder, queries, output, 1000 if k is None else k, tag, threads, measure_time, as_json)
 
 
 def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -> None:
     from termwise.search import Searcher
-    from termwise.search.explain_terminal import ranking_renderable
 
     searcher = Searcher.open(folder)
+    searcher.rank(query, k=k)  # loads the kernels, which is not what a search costs
     begin = time.perf_counter()
     ranking = searcher.rank(query, k=k)
     seconds = time.perf_counter() - begin
@@ -85,6 +87,8 @@ def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -
                 record["explanation"] = explanations[rank - 1].to_dict()
             print_json(record)
         return
+    from termwise.search.explain_terminal import ranking_renderable
+
     stdout().print(ranking_renderable(ranking, explanations or [], breakdown=explain))
     if len(ranking) == 0:
         note(_why_empty(searcher, query))
@@ -92,10 +96,7 @@ def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -
         note(f"{len(ranking)} of {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")
 
 
-def _why_empty(searcher: object, query: str) -> str:
-    from termwise.search import Searcher
-
-    assert isinstance(searcher, Searcher)
+def _why_empty(searcher: Searcher, query: str) -> str:
     tokens = searcher.encoder.analyzer.tokens(query)
     if not tokens:
         return "no results: the query holds no word that is searched for"

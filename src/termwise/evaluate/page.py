@@ -344,7 +344,7 @@ def _section(
         edges += [x for x in (contrast.difference, contrast.ci_low, contrast.ci_high) if x is not None]
     low, high = min(edges), max(edges)
     margin = 0.06 * (high - low) or 0.01
-    axis = _Axis(low - margin, high + margin, 20.0, 260.0, "difference")
+    axis = _Axis(low - margin, high + margin, 18.0, 222.0, "difference")
     largest = max(float(np.abs(contrast.differences).max()) for contrast in contrasts) or 1.0
     heights = _Axis(-largest, largest, 132.0, 8.0, "difference")
     rows = []

@@ -337,11 +337,13 @@ def _counted(number: str, one: str, many: str) -> str:
 def methods(comparison: Comparison) -> tuple[str, ...]:
     """Say in sentences how intervals and p-values of a comparison were made."""
     family = comparison.family
+    few = len(comparison.query_ids) < 100
     against = "every pair of runs" if comparison.pairs == "all" else f"{comparison.baseline} as the baseline"
     return (
         f"Differences are per query, {against}.",
-        f"Intervals: {100 * comparison.confidence:g}% BCa bootstrap over queries, "
-        f"{comparison.resamples} resamples, seed {comparison.seed}.",
+        f"Intervals: {100 * comparison.confidence:g}% percentile bootstrap over queries, "
+        f"{comparison.resamples} resamples, seed {comparison.seed}"
+        + ("; over fewer than 100 queries they come out somewhat narrow." if few else "."),
         f"p(t): paired t-test; p(perm): paired sign-flip permutation test, {comparison.resamples} resamples; "
         "both two-sided.",
         f"Bonferroni and Holm over the {_counted(str(family), 'comparison', 'comparisons')} of one measure, "

@@ -11,11 +11,11 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,8 @@ ALIGNMENT = 64
 
 _HEADER = struct.Struct("<8sII16sQII")  # magic, version, sections, kind, file length, table CRC, header CRC
 _ENTRY = struct.Struct("<24s8sQQI12x")  # name, dtype, offset, length in bytes, CRC of the bytes
+
+_DTYPES = {name: np.dtype(name) for name in ("|u1", "<u2", "<u4", "<u8", "<f4", "<f8")}
 
 AnyArray = npt.NDArray[Any]
 
@@ -77,6 +79,7 @@ class ContainerWriter:
         self._sections: list[Section] = []
         with storage_errors(path):
             self._file = path.open("w+b")
+        with storage_errors(path):
             self._file.write(b"\0" * (_HEADER.size + _ENTRY.size * sections))
 
     def __enter__(self) -> ContainerWriter:
@@ -85,7 +88,7 @@ class ContainerWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        let_go(self._file)
 
     def write(self, name: str, dtype: npt.DTypeLike, pieces: Iterable[AnyArray]) -> int:
         """Append a section; return its length in elements."""
@@ -111,7 +114,7 @@ class ContainerWriter:
             return np.empty(0, dtype=section.dtype)
         with storage_errors(self.path):
             self._file.flush()
-        return np.memmap(self.path, dtype=section.dtype, mode="r", offset=section.offset, shape=(count,))
+            return np.memmap(self.path, dtype=section.dtype, mode="r", offset=section.offset, shape=(count,))
 
     def finish(self) -> FileEntry:
         """Write the header, flush to the disk, and return name-independent facts about the file."""
@@ -165,22 +168,17 @@ class Container:
 
     def __init__(self, path: Path, kind: str, length: int | None = None) -> None:
         self.path = path
-        try:
-            with path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                if length is not None and size != length:
-                    raise corrupt(path, min(size, length), f"{length} bytes", f"{size} bytes")
-                if size < _HEADER.size:
-                    raise corrupt(path, size, f"a header of {_HEADER.size} bytes", f"{size} bytes")
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except OSError as error:
-            raise MissingFileError(
-                "a file of the index cannot be opened",
-                facts=[("file", path), ("system says", error.strerror)],
-            ) from error
-        self._sections = {section.name: section for section in self._read_header(kind, size)}
+        self._map = map_file(path, length)
+        self._sections: dict[str, Section] = {}
+        for section in self._read_header(kind):
+            if section.name in self._sections:
+                raise corrupt(path, _HEADER.size, "sections of different names", f"{section.name!r} twice")
+            self._sections[section.name] = section
 
-    def _read_header(self, kind: str, size: int) -> Iterator[Section]:
+    def _read_header(self, kind: str) -> Iterator[Section]:
+        size = len(self._map)
+        if size < _HEADER.size:
+            raise corrupt(self.path, size, f"a header of {_HEADER.size} bytes", f"{size} bytes")
         magic, version, count, seen, length, table_crc, crc = _HEADER.unpack_from(self._map)
         if magic != MAGIC:
             raise NotAnIndexError(
@@ -190,13 +188,15 @@ class Container:
         if version > VERSION:
             raise NewerFormatError(
                 "this file was written by a later version of termwise",
-                facts=[("file", self.path), ("format", version), ("known here", VERSION)],
+                facts=[("file", self.path), ("offset", 8), ("format", version), ("known here", VERSION)],
                 fixes=["pip install --upgrade termwise"],
             )
         if zlib.crc32(self._map[: _HEADER.size - 4]) != crc:
             raise corrupt(self.path, 0, "a header that matches its checksum", "one that does not")
-        if seen.rstrip(b"\0").decode() != kind:
-            raise corrupt(self.path, 16, f"a file of kind {kind}", seen.rstrip(b"\0").decode())
+        if version < 1:
+            raise corrupt(self.path, 8, f"a format version from 1 to {VERSION}", version)
+        if _ascii(seen) != kind:
+            raise corrupt(self.path, 16, f"a file of kind {kind}", _ascii(seen))
         if length != size:
             raise corrupt(self.path, min(length, size), f"{length} bytes", f"{size} bytes")
         table = self._map[_HEADER.size : _HEADER.size + count * _ENTRY.size]
@@ -204,14 +204,23 @@ class Container:
             raise corrupt(
                 self.path, _HEADER.size, "a section table that matches its checksum", "one that does not"
             )
-        for name, dtype, offset, section_length, section_crc in _ENTRY.iter_unpack(table):
-            yield Section(
-                name.rstrip(b"\0").decode(),
-                np.dtype(dtype.rstrip(b"\0").decode()),
-                offset,
-                section_length,
-                section_crc,
-            )
+        data_begins = _HEADER.size + len(table)
+        for number, (name, dtype, offset, section_length, section_crc) in enumerate(
+            _ENTRY.iter_unpack(table)
+        ):
+            known = _DTYPES.get(_ascii(dtype))
+            at = _HEADER.size + number * _ENTRY.size
+            if known is None:
+                raise corrupt(self.path, at + 24, f"a type of {', '.join(_DTYPES)}", _ascii(dtype))
+            end = offset + section_length
+            if offset < data_begins or offset % ALIGNMENT or end > size or section_length % known.itemsize:
+                raise corrupt(
+                    self.path,
+                    at + 32,
+                    f"{_ascii(name)} inside the file",
+                    f"{section_length} bytes from {offset} in a file of {size}",
+                )
+            yield Section(_ascii(name), known, offset, section_length, section_crc)
 
     def __contains__(self, name: str) -> bool:
         return name in self._sections
@@ -234,15 +243,16 @@ class Container:
         wanted = np.dtype(dtype).newbyteorder("<")
         if section.dtype != wanted:
             raise corrupt(self.path, section.offset, f"{name} of type {wanted.str}", section.dtype.str)
-        end = section.offset + section.length
-        if section.offset % ALIGNMENT or end > len(self._map) or section.length % wanted.itemsize:
-            raise corrupt(self.path, section.offset, f"{name} inside the file", f"bytes up to {end}")
         count = section.length // wanted.itemsize
         if length is not None and count != length:
             raise corrupt(self.path, section.offset, f"{name} of length {length}", count)
         if count == 0:
             return np.empty(0, dtype=wanted)
         return np.frombuffer(self._map, dtype=wanted, count=count, offset=section.offset)
+
+    def offset(self, name: str) -> int:
+        """Return where a section that is there begins in the file."""
+        return self._sections[name].offset
 
     def section_bytes(self) -> Mapping[str, int]:
         """Return the length in bytes of each section."""
@@ -257,11 +267,44 @@ class Container:
         view.release()
 
 
-def corrupt(path: Path, offset: int, expected: object, seen: object) -> CorruptIndexError:
-    """Build the error for a damaged file."""
+def map_file(path: Path, length: int | None) -> mmap.mmap | bytes:
+    """Map a file of the index into memory, and check that it has the promised length in bytes.
+
+    Raises
+    ------
+    MissingFileError
+        If the file cannot be opened.
+    CorruptIndexError
+        If it is shorter or longer than `length`.
+    """
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if length is not None and size != length:
+                raise corrupt(path, min(size, length), f"{length} bytes", f"{size} bytes")
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+    except OSError as error:
+        raise MissingFileError(
+            "a file of the index cannot be opened", facts=[("file", path), ("system says", error.strerror)]
+        ) from error
+
+
+def let_go(file: IO[bytes]) -> None:
+    """Close a file whose remaining bytes do not matter any more: a full disk is not reported twice."""
+    with suppress(OSError):
+        file.close()
+
+
+def _ascii(padded: bytes) -> str:
+    return padded.rstrip(b"\0").decode("ascii", "replace")
+
+
+def corrupt(path: Path, offset: int | None, expected: object, seen: object) -> CorruptIndexError:
+    """Build the error for a damaged file; `offset` is None where it is not known."""
+    where = [] if offset is None else [("offset", offset)]
     return CorruptIndexError(
         "a file of the index is damaged",
-        facts=[("file", path), ("offset", offset), ("expected", expected), ("seen", seen)],
+        facts=[("file", path), *where, ("expected", expected), ("seen", seen)],
         fixes=["build the index again: termwise index COLLECTION --model MODEL --out DIR --overwrite"],
     )
 

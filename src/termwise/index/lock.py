@@ -21,20 +21,43 @@ def writer_lock(folder: Path) -> Iterator[None]:
     Raises
     ------
     IndexLockedError
-        If another process holds it.
+        If another writer holds it.
+    StorageError
+        If the lock cannot be made.
     """
     path = folder / NAME
+    while True:
+        descriptor = _lock(folder, path)
+        try:
+            if _is_current(descriptor, path):
+                yield
+                return
+            # Another writer removed the file, with the folder it had made, between our opening and locking it.
+        finally:
+            os.close(descriptor)
+
+
+def _lock(folder: Path, path: Path) -> int:
     with storage_errors(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise IndexLockedError(
-                "another process is writing this index",
-                facts=[("index", folder)],
-                fixes=["wait until it has finished, or choose another folder with --out"],
-            ) from None
-        yield
-    finally:
+        with storage_errors(path):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise IndexLockedError(
+                    "another process is writing this index",
+                    facts=[("index", folder)],
+                    fixes=["wait until it has finished, or choose another folder with --out"],
+                ) from None
+    except BaseException:
         os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _is_current(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False

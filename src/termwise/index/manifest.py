@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import math
 import os
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from termwise.errors import MissingFileError, NewerFormatError, NotAnIndexError
+from termwise.errors import MissingFileError, NewerFormatError, NotAnIndexError, ParameterError
 from termwise.index.container import VERSION, corrupt, storage_errors
 
 NAME = "manifest.json"
 FORMAT = "termwise-index"
+
+BUILD = ".termwise-build-"
+"""Start of the name of the folder in which a build keeps its files until they are published."""
+
+FILE = re.compile(r"(?:(?:terms|segment|ids|texts)-[0-9a-f]{16}\.tw|attachment-[0-9a-f]{16}\.bin)")
+"""Names of the files of an index: their kind and the beginning of their SHA-256."""
+
+BLOCK_BITS = 8
+"""Blocks of the inverted view hold 256 documents."""
+
+MAX_DOCUMENTS = 1 << 24
+"""Documents of one segment: 65,536 blocks of 256."""
+
+MAX_POSTINGS = (1 << 32) - 1
+"""Postings of one segment."""
+
+MAX_TERMS = (1 << 31) - 1
+"""Terms of an index, so that all term numbers fit a signed 32-bit integer."""
+
+MAX_BIAS_BITS = 8
+"""The document bias is at most this many bits finer than the impacts."""
+
+
+def file_name(kind: str, sha256: str) -> str:
+    """Return the name of a file of the index: its kind and the beginning of its SHA-256."""
+    return f"{kind}-{sha256[:16]}.{'bin' if kind == 'attachment' else 'tw'}"
 
 
 @dataclass(frozen=True)
@@ -63,11 +92,13 @@ class QuantiserRecord:
     largest : float
         Largest weight seen.
     max_error, mean_error : float
-        Absolute difference between a weight and what is stored, largest and mean.
+        Absolute difference between a term weight and what is stored, largest and mean.
+    bias_error : float
+        Largest absolute difference between a document bias and what is stored.
     raised : int
-        Weights below half a unit, stored as 1 so that no posting vanishes.
+        Weights of at most half a unit, stored as 1 so that no posting vanishes.
     dropped : int
-        Weights of exactly 0, not stored.
+        Term weights of exactly 0, not stored.
     """
 
     kind: str
@@ -76,6 +107,7 @@ class QuantiserRecord:
     largest: float
     max_error: float
     mean_error: float
+    bias_error: float
     raised: int
     dropped: int
 
@@ -102,6 +134,8 @@ class Manifest:
         Parts of the collection, in the order of the input.
     attachments : mapping of str to FileRecord
         Files the encoder brought along, such as a ``tokenizer.json``.
+    version : int
+        Version of the format the index was written in.
     written_by : str
         Program and version.
     """
@@ -116,6 +150,7 @@ class Manifest:
     terms_file: FileRecord
     segments: tuple[SegmentRecord, ...]
     attachments: Mapping[str, FileRecord] = field(default_factory=dict)
+    version: int = VERSION
     written_by: str = ""
 
     def files(self) -> Iterator[FileRecord]:
@@ -130,7 +165,7 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         """Serialise: sorted keys, two spaces, a checksum over everything else."""
-        body: dict[str, Any] = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        body: dict[str, Any] = {"format": FORMAT, **asdict(self)}
         body["checksum"] = _checksum(body)
         return _dump(body)
 
@@ -166,26 +201,35 @@ class Manifest:
     def parse(cls, data: bytes, path: Path) -> Manifest:
         """Read a manifest from its bytes; `path` is named in errors."""
         try:
-            body = json.loads(data)
+            body = json.loads(data.decode("utf-8", "surrogatepass"))
         except UnicodeDecodeError as error:
             raise corrupt(path, error.start, "UTF-8 text", "other bytes") from None
         except json.JSONDecodeError as error:
             raise corrupt(path, error.pos, "JSON", error.msg) from None
+        except (ValueError, RecursionError) as error:
+            raise corrupt(path, 0, "JSON", error) from None
         if not isinstance(body, dict) or body.get("format") != FORMAT:
             raise NotAnIndexError(
                 "this manifest does not belong to a termwise index",
                 facts=[("file", path), ("expected", f'"format": "{FORMAT}"')],
             )
         version = body.get("version")
-        if not isinstance(version, int) or version > VERSION:
+        if type(version) is int and version > VERSION:
             raise NewerFormatError(
                 "this index was written by a later version of termwise",
                 facts=[("file", path), ("format", version), ("known here", VERSION)],
                 fixes=["pip install --upgrade termwise"],
             )
-        if body.get("checksum") != _checksum(body) or _dump(body) != data:
+        try:
+            intact = body.get("checksum") == _checksum(body) and _dump(body) == data
+        except (ValueError, RecursionError):
+            intact = False  # numbers no manifest holds
+        if not intact:
             raise corrupt(path, 0, "a manifest that matches its checksum", "one that does not")
-        return _from_json(body)
+        try:
+            return _manifest(body)
+        except _Misfit as misfit:
+            raise corrupt(path, 0, misfit.expected, misfit.seen) from None
 
 
 def publish(folder: Path, manifest: Manifest) -> None:
@@ -201,22 +245,40 @@ def publish(folder: Path, manifest: Manifest) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the names of a folder to the disk, where the system can."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
+    """Flush the names of a folder to the disk, where the file system can."""
     with storage_errors(folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(descriptor)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise
         finally:
             os.close(descriptor)
+
+
+def json_copy(description: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a description as it will be read back from a manifest.
+
+    Raises
+    ------
+    ParameterError
+        If JSON cannot hold it.
+    """
+    try:
+        copy: dict[str, Any] = json.loads(_dump(dict(description)).decode("utf-8", "surrogatepass"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ParameterError(
+            "the description of the encoder cannot be written as JSON", facts=[("why", error)]
+        ) from None
+    return copy
 
 
 def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
     build = "termwise index COLLECTION --model bm25 --out " + str(folder)
     if not folder.exists():
         return MissingFileError("there is no such index", facts=[("path", folder)], fixes=[build])
-    if any(folder.glob(".build-*")):
+    if any(folder.glob(f"{BUILD}*")):
         return NotAnIndexError(
             "an index was begun here but never finished", facts=[("path", folder)], fixes=[build]
         )
@@ -231,35 +293,125 @@ def _checksum(body: Mapping[str, Any]) -> str:
 
 
 def _dump(body: Mapping[str, Any]) -> bytes:
-    return json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    text = json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    return text.encode("utf-8", "surrogatepass")
 
 
-def _from_json(body: Mapping[str, Any]) -> Manifest:
-    def file(value: Mapping[str, Any]) -> FileRecord:
-        return FileRecord(value["name"], value["length"], value["sha256"])
+class _Misfit(Exception):
+    """A value of a manifest that no writer writes, although the checksum is right."""
 
-    segments = tuple(
-        SegmentRecord(
-            documents=segment["documents"],
-            postings=segment["postings"],
-            block_bits=segment["block_bits"],
-            views=file(segment["views"]),
-            ids=file(segment["ids"]),
-            texts=None if segment["texts"] is None else file(segment["texts"]),
-        )
-        for segment in body["segments"]
-    )
-    quantiser = QuantiserRecord(**body["quantiser"])
+    def __init__(self, expected: str, seen: object) -> None:
+        self.expected = expected
+        self.seen = seen
+        super().__init__(expected, seen)
+
+
+def _manifest(body: Mapping[str, Any]) -> Manifest:
+    """Build a manifest from JSON, taking nothing on trust."""
+    names = {one.name for one in fields(Manifest)} | {"format", "checksum"}
+    body = _object(body, names, "manifest")
+    version = _whole(body["version"], "version", 1, VERSION)
+    if not isinstance(body["segments"], list) or not body["segments"]:
+        raise _Misfit("at least one segment", body["segments"])
+    segments = tuple(_segment(value, f"segments[{i}]") for i, value in enumerate(body["segments"]))
+    for name in ("encoder", "attachments"):
+        if not isinstance(body[name], dict):
+            raise _Misfit(f"{name} as an object", type(body[name]).__name__)
     return Manifest(
-        documents=body["documents"],
-        postings=body["postings"],
-        terms=body["terms"],
-        vocabulary=body["vocabulary"],
-        background=body["background"],
+        documents=_sum(body, "documents", [segment.documents for segment in segments]),
+        postings=_sum(body, "postings", [segment.postings for segment in segments]),
+        terms=_whole(body["terms"], "terms", 0, MAX_TERMS),
+        vocabulary=_text(body["vocabulary"], "vocabulary"),
+        background=_flag(body["background"], "background"),
         encoder=body["encoder"],
-        quantiser=replace(quantiser, scale=float(quantiser.scale)),
-        terms_file=file(body["terms_file"]),
+        quantiser=_quantiser(body["quantiser"]),
+        terms_file=_file(body["terms_file"], "terms_file", "terms"),
         segments=segments,
-        attachments={name: file(value) for name, value in body["attachments"].items()},
-        written_by=body["written_by"],
+        attachments={
+            name: _file(value, f"attachments[{name!r}]", "attachment")
+            for name, value in body["attachments"].items()
+        },
+        version=version,
+        written_by=_text(body["written_by"], "written_by"),
     )
+
+
+def _segment(value: object, where: str) -> SegmentRecord:
+    body = _object(value, {one.name for one in fields(SegmentRecord)}, where)
+    return SegmentRecord(
+        documents=_whole(body["documents"], f"{where}.documents", 1, MAX_DOCUMENTS),
+        postings=_whole(body["postings"], f"{where}.postings", 0, MAX_POSTINGS),
+        block_bits=_whole(body["block_bits"], f"{where}.block_bits", BLOCK_BITS, BLOCK_BITS),
+        views=_file(body["views"], f"{where}.views", "segment"),
+        ids=_file(body["ids"], f"{where}.ids", "ids"),
+        texts=None if body["texts"] is None else _file(body["texts"], f"{where}.texts", "texts"),
+    )
+
+
+def _quantiser(value: object) -> QuantiserRecord:
+    body = _object(value, {one.name for one in fields(QuantiserRecord)}, "quantiser")
+    kind = _text(body["kind"], "quantiser.kind")
+    if kind not in ("uint8", "float32"):
+        raise _Misfit("a quantiser of kind uint8 or float32", kind)
+    scale = _real(body["scale"], "quantiser.scale")
+    if scale == 0:
+        raise _Misfit("a quantiser.scale above 0", scale)
+    return QuantiserRecord(
+        kind=kind,
+        scale=scale,
+        bias_bits=_whole(body["bias_bits"], "quantiser.bias_bits", 0, MAX_BIAS_BITS),
+        largest=_real(body["largest"], "quantiser.largest"),
+        max_error=_real(body["max_error"], "quantiser.max_error"),
+        mean_error=_real(body["mean_error"], "quantiser.mean_error"),
+        bias_error=_real(body["bias_error"], "quantiser.bias_error"),
+        raised=_whole(body["raised"], "quantiser.raised", 0),
+        dropped=_whole(body["dropped"], "quantiser.dropped", 0),
+    )
+
+
+def _file(value: object, where: str, kind: str) -> FileRecord:
+    body = _object(value, {one.name for one in fields(FileRecord)}, where)
+    digest = _text(body["sha256"], f"{where}.sha256")
+    name = _text(body["name"], f"{where}.name")
+    if not re.fullmatch("[0-9a-f]{64}", digest):
+        raise _Misfit(f"{where}.sha256 of 64 hexadecimal digits", digest)
+    if name != file_name(kind, digest):
+        raise _Misfit(f"{where}.name {file_name(kind, digest)}", name)
+    return FileRecord(name, _whole(body["length"], f"{where}.length", 0), digest)
+
+
+def _object(value: object, names: set[str], where: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict) or set(value) != names:
+        seen = ", ".join(sorted(map(str, value))) if isinstance(value, dict) else type(value).__name__
+        raise _Misfit(f"{where} with the keys {', '.join(sorted(names))}", seen)
+    return value
+
+
+def _whole(value: object, where: str, least: int, most: float = math.inf) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise _Misfit(f"{where} from {least} to {most}", value)
+    return value
+
+
+def _sum(body: Mapping[str, Any], name: str, parts: list[int]) -> int:
+    if type(body[name]) is not int or body[name] != sum(parts):
+        raise _Misfit(f"{sum(parts)} {name}, as many as the segments hold together", body[name])
+    return sum(parts)
+
+
+def _real(value: object, where: str) -> float:
+    if type(value) is not float or not 0 <= value < math.inf:
+        raise _Misfit(f"{where} as a number of 0 or more", value)
+    return value
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str):
+        raise _Misfit(f"{where} as a string", value)
+    return value
+
+
+def _flag(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise _Misfit(f"{where} as true or false", value)
+    return value

@@ -8,11 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from termwise.index.manifest import QuantiserRecord
+from termwise.index.manifest import MAX_BIAS_BITS, QuantiserRecord
 
 LEVELS = 255
-BIAS_BITS = 8
+"""Largest impact."""
+
+BIAS_LEVELS = 65535
+"""Largest stored document bias."""
+
 SCALE_BITS = 14
+"""Significant bits of the scale; see `Quantiser`."""
 
 
 @dataclass
@@ -50,18 +55,19 @@ class Quantiser:
         exact = seen.whole and 0 < seen.largest <= LEVELS
         self.scale = 1.0 if exact or seen.largest == 0 else _short(seen.largest / LEVELS)
         self._seen = seen
-        self.bias_bits = BIAS_BITS
-        while self.bias_bits > 0 and seen.largest_bias > 65535 * self.scale / 2**self.bias_bits:
+        self.bias_bits = MAX_BIAS_BITS
+        while self.bias_bits > 0 and not self.bias_fits:
             self.bias_bits -= 1
         self._total = 0.0
         self._count = 0
         self._worst = 0.0
+        self._worst_bias = 0.0
         self._raised = 0
 
     @property
     def bias_fits(self) -> bool:
         """Whether the largest bias can be stored at all."""
-        return bool(self._seen.largest_bias <= 65535 * self.scale / 2**self.bias_bits)
+        return bool(self._seen.largest_bias <= BIAS_LEVELS * self.scale / 2**self.bias_bits)
 
     def impacts(self, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
         """Quantise positive term weights; agrees with `kernels.reference.quantise`."""
@@ -77,10 +83,11 @@ class Quantiser:
 
     def biases(self, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
         """Quantise document biases, in units of ``scale / 2**bias_bits``; 0 stays 0."""
-        units: npt.NDArray[np.uint16] = np.rint(
-            weights.astype(np.float64) * (2**self.bias_bits / self.scale)
-        ).astype(np.uint16)
-        return units
+        exact = weights.astype(np.float64)
+        unit = self.scale / 2**self.bias_bits
+        units: npt.NDArray[np.float64] = np.minimum(np.rint(exact / unit), BIAS_LEVELS)
+        self._worst_bias = max(self._worst_bias, float(np.abs(exact - units * unit).max(initial=0.0)))
+        return units.astype(np.uint16)
 
     def record(self) -> QuantiserRecord:
         """Return the account for the manifest."""
@@ -91,6 +98,7 @@ class Quantiser:
             largest=self._seen.largest,
             max_error=self._worst,
             mean_error=self._total / self._count if self._count else 0.0,
+            bias_error=self._worst_bias,
             raised=self._raised,
             dropped=self._seen.dropped,
         )
@@ -104,4 +112,14 @@ def _short(value: float) -> float:
 
 def float_record(seen: WeightRange) -> QuantiserRecord:
     """Return the account of an index that keeps weights as they came."""
-    return QuantiserRecord("float32", 1.0, 0, seen.largest, 0.0, 0.0, 0, seen.dropped)
+    return QuantiserRecord(
+        kind="float32",
+        scale=1.0,
+        bias_bits=0,
+        largest=seen.largest,
+        max_error=0.0,
+        mean_error=0.0,
+        bias_error=0.0,
+        raised=0,
+        dropped=seen.dropped,
+    )

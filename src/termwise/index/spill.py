@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.index.container import storage_errors
+from termwise.index.container import let_go, storage_errors
 
 
 class RowSpill:
@@ -25,9 +26,10 @@ class RowSpill:
 
     def __init__(self, folder: Path, name: str) -> None:
         self._paths = (folder / f"{name}.terms", folder / f"{name}.weights")
-        with storage_errors(folder):
-            self._terms = self._paths[0].open("w+b")
+        with storage_errors(folder), ExitStack() as undo:
+            self._terms = undo.enter_context(self._paths[0].open("w+b"))
             self._weights = self._paths[1].open("w+b")
+            undo.pop_all()
         self._lengths: list[npt.NDArray[np.int32]] = []
         self.rows = 0
         self.postings = 0
@@ -77,8 +79,8 @@ class RowSpill:
 
     def close(self) -> None:
         """Close and remove the temporary files."""
-        self._terms.close()
-        self._weights.close()
+        let_go(self._terms)
+        let_go(self._weights)
         for path in self._paths:
             path.unlink(missing_ok=True)
 
@@ -105,7 +107,7 @@ class ArraySpill:
 
     def close(self) -> None:
         """Close and remove the file."""
-        self._file.close()
+        let_go(self._file)
         self._path.unlink(missing_ok=True)
 
 

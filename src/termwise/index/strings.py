@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from termwise.errors import CorruptIndexError
 from termwise.index.container import Container, ContainerWriter, corrupt
-from termwise.kernels.strings import find_string
+from termwise.kernels.strings import CORRUPT, find_string, first_disorder
 
 SECTIONS = 3
 """Sections a string table takes in its container."""
@@ -47,6 +47,8 @@ class StringTable:
         self._data = container.array(f"{prefix}.data", np.uint8)
         self._offsets = container.array(f"{prefix}.offsets", np.uint64, length + 1)
         self._sorted = container.array(f"{prefix}.sorted", np.uint32, length)
+        self._offsets_at = container.offset(f"{prefix}.offsets")
+        self._sorted_at = container.offset(f"{prefix}.sorted")
 
     def __len__(self) -> int:
         return len(self._sorted)
@@ -72,21 +74,50 @@ class StringTable:
         firsts = self._offsets[numbers].tolist()
         lasts = self._offsets[numbers + 1].tolist()
         data = self._data
+        length = len(data)
         try:
             return [
                 data[first:last].tobytes().decode("utf-8", "surrogatepass")
-                for first, last in zip(firsts, lasts, strict=True)
+                if first <= last <= length
+                else self.get(number)
+                for number, first, last in zip(numbers.tolist(), firsts, lasts, strict=True)
             ]
         except UnicodeDecodeError:
-            return [self.get(number) for number in numbers.tolist()]
+            return [self.get(number) for number in numbers.tolist()]  # names the damaged one
 
     def find(self, string: str) -> int | None:
-        """Return the number of `string`, or None."""
+        """Return the number of `string`, or None.
+
+        Raises
+        ------
+        CorruptIndexError
+            If the table points outside its data.
+        """
         wanted = np.frombuffer(string.encode("utf-8", "surrogatepass"), dtype=np.uint8)
         number = int(find_string(self._data, self._offsets, self._sorted, wanted))
-        if number == -2:
-            raise self._damaged(0)
+        if number == CORRUPT:
+            raise corrupt(self._path, self._sorted_at, "a sorted table of strings", "a position outside it")
         return None if number < 0 else number
 
+    def check(self) -> None:
+        """Read every string and compare it with its neighbour in the sorted order.
+
+        Raises
+        ------
+        CorruptIndexError
+            If a string cannot be read, two are equal, or the order is not that of their bytes.
+        """
+        if self._offsets[0] != 0 or self._offsets[-1] != len(self._data):
+            raise corrupt(self._path, self._offsets_at, f"offsets from 0 to {len(self._data)}", "others")
+        for number in range(len(self)):
+            self.get(number)
+        position = int(first_disorder(self._data, self._offsets, self._sorted))
+        if position >= 0:
+            raise corrupt(
+                self._path, self._sorted_at + 4 * position, "strings in ascending order", "another order"
+            )
+
     def _damaged(self, number: int) -> CorruptIndexError:
-        return corrupt(self._path, 0, "a table of strings", f"entry {number} outside its data")
+        return corrupt(
+            self._path, self._offsets_at + 8 * number, "a string in UTF-8", f"entry {number} is none"
+        )

@@ -5,12 +5,20 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.index.container import Container, ContainerWriter, FileEntry, corrupt, storage_errors
+from termwise.index.container import (
+    Container,
+    ContainerWriter,
+    FileEntry,
+    corrupt,
+    let_go,
+    storage_errors,
+)
 
 GROUP_BYTES = 1 << 16
 """Texts are compressed together until they reach this many bytes."""
@@ -67,7 +75,7 @@ class TextSpill:
 
     def close(self) -> None:
         """Close and remove the temporary file."""
-        self._file.close()
+        let_go(self._file)
         self._path.unlink(missing_ok=True)
 
 
@@ -80,20 +88,61 @@ class TextTable:
         self._offsets = container.array("groups.offsets", np.uint64)
         self._group = container.array("texts.group", np.uint32, length)
         self._start = container.array("texts.start", np.uint32, length)
+        self._data_at = container.offset("groups.data")
+        self._offsets_at = container.offset("groups.offsets")
+        self._group_at = container.offset("texts.group")
+        self._start_at = container.offset("texts.start")
 
     def get(self, number: int) -> str:
-        """Return the text of document `number`."""
+        """Return the text of document `number`.
+
+        Raises
+        ------
+        CorruptIndexError
+            If the text cannot be unpacked.
+        """
         group = int(self._group[number])
-        start = int(self._start[number])
-        following = number + 1
-        same = following < len(self._group) and int(self._group[following]) == group
-        stop = int(self._start[following]) if same else None
         if group + 1 >= len(self._offsets):
-            raise corrupt(self._path, 0, "a stored text", f"text {number} in a group that does not exist")
-        first, last = int(self._offsets[group]), int(self._offsets[group + 1])
-        try:
-            return zlib.decompress(self._data[first:last].tobytes())[start:stop].decode(
-                "utf-8", "surrogatepass"
+            raise corrupt(self._path, self._group_at + 4 * number, "a group of texts", group)
+        texts = self._unpack(group)
+        start, stop = int(self._start[number]), len(texts)
+        if number + 1 < len(self._group) and int(self._group[number + 1]) == group:
+            stop = int(self._start[number + 1])
+        if not start <= stop <= len(texts):
+            raise corrupt(
+                self._path, self._start_at + 4 * number, "a text inside its group", f"{start} to {stop}"
             )
-        except (zlib.error, UnicodeDecodeError):
-            raise corrupt(self._path, first, "a stored text", f"text {number} cannot be unpacked") from None
+        try:
+            return texts[start:stop].decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise corrupt(self._path, self._start_at + 4 * number, "a text in UTF-8", "other bytes") from None
+
+    def check(self) -> None:
+        """Unpack every text; raises what `get` raises."""
+        last = len(self._group) - 1
+        if np.any(np.diff(self._group.astype(np.int64)) < 0) or self._group[last] != len(self._offsets) - 2:
+            raise corrupt(self._path, self._group_at, "groups of texts in order", "another order")
+        held = range(0)
+        unpacked = b""
+        for group in range(len(self._offsets) - 1):
+            held = range(held.stop, int(np.searchsorted(self._group, group, side="right")))
+            unpacked = self._unpack(group)
+            bounds = [*self._start[held.start : held.stop].tolist(), len(unpacked)]
+            if len(held) == 0 or bounds[0] != 0 or any(a > b for a, b in pairwise(bounds)):
+                raise corrupt(self._path, self._start_at + 4 * held.start, "texts in order", "another order")
+            for number, (start, stop) in zip(held, pairwise(bounds), strict=True):
+                try:
+                    unpacked[start:stop].decode("utf-8", "surrogatepass")
+                except UnicodeDecodeError:
+                    raise corrupt(
+                        self._path, self._start_at + 4 * number, "a text in UTF-8", "other bytes"
+                    ) from None
+
+    def _unpack(self, group: int) -> bytes:
+        first, last = int(self._offsets[group]), int(self._offsets[group + 1])
+        if not first <= last <= len(self._data):
+            raise corrupt(self._path, self._offsets_at + 8 * group, "a group of texts", f"{first} to {last}")
+        try:
+            return zlib.decompress(self._data[first:last].tobytes())
+        except zlib.error as error:
+            raise corrupt(self._path, self._data_at + first, "a group of texts", error) from None

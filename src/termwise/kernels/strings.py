@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from termwise.kernels.compiling import Array, compiled
+
+ABSENT = -1
+CORRUPT = -2
+
+
+@compiled
+def _compare(data: Array, first: Any, last: Any, other: Array, start: Any, stop: Any) -> int:
+    """Compare ``data[first:last]`` with ``other[start:stop]``: negative, 0 or positive."""
+    for i in range(min(last - first, stop - start)):
+        if data[first + i] != other[start + i]:
+            return -1 if data[first + i] < other[start + i] else 1
+    difference: int = (last - first) - (stop - start)
+    return difference
 
 
 @compiled
@@ -25,7 +40,7 @@ def find_string(data: Array, offsets: Array, by_bytes: Array, wanted: Array) -> 
     Returns
     -------
     int
-        Its number, -1 where it is absent, -2 where an offset points outside the data.
+        Its number, `ABSENT`, or `CORRUPT` where a number or an offset points outside its array.
     """
     low = 0
     high = len(by_bytes)
@@ -33,23 +48,38 @@ def find_string(data: Array, offsets: Array, by_bytes: Array, wanted: Array) -> 
         middle = (low + high) >> 1
         number = np.int64(by_bytes[middle])
         if number >= len(by_bytes):
-            return -2
-        first = np.int64(offsets[number])
-        last = np.int64(offsets[number + 1])
-        if first < 0 or first > last or last > len(data):
-            return -2
-        length = int(last - first)
-        order = 0
-        for i in range(min(length, len(wanted))):
-            if data[first + i] != wanted[i]:
-                order = -1 if data[first + i] < wanted[i] else 1
-                break
+            return CORRUPT
+        first = offsets[number]
+        last = offsets[number + 1]
+        if first > last or last > np.uint64(len(data)):
+            return CORRUPT
+        order = _compare(data, np.int64(first), np.int64(last), wanted, 0, len(wanted))
         if order == 0:
-            if length == len(wanted):
-                return int(number)
-            order = -1 if length < len(wanted) else 1
+            return int(number)
         if order < 0:
             low = middle + 1
         else:
             high = middle
+    return ABSENT
+
+
+@compiled
+def first_disorder(data: Array, offsets: Array, by_bytes: Array) -> int:
+    """Return the first position of `by_bytes` that does not lie above the one before it, or -1.
+
+    Arguments as in `find_string`; offsets must lie inside the data and must not decrease. Strings that ascend
+    strictly are distinct, and as many distinct numbers as there are strings are a permutation.
+    """
+    for position in range(len(by_bytes)):
+        number = np.int64(by_bytes[position])
+        if number >= len(by_bytes):
+            return position
+        if position > 0:
+            before = np.int64(by_bytes[position - 1])
+            order = _compare(
+                data, np.int64(offsets[before]), np.int64(offsets[before + 1]),
+                data, np.int64(offsets[number]), np.int64(offsets[number + 1]),
+            )  # fmt: skip
+            if order >= 0:
+                return position
     return -1

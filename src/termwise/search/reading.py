@@ -12,10 +12,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
 
 from termwise.search.explanation import Contribution, Explanation, Span
-from termwise.search.snippets import Mark, cut
+from termwise.search.snippets import Mark
 
 ORIGINS = {
     "exact": "the word itself",
@@ -27,8 +26,11 @@ ORIGINS = {
 }
 """What each origin of a contribution means."""
 
-UNMARKED = 1_000_000
-"""Number of a stretch of a query that belongs to no term, as a term of `query_pieces`."""
+UNKNOWN = 1 << 30
+"""Stands for the position of a contribution where a token of the query has none."""
+
+HUES = 8
+"""Terms that are told apart by colour."""
 
 _QUERY_WORD = re.compile(r"\w+(?:['’]\w+)*")
 
@@ -47,28 +49,6 @@ class Remark:
 
     reason: str
     words: tuple[str, ...]
-
-
-QueryKind = Literal["term", "unknown", "plain"]
-
-
-@dataclass(frozen=True)
-class QueryPiece:
-    """A stretch of the query.
-
-    Attributes
-    ----------
-    text : str
-        Not empty.
-    kind : {"term", "unknown", "plain"}
-        A term of the query, a token the index does not know, or anything else.
-    term : int or None
-        For a term, the position of its contribution.
-    """
-
-    text: str
-    kind: QueryKind
-    term: int | None = None
 
 
 def decimals_for(values: Iterable[float]) -> int:
@@ -159,18 +139,33 @@ def marks(explanation: Explanation) -> list[Mark]:
     ]
 
 
-def query_pieces(explanation: Explanation) -> list[QueryPiece]:
-    """Cut the query into its terms, the tokens the index does not know, and the rest."""
-    places = [
+def query_marks(explanation: Explanation) -> list[Mark]:
+    """Return the places in the query that are terms, and those the index does not know (term `UNKNOWN`)."""
+    known = [
         Mark(start, end, 2.0, place)
         for place, part in enumerate(explanation.contributions)
         for start, end in part.query_spans
     ]
-    places += [Mark(start, end, 1.0, UNMARKED) for start, end in explanation.unknown]
-    found = []
-    for text, _, term in cut(explanation.query, places):
-        kind: QueryKind = "plain" if term is None else "unknown" if term == UNMARKED else "term"
-        found.append(QueryPiece(text, kind, term if kind == "term" else None))
+    return known + [Mark(start, end, 1.0, UNKNOWN) for start, end in explanation.unknown]
+
+
+def hues(explanation: Explanation) -> list[int | None]:
+    """Return the number of the colour of each contribution, from 0 to `HUES` - 1, None for the neutral one.
+
+    Terms are coloured in the order of the query, so that a term has one colour in the explanations of all documents.
+    Of more terms than there are colours, those that add most are coloured.
+    """
+    parts = explanation.contributions
+    ours = [place for place, part in enumerate(parts) if part.origin != "background"]
+    if len(ours) > HUES:
+        ours = ours[:HUES]
+    else:
+        ours.sort(
+            key=lambda place: (parts[place].query_spans or ((len(explanation.query), 0),), parts[place].term)
+        )
+    found: list[int | None] = [None] * len(parts)
+    for hue, place in enumerate(ours):
+        found[place] = hue
     return found
 
 

@@ -20,7 +20,8 @@ from rich.cells import get_character_cell_size
 
 ELLIPSIS = "…"
 
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+_LINE_BREAK = re.compile("\r(?!\n)|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _WORD = re.compile(r"\S+")
 _JOINERS = frozenset("\u200d\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
@@ -69,8 +70,8 @@ class Piece(NamedTuple):
 def legible(text: str, *, directions: bool = False) -> str:
     r"""Replace what must not reach a screen or a file by U+FFFD; every character keeps its position.
 
-    Replaced are control characters other than white space, among them the escape that starts a terminal command,
-    and lone surrogates, which UTF-8 cannot hold.
+    Replaced are control characters, among them the escape that starts a terminal command, and lone surrogates,
+    which UTF-8 cannot hold. Line breaks of all kinds become ``\n``.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def legible(text: str, *, directions: bool = False) -> str:
     >>> legible("a\x1b[31m\ud800")
     'a�[31m�'
     """
-    shown = _CONTROL.sub("�", text)
+    shown = _CONTROL.sub("�", _LINE_BREAK.sub("\n", text).replace("\r", " "))
     return shown if directions else _DIRECTION.sub("�", shown)
 
 
@@ -279,7 +280,7 @@ def _windows(marks: list[Mark], cells: Sequence[int], room: int, count: int) -> 
     seen: set[int] = set()
     heaviest = _heaviest(marks)
     worth = {mark.term: max(1, round(mark.weight / heaviest * 1_000_000)) for mark in marks}
-    found = []
+    found: list[tuple[int, int]] = []
     while left and len(found) < count:
         value = {term: max(1, n // _SHOWN_BEFORE) if term in seen else n for term, n in worth.items()}
         first, last = _best(left, cells, room, value)

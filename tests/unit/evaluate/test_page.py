@@ -138,7 +138,7 @@ def test_the_page_tells_what_the_comparison_says(built):
         assert f"{contrast.wins} better" in text
     for evaluation in result.evaluations:
         assert f"{evaluation.means['RR@10']:.4f}" in text
-    assert "95% BCa bootstrap over queries, 200 resamples, seed 0" in text
+    assert "95% percentile bootstrap over queries, 200 resamples, seed 0" in text
     assert "text " + HOSTILE in text
     assert "3.000" in text  # total latency
 

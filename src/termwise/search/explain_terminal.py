@@ -1,0 +1,487 @@
+"""Explanations and rankings for the terminal.
+
+Both are built from the same parts: a line of text with its matches marked (`marked_text`) and a score as a sum in
+one line (`sum_text`). A term has one colour wherever it appears; how strongly its places in the text are marked
+follows its contribution. Without colour, as in a pipe, matches are put between ‹ and ›.
+
+Nothing of a document reaches the terminal as a command: see `termwise.search.snippets.legible`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderResult
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from termwise.errors import ParameterError
+from termwise.records import Ranking
+from termwise.search.explanation import Competitor, Explanation
+from termwise.search.reading import (
+    UNKNOWN,
+    counted,
+    decimals_for,
+    factor,
+    hues,
+    is_result,
+    label,
+    marks,
+    number,
+    query_marks,
+    remarks,
+    rounding,
+)
+from termwise.search.snippets import Mark, Piece, cut, legible, passages, snippet
+
+COLOURS = ("blue", "yellow", "green", "magenta", "cyan", "red", "bright_blue", "bright_magenta")
+"""Colours of the terms of a query, in its order; one for each of `termwise.search.reading.HUES`."""
+
+TERMS = 20
+"""Terms listed one by one in the table of an explanation, unless all are asked for."""
+
+LINE_TERMS = 8
+"""Terms listed one by one in a sum of one line."""
+
+TEXT_LINES = 8
+"""Lines of text shown with an explanation, about, unless all are asked for."""
+
+_SHORTEST_BAR = 6
+_LONGEST_BAR = 24
+_WORDS = 12
+_PARTS = 4
+
+
+def explanation_renderable(
+    explanation: Explanation, *, width: int | None = None, full: bool = False
+) -> ConsoleRenderable:
+    """Lay an explanation out for the terminal.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What to show.
+    width : int, optional
+        Columns to use at most; those of the console where nothing is said.
+    full : bool, optional
+        Show the whole text and every term, not only the parts that count most.
+
+    Returns
+    -------
+    ConsoleRenderable
+        To be printed with `rich.console.Console.print`. The numbers of the table add up to the score as they
+        stand; what rounding leaves over is a line of its own.
+
+    Examples
+    --------
+    >>> from termwise.search.explanation import Contribution
+    >>> part = Contribution("merg", "exact", 1.0, 4.5, 4.5, ((0, 5),), ((0, 5),))
+    >>> shown = Explanation("merge it", "d1", 4.5, 0.0, (part,), (), "Merge lists.")
+    >>> Console(width=80).print(explanation_renderable(shown))
+    d1
+    score 4.5000
+    query ‹merge› it
+    <BLANKLINE>
+      term          origin  query × document  contribution  share                         in text
+      merge (merg)  exact         1 × 4.5000        4.5000  ━━━━━━━━━━━━━━━━━━━━━━  100%       1×
+                                              ────────────
+      score                                         4.5000
+    <BLANKLINE>
+      left out of the query: it
+    <BLANKLINE>
+    text
+      ‹Merge› lists.
+    """
+    return _ExplanationView(explanation, width, full)
+
+
+def ranking_renderable(
+    ranking: Ranking,
+    explanations: Sequence[Explanation] = (),
+    *,
+    explain: bool = False,
+    width: int | None = None,
+) -> ConsoleRenderable:
+    """Lay a ranking out for the terminal: rank, score and document, and a line of its text.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        What to show, all of it.
+    explanations : sequence of Explanation, optional
+        Those of the first documents, in the order of the ranking. Each brings a line of text with its matches
+        marked, where texts are stored.
+    explain : bool, optional
+        Also show each explained score as a sum.
+    width : int, optional
+        Columns to use at most; those of the console where nothing is said.
+
+    Raises
+    ------
+    ParameterError
+        If the explanations are of other documents.
+
+    Examples
+    --------
+    >>> from termwise.search.explanation import Contribution
+    >>> parts = (
+    ...     Contribution("merg", "exact", 1.0, 4.5, 4.5, ((0, 5),), ((0, 5),)),
+    ...     Contribution("list", "exact", 1.0, 1.25, 1.25, ((6, 11),), ((10, 14),)),
+    ... )
+    >>> shown = Explanation("merge lists", "d1", 5.75, 0.0, parts, (), "Merge one list into another.")
+    >>> Console(width=60).print(ranking_renderable(Ranking(["d1"], [5.75]), [shown], explain=True))
+    1  5.7500  d1
+               ‹Merge› one ‹list› into another.
+               merge 4.50 + lists 1.25 = 5.75
+    """
+    for place, explanation in enumerate(explanations):
+        ranked = ranking.doc_ids[place] if place < len(ranking) else None
+        if explanation.doc_id != ranked:
+            raise ParameterError(
+                "an explanation is not of the document at its place in the ranking",
+                facts=[("rank", place + 1), ("ranked", ranked), ("explained", explanation.doc_id)],
+                fixes=["explain the documents of the ranking, in its order"],
+            )
+    return _RankingView(ranking, tuple(explanations), explain, width)
+
+
+def sum_text(explanation: Explanation, *, terms: int = LINE_TERMS) -> Text:
+    """Write a score as a sum in one line, such as ``merge 4.21 + sorted 3.90 + list 0.87 = 8.98``.
+
+    Numbers have two decimals less than in a full explanation. Where rounded like this they do not add up to the
+    last digit, the line says ``≈`` in the place of ``=``.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What to write.
+    terms : int, optional
+        Terms written one by one; the others are added up.
+    """
+    decimals = max(0, _decimals(explanation) - 2)
+    colours = _colours(explanation)
+    places = counted(explanation)
+    parts: list[tuple[str, float, str]] = []
+    if explanation.constant != 0:
+        parts.append(("constant", explanation.constant, ""))
+    for place in places[:terms]:
+        part = explanation.contributions[place]
+        parts.append((label(part, explanation.query), part.score, colours[place]))
+    if len(places) > terms:
+        others = sum(explanation.contributions[place].score for place in places[terms:])
+        parts.append((f"{len(places) - terms:,} more", others, ""))
+    line = Text()
+    for name, score, colour in parts:
+        line.append(" + " if line else "", "dim")
+        line.append(f"{_name(name)} ", colour)
+        line.append(number(score, decimals))
+    lacking = rounding([score for _, score, _ in parts], explanation.score, decimals)
+    line.append(" = " if lacking == 0 else " ≈ ", "dim") if line else None
+    return line.append(number(explanation.score, decimals))
+
+
+def marked_text(pieces: Iterable[Piece], colours: Sequence[str], *, plain: bool) -> Text:
+    """Turn pieces of a document into styled text.
+
+    Parameters
+    ----------
+    pieces : iterable of Piece
+        From `cut`, `snippet` or `passages`.
+    colours : sequence of str
+        Colour of each term by its number, empty for none.
+    plain : bool
+        Mark with ‹ and › and without colour.
+    """
+    text = Text()
+    for piece in pieces:
+        if piece.term is None:
+            text.append(piece.text)
+        elif plain:
+            text.append(f"‹{piece.text}›")
+        else:
+            emphasis = (
+                "bold underline" if piece.strength > 2 / 3 else "bold" if piece.strength > 1 / 3 else ""
+            )
+            text.append(piece.text, f"{emphasis} {colours[piece.term]}".strip())
+    return text
+
+
+# --- one explanation --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _ExplanationView:
+    explanation: Explanation
+    width: int | None
+    full: bool
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        columns = min(self.width or options.max_width, options.max_width)
+        plain = _is_plain(console)
+        table = self._table(columns, bar=0)
+        needed = console.measure(table, options=options.update(width=columns)).maximum
+        if (bar := columns - needed - 10) >= _SHORTEST_BAR:
+            table = self._table(columns, bar=min(bar, _LONGEST_BAR))
+        parts = [*self._head(columns, plain), Text(), _indented(table)]
+        if notes := list(_remarks(self.explanation)):
+            parts += [Text(), *map(_indented, notes)]
+        parts += [Text(), *self._text(console, columns, plain)]
+        if self.explanation.competitors:
+            parts += [Text(), Text("ranking", "bold"), _indented(self._competitors())]
+        yield from _lines(console, options.update(width=columns), parts)
+
+    def _head(self, columns: int, plain: bool) -> list[ConsoleRenderable]:
+        explanation = self.explanation
+        standing = Text.assemble("score ", (number(explanation.score, _decimals(explanation)), "bold"))
+        if explanation.rank is not None:
+            standing.append(f" · rank {explanation.rank:,}")
+            if explanation.results is not None:
+                standing.append(f" of {explanation.results:,}")
+        elif not is_result(explanation):
+            standing.append(" · not a result: the document shares no term with the query")
+        query = Text("query ") + _query(explanation, 3 * columns, plain)
+        return [Text(_name(explanation.doc_id), "bold", overflow="fold"), standing, query]
+
+    def _table(self, columns: int, *, bar: int) -> Table:
+        explanation = self.explanation
+        query = explanation.query
+        decimals = _decimals(explanation)
+        colours = _colours(explanation)
+        places = counted(explanation)
+        shown = places if self.full else places[:TERMS]
+        weight_decimals = decimals_for(explanation.contributions[place].weight for place in places)
+        largest = sum(max(0.0, explanation.contributions[place].score) for place in places)
+        with_origin = columns >= 64
+
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        table.add_column("term", no_wrap=True, overflow="ellipsis", max_width=32)
+        if with_origin:
+            table.add_column("origin", no_wrap=True)
+        table.add_column("query × document", justify="right", no_wrap=True)
+        table.add_column("contribution", justify="right", no_wrap=True)
+        if bar:
+            table.add_column("share", no_wrap=True)
+        table.add_column("in text", justify="right", no_wrap=True)
+
+        def row(
+            name: Text | str,
+            score: Text | str,
+            *,
+            origin: str = "",
+            product: str = "",
+            share: Text | str = "",
+            found: str = "",
+            style: str = "",
+        ) -> None:
+            cells = [
+                name,
+                *([origin] if with_origin else []),
+                product,
+                score,
+                *([share] if bar else []),
+                found,
+            ]
+            table.add_row(*cells, style=style)
+
+        parts = []
+        if explanation.constant != 0:
+            parts.append(explanation.constant)
+            row("constant", number(explanation.constant, decimals), origin="every document")
+        for place in shown:
+            part = explanation.contributions[place]
+            parts.append(part.score)
+            name = Text(_name(label(part, query)), colours[place])
+            if part.origin != "background" and part.term.casefold() != label(part, query).casefold():
+                name.append(f" ({_name(part.term)})", "dim")
+            row(
+                name,
+                number(part.score, decimals),
+                origin=_ORIGINS[part.origin],
+                product=f"{factor(part.query_weight)} × {number(part.weight, weight_decimals)}",
+                share=_bar(part.score, largest, colours[place], bar),
+                found=f"{len(part.spans):,}×" if part.spans else "–",
+            )
+        if len(shown) < len(places):
+            others = sum(explanation.contributions[place].score for place in places[len(shown) :])
+            parts.append(others)
+            row(
+                f"{len(places) - len(shown):,} more terms",
+                number(others, decimals),
+                share=_bar(others, largest, "", bar),
+            )
+        if lacking := rounding(parts, explanation.score, decimals):
+            row("rounding", number(lacking, decimals), style="dim")
+        if parts:
+            row("", Text("─" * max(len("contribution"), len(number(explanation.score, decimals))), "dim"))
+        row("score", Text(number(explanation.score, decimals), "bold"), style="bold")
+        return table
+
+    def _text(self, console: Console, columns: int, plain: bool) -> list[ConsoleRenderable]:
+        heading = Text("text", "bold")
+        if self.explanation.text is None:
+            missing = Text(
+                "not stored in this index; build it with --store-text to see the matches in their place"
+            )
+            return [heading, _indented(missing)]
+        text = legible(self.explanation.text)
+        if not text.strip():
+            return [heading, _indented(Text("empty", "dim"))]
+        colours = _colours(self.explanation)
+        places = marks(self.explanation)
+        width = max(8, columns - 2)
+        if self.full or len(text) <= width * TEXT_LINES:
+            whole = marked_text(cut(text, places), colours, plain=plain)
+            if self.full or len(whole.wrap(console, width)) <= TEXT_LINES:
+                return [heading, _indented(whole)]
+        shown = passages(text, places, width=int(1.8 * width), count=_PARTS)
+        return [heading, *(_indented(marked_text(part, colours, plain=plain)) for part in shown)]
+
+    def _competitors(self) -> Table:
+        explanation = self.explanation
+        rows = list(explanation.competitors)
+        if explanation.rank is not None:
+            rows.append(Competitor(explanation.rank, explanation.doc_id, explanation.score))
+        rows.sort(key=lambda row: row.rank)
+        decimals = decimals_for(row.score for row in rows)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(overflow="fold")
+        for row in rows:
+            ours = row.rank == explanation.rank
+            name = _name(row.doc_id) + (" ◂" if ours else "")
+            table.add_row(f"{row.rank:,}", number(row.score, decimals), name, style="bold" if ours else "")
+        return table
+
+
+_ORIGINS = {
+    "exact": "exact",
+    "expansion": "expansion",
+    "translation": "translation",
+    "background": "background",
+    "absent": "absent",
+    "unknown": "not known",
+}
+
+
+def _query(explanation: Explanation, width: int, plain: bool) -> Text:
+    colours = _colours(explanation)
+    text = Text()
+    for piece in snippet(legible(explanation.query), query_marks(explanation), width):
+        if piece.term is None:
+            text.append(piece.text, "dim")
+        elif piece.term == UNKNOWN:
+            text.append(piece.text, "dim strike")
+        elif explanation.contributions[piece.term].score == 0:
+            text.append(piece.text, "dim")
+        else:
+            text.append(f"‹{piece.text}›" if plain else piece.text, f"bold {colours[piece.term]}".strip())
+    return text
+
+
+def _remarks(explanation: Explanation) -> Iterable[Text]:
+    for remark in remarks(explanation):
+        words = [_name(word) for word in remark.words[:_WORDS]]
+        if len(remark.words) > _WORDS:
+            words.append(f"and {len(remark.words) - _WORDS:,} more")
+        yield Text(f"{remark.reason}: {', '.join(words)}", "dim")
+
+
+def _bar(part: float, whole: float, colour: str, width: int) -> Text:
+    """Draw a share as a horizontal bar with its percentage."""
+    share = min(1.0, max(0.0, part / whole)) if whole else 0.0
+    halves = round(2 * width * share)
+    drawn = ("━" * (halves // 2) + "╸" * (halves % 2)).ljust(width)
+    return Text.assemble((drawn, colour), f" {share:4.0%}")
+
+
+# --- a ranking --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _RankingView:
+    ranking: Ranking
+    explanations: tuple[Explanation, ...]
+    explain: bool
+    width: int | None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        columns = min(self.width or options.max_width, options.max_width)
+        plain = _is_plain(console)
+        if len(self.ranking) == 0:
+            yield Text("no document shares a term with the query")
+            return
+        scores = self.ranking.scores.tolist()
+        decimals = decimals_for(scores)
+        written = [number(score, decimals) for score in scores]
+        rank_width = len(f"{len(scores):,}")
+        score_width = max(map(len, written))
+        indent = rank_width + score_width + 4
+        if columns < indent + 24:
+            indent = 2
+        for place, (doc_id, score) in enumerate(zip(self.ranking.doc_ids, written, strict=True)):
+            head = Text(overflow="fold")
+            head.append(f"{place + 1:>{rank_width},}", "dim")
+            head.append(f"  {score:>{score_width}}  ")
+            head.append(_name(doc_id), "bold")
+            parts: list[ConsoleRenderable] = [head]
+            if place < len(self.explanations):
+                below = self._below(self.explanations[place], columns - indent, plain)
+                parts += [_indented(part, indent) for part in below]
+            yield from _lines(console, options.update(width=columns), parts)
+
+    def _below(self, explanation: Explanation, columns: int, plain: bool) -> Iterable[Text]:
+        if explanation.text is not None and explanation.text.strip():
+            places = marks(explanation)
+            yield _one_line(legible(explanation.text), places, _colours(explanation), columns, plain)
+        if self.explain:
+            yield sum_text(explanation)
+
+
+def _one_line(text: str, places: list[Mark], colours: Sequence[str], columns: int, plain: bool) -> Text:
+    pieces = snippet(text, places, columns)
+    if plain:
+        marked = sum(piece.term is not None for piece in pieces)
+        pieces = snippet(text, places, columns - 2 * marked)
+    line = marked_text(pieces, colours, plain=plain)
+    line.truncate(columns, overflow="ellipsis")
+    return line
+
+
+# --- common -----------------------------------------------------------------------------------------------------
+
+
+def _indented(content: ConsoleRenderable, columns: int = 2) -> ConsoleRenderable:
+    return Padding(content, (0, 0, 0, columns), expand=False)
+
+
+def _lines(console: Console, options: ConsoleOptions, parts: Iterable[ConsoleRenderable]) -> RenderResult:
+    """Render parts one below the other, without the spaces that fill up lines."""
+    for line in console.render_lines(Group(*parts), options, pad=False):
+        while line and not line[-1].text.strip():
+            line.pop()
+        if line:
+            line[-1] = Segment(line[-1].text.rstrip(), line[-1].style)
+        yield from line
+        yield Segment.line()
+
+
+def _is_plain(console: Console) -> bool:
+    return console.color_system is None or console.no_color
+
+
+def _decimals(explanation: Explanation) -> int:
+    parts = (part.score for part in explanation.contributions)
+    return decimals_for([explanation.constant, explanation.score, *parts])
+
+
+def _colours(explanation: Explanation) -> list[str]:
+    return ["" if hue is None else COLOURS[hue] for hue in hues(explanation)]
+
+
+def _name(name: str) -> str:
+    """Make an identifier or term fit to stand in a line."""
+    return legible(name).replace("\n", " ").replace("\t", " ")

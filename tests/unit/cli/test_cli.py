@@ -1,0 +1,311 @@
+"""The command line as scripts rely on it: verbs, options, streams, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from termwise import __version__
+from termwise.cli.main import run
+
+DOCUMENTS = [
+    {"_id": "a", "title": "Merging", "text": "merge two sorted lists into one"},
+    {"_id": "b", "title": "Cards", "text": "shuffle a list of cards"},
+    {"_id": "c", "title": "Files", "text": "read a file line by line into a list"},
+]
+QUERIES = [{"_id": "q1", "text": "merging sorted lists"}, {"_id": "q2", "text": "shuffled cards"}]
+QRELS = "query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tc\t1\nq2\tb\t1\n"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(d) + "\n" for d in DOCUMENTS))
+    (tmp_path / "queries.jsonl").write_text("".join(json.dumps(q) + "\n" for q in QUERIES))
+    (tmp_path / "qrels.tsv").write_text(QRELS)
+    return tmp_path
+
+
+@pytest.fixture
+def index(place):
+    assert (
+        run(["index", "docs.jsonl", "--model", "bm25", "--out", "i.tw", "--store-text", "--threads", "1"])
+        == 0
+    )
+    return place / "i.tw"
+
+
+def lines(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_version_and_help(capsys):
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"termwise {__version__}\n"
+    assert run(["--help"]) == 0
+    assert "explain" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serch", "i.tw", "x"], "search"),
+        (["search", "i.tw", "x", "--explan"], "--explain"),
+        (["search", "i.tw", "x", "-k", "many"], "-k"),
+        (["index", "docs.jsonl"], "--out"),
+        (["search", "i.tw"], "give a question"),
+        (["search", "i.tw", "x", "--queries", "queries.jsonl"], "not both"),
+        (["search", "i.tw", "--queries", "queries.jsonl"], "run file"),
+        (["search", "i.tw", "x", "--output", "r"], "--queries"),
+        (["index", "docs.jsonl", "--out", "n", "--model", "bm52"], "bm25"),
+        (["index", "docs.jsonl", "--out", "n", "--set", "k1"], "--set k1=0.9"),
+        (["index", "docs.jsonl", "--out", "n", "--set", "k1=a"], "k1"),
+        (["index", "docs.jsonl", "--out", "n", "--set", "k1=1", "--set", "k1=2"], "twice"),
+        (["index", "docs.jsonl", "--out", "n", "--memory", "lots"], "--memory 2GB"),
+        (["index", "docs.jsonl", "--out", "n", "--fields", "titel"], "title"),
+        (["evaluate", "--qrels", "qrels.tsv", "run.trec", "-m", "nDGC@10"], "nDCG"),
+        (["evaluate", "--qrels", "qrels.tsv", "run.trec", "--missing", "maybe"], "zero"),
+        (["compare", "--qrels", "qrels.tsv", "run.trec"], "two"),
+        (["explain", "i.tw", "x", "a", "--json", "--html", "x.html"], "exclude"),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_says_what_helps(index, capsys, arguments, said):
+    run(["search", "i.tw", "--queries", "queries.jsonl", "--output", "run.trec"])
+    capsys.readouterr()
+    assert run(arguments) == 2
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert said in streams.err
+    assert not (index.parent / "n").exists()
+
+
+@pytest.mark.parametrize("k", ["0", "-3"])
+def test_k_of_nothing_is_wrong_usage(index, capsys, k):
+    capsys.readouterr()
+    assert run(["search", "i.tw", "lists", "-k", k]) == 2
+    assert "1 or more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["search", "nowhere.tw", "x"], "no such index"),
+        (["search", ".", "x"], "no index"),
+        (["search", "docs.jsonl", "x"], "folder"),
+        (["index", "nowhere.jsonl", "--out", "n"], "nowhere.jsonl"),
+        (["index", "empty.jsonl", "--out", "n"], "no documents"),
+        (["index", "bad.jsonl", "--out", "n"], "bad.jsonl"),
+        (["index", "twice.jsonl", "--out", "n"], "number 1 and number 2"),
+        (["explain", "i.tw", "lists", "nope"], "nope"),
+        (["evaluate", "--qrels", "nowhere.tsv", "queries.jsonl"], "nowhere.tsv"),
+        (["rerank", "i.tw", "--run", "foreign.trec", "--queries", "queries.jsonl", "--output", "o"], "zzz"),
+    ],
+)
+def test_bad_data_exits_with_3_and_names_it(index, capsys, arguments, said):
+    (index.parent / "empty.jsonl").write_text("")
+    (index.parent / "bad.jsonl").write_bytes(b'{"_id": "a", "text": "\xff"}\n')
+    (index.parent / "twice.jsonl").write_text('{"_id": "a", "text": "x"}\n' * 2)
+    (index.parent / "foreign.trec").write_text("q1 Q0 zzz 1 2.0 x\n")
+    capsys.readouterr()
+    assert run(arguments) == 3
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert said in streams.err
+    assert not (index.parent / "n").exists()
+
+
+def test_index_reports_what_it_built(place, capsys):
+    assert run(["index", "docs.jsonl", "--out", "i.tw", "--json"]) == 0
+    (report,) = lines(capsys)
+    assert report["documents"] == 3
+    assert report["terms"] > 5
+    assert run(["index", "docs.jsonl", "--out", "i.tw"]) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert run(["index", "docs.jsonl", "--out", "i.tw", "--overwrite", "--model", "jm", "--float"]) == 0
+
+
+def test_search_prints_results_on_stdout_and_the_rest_on_stderr(index, capsys):
+    capsys.readouterr()
+    assert run(["search", "i.tw", "sorted lists", "-k", "2"]) == 0
+    streams = capsys.readouterr()
+    assert "a" in streams.out.split()
+    assert "documents" in streams.err
+    assert run(["search", "i.tw", "sorted lists", "--explain"]) == 0
+    assert "sort" in capsys.readouterr().out
+
+
+def test_search_as_json(index, capsys):
+    capsys.readouterr()
+    assert run(["search", "i.tw", "sorted lists", "--json"]) == 0
+    found = lines(capsys)
+    assert [hit["rank"] for hit in found] == [1, 2, 3]
+    assert found[0]["doc_id"] == "a"
+    assert run(["search", "i.tw", "sorted lists", "--json", "--explain", "-k", "1"]) == 0
+    (hit,) = lines(capsys)
+    parts = hit["explanation"]["contributions"]
+    assert sum(part["score"] for part in parts) + hit["explanation"]["constant"] == hit["score"]
+
+
+@pytest.mark.parametrize(("query", "said"), [("", "no word"), ("zebra quagga", "quagga, zebra")])
+def test_nothing_found_says_why(index, capsys, query, said):
+    capsys.readouterr()
+    assert run(["search", "i.tw", query]) == 0
+    assert said in capsys.readouterr().err
+
+
+def test_runs_from_search_to_comparison(index, capsys):
+    assert (
+        run(["search", "i.tw", "--queries", "queries.jsonl", "--output", "bm25.trec", "--tag", "bm25"]) == 0
+    )
+    rows = [line.split() for line in (index.parent / "bm25.trec").read_text().splitlines()]
+    assert {len(row) for row in rows} == {6}
+    assert rows[0][:4] == ["q1", "Q0", "a", "1"]
+    assert {row[5] for row in rows} == {"bm25"}
+
+    assert run(["index", "docs.jsonl", "--model", "dirichlet", "--out", "d.tw"]) == 0
+    assert run(
+        ["rerank", "d.tw", "--run", "bm25.trec", "--queries", "queries.jsonl", "--output", "lm.trec", "-k", "2"]
+    ) == 0  # fmt: skip
+    again = [line.split() for line in (index.parent / "lm.trec").read_text().splitlines()]
+    assert next(row[2] for row in again if row[0] == "q1") == "a"
+
+    capsys.readouterr()
+    assert (
+        run(
+            [
+                "evaluate",
+                "--qrels",
+                "qrels.tsv",
+                "bm25.trec",
+                "lm.trec",
+                "-m",
+                "nDCG@10",
+                "-m",
+                "RR",
+                "--json",
+            ]
+        )
+        == 0
+    )
+    found = lines(capsys)
+    assert {record["run"] for record in found} == {"bm25", "lm"}
+    assert run(["evaluate", "--qrels", "qrels.tsv", "bm25.trec", "--per-query"]) == 0
+    assert "q2" in capsys.readouterr().out
+
+    arguments = ["compare", "--qrels", "qrels.tsv", "bm25.trec", "lm.trec", "-m", "nDCG@10", "--queries"]
+    files = ["--html", "c.html", "--latex", "c.tex", "--csv", "c.csv"]
+    assert run([*arguments, "queries.jsonl", *files]) == 0
+    assert "nDCG@10" in capsys.readouterr().out
+    assert "<html" in (index.parent / "c.html").read_text()
+    assert "tabular" in (index.parent / "c.tex").read_text()
+    assert (index.parent / "c.csv").read_text().count("\n") >= 2
+
+
+def test_time_is_measured_on_request(index, capsys):
+    capsys.readouterr()
+    arguments = ["search", "i.tw", "--queries", "queries.jsonl", "--output", "r.trec", "--measure-time"]
+    assert run(arguments) == 0
+    assert "p99" in capsys.readouterr().out
+    assert run([*arguments, "--json"]) == 0
+    (record,) = lines(capsys)
+    assert record["queries"] == 2
+    assert record["scoring_p50_ms"] > 0
+
+
+def test_seeds_are_left_out_on_request(index, capsys):
+    (index.parent / "seeds.tsv").write_text("query-id\tcorpus-id\nq1\ta\n")
+    (index.parent / "r.trec").write_text("q1 Q0 a 1 2.0 x\nq1 Q0 c 2 1.0 x\nq2 Q0 b 1 1.0 x\n")
+    capsys.readouterr()
+    assert run(["evaluate", "--qrels", "qrels.tsv", "r.trec", "-m", "RR", "--json"]) == 0
+    assert run(
+        ["evaluate", "--qrels", "qrels.tsv", "r.trec", "-m", "P@1", "--exclude-seed", "seeds.tsv", "--json"]
+    ) == 0  # fmt: skip
+    assert "1.0" in capsys.readouterr().out
+
+
+def test_explain_in_three_forms(index, capsys):
+    capsys.readouterr()
+    assert run(["explain", "i.tw", "sorted lists", "a"]) == 0
+    assert "sort" in capsys.readouterr().out
+    assert run(["explain", "i.tw", "sorted lists", "a", "--json"]) == 0
+    (record,) = lines(capsys)
+    assert record["rank"] == 1
+    assert run(["explain", "i.tw", "sorted lists", "a", "--html", "e.html"]) == 0
+    page = (index.parent / "e.html").read_text()
+    assert "<html" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_inspect_and_verify(index, capsys):
+    capsys.readouterr()
+    assert run(["inspect", "i.tw"]) == 0
+    assert "bm25" in capsys.readouterr().out
+    assert run(["inspect", "i.tw", "--json"]) == 0
+    (facts,) = lines(capsys)
+    assert facts["documents"] == 3
+    assert facts["encoder"]["analyzer"]["name"] == "english"
+    assert run(["verify", "i.tw"]) == 0
+    assert "intact" in capsys.readouterr().out
+    segment = next(index.glob("segment-*.tw"))
+    data = bytearray(segment.read_bytes())
+    data[-1] ^= 1
+    segment.write_bytes(data)
+    assert run(["verify", "i.tw", "--json"]) == 3
+    (report,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert not report["intact"]
+    assert report["damages"][0]["file"] == segment.name
+
+
+def test_a_results_file_that_cannot_be_written(index, capsys):
+    capsys.readouterr()
+    arguments = ["search", "i.tw", "--queries", "queries.jsonl", "--output", "docs.jsonl/run.trec"]
+    assert run(arguments) == 3
+    assert "docs.jsonl" in capsys.readouterr().err
+    assert run(["explain", "i.tw", "x", "a", "--html", "nowhere/e.html"]) == 3
+
+
+def test_bugs_are_owned(monkeypatch, capsys, index):
+    def broken(*_):
+        raise RuntimeError("surprise")
+
+    monkeypatch.setattr("termwise.search.searcher.Searcher.open", broken)
+    capsys.readouterr()
+    assert run(["search", "i.tw", "x"]) == 1
+    assert "bug in termwise" in capsys.readouterr().err
+
+
+def test_interruption_exits_with_130(monkeypatch, index):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("termwise.search.searcher.Searcher.open", interrupted)
+    assert run(["search", "i.tw", "x"]) == 130
+
+
+def test_a_reader_that_leaves_early(index):
+    program = "from termwise.cli.main import script; script()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "search", str(index), "list", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    process.wait()
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
+
+
+def test_try_answers_and_measures(place, capsys):
+    assert run(["try", "random choice with weights", "--json"]) == 0
+    (record,) = lines(capsys)
+    assert record["documents"] > 5000
+    assert record["questions"] >= 80
+    assert 0.05 < record["measures"]["nDCG@10"] < 0.95
+    assert len(record["ranking"]) == 5
