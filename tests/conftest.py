@@ -6,6 +6,11 @@ import warnings
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Shared machines stall; a slow example is not a failure, and a failure must come back the same.
+settings.register_profile("termwise", deadline=None, derandomize=True)
+settings.load_profile("termwise")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

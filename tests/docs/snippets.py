@@ -217,7 +217,9 @@ class Shell:
         if name == "termwise":
             return _termwise(arguments, errors=errors)
         if name not in TOOLS:
-            raise ValueError(f"documentation does not run {name!r}; it runs termwise, {', '.join(sorted(TOOLS))}")
+            raise ValueError(
+                f"documentation does not run {name!r}; it runs termwise, {', '.join(sorted(TOOLS))}"
+            )
         arguments = [str(self.status) if word == "$?" else word for word in arguments]
         done = subprocess.run(
             [name, *arguments],
@@ -274,18 +276,24 @@ def run_document(path: Path, folder: Path) -> Outcome:
                 found = _run_python(block, namespace)
             else:
                 continue
-            for problem, first, last in found:
+            for problem, output in found:
                 outcome.problems.append(problem)
-                base = block.first_line - 1
-                indented = [block.indent + line if line else line for line in renewed(problem.expected, problem.actual)]
-                changes.append((base + first, base + last, indented))
+                if output is not None:
+                    new = renewed(problem.expected, problem.actual)
+                    changes.append(
+                        (
+                            block.first_line - 1 + output.start,
+                            block.first_line - 1 + output.stop,
+                            [block.indent + line if line else line for line in new],
+                        )
+                    )
     for first, last, lines in reversed(changes):
         outcome.lines[first:last] = lines
     return outcome
 
 
-Found = Iterator[tuple[Problem, int, int]]
-"""Problems, each with the range of lines of the block that shows the output."""
+Found = Iterator[tuple[Problem, range | None]]
+"""Problems, each with the lines of the block that show the output; None where showing other output is no remedy."""
 
 
 def _run_console(block: Block, shell: Shell) -> Found:
@@ -299,9 +307,10 @@ def _run_console(block: Block, shell: Shell) -> Found:
         followed = number + 1 < len(every) and "$?" in every[number + 1].command
         if shell.status and not followed and "2>&1" not in step.command:
             printed = shell.run(step.command + " 2>&1", step.given)
-            yield Problem(block, line, f"`{step.command}` failed", shown, printed), step.shown_offset, last
+            yield Problem(block, line, f"`{step.command}` failed", shown, printed), None
         elif not matches(shown, printed):
-            yield Problem(block, line, f"`{step.command}` prints otherwise", shown, printed), step.shown_offset, last
+            what = f"`{step.command}` prints otherwise"
+            yield Problem(block, line, what, shown, printed), range(step.shown_offset, last)
 
 
 class _Recorder(doctest.DocTestRunner):
@@ -330,8 +339,7 @@ def _run_python(block: Block, namespace: dict[str, Any]) -> Found:
                 error = traceback.format_exc()
             else:
                 return
-        end = len(block.lines)
-        yield Problem(block, block.first_line, "the program fails", "(no error)", error), end, end
+        yield Problem(block, block.first_line, "the program fails", "(no error)", error), None
         return
     test = doctest.DocTestParser().get_doctest(source, namespace, block.place, str(block.path), 0)
     runner = _Recorder()
@@ -343,7 +351,7 @@ def _run_python(block: Block, namespace: dict[str, Any]) -> Found:
         last = first + example.want.count("\n")
         line = block.first_line + example.lineno
         what = f"`{example.source.strip().splitlines()[0]}` gives otherwise"
-        yield Problem(block, line, what, example.want.rstrip("\n"), got.rstrip("\n")), first, last
+        yield Problem(block, line, what, example.want.rstrip("\n"), got.rstrip("\n")), range(first, last)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.docs.refresh import main as refresh
 from tests.docs.snippets import ROOT, Block, blocks, documents, run_document, steps
 

@@ -89,7 +89,7 @@ def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -
         return
     from termwise.search.explain_terminal import ranking_renderable
 
-    stdout().print(ranking_renderable(ranking, explanations or [], breakdown=explain))
+    stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
     if len(ranking) == 0:
         note(_why_empty(searcher, query))
     else:

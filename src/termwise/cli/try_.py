@@ -73,7 +73,7 @@ def command(
         f"{searcher.index.manifest.terms:,} terms, indexed in {built:.1f} s\n",
         soft_wrap=True,
     )
-    console.print(ranking_renderable(ranking, explanations, breakdown=True))
+    console.print(ranking_renderable(ranking, explanations, explain=True))
     if explanations:
         console.print()
         console.print(explanation_renderable(explanations[0]))
@@ -86,9 +86,10 @@ def command(
         f"nDCG@10 {mean:.4f}",
         soft_wrap=True,
     )
+    best = ranking.doc_ids[0] if len(ranking) else "DOC_ID"
     note(
         "\nnext:\n"
         f'  termwise search {out} "random choice with weights" --explain\n'
-        f'  termwise explain {out} "{QUESTION}" heapq.merge --html explanation.html\n'
+        f'  termwise explain {out} "{question}" {best} --html explanation.html\n'
         f"  termwise inspect {out}"
     )

@@ -295,6 +295,15 @@ def let_go(file: IO[bytes]) -> None:
         file.close()
 
 
+@contextmanager
+def closing_quietly(file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Close `file` in the end with `let_go`; what matters must have been flushed before."""
+    try:
+        yield file
+    finally:
+        let_go(file)
+
+
 def _ascii(padded: bytes) -> str:
     return padded.rstrip(b"\0").decode("ascii", "replace")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from termwise.errors import IndexLockedError
@@ -17,6 +17,8 @@ NAME = ".lock"
 @contextmanager
 def writer_lock(folder: Path) -> Iterator[None]:
     """Hold the writer's lock of `folder`; the system lets go of it when the process ends, however it ends.
+
+    The lock file is removed with the lock; one that a killed process left behind does no harm.
 
     Raises
     ------
@@ -30,9 +32,13 @@ def writer_lock(folder: Path) -> Iterator[None]:
         descriptor = _lock(folder, path)
         try:
             if _is_current(descriptor, path):
-                yield
+                try:
+                    yield
+                finally:
+                    with suppress(OSError):
+                        path.unlink()
                 return
-            # Another writer removed the file, with the folder it had made, between our opening and locking it.
+            # Another writer was done, and removed the file, between our opening and our locking it.
         finally:
             os.close(descriptor)
 

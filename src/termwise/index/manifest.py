@@ -9,14 +9,16 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from termwise.errors import MissingFileError, NewerFormatError, NotAnIndexError, ParameterError
-from termwise.index.container import VERSION, corrupt, storage_errors
+from termwise.index.container import VERSION, closing_quietly, corrupt, storage_errors
 
 NAME = "manifest.json"
+NEW = "manifest.json.new"
 FORMAT = "termwise-index"
 
 BUILD = ".termwise-build-"
@@ -234,13 +236,18 @@ class Manifest:
 
 def publish(folder: Path, manifest: Manifest) -> None:
     """Make `manifest` the current one of `folder`, in one atomic step that survives a crash."""
-    temporary = folder / f"{NAME}.new"
+    temporary = folder / NEW
     with storage_errors(temporary):
-        with temporary.open("wb") as file:
-            file.write(manifest.to_bytes())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(folder / NAME)
+        try:
+            with closing_quietly(temporary.open("wb")) as file:
+                file.write(manifest.to_bytes())
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(folder / NAME)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
     sync_folder(folder)
 
 

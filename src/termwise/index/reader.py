@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import CorruptIndexError, MissingFileError, UnknownIdError
-from termwise.index.container import Container, corrupt
+from termwise.index.container import Container, corrupt, map_file
 from termwise.index.manifest import FileRecord, Manifest, SegmentRecord
 from termwise.index.segment import Segment
 from termwise.index.strings import StringTable
@@ -49,6 +50,10 @@ class MappedVocabulary:
     def id(self) -> str:
         """The `Vocabulary.id` recorded in the manifest."""
         return self._identity
+
+    def check(self) -> None:
+        """Read every token and compare it with its neighbour in the sorted order."""
+        self._table.check()
 
     def load(self) -> Vocabulary:
         """Read the whole numbering into memory."""
@@ -95,6 +100,9 @@ class Index:
             identity=manifest.vocabulary,
         )
         slots = manifest.terms + manifest.background
+        self._attachments = {
+            name: map_file(path / record.name, record.length) for name, record in manifest.attachments.items()
+        }
         floors = terms.array("floors", "<f8")
         self.floors: npt.NDArray[np.float64] = terms.array("floors", "<f8", slots if len(floors) else 0)
         weights = terms.array("query_weights", "<f4")
@@ -129,15 +137,18 @@ class Index:
             `verify` reads every byte.
         """
         folder = Path(path)
-        for attempt in range(ATTEMPTS):
+        before: Manifest | None = None
+        for _ in range(ATTEMPTS):
             manifest = Manifest.read(folder)
             try:
                 return cls(folder, manifest)
-            except (MissingFileError, CorruptIndexError):
-                # A build may have published the next generation since the manifest was read.
-                if attempt == ATTEMPTS - 1 or Manifest.read(folder) == manifest:
+            except (MissingFileError, CorruptIndexError) as error:
+                # A build may have published the next generation since the manifest was read. One that fails twice
+                # is damaged; no writer can have removed and restored its files in both moments.
+                if manifest == before:
                     raise
-        raise AssertionError("unreachable")
+                before, failure = manifest, error
+        raise failure
 
     def _container(self, record: FileRecord, kind: str) -> Container:
         return Container(self.path / record.name, kind, record.length)
@@ -150,6 +161,7 @@ class Index:
             n_terms=self.manifest.terms,
             block_bits=record.block_bits,
             kind=self.manifest.quantiser.kind,
+            background=self.manifest.background,
         )
 
     def __len__(self) -> int:
@@ -220,8 +232,28 @@ class Index:
         segment = self.segments[number]
         first, last = int(segment.starts[row]), int(segment.starts[row + 1])
         if not first <= last <= len(segment.terms):
-            raise corrupt(segment.path, 0, "rows in order", f"row {row} from {first} to {last}")
+            raise corrupt(
+                segment.path,
+                segment.starts_at + 4 * row,
+                "rows in order",
+                f"row {row} from {first} to {last}",
+            )
         return segment.terms[first:last].astype(np.int32), segment.impacts[first:last]
+
+    def check_strings(self) -> None:
+        """Read every token, identifier and stored text.
+
+        Raises
+        ------
+        CorruptIndexError
+            If one cannot be read, or a table is out of order.
+        """
+        self.vocabulary.check()
+        for ids in self._ids:
+            ids.check()
+        for texts in self._texts:
+            if texts is not None:
+                texts.check()
 
     def attachment(self, name: str) -> bytes:
         """Return a file the encoder brought along.
@@ -230,17 +262,15 @@ class Index:
         ------
         UnknownIdError
             If the index keeps no file of that name.
+        CorruptIndexError
+            If the file does not match its checksum.
         """
         record = self.manifest.attachments.get(name)
         if record is None:
             raise UnknownIdError("the index keeps no such file", facts=[("name", name), ("index", self.path)])
-        path = self.path / record.name
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise MissingFileError(
-                "a file of the index cannot be read", facts=[("file", path), ("system says", error.strerror)]
-            ) from error
-        if len(data) != record.length:
-            raise corrupt(path, min(len(data), record.length), f"{record.length} bytes", f"{len(data)} bytes")
+        data = bytes(self._attachments[name])
+        if hashlib.sha256(data).hexdigest() != record.sha256:
+            raise corrupt(
+                self.path / record.name, None, "a file that matches its SHA-256", "one that does not"
+            )
         return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,24 +12,21 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.index.container import Container, ContainerWriter, FileEntry
+from termwise.index.manifest import BLOCK_BITS
 from termwise.index.ordering import document_order
 from termwise.index.quantiser import Quantiser
 from termwise.index.spill import ArraySpill, RowSpill
 from termwise.kernels.inversion import count_entries, count_terms, fill_entries, fill_postings
 
 KIND = "views"
-BLOCK_BITS = 8
-"""Blocks of the inverted view hold 256 documents."""
-
-MAX_DOCUMENTS = 1 << 24
-"""Documents of one segment: 65,536 blocks of 256."""
-
-MAX_POSTINGS = (1 << 32) - 1
 
 CHUNK = 1 << 20
 """Postings read from the spill at a time."""
 
-_INVERTED_BYTES = 7  # working memory of the inversion, bytes a posting
+LEAST_ROOM = 1 << 20
+"""Postings inverted at a time, however little memory there is."""
+
+_INVERTED_BYTES = 10  # working memory of the inversion, bytes a posting: 6, and 4 for its entry at worst
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ def _write_inverted(
     count_terms(terms, counts)
     term_postings = np.concatenate([[0], np.cumsum(counts)])
     entry_counts = np.zeros(plan.n_terms, dtype=np.int64)
-    room = max(CHUNK, plan.memory // _INVERTED_BYTES)
+    room = max(LEAST_ROOM, plan.memory // _INVERTED_BYTES)
 
     types: dict[str, np.dtype[Any]] = {
         "entry.block": np.dtype("<u2"),
@@ -142,39 +140,44 @@ def _write_inverted(
         "posting.offset": np.dtype("u1"),
         "posting.impact": np.dtype("u1"),
     }
-    parts = {name: ArraySpill(writer.path.with_name(name), dtype) for name, dtype in types.items()}
-    first = 0
-    while first < plan.n_terms:
-        last = int(np.searchsorted(term_postings, term_postings[first] + room, side="right")) - 1
-        last = min(max(last, first + 1), plan.n_terms)
-        starts = term_postings[first : last + 1] - term_postings[first]
-        size = int(starts[-1])
-        documents = np.empty(size, dtype=np.uint32)
-        sorted_impacts = np.empty(size, dtype=np.uint8)
-        fill_postings(indptr, terms, impacts, order, first, starts, documents, sorted_impacts)
-        entries = count_entries(starts, documents, BLOCK_BITS)
-        entry_counts[first:last] = entries
-        entry_starts = np.concatenate([[0], np.cumsum(entries)])
-        total = int(entry_starts[-1])
-        block = np.empty(total, dtype=np.uint16)
-        count = np.empty(total, dtype=np.uint8)
-        largest = np.empty(total, dtype=np.uint8)
-        offsets = np.empty(size, dtype=np.uint8)
-        fill_entries(
-            starts, documents, sorted_impacts, BLOCK_BITS, entry_starts, block, count, largest, offsets
-        )
-        del documents
-        columns: tuple[npt.NDArray[Any], ...] = (block, count, largest, offsets, sorted_impacts)
-        for name, column in zip(types, columns, strict=True):
-            parts[name].add(column)
-        first = last
-        plan.progress("invert", int(term_postings[first]), int(term_postings[-1]))
+    with ExitStack() as resources:
+        parts = {
+            name: resources.enter_context(closing(ArraySpill(writer.path.with_name(name), dtype)))
+            for name, dtype in types.items()
+        }
+        first = 0
+        while first < plan.n_terms:
+            last = int(np.searchsorted(term_postings, term_postings[first] + room, side="right")) - 1
+            last = min(max(last, first + 1), plan.n_terms)
+            starts = term_postings[first : last + 1] - term_postings[first]
+            size = int(starts[-1])
+            documents = np.empty(size, dtype=np.uint32)
+            sorted_impacts = np.empty(size, dtype=np.uint8)
+            fill_postings(indptr, terms, impacts, order, first, starts, documents, sorted_impacts)
+            entries = count_entries(starts, documents, BLOCK_BITS)
+            entry_counts[first:last] = entries
+            entry_starts = np.concatenate([[0], np.cumsum(entries)])
+            total = int(entry_starts[-1])
+            block = np.empty(total, dtype=np.uint16)
+            count = np.empty(total, dtype=np.uint8)
+            largest = np.empty(total, dtype=np.uint8)
+            offsets = np.empty(size, dtype=np.uint8)
+            fill_entries(
+                starts, documents, sorted_impacts, BLOCK_BITS, entry_starts, block, count, largest, offsets
+            )
+            del documents
+            columns: tuple[npt.NDArray[Any], ...] = (block, count, largest, offsets, sorted_impacts)
+            for name, column in zip(types, columns, strict=True):
+                parts[name].add(column)
+            first = last
+            plan.progress("invert", int(term_postings[first]), int(term_postings[-1]))
 
-    writer.write("inverted.entries", "<u4", [np.concatenate([[0], np.cumsum(entry_counts)])])
-    writer.write("inverted.postings", "<u4", [term_postings])
-    for name, dtype in types.items():
-        writer.write(name, dtype, parts[name].pieces())
-        parts[name].close()
+        writer.write("inverted.entries", "<u4", [np.concatenate([[0], np.cumsum(entry_counts)])])
+        writer.write("inverted.postings", "<u4", [term_postings])
+        for name, dtype in types.items():
+            writer.write(name, dtype, parts[name].pieces())
+            parts[name].close()
+
     inner_bias = bias[order] if len(bias) else bias
     writer.write("documents.order", "<u4", [order])
     writer.write("documents.bias", "<u2", [inner_bias])
@@ -198,12 +201,24 @@ class Segment:
         Impacts, or weights.
     bias : ndarray of shape (documents or 0,), uint16 (float32 in a float index)
         Document bias in input order.
+    starts_at : int
+        Where `starts` begins in the file, for messages.
+    section_bytes : mapping of str to int
+        Length in bytes of each section of the file.
     inverted : Inverted or None
         The view by term; None in a float index.
     """
 
     def __init__(
-        self, container: Container, *, documents: int, postings: int, n_terms: int, block_bits: int, kind: str
+        self,
+        container: Container,
+        *,
+        documents: int,
+        postings: int,
+        n_terms: int,
+        block_bits: int,
+        kind: str,
+        background: bool,
     ) -> None:
         exact = kind == "float32"
         self.path = container.path
@@ -214,27 +229,25 @@ class Segment:
         self.starts = container.array("forward.starts", "<u4", documents + 1)
         self.terms = container.array("forward.terms", term_dtype(n_terms), postings)
         self.impacts = container.array("forward.impacts", "<f4" if exact else "u1", postings)
-        bias = container.array("forward.bias", "<f4" if exact else "<u2")
-        self.bias = container.array("forward.bias", bias.dtype, documents if len(bias) else 0)
+        self.bias = container.array("forward.bias", "<f4" if exact else "<u2", documents if background else 0)
+        self.starts_at = container.offset("forward.starts")
         self.section_bytes = container.section_bytes()
-        self.inverted = None if exact else Inverted(container, documents, postings, n_terms, block_bits)
+        self.inverted = None if exact else Inverted(container, self, background)
 
 
 class Inverted:
     """The view by term; see `termwise.kernels.retrieval.retrieve` for the arrays."""
 
-    def __init__(
-        self, container: Container, documents: int, postings: int, n_terms: int, block_bits: int
-    ) -> None:
-        self.term_entries = container.array("inverted.entries", "<u4", n_terms + 1)
-        self.term_postings = container.array("inverted.postings", "<u4", n_terms + 1)
+    def __init__(self, container: Container, segment: Segment, background: bool) -> None:
+        postings, documents = segment.postings, segment.documents
+        self.term_entries = container.array("inverted.entries", "<u4", segment.n_terms + 1)
+        self.term_postings = container.array("inverted.postings", "<u4", segment.n_terms + 1)
         self.entry_block = container.array("entry.block", "<u2")
         self.entry_count = container.array("entry.count", "u1", len(self.entry_block))
         self.entry_max = container.array("entry.max", "u1", len(self.entry_block))
         self.posting_offset = container.array("posting.offset", "u1", postings)
         self.posting_impact = container.array("posting.impact", "u1", postings)
         self.order = container.array("documents.order", "<u4", documents)
-        bias = container.array("documents.bias", "<u2")
-        self.bias = container.array("documents.bias", "<u2", documents if len(bias) else 0)
-        blocks = (documents + (1 << block_bits) - 1) >> block_bits
-        self.block_bias = container.array("blocks.bias", "<u2", blocks if len(bias) else 0)
+        self.bias = container.array("documents.bias", "<u2", documents if background else 0)
+        blocks = (documents + (1 << segment.block_bits) - 1) >> segment.block_bits
+        self.block_bias = container.array("blocks.bias", "<u2", blocks if background else 0)

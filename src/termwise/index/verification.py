@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from termwise.errors import DataError
 from termwise.index.container import Container
 from termwise.index.manifest import FileRecord, Manifest
-from termwise.index.reader import Index
+from termwise.index.reader import ATTEMPTS, Index
+from termwise.index.segment import Segment
+from termwise.kernels.inversion import first_difference, first_unsorted
+
+Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -24,9 +30,7 @@ class Damage:
     what: str
 
 
-def verify(
-    path: str | Path, *, progress: Callable[[str, int, int | None], None] = lambda *_: None
-) -> list[Damage]:
+def verify(path: str | Path, *, progress: Progress = lambda *_: None) -> list[Damage]:
     """Check every file of an index against its checksums, and that its parts fit together.
 
     Parameters
@@ -47,8 +51,16 @@ def verify(
         If the manifest itself is missing, foreign or damaged.
     """
     folder = Path(path)
-    manifest = Manifest.read(folder)
-    records = list(manifest.files())
+    for _ in range(ATTEMPTS):
+        manifest = Manifest.read(folder)
+        damages = _check(folder, manifest, progress)
+        if not damages or Manifest.read(folder) == manifest:
+            break  # otherwise a build has published the next generation meanwhile
+    return damages
+
+
+def _check(folder: Path, manifest: Manifest, progress: Progress) -> list[Damage]:
+    records = list({record.name: record for record in manifest.files()}.values())
     total = sum(record.length for record in records)
     done = 0
     damages: list[Damage] = []
@@ -56,20 +68,20 @@ def verify(
         damages.extend(_check_file(folder, record))
         done += record.length
         progress("read", done, total)
-    if not damages:
-        try:
-            damages.extend(_check_structure(Index(folder, manifest)))
-        except DataError as error:
-            facts = dict(error.facts)
-            offset = facts.get("offset")
-            damages.append(
-                Damage(
-                    Path(str(facts.get("file", folder))).name,
-                    offset if isinstance(offset, int) else None,
-                    error.message,
-                )
-            )
-    return damages
+    if damages:
+        return damages
+    try:
+        return list(_check_structure(Index(folder, manifest)))
+    except DataError as error:
+        return [_damage(error, folder.name)]
+
+
+def _damage(error: DataError, name: str) -> Damage:
+    """Tell of an error as of damage; `name` is the file where the error names none."""
+    facts = dict(error.facts)
+    offset = facts.get("offset")
+    seen = f"{error.message}: {facts['expected']} expected" if "expected" in facts else error.message
+    return Damage(Path(str(facts.get("file", name))).name, offset if isinstance(offset, int) else None, seen)
 
 
 def _check_file(folder: Path, record: FileRecord) -> list[Damage]:
@@ -89,8 +101,7 @@ def _check_file(folder: Path, record: FileRecord) -> list[Damage]:
         try:
             container = Container(path, _kind(record), record.length)
         except DataError as error:
-            offset = dict(error.facts).get("offset")
-            found.append(Damage(record.name, offset if isinstance(offset, int) else None, error.message))
+            found.append(_damage(error, record.name))
         else:
             found = [
                 Damage(record.name, offset, f"section {name} does not match its checksum")
@@ -104,26 +115,58 @@ def _kind(record: FileRecord) -> str:
     return "views" if kind == "segment" else kind
 
 
-def _check_structure(index: Index) -> list[Damage]:
-    """Check that the two views of each segment tell the same story."""
-    damages = []
+def _check_structure(index: Index) -> Iterator[Damage]:
+    """Check what checksums cannot: that the parts fit together, and that both views tell the same story."""
+    manifest = index.manifest
+    index.check_strings()
+    if index.vocabulary.load().id != manifest.vocabulary:
+        yield Damage(manifest.terms_file.name, None, "the terms are not those of the manifest")
+    if not (np.isfinite(index.floors).all() and np.isfinite(index.query_weights).all()):
+        yield Damage(manifest.terms_file.name, None, "a number is not finite")
     for segment in index.segments:
-        name = segment.path.name
-        starts = segment.starts.astype(np.int64)
-        if starts[0] != 0 or starts[-1] != segment.postings or (np.diff(starts) < 0).any():
-            damages.append(Damage(name, None, "row boundaries are out of order"))
-        inverted = segment.inverted
-        if inverted is None:
-            continue
-        if not np.array_equal(np.sort(inverted.order), np.arange(segment.documents)):
-            damages.append(Damage(name, None, "the document order is not a permutation"))
-        counts = np.bincount(segment.terms, minlength=index.manifest.terms)
-        if not np.array_equal(np.diff(inverted.term_postings.astype(np.int64)), counts):
-            damages.append(Damage(name, None, "the two views count terms differently"))
-        sums = np.bincount(segment.terms, weights=segment.impacts, minlength=index.manifest.terms)
-        bounds = inverted.term_postings[:-1].astype(np.int64)
-        again = np.add.reduceat(np.append(inverted.posting_impact.astype(np.int64), 0), bounds)
-        again[counts == 0] = 0
-        if not np.array_equal(again, sums.astype(np.int64)):
-            damages.append(Damage(name, None, "the two views hold different impacts"))
-    return damages
+        what = _views_problem(segment, manifest.terms)
+        if what is not None:
+            yield Damage(segment.path.name, None, what)
+
+
+def _views_problem(segment: Segment, n_terms: int) -> str | None:
+    """Say what is wrong with the views of a segment, or None."""
+    starts, inverted = segment.starts, segment.inverted
+    if not _boundaries(starts, segment.postings):
+        return "row boundaries are out of order"
+    row = first_unsorted(starts, segment.terms, n_terms)
+    if row >= 0:
+        return f"the terms of row {row} are out of order"
+    if inverted is None:
+        weights = (segment.impacts, segment.bias)
+        whole = all(np.isfinite(part).all() and (part >= 0).all() for part in weights)
+        return None if whole else "a weight is negative or not finite"
+    if not np.array_equal(
+        np.bincount(inverted.order, minlength=segment.documents), np.ones(segment.documents)
+    ):
+        return "the document order is not a permutation"
+    if not (
+        _boundaries(inverted.term_postings, segment.postings)
+        and _boundaries(inverted.term_entries, len(inverted.entry_block))
+    ):
+        return "term boundaries are out of order"
+    term = first_difference(
+        starts, segment.terms, segment.impacts, inverted.order, segment.block_bits,
+        inverted.term_entries, inverted.term_postings,
+        inverted.entry_block, inverted.entry_count, inverted.entry_max,
+        inverted.posting_offset, inverted.posting_impact,
+    )  # fmt: skip
+    if term >= 0:
+        return f"the two views differ in term {term}"
+    if len(segment.bias):
+        blocks = np.arange(0, segment.documents, 1 << segment.block_bits)
+        if not (
+            np.array_equal(inverted.bias, segment.bias[inverted.order])
+            and np.array_equal(inverted.block_bias, np.maximum.reduceat(inverted.bias, blocks))
+        ):
+            return "the two views hold different document biases"
+    return None
+
+
+def _boundaries(bounds: npt.NDArray[np.unsignedinteger[Any]], length: int) -> bool:
+    return bool(bounds[0] == 0 and bounds[-1] == length and (bounds[1:] >= bounds[:-1]).all())

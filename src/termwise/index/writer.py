@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -28,12 +29,22 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.index import manifest as manifests
-from termwise.index.container import ContainerWriter, FileEntry, storage_errors
+from termwise.index.container import ContainerWriter, FileEntry, closing_quietly, storage_errors
 from termwise.index.lock import NAME as LOCK
 from termwise.index.lock import writer_lock
-from termwise.index.manifest import FileRecord, Manifest, SegmentRecord
+from termwise.index.manifest import (
+    BLOCK_BITS,
+    BUILD,
+    FILE,
+    MAX_DOCUMENTS,
+    MAX_POSTINGS,
+    FileRecord,
+    Manifest,
+    SegmentRecord,
+    file_name,
+)
 from termwise.index.quantiser import Quantiser, WeightRange, float_record
-from termwise.index.segment import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentPlan, write_segment
+from termwise.index.segment import SegmentPlan, write_segment
 from termwise.index.spill import RowSpill
 from termwise.index.strings import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
@@ -45,9 +56,6 @@ Progress = Callable[[str, int, int | None], None]
 """Called with the name of a stage, how much of it is done, and its total where that is known."""
 
 DEFAULT_MEMORY = 2 << 30
-
-_OURS = re.compile(r"(segment|ids|texts|terms)-[0-9a-f]{16}\.tw|attachment-[0-9a-f]{16}\.bin")
-_BUILD = ".build-"
 
 
 def silent(stage: str, done: int, total: int | None) -> None:
@@ -134,23 +142,25 @@ class IndexWriter:
         self._range = WeightRange()
         self._identifiers = _Identifiers()
         self._vocabulary: str | None = None
-        self._committed = False
-        self._resources = ExitStack()
-        made = _claim(self.path, overwrite=overwrite)
-        try:
-            self._resources.enter_context(writer_lock(self.path))
+        self._zeros: Counter[int] = Counter()
+        self._published = False
+        self._closed = False
+        self._made: list[Path] = []
+        with ExitStack() as resources:
+            resources.callback(self._remove_made)
+            self._made = _claim(self.path, overwrite=overwrite)
+            resources.enter_context(writer_lock(self.path))
             _check_free(self.path, overwrite=overwrite)
-            for left in self.path.glob(f"{_BUILD}*"):
+            for left in self.path.glob(f"{BUILD}*"):
                 shutil.rmtree(left, ignore_errors=True)
             with storage_errors(self.path):
-                self.folder = Path(tempfile.mkdtemp(prefix=_BUILD, dir=self.path))
-            self._rows = RowSpill(self.folder, "rows")
-            self._texts = TextSpill(self.folder / "texts.spill") if store_text else None
-        except BaseException:
-            self._resources.close()
-            self._remove_build(made)
-            raise
-        self._made = made
+                self.folder = Path(tempfile.mkdtemp(prefix=BUILD, dir=self.path))
+            resources.callback(shutil.rmtree, self.folder, ignore_errors=True)
+            self._rows = resources.enter_context(closing(RowSpill(self.folder, "rows")))
+            self._texts: TextSpill | None = None
+            if store_text:
+                self._texts = resources.enter_context(closing(TextSpill(self.folder / "texts.spill")))
+            self._resources = resources.pop_all()
 
     def __enter__(self) -> IndexWriter:
         return self
@@ -180,17 +190,23 @@ class IndexWriter:
         Raises
         ------
         DuplicateIdError
-            If an identifier was given before; the facts name both positions.
+            If an identifier was given before; the facts name both positions. None of these documents is added.
         """
-        if self._texts is not None:
-            if texts is None or len(texts) != len(doc_ids):
-                raise ParameterError(
-                    "texts are to be stored, so every document needs one",
-                    facts=[("documents", len(doc_ids)), ("texts", "none" if texts is None else len(texts))],
-                )
-            for text in texts:
-                self._texts.add(text)
+        self._check_open()
+        if self._texts is None:
+            self._identifiers.add(doc_ids)
+            return
+        if texts is None or len(texts) != len(doc_ids):
+            raise ParameterError(
+                "texts are to be stored, so every document needs one",
+                facts=[
+                    ("documents", len(doc_ids)),
+                    ("texts", "none" if texts is None else len(texts)),
+                ],
+            )
         self._identifiers.add(doc_ids)
+        for text in texts:
+            self._texts.add(text)
 
     def add_weights(self, rows: TermWeights) -> None:
         """Append the rows of the next documents. Weights of exactly 0 are dropped and counted.
@@ -202,6 +218,7 @@ class IndexWriter:
         WeightError
             If a weight is negative; the facts name the document and the term.
         """
+        self._check_open()
         if self._vocabulary is None:
             self._vocabulary = rows.vocabulary
         if rows.vocabulary != self._vocabulary:
@@ -225,7 +242,7 @@ class IndexWriter:
         indptr, terms, weights = rows.indptr, rows.terms, rows.weights
         zero = weights == 0
         if zero.any():
-            self._range.dropped += int(zero.sum())
+            self._zeros.update(terms[zero].tolist())
             indptr = indptr - np.concatenate([[0], np.cumsum(zero)])[indptr]
             terms, weights = terms[~zero], weights[~zero]
         self._rows.add(indptr, terms, weights)
@@ -263,8 +280,12 @@ class IndexWriter:
             If documents and rows do not match.
         VocabularyMismatchError
             If the rows used another vocabulary or numbers outside it.
+        ParameterError
+            If JSON cannot hold the description of the encoder.
         """
+        self._check_open()
         self._check_complete(vocabulary)
+        description = manifests.json_copy(encoder)
         n_slots = len(vocabulary) + (vocabulary.background is not None)
         self._survey(vocabulary)
         quantiser = None if self._kind == "float32" else Quantiser(self._range)
@@ -274,6 +295,7 @@ class IndexWriter:
                 facts=[("largest bias", self._range.largest_bias), ("largest weight", self._range.largest)],
                 fixes=["use quantiser='float32'"],
             )
+        terms_file = self._write_terms(vocabulary, n_slots, floors, query_weights)
         segments = []
         first = 0
         for last in _segment_ends(self._rows.lengths()):
@@ -285,9 +307,9 @@ class IndexWriter:
             terms=len(vocabulary),
             vocabulary=vocabulary.id,
             background=vocabulary.background is not None,
-            encoder=encoder,
+            encoder=description,
             quantiser=float_record(self._range) if quantiser is None else quantiser.record(),
-            terms_file=self._write_terms(vocabulary, n_slots, floors, query_weights),
+            terms_file=terms_file,
             segments=tuple(segments),
             attachments={name: self._attach(data) for name, data in sorted((attachments or {}).items())},
             written_by=f"termwise {__version__}",
@@ -296,23 +318,21 @@ class IndexWriter:
         return manifest
 
     def close(self) -> None:
-        """Remove what an unfinished build left, and let go of the lock."""
-        self._rows.close()
-        if self._texts is not None:
-            self._texts.close()
-        self._remove_build(self._made and not self._committed)
+        """Remove temporary files, let go of the lock, and remove folders that were made for nothing."""
+        self._closed = True
         self._resources.close()
 
-    def _remove_build(self, made: bool) -> None:
-        folder = getattr(self, "folder", None)
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-        if made:
-            (self.path / LOCK).unlink(missing_ok=True)
-            try:
-                self.path.rmdir()
-            except OSError:
-                return
+    def _check_open(self) -> None:
+        if self._published or self._closed:
+            raise ParameterError(
+                "this writer has done its work",
+                facts=[("index", self.path)],
+                fixes=["make another IndexWriter"],
+            )
+
+    def _remove_made(self) -> None:
+        if not self._published:
+            _remove_folders(self._made)
 
     def _check_complete(self, vocabulary: Vocabulary) -> None:
         documents = len(self._identifiers)
@@ -332,6 +352,7 @@ class IndexWriter:
 
     def _survey(self, vocabulary: Vocabulary) -> None:
         """Read all rows once: largest weights, and whether every term number is known."""
+        self._range.dropped = sum(self._zeros.values()) - self._zeros[len(vocabulary)]
         limit = len(vocabulary) + (vocabulary.background is not None)
         for _, terms, weights in self._rows.read(0, self._rows.rows, postings=1 << 20):
             if len(terms) and int(terms.max()) >= limit:
@@ -384,14 +405,18 @@ class IndexWriter:
         path = self.folder / "terms"
         with ContainerWriter(path, "terms", SECTIONS + 2) as writer:
             write_strings(writer, "terms", [token.encode("utf-8", "surrogatepass") for token in vocabulary])
-            writer.write("floors", "<f8", [_per_term(floors, n_slots, "floors")])
-            writer.write("query_weights", "<f4", [_per_term(query_weights, len(vocabulary), "query weights")])
+            writer.write("floors", "<f8", [_per_term(floors, n_slots, "floors", np.float64)])
+            writer.write(
+                "query_weights",
+                "<f4",
+                [_per_term(query_weights, len(vocabulary), "query weights", np.float32)],
+            )
             entry = writer.finish()
         return self._keep("terms", path, entry)
 
     def _attach(self, data: bytes) -> FileRecord:
         path = self.folder / "attachment"
-        with storage_errors(path), path.open("wb") as file:
+        with storage_errors(path), closing_quietly(path.open("wb")) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -401,23 +426,34 @@ class IndexWriter:
 
     def _keep(self, kind: str, path: Path, entry: FileEntry) -> FileRecord:
         """Give a finished file of the build folder its final name, which is unique to its content."""
-        suffix = "bin" if kind == "attachment" else "tw"
-        name = f"{kind}-{entry.sha256[:16]}.{suffix}"
+        name = file_name(kind, entry.sha256)
         with storage_errors(path):
             path.rename(path.with_name(name))
         return FileRecord(name, entry.length, entry.sha256)
 
     def _publish(self, manifest: Manifest) -> None:
         wanted = {file.name for file in manifest.files()}
-        with storage_errors(self.path):
-            for name in sorted(wanted):
-                (self.folder / name).replace(self.path / name)
-        manifests.sync_folder(self.path)
-        manifests.publish(self.path, manifest)
-        self._committed = True
-        for file in self.path.iterdir():
-            if _OURS.fullmatch(file.name) and file.name not in wanted:
-                file.unlink(missing_ok=True)
+        added: list[Path] = []
+        try:
+            with storage_errors(self.path):
+                for name in sorted(wanted):
+                    target = self.path / name
+                    if not target.exists():
+                        added.append(target)
+                    (self.folder / name).replace(target)
+            manifests.sync_folder(self.path)
+            for made in self._made:
+                manifests.sync_folder(made.parent)
+            manifests.publish(self.path, manifest)
+        finally:
+            self._published = _is_current(self.path, manifest)
+            if not self._published:
+                _remove(added)
+        # Left-overs that cannot be removed now go with the next build.
+        with suppress(OSError):
+            _remove(
+                file for file in self.path.iterdir() if FILE.fullmatch(file.name) and file.name not in wanted
+            )
 
 
 class _Identifiers:
@@ -437,12 +473,18 @@ class _Identifiers:
         return self._names[first:last]
 
     def add(self, doc_ids: Sequence[str]) -> None:
+        for position, doc_id in enumerate(doc_ids, start=len(self._names) + 1):
+            if not isinstance(doc_id, str):
+                raise ParameterError(
+                    "a document identifier must be a string",
+                    facts=[("document", f"number {position}"), ("given", repr(doc_id))],
+                )
         names = [doc_id.encode("utf-8", "surrogatepass") for doc_id in doc_ids]
         hashes = _hashes(names)
         needed = len(self._names) + len(names)
         if 2 * needed > len(self._table):
             old = self._table[self._table != 0]
-            self._table = np.zeros(1 << (4 * needed - 1).bit_length(), dtype=np.uint64)
+            self._table = np.zeros(1 << (2 * needed - 1).bit_length(), dtype=np.uint64)
             insert_hashes(self._table, old)
         start = 0
         while (stop := start + int(insert_hashes(self._table, hashes[start:]))) < len(names):
@@ -482,11 +524,15 @@ def _segment_ends(lengths: npt.NDArray[np.int32]) -> list[int]:
     return cuts
 
 
-def _per_term(values: npt.ArrayLike | None, length: int, name: str) -> npt.NDArray[np.float64]:
+def _per_term(
+    values: npt.ArrayLike | None, length: int, name: str, kind: type[np.floating[Any]]
+) -> npt.NDArray[np.float64]:
     if values is None:
         return np.empty(0)
     array = np.asarray(values, dtype=np.float64)
-    if array.shape != (length,) or not np.isfinite(array).all():
+    with np.errstate(over="ignore"):
+        finite = bool(np.isfinite(array.astype(kind)).all())
+    if array.shape != (length,) or not finite:
         raise WeightError(
             f"{name} must be finite, one for each term",
             facts=[("shape", array.shape), ("expected", (length,))],
@@ -494,37 +540,67 @@ def _per_term(values: npt.ArrayLike | None, length: int, name: str) -> npt.NDArr
     return array
 
 
-def _claim(path: Path, *, overwrite: bool) -> bool:
-    """Make the folder where it is missing; return whether it was made."""
-    if path.exists():
+def _is_current(folder: Path, manifest: Manifest) -> bool:
+    """Return whether `manifest` has been published, as far as can be told."""
+    try:
+        return (folder / manifests.NAME).read_bytes() == manifest.to_bytes()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def _remove(files: Iterable[Path]) -> None:
+    for file in files:
+        with suppress(OSError):
+            file.unlink()
+
+
+def _remove_folders(folders: Iterable[Path]) -> None:
+    """Remove empty folders."""
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _claim(path: Path, *, overwrite: bool) -> list[Path]:
+    """Make the folder where it is missing; return the folders that were made, the innermost first."""
+    with storage_errors(path):
+        if not path.exists():
+            missing = [path, *takewhile(lambda parent: not parent.exists(), path.parents)]
+            try:
+                path.mkdir(parents=True, exist_ok=True)
+            except OSError:
+                _remove_folders(missing)
+                raise
+            return missing
         if not path.is_dir():
             raise ForeignFolderError(
                 "the output path is a file, an index is a folder",
                 facts=[("path", path)],
                 fixes=["choose another path with --out"],
             )
-        _check_free(path, overwrite=overwrite)
-        return False
-    with storage_errors(path):
-        path.mkdir(parents=True)
-    return True
+    _check_free(path, overwrite=overwrite)
+    return []
 
 
 def _check_free(path: Path, *, overwrite: bool) -> None:
     """Refuse a folder with an index (unless it may be overwritten) or with anything foreign."""
     try:
         names = {entry.name for entry in path.iterdir()}
+        known = manifests.NAME in names and (
+            manifests.FORMAT.encode() in (path / manifests.NAME).read_bytes()
+            or any(FILE.fullmatch(name) for name in names)  # a damaged index may be overwritten
+        )
+    except IsADirectoryError:
+        known = False
     except OSError as error:
         raise StorageError(
             "the output folder cannot be read", facts=[("path", path), ("system says", error.strerror)]
         ) from error
-    leftovers = {n for n in names if n == LOCK or n.startswith(_BUILD) or _OURS.fullmatch(n)}
-    leftovers |= names & {manifests.NAME, f"{manifests.NAME}.new"}
-    foreign = sorted(names - leftovers)
-    if manifests.NAME in names:
-        text = (path / manifests.NAME).read_bytes()[: 1 << 20]
-        if manifests.FORMAT.encode() not in text:
-            foreign.append(manifests.NAME)
+    ours = {name for name in names if name.startswith(BUILD) or FILE.fullmatch(name)}
+    ours |= {LOCK, manifests.NEW} | ({manifests.NAME} if known else set())
+    foreign = sorted(names - ours)
     if foreign:
         shown = ", ".join(foreign[:5]) + (", ..." if len(foreign) > 5 else "")
         raise ForeignFolderError(

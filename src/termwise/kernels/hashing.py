@@ -1,4 +1,4 @@
-"""A growing set of 64-bit hashes, 8 to 16 bytes an entry."""
+"""A set of 64-bit hashes, 8 bytes a slot."""
 
 from __future__ import annotations
 

@@ -56,6 +56,94 @@ def fill_postings(
 
 
 @compiled
+def first_difference(
+    starts: Array,
+    terms: Array,
+    impacts: Array,
+    order: Array,
+    block_bits: int,
+    term_entries: Array,
+    term_postings: Array,
+    entry_block: Array,
+    entry_count: Array,
+    entry_max: Array,
+    posting_offset: Array,
+    posting_impact: Array,
+) -> int:
+    """Compare the two views of a segment, posting by posting.
+
+    Each posting of the inverted view is looked up in the row of its document. As both views hold equally many and
+    none twice, they are then the same.
+
+    Parameters
+    ----------
+    starts, terms, impacts : ndarrays
+        The forward view. Boundaries must not decrease and must end at the number of postings; terms must increase
+        strictly in a row.
+    order : ndarray of shape (n_documents,)
+        A permutation.
+    block_bits, term_entries, term_postings, entry_block, entry_count, entry_max, posting_offset, posting_impact
+        The inverted view, as for `kernels.retrieval.retrieve`. Boundaries must start at 0, must not decrease and
+        must end at the numbers of entries and postings.
+
+    Returns
+    -------
+    int
+        The first term whose postings differ, or -1.
+    """
+    for term in range(len(term_entries) - 1):
+        position = np.int64(term_postings[term])
+        end = np.int64(term_postings[term + 1])
+        before = np.int64(-1)
+        for entry in range(np.int64(term_entries[term]), np.int64(term_entries[term + 1])):
+            first = np.int64(entry_block[entry]) << block_bits
+            stop = position + np.int64(entry_count[entry]) + 1
+            if stop > end or first <= before:
+                return term
+            largest = np.int64(0)
+            before = first - 1
+            for held in range(position, stop):
+                document = first + np.int64(posting_offset[held])
+                if document <= before or document >= len(order):
+                    return term
+                before = document
+                impact = posting_impact[held]
+                largest = max(largest, np.int64(impact))
+                row = np.int64(order[document])
+                low = np.int64(starts[row])
+                last = np.int64(starts[row + 1])
+                high = last
+                while low < high:
+                    middle = (low + high) >> 1
+                    if np.int64(terms[middle]) < term:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low >= last or np.int64(terms[low]) != term or impacts[low] != impact:
+                    return term
+            if np.int64(entry_max[entry]) != largest:
+                return term
+            before = first + (1 << block_bits) - 1
+            position = stop
+        if position != end:
+            return term
+    return -1
+
+
+@compiled
+def first_unsorted(starts: Array, terms: Array, n_terms: int) -> int:
+    """Return the first row whose terms do not increase strictly or are not below `n_terms`, or -1."""
+    for row in range(len(starts) - 1):
+        before = np.int64(-1)
+        for position in range(np.int64(starts[row]), np.int64(starts[row + 1])):
+            term = np.int64(terms[position])
+            if term <= before or term >= n_terms:
+                return row
+            before = term
+    return -1
+
+
+@compiled
 def count_entries(starts: Array, documents: Array, block_bits: int) -> Array:
     """Return, for each term of the range, the number of blocks it occurs in (int64)."""
     counts = np.zeros(len(starts) - 1, dtype=np.int64)

@@ -81,7 +81,8 @@ def _bound_blocks(
     """Add up the largest impacts per block and note where each term's postings of the block begin.
 
     ``cells[block * q + i]`` becomes ``first posting << 9 | number of postings`` of query term i, 0 where the term
-    has none. Returns False where a file position points outside its array.
+    has none. Returns False where a file position points outside its array, or where the entries of a term do not
+    go up from block to block: one block counted twice would break the bound the caller has put on all sums.
     """
     n_blocks = len(bounds)
     n_terms = len(query_terms)
@@ -94,14 +95,18 @@ def _bound_blocks(
         end = np.int64(term_postings[term + 1])
         if first > last or last > len(entry_block) or position > end or end > n_postings:
             return False
+        before = np.int64(-1)
         for entry in range(first, last):
             block = np.int64(entry_block[entry])
             count = np.int64(entry_count[entry]) + 1
-            if block >= n_blocks or position + count > end:
+            if block <= before or block >= n_blocks or position + count > end:
                 return False
+            before = block
             bounds[block] += weight * entry_max[entry]
             cells[block * n_terms + i] = (position << 9) | count
             position += count
+        if position != end:
+            return False
     return True
 
 
@@ -241,9 +246,12 @@ def retrieve(
                 document = first + offset
                 if document >= n_documents:
                     return none, CORRUPT
+                row = np.int64(order[document])
+                if row >= n_documents:
+                    return none, CORRUPT
                 if background_weight > 0:
                     score += np.int64(background_weight) * bias[document]
-                key = (score << ORDINAL_BITS) | (lowest_ordinal - order[document])
+                key = (score << ORDINAL_BITS) | (lowest_ordinal - row)
                 if held < k:
                     _push(heap, held, key)
                     held += 1

@@ -49,7 +49,8 @@ LINE_TERMS = 8
 TEXT_LINES = 8
 """Lines of text shown with an explanation, about, unless all are asked for."""
 
-_SHORTEST_BAR = 6
+_BESIDE_BAR = 9
+_SHORTEST_BAR = 5
 _LONGEST_BAR = 24
 _WORDS = 12
 _PARTS = 4
@@ -85,10 +86,10 @@ def explanation_renderable(
     score 4.5000
     query ‹merge› it
     <BLANKLINE>
-      term          origin  query × document  contribution  share                         in text
-      merge (merg)  exact         1 × 4.5000        4.5000  ━━━━━━━━━━━━━━━━━━━━━━  100%       1×
-                                              ────────────
-      score                                         4.5000
+      term          origin  query × doc  contribution  share                 in text
+      merge (merg)  exact    1 × 4.5000        4.5000  ━━━━━━━━━━━━━━━ 100%       1×
+                                         ────────────
+      score                                    4.5000
     <BLANKLINE>
       left out of the query: it
     <BLANKLINE>
@@ -161,6 +162,10 @@ def sum_text(explanation: Explanation, *, terms: int = LINE_TERMS) -> Text:
     terms : int, optional
         Terms written one by one; the others are added up.
     """
+    return Text(" ").join(_sum_parts(explanation, terms))
+
+
+def _sum_parts(explanation: Explanation, terms: int) -> list[Text]:
     decimals = max(0, _decimals(explanation) - 2)
     colours = _colours(explanation)
     places = counted(explanation)
@@ -169,18 +174,19 @@ def sum_text(explanation: Explanation, *, terms: int = LINE_TERMS) -> Text:
         parts.append(("constant", explanation.constant, ""))
     for place in places[:terms]:
         part = explanation.contributions[place]
-        parts.append((label(part, explanation.query), part.score, colours[place]))
+        parts.append((label(part, explanation.query, words=1), part.score, colours[place]))
     if len(places) > terms:
         others = sum(explanation.contributions[place].score for place in places[terms:])
         parts.append((f"{len(places) - terms:,} more", others, ""))
-    line = Text()
+    written: list[Text] = []
     for name, score, colour in parts:
-        line.append(" + " if line else "", "dim")
-        line.append(f"{_name(name)} ", colour)
-        line.append(number(score, decimals))
-    lacking = rounding([score for _, score, _ in parts], explanation.score, decimals)
-    line.append(" = " if lacking == 0 else " ≈ ", "dim") if line else None
-    return line.append(number(explanation.score, decimals))
+        sign = Text("+ " if written else "", "dim")
+        written.append(Text.assemble(sign, (f"{_name(name)} ", colour), number(score, decimals)))
+    total = number(explanation.score, decimals)
+    if not written:
+        return [Text(total)]
+    exact = rounding([score for _, score, _ in parts], explanation.score, decimals) == 0
+    return [*written, Text.assemble(("= " if exact else "≈ ", "dim"), total)]
 
 
 def marked_text(pieces: Iterable[Piece], colours: Sequence[str], *, plain: bool) -> Text:
@@ -221,11 +227,13 @@ class _ExplanationView:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         columns = min(self.width or options.max_width, options.max_width)
         plain = _is_plain(console)
-        table = self._table(columns, bar=0)
-        needed = console.measure(table, options=options.update(width=columns)).maximum
-        if (bar := columns - needed - 10) >= _SHORTEST_BAR:
-            table = self._table(columns, bar=min(bar, _LONGEST_BAR))
-        parts = [*self._head(columns, plain), Text(), _indented(table)]
+        parts = self._head(columns, plain)
+        if self.explanation.constant != 0 or counted(self.explanation):
+            table = self._table(columns, bar=0)
+            needed = console.measure(table, options=options.update(width=columns)).maximum
+            if (bar := columns - needed - _BESIDE_BAR) >= _SHORTEST_BAR:
+                table = self._table(columns, bar=min(bar, _LONGEST_BAR))
+            parts += [Text(), _indented(table)]
         if notes := list(_remarks(self.explanation)):
             parts += [Text(), *map(_indented, notes)]
         parts += [Text(), *self._text(console, columns, plain)]
@@ -253,14 +261,17 @@ class _ExplanationView:
         places = counted(explanation)
         shown = places if self.full else places[:TERMS]
         weight_decimals = decimals_for(explanation.contributions[place].weight for place in places)
-        largest = sum(max(0.0, explanation.contributions[place].score) for place in places)
+        whole = sum(max(0.0, explanation.contributions[place].score) for place in places)
+        largest = explanation.contributions[places[0]].score if places else 0.0
+        others = sum(explanation.contributions[place].score for place in places[len(shown) :])
+        longest = max(largest, others)
         with_origin = columns >= 64
 
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         table.add_column("term", no_wrap=True, overflow="ellipsis", max_width=32)
         if with_origin:
             table.add_column("origin", no_wrap=True)
-        table.add_column("query × document", justify="right", no_wrap=True)
+        table.add_column("query × doc", justify="right", no_wrap=True)
         table.add_column("contribution", justify="right", no_wrap=True)
         if bar:
             table.add_column("share", no_wrap=True)
@@ -289,7 +300,7 @@ class _ExplanationView:
         parts = []
         if explanation.constant != 0:
             parts.append(explanation.constant)
-            row("constant", number(explanation.constant, decimals), origin="every document")
+            row("constant", number(explanation.constant, decimals))
         for place in shown:
             part = explanation.contributions[place]
             parts.append(part.score)
@@ -301,16 +312,15 @@ class _ExplanationView:
                 number(part.score, decimals),
                 origin=_ORIGINS[part.origin],
                 product=f"{factor(part.query_weight)} × {number(part.weight, weight_decimals)}",
-                share=_bar(part.score, largest, colours[place], bar),
+                share=_bar(part.score, longest, whole, colours[place], bar),
                 found=f"{len(part.spans):,}×" if part.spans else "–",
             )
         if len(shown) < len(places):
-            others = sum(explanation.contributions[place].score for place in places[len(shown) :])
             parts.append(others)
             row(
                 f"{len(places) - len(shown):,} more terms",
                 number(others, decimals),
-                share=_bar(others, largest, "", bar),
+                share=_bar(others, longest, whole, "", bar),
             )
         if lacking := rounding(parts, explanation.score, decimals):
             row("rounding", number(lacking, decimals), style="dim")
@@ -390,12 +400,13 @@ def _remarks(explanation: Explanation) -> Iterable[Text]:
         yield Text(f"{remark.reason}: {', '.join(words)}", "dim")
 
 
-def _bar(part: float, whole: float, colour: str, width: int) -> Text:
-    """Draw a share as a horizontal bar with its percentage."""
-    share = min(1.0, max(0.0, part / whole)) if whole else 0.0
-    halves = round(2 * width * share)
+def _bar(part: float, longest: float, whole: float, colour: str, width: int) -> Text:
+    """Draw a part of a whole as a horizontal bar, the longest over the full width, with its percentage."""
+    if not whole > 0:
+        return Text()
+    halves = round(2 * width * max(0.0, part) / longest)
     drawn = ("━" * (halves // 2) + "╸" * (halves % 2)).ljust(width)
-    return Text.assemble((drawn, colour), f" {share:4.0%}")
+    return Text.assemble((drawn, colour), f" {part / whole:4.0%}")
 
 
 # --- a ranking --------------------------------------------------------------------------------------------------
@@ -438,7 +449,18 @@ class _RankingView:
             places = marks(explanation)
             yield _one_line(legible(explanation.text), places, _colours(explanation), columns, plain)
         if self.explain:
-            yield sum_text(explanation)
+            yield _flow(_sum_parts(explanation, LINE_TERMS), columns)
+
+
+def _flow(parts: Iterable[Text], columns: int) -> Text:
+    """Put parts one after the other, on further lines where they do not fit."""
+    lines: list[Text] = []
+    for part in parts:
+        if lines and lines[-1].cell_len + 1 + part.cell_len <= columns:
+            lines[-1].append(" ").append_text(part)
+        else:
+            lines.append(part.copy())
+    return Text("\n").join(lines)
 
 
 def _one_line(text: str, places: list[Mark], colours: Sequence[str], columns: int, plain: bool) -> Text:

@@ -115,8 +115,17 @@ def is_result(explanation: Explanation) -> bool:
     return any(part.score != 0 and part.origin != "background" for part in explanation.contributions)
 
 
-def label(part: Contribution, query: str) -> str:
+def label(part: Contribution, query: str, *, words: int = 2) -> str:
     """Return a contribution's name: the words of the query it comes from, or else its term.
+
+    Parameters
+    ----------
+    part : Contribution
+        What to name.
+    query : str
+        The query of the explanation.
+    words : int, optional
+        Different words named at most.
 
     Examples
     --------
@@ -125,8 +134,10 @@ def label(part: Contribution, query: str) -> str:
     """
     if part.origin == "background":
         return "background"
-    words = _distinct(query[start:end] for start, end in part.query_spans)
-    return ", ".join(words[:2]) + (", …" if len(words) > 2 else "") if words else part.term
+    found = _distinct(query[start:end] for start, end in part.query_spans)
+    if not found:
+        return part.term
+    return ", ".join(found[:words]) + (", …" if len(found) > words > 1 else "")
 
 
 def marks(explanation: Explanation) -> list[Mark]:
@@ -178,7 +189,7 @@ def remarks(explanation: Explanation) -> list[Remark]:
     query = explanation.query
     absent: list[str] = []
     weightless: list[str] = []
-    for part in explanation.contributions:
+    for part in sorted(explanation.contributions, key=lambda part: part.query_spans):
         if part.score == 0 and part.origin != "background":
             (weightless if part.spans else absent).append(label(part, query))
     unknown = [query[start:end] for start, end in explanation.unknown]

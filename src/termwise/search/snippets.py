@@ -328,13 +328,21 @@ def _between_words(line: str, low: int, high: int, first: int, last: int) -> tup
     """Narrow a window to whole words, but never into the marks from `first` to `last`."""
     if low > 0 and line[low - 1] != " ":
         space = line.find(" ", low, first)
-        low = space + 1 if space >= 0 else _whole(line, low, 1)
+        inner = (place for place in range(low, first) if _between_letters(line, place))
+        low = space + 1 if space >= 0 else next(inner, _whole(line, low, 1))
     elif low > 0 and line[low] == " ":
         low += 1
     if high < len(line) and line[high] != " ":
-        space = line.rfind(" ", max(last, low + 1), high)
-        high = space if space >= 0 else _whole(line, high, -1)
+        start = max(last, low + 1)
+        space = line.rfind(" ", start, high)
+        inner = (place for place in range(high, start, -1) if _between_letters(line, place))
+        high = space if space >= 0 else next(inner, _whole(line, high, -1))
     return low, max(high, low + 1)
+
+
+def _between_letters(line: str, place: int) -> bool:
+    """Tell whether a letter or digit meets something else here."""
+    return line[place - 1].isalnum() != line[place].isalnum() and not _joins(line, place)
 
 
 def _joined(windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

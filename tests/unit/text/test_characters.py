@@ -3,7 +3,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.text.characters import character_table, classify, lower_case, without_surrogates
@@ -51,6 +51,7 @@ def test_the_table_never_changes():
     assert digest.hexdigest() == "69cdedc0e1b46b9ce3c9cee47e7d345f9dd15e30e60225a9e3c1e1f23a4d0e26"
 
 
+@settings(deadline=None)
 @given(anything)
 def test_classes_stand_where_their_characters_stand(text):
     table = character_table()
@@ -65,6 +66,7 @@ def test_lower_case_is_that_of_python_for_characters_python_knows():
             assert lower_case(char) == char.lower(), hex(code)
 
 
+@settings(deadline=None)
 @given(anything)
 def test_a_text_is_lower_cased_character_by_character(text):
     assert lower_case(text) == "".join(lower_case(char) for char in text)
@@ -75,6 +77,7 @@ def test_lower_case_does_not_look_at_the_context():
     assert lower_case("ΟΔΟΣ") == "οδοσ"
 
 
+@settings(deadline=None)
 @given(anything)
 def test_text_without_surrogates_can_be_encoded_and_keeps_its_length(text):
     clean = without_surrogates(text)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.text import analyzer_names, make_analyzer
@@ -52,6 +52,7 @@ def check(analyzer, text):
 
 
 @every_analyzer
+@settings(deadline=None)
 @given(text=hard_text)
 def test_any_text_can_be_analysed(analyzer, text):
     first = analyzer.tokens(text)

@@ -95,18 +95,20 @@ def test_words_are_cut_at_255_code_units(text, lengths):
     assert [len(word) for word in tokenizer.words(text)] == lengths
 
 
+@settings(deadline=None)
 @given(ascii_text)
 def test_the_short_cut_for_ascii_is_the_rule(text):
     assert tokenizer.spans(text) == _cut(text)
     assert tokenizer.words(text) == [text[start:end] for start, end in tokenizer.spans(text)]
 
 
+@settings(deadline=None)
 @given(st.text(one_of_each))
 def test_the_quick_way_is_the_careful_way(text):
     assert tokenizer.spans(text) == _cut(text)
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(st.text(one_of_each, max_size=10))
 def test_words_are_the_longest_matches_of_the_grammar(text):
     assert tokenizer.spans(text) == Grammar(text).words()

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.errors import MissingExtraError, UnknownNameError
@@ -14,6 +14,7 @@ every_step = pytest.mark.parametrize(
 
 
 @every_step
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1) | st.from_regex(r"\A[a-z']{1,12}\Z"))
 def test_a_word_never_becomes_empty(step, word):
     assert step(word) != ""

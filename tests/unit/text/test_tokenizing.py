@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.text import WhitespaceWords
@@ -17,6 +17,7 @@ def test_every_character_is_white_space_in_both_ways_or_in_none():
     assert [text[start:end] for start, end in tokenizer.spans(text)] == tokenizer.words(text)
 
 
+@settings(deadline=None)
 @given(anything)
 def test_words_are_the_texts_of_their_spans(text):
     assert tokenizer.words(text) == [text[start:end] for start, end in tokenizer.spans(text)]

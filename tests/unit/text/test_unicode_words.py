@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.text import UnicodeWords
@@ -54,11 +54,13 @@ def by_hand(text):
     return words
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("aé1²'’_ \u0301-"), max_size=12) | st.text())
 def test_the_rule_by_hand(text):
     assert tokenizer.spans(text) == by_hand(text)
 
 
+@settings(deadline=None)
 @given(ascii_text)
 def test_the_short_cut_for_ascii_is_the_rule(text):
     assert tokenizer.spans(text) == tokenizer._spans_by_class(text)

@@ -1,0 +1,320 @@
+"""How fast is exact top-k, beside other engines, in one interleaved run?
+
+    pip install -e . -r benchmarks/requirements.txt
+    python benchmarks/retrieval.py --data FOLDER --work SCRATCH
+
+Engines take turns, one pass over all queries each, for several rounds; shared machines drift, ratios within a round
+do not. Every engine searches with one thread, one query a call; see `peers` for what the clock covers. Results are
+printed and appended, one JSON object, to ``benchmarks/results/retrieval.jsonl``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from ours import Termwise, TermwiseBM25  # noqa: E402
+from peers import BM25S, Hits, Lucene, Peer, Pisa, Seismic, Tantivy, recall  # noqa: E402
+from workload import Workload, load, load_texts  # noqa: E402
+
+DEPTHS = (10, 1000)
+SIZES = (50_000, 150_000)
+LENGTHS = (2, 5, 10, 20, 50, 100, 200)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=HERE.parents[1] / "shared" / "data" / "bench")
+    parser.add_argument("--work", type=Path, required=True, help="folder for indexes; kept between runs")
+    parser.add_argument("--jar", type=Path, help="folder for Lucene's jar; without it Lucene is left out")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--skip", nargs="*", default=[], help="parts: peers, scaling, length, text, build")
+    arguments = parser.parse_args()
+    if not arguments.data.is_dir():
+        parser.error(f"no workload at {arguments.data}; name its folder with --data")
+    arguments.work.mkdir(parents=True, exist_ok=True)
+
+    workload = load(arguments.data)
+    report: dict[str, Any] = {"about": about(), "rounds": arguments.rounds}
+    if "build" not in arguments.skip:
+        report["build"] = build_report(workload, arguments.work)
+    else:
+        built(Termwise(), workload.matrix, arguments.work / "ours")
+    engine = Termwise()
+    engine.open(arguments.work / "ours")
+    report["views"] = engine.view_bytes()
+    say(f"views: {report['views']}")
+    if "peers" not in arguments.skip:
+        report["retrieval"] = compare_peers(workload, engine, arguments)
+    report["rerank"] = rerank_report(workload, engine)
+    if "scaling" not in arguments.skip:
+        report["collection size"] = scaling_report(workload, arguments)
+    if "length" not in arguments.skip:
+        report["query length"] = length_report(workload, engine)
+    if "text" not in arguments.skip:
+        report["text"] = text_report(arguments)
+    report["load at the end"] = os.getloadavg()
+    results = HERE / "results" / "retrieval.jsonl"
+    with results.open("a") as file:
+        file.write(json.dumps(report) + "\n")
+    say(f"appended to {results}")
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def about() -> dict[str, Any]:
+    """Say when, where and on what code the run was made."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=HERE, capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    model = next(
+        (
+            line.split(":", 1)[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.processor(),
+    )
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": git("rev-parse", "HEAD"),
+        "uncommitted changes": bool(git("status", "--porcelain", "--", "../src")),
+        "processor": model,
+        "processors": os.cpu_count(),
+        "python": platform.python_version(),
+        "load at the start": os.getloadavg(),
+    }
+
+
+def summary(seconds: npt.NDArray[np.float64]) -> dict[str, float]:
+    """Summarise rounds x queries: mean, median and 99th percentile in milliseconds, over the median round."""
+    means = seconds.mean(axis=1) * 1e3
+    middle = seconds[int(np.argsort(means)[len(means) // 2])] * 1e3
+    return {
+        "mean": float(np.median(means)),
+        "p50": float(np.percentile(middle, 50)),
+        "p99": float(np.percentile(middle, 99)),
+    }
+
+
+def interleaved(
+    engines: dict[str, Peer], queries: dict[str, Sequence[Any]], k: int, rounds: int
+) -> tuple[dict[str, npt.NDArray[np.float64]], dict[str, list[Hits]]]:
+    """Let every engine answer all queries in turn, round after round."""
+    seconds: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in engines}
+    hits: dict[str, list[Hits]] = {}
+    for name, engine in engines.items():
+        engine.warm(queries[name], k)
+    for _ in range(rounds):
+        for name, engine in engines.items():
+            hits[name], taken = engine.search(queries[name], k)
+            seconds[name].append(taken)
+    return {name: np.stack(parts) for name, parts in seconds.items()}, hits
+
+
+def ratios(ours: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> dict[str, float]:
+    """Return ours over theirs, round by round: of the means, and of the medians of the queries."""
+    means = ours.mean(axis=1) / other.mean(axis=1)
+    medians = np.median(ours, axis=1) / np.median(other, axis=1)
+    return {
+        "mean": float(np.median(means)),
+        "mean, least": float(means.min()),
+        "mean, most": float(means.max()),
+        "p50": float(np.median(medians)),
+    }
+
+
+def show(title: str, seconds: dict[str, npt.NDArray[np.float64]], ours: str) -> dict[str, Any]:
+    """Print and return one table of engines."""
+    table: dict[str, Any] = {}
+    say(f"\n{title}\n{'':44}{'mean':>9}{'p50':>9}{'p99':>9}   ours / theirs (mean, p50)")
+    for name, taken in seconds.items():
+        row: dict[str, Any] = {"ms": summary(taken)}
+        tail = ""
+        if name != ours:
+            row["ours / theirs"] = ratios(seconds[ours], taken)
+            tail = f"   {row['ours / theirs']['mean']:.2f}  {row['ours / theirs']['p50']:.2f}"
+        table[name] = row
+        say(f"{name:44}{row['ms']['mean']:9.3f}{row['ms']['p50']:9.3f}{row['ms']['p99']:9.3f}{tail}")
+    return table
+
+
+def built(engine: Peer, data: Any, folder: Path) -> float | None:
+    """Build an index where there is none yet; return the seconds it took."""
+    if (folder / "done").exists():
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    begin = time.perf_counter()
+    engine.build(data, folder)
+    seconds = time.perf_counter() - begin
+    (folder / "done").write_text(f"{seconds}\n")
+    say(f"built {engine.name} {engine.version} in {seconds:.1f} s")
+    return seconds
+
+
+def _build_ours(matrix: Any, folder: str, queue: Any) -> None:
+    Termwise().build(tuple(part[:100] if i == 0 else part for i, part in enumerate(_small(matrix))), folder)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begin = time.perf_counter()
+    Termwise().build(matrix, folder)
+    queue.put((time.perf_counter() - begin, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024))
+
+
+def _small(matrix: Any) -> Any:
+    indptr, terms, impacts = matrix
+    return indptr[:100], terms[: indptr[99]], impacts[: indptr[99]]
+
+
+def build_report(workload: Workload, work: Path) -> dict[str, Any]:
+    """Build ours in a process of its own, kernels compiled before: seconds and peak memory above the input."""
+    folder = work / "ours"
+    folder.mkdir(parents=True, exist_ok=True)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=_build_ours, args=(workload.matrix, str(folder), queue))
+    process.start()
+    seconds, memory = queue.get()
+    process.join()
+    (folder / "done").write_text(f"{seconds}\n")
+    report = {"seconds": seconds, "peak memory above the input, bytes": memory, "threads": 2}
+    say(f"build: {seconds:.1f} s, {memory / 1e6:.0f} MB above the input, ordering included")
+    return report
+
+
+def compare_peers(workload: Workload, engine: Termwise, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Compare with PISA in both orders, Lucene and Seismic."""
+    inverted = engine.index.segments[0].inverted
+    assert inverted is not None
+    order = inverted.order.astype(np.int64)
+    work = arguments.work
+    report: dict[str, Any] = {"build seconds": {}, "bytes": {}}
+    engines: dict[str, Peer] = {"termwise": engine}
+    folders = {"termwise": work / "ours"}
+
+    def enter(name: str, peer: Peer, data: Any, folder: Path) -> None:
+        built(peer, data, folder)
+        peer.open(folder)
+        engines[name] = peer
+        folders[name] = folder
+        report["build seconds"][name] = float((folder / "done").read_text())
+
+    ordered = workload.permuted(order).matrix
+    for label, data, part in (("input order", workload.matrix, "input"), ("our order", ordered, "ordered")):
+        for algorithm in ("maxscore", "block_max_maxscore", "block_max_wand"):
+            enter(f"PISA {algorithm}, {label}", Pisa(algorithm), data, work / f"pisa-{part}")
+    if arguments.jar is not None:
+        enter("Lucene", Lucene(arguments.jar), workload.matrix, work / "lucene")
+    enter("Seismic (approximate)", Seismic(), workload.matrix, work / "seismic")
+    del ordered
+    queries = dict.fromkeys(engines, workload.queries)
+    report["bytes"] = {name: peer.bytes_on_disk(folders[name]) for name, peer in engines.items()}
+    report["versions"] = {name: peer.version for name, peer in engines.items()}
+    for k in DEPTHS:
+        seconds, hits = interleaved(engines, queries, k, arguments.rounds)
+        report[f"k = {k}"] = show(f"k = {k}, ms a query, one thread", seconds, "termwise")
+        for name, found in hits.items():
+            if engines[name].exact and name != "termwise":
+                same = same_scores(hits["termwise"], found)
+                report[f"k = {k}"][name]["queries with our scores"] = same
+                say(f"  {name}: scores agree on {same:.4f} of the queries")
+            elif not engines[name].exact:
+                report[f"k = {k}"][name]["recall"] = recall(found, hits["termwise"])
+                say(f"  {name}: recall {report[f'k = {k}'][name]['recall']:.3f}")
+    return report
+
+
+def same_scores(ours: Sequence[Hits], theirs: Sequence[Hits]) -> float:
+    """Return the share of queries whose ranked scores are equal."""
+    return float(np.mean([np.array_equal(a[1], b[1]) for a, b in zip(ours, theirs, strict=True)]))
+
+
+def rerank_report(workload: Workload, engine: Termwise) -> dict[str, Any]:
+    """Score 1,000 given documents: the best of each query, and random ones."""
+    generator = np.random.default_rng(0)
+    best = [hits[0] for hits in engine.search(workload.queries, 1000)[0]]
+    random = [generator.integers(0, workload.documents, 1000) for _ in workload.queries]
+    report = {}
+    say("\nre-ranking 1,000 candidates, ms")
+    for name, candidates in (("best", best), ("random", random)):
+        engine.rerank(workload.queries, candidates)
+        seconds = np.stack([engine.rerank(workload.queries, candidates) for _ in range(3)])
+        report[name] = summary(seconds)
+        say(f"  {name}: {report[name]}")
+    return report
+
+
+def scaling_report(workload: Workload, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Measure cost against the size of the collection."""
+    report: dict[str, Any] = {}
+    engines: dict[str, Peer] = {}
+    for size in (*SIZES, workload.documents):
+        engine = Termwise()
+        folder = arguments.work / ("ours" if size == workload.documents else f"ours-{size}")
+        built(engine, workload.head(size).matrix, folder)
+        engine.open(folder)
+        engines[f"{size:,}"] = engine
+    for k in DEPTHS:
+        seconds, _ = interleaved(engines, dict.fromkeys(engines, workload.queries), k, arguments.rounds)
+        report[f"k = {k}"] = {name: summary(taken) for name, taken in seconds.items()}
+        say(f"\ncollection size, k = {k}, ms")
+        for name, row in report[f"k = {k}"].items():
+            say(f"  {name:>8} documents: {row}")
+    return report
+
+
+def length_report(workload: Workload, engine: Termwise) -> dict[str, Any]:
+    """Measure cost against the number of terms of a query, at full size and at 100,000 documents."""
+    report: dict[str, Any] = {}
+    for length in LENGTHS:
+        queries = workload.long_queries(length, count=200, seed=length)
+        report[str(length)] = {}
+        for k in DEPTHS:
+            engine.warm(queries, k)
+            seconds = np.stack([engine.search(queries, k)[1] for _ in range(3)])
+            report[str(length)][f"k = {k}"] = summary(seconds)
+        say(f"{length:4} terms: " + ", ".join(f"{k} {row}" for k, row in report[str(length)].items()))
+    return report
+
+
+def text_report(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Compare BM25 on the passages that come as text, from query text to documents."""
+    passages, queries = load_texts(arguments.data)
+    engines: dict[str, Peer] = {"termwise BM25": TermwiseBM25(), "bm25s": BM25S(), "tantivy": Tantivy()}
+    report: dict[str, Any] = {"documents": len(passages), "build seconds": {}, "bytes": {}}
+    for name, engine in engines.items():
+        folder = arguments.work / f"text-{name.split()[0]}"
+        built(engine, passages, folder)
+        engine.open(folder)
+        report["build seconds"][name] = float((folder / "done").read_text())
+        report["bytes"][name] = engine.bytes_on_disk(folder)
+    report["versions"] = {name: peer.version for name, peer in engines.items()}
+    for k in DEPTHS:
+        seconds, _ = interleaved(engines, dict.fromkeys(engines, queries), k, arguments.rounds)
+        title = f"BM25 on {len(passages):,} passages of text, k = {k}, ms a query"
+        report[f"k = {k}"] = show(title, seconds, "termwise BM25")
+    return report
+
+
+if __name__ == "__main__":
+    main()

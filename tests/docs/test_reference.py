@@ -1,0 +1,99 @@
+"""The reference pages leave nothing out, and speak of nothing that is not there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import typer
+
+import termwise
+from tests.docs.snippets import ROOT
+from termwise import errors
+from termwise.cli.main import app
+from termwise.evaluate import measure_names
+from termwise.models import make_model, model_names
+from termwise.text import analyzer_names
+
+DOCS = ROOT / "docs"
+COMMANDS = typer.main.get_command(app).commands
+
+
+def sections(name: str) -> dict[str, str]:
+    """Return the text under each second-level heading of a reference page."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    parts = re.split(r"^## +(.*)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def options(verb: str) -> set[str]:
+    return {
+        flag
+        for parameter in COMMANDS[verb].params
+        if parameter.param_type_name == "option"
+        for flag in (*parameter.opts, *parameter.secondary_opts)
+    } - {"--help"}
+
+
+def test_every_verb_has_its_section():
+    named = {heading.strip("`").split()[-1] for heading in sections("reference/cli.md") if "`" in heading}
+    assert named == set(COMMANDS)
+
+
+@pytest.mark.parametrize("verb", sorted(COMMANDS))
+def test_every_option_of_a_verb_is_described(verb):
+    text = sections("reference/cli.md")[f"`termwise {verb}`"]
+    described = set(re.findall(r"`(--?[a-zA-Z][\w-]*)", text))
+    assert options(verb) <= described
+    assert described - options(verb) <= {"--help"}
+
+
+@pytest.mark.parametrize("verb", sorted(COMMANDS))
+def test_every_argument_of_a_verb_is_described(verb):
+    text = sections("reference/cli.md")[f"`termwise {verb}`"]
+    for parameter in COMMANDS[verb].params:
+        if parameter.param_type_name == "argument":
+            assert parameter.metavar.split()[0].rstrip(".") in text
+
+
+def kinds() -> list[type[errors.TermwiseError]]:
+    found = [errors.TermwiseError]
+    for kind in found:
+        found.extend(kind.__subclasses__())
+    return [kind for kind in found if kind.__module__ == errors.__name__]
+
+
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)
+def test_every_error_is_listed_with_its_slug_and_exit_code(kind):
+    rows = (DOCS / "reference/errors.md").read_text(encoding="utf-8").split("\n")
+    row = next(line for line in rows if line.startswith("|") and f"`{kind.__name__}`" in line)
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[0] == f"`{kind.slug}`"
+    assert cells[1] == f"`{kind.__name__}`"
+    assert cells[2] == str(kind.exit_code)
+
+
+def test_every_public_name_is_described():
+    text = (DOCS / "reference/python.md").read_text(encoding="utf-8")
+    for name in termwise.__all__:
+        assert f"`{name}`" in text or f"`{name}(" in text, name
+
+
+def test_every_measure_is_described():
+    text = (DOCS / "reference/measures.md").read_text(encoding="utf-8")
+    for name in measure_names():
+        assert re.search(rf"`{name}[`@(]", text), name
+
+
+def test_every_analyzer_is_in_the_table():
+    text = (DOCS / "how-to/choose-an-analyzer.md").read_text(encoding="utf-8")
+    for name in analyzer_names():
+        assert re.search(rf"`{name}[`:]", text), name
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_every_model_parameter_is_described(name):
+    text = sections("reference/cli.md")["Models and their parameters"]
+    assert f"`{name}`" in text
+    for parameter in make_model(name, {}).parameters():
+        assert f"`{parameter}`" in text, parameter
