@@ -97,7 +97,9 @@ class Termwise(Peer):
         views = {"inverted": 0, "forward": 0, "order": 0}
         for segment in self.index.segments:
             for name, size in segment.section_bytes.items():
-                view = "order" if name == "documents.order" else "forward" if "forward" in name else "inverted"
+                view = (
+                    "order" if name == "documents.order" else "forward" if "forward" in name else "inverted"
+                )
                 views[view] += size
         return views
 

@@ -40,7 +40,9 @@ LENGTHS = (2, 5, 10, 20, 50, 100, 200)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=HERE.parents[1] / "shared" / "data" / "bench")
     parser.add_argument("--work", type=Path, required=True, help="folder for indexes; kept between runs")
     parser.add_argument("--jar", type=Path, help="folder for Lucene's jar; without it Lucene is left out")
@@ -178,7 +180,9 @@ def _build_ours(matrix: Any, folder: str, queue: Any) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begin = time.perf_counter()
     Termwise().build(matrix, folder)
-    queue.put((time.perf_counter() - begin, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024))
+    queue.put(
+        (time.perf_counter() - begin, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+    )
 
 
 def _small(matrix: Any) -> Any:

@@ -208,7 +208,7 @@ class Shell:
             text, self.status = self._call(part, text, errors=bare != command)
         if target is None:
             return text
-        with Path(target).open(mode, encoding="utf-8") as file:
+        with Path(target).open(mode, encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
         return ""
 
@@ -228,6 +228,7 @@ class Shell:
             stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
             text=True,
             encoding="utf-8",
+            errors="surrogateescape",
             env={**os.environ, "LC_ALL": "C"},
             check=False,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,8 @@ from termwise.index.container import Container
 from termwise.index.manifest import FileRecord, Manifest
 from termwise.index.reader import ATTEMPTS, Index
 from termwise.index.segment import Segment
+from termwise.index.writer import Progress, silent
 from termwise.kernels.inversion import first_difference, first_unsorted
-
-Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Damage:
     what: str
 
 
-def verify(path: str | Path, *, progress: Progress = lambda *_: None) -> list[Damage]:
+def verify(path: str | Path, *, progress: Progress = silent) -> list[Damage]:
     """Check every file of an index against its checksums, and that its parts fit together.
 
     Parameters
@@ -141,9 +140,10 @@ def _views_problem(segment: Segment, n_terms: int) -> str | None:
         weights = (segment.impacts, segment.bias)
         whole = all(np.isfinite(part).all() and (part >= 0).all() for part in weights)
         return None if whole else "a weight is negative or not finite"
-    if not np.array_equal(
-        np.bincount(inverted.order, minlength=segment.documents), np.ones(segment.documents)
-    ):
+    if segment.impacts.min(initial=1) < 1:
+        return "an impact is 0"
+    order = inverted.order
+    if int(order.max()) >= segment.documents or (np.bincount(order, minlength=segment.documents) != 1).any():
         return "the document order is not a permutation"
     if not (
         _boundaries(inverted.term_postings, segment.postings)
@@ -151,7 +151,7 @@ def _views_problem(segment: Segment, n_terms: int) -> str | None:
     ):
         return "term boundaries are out of order"
     term = first_difference(
-        starts, segment.terms, segment.impacts, inverted.order, segment.block_bits,
+        starts, segment.terms, segment.impacts, order, segment.block_bits,
         inverted.term_entries, inverted.term_postings,
         inverted.entry_block, inverted.entry_count, inverted.entry_max,
         inverted.posting_offset, inverted.posting_impact,
@@ -161,7 +161,7 @@ def _views_problem(segment: Segment, n_terms: int) -> str | None:
     if len(segment.bias):
         blocks = np.arange(0, segment.documents, 1 << segment.block_bits)
         if not (
-            np.array_equal(inverted.bias, segment.bias[inverted.order])
+            np.array_equal(inverted.bias, segment.bias[order])
             and np.array_equal(inverted.block_bias, np.maximum.reduceat(inverted.bias, blocks))
         ):
             return "the two views hold different document biases"

@@ -151,9 +151,9 @@ class IndexWriter:
             self._made = _claim(self.path, overwrite=overwrite)
             resources.enter_context(writer_lock(self.path))
             _check_free(self.path, overwrite=overwrite)
-            for left in self.path.glob(f"{BUILD}*"):
-                shutil.rmtree(left, ignore_errors=True)
             with storage_errors(self.path):
+                for left in self.path.glob(f"{BUILD}*"):
+                    shutil.rmtree(left, ignore_errors=True)
                 self.folder = Path(tempfile.mkdtemp(prefix=BUILD, dir=self.path))
             resources.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self._rows = resources.enter_context(closing(RowSpill(self.folder, "rows")))

@@ -36,7 +36,7 @@ CORRUPT = 1
 
 
 @compiled
-def _push(heap: Array, size: int, key: int) -> None:
+def _push(heap: Array, size: int, key: Any) -> None:
     """Add `key` to the min-heap ``heap[:size]``."""
     child = size
     while child > 0:
@@ -49,7 +49,7 @@ def _push(heap: Array, size: int, key: int) -> None:
 
 
 @compiled
-def _replace_smallest(heap: Array, size: int, key: int) -> None:
+def _replace_smallest(heap: Array, size: int, key: Any) -> None:
     """Replace the smallest of the min-heap ``heap[:size]`` by a larger `key`."""
     parent = 0
     while True:

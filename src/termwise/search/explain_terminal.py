@@ -37,7 +37,7 @@ from termwise.search.reading import (
 )
 from termwise.search.snippets import Mark, Piece, cut, legible, passages, snippet
 
-COLOURS = ("blue", "yellow", "green", "magenta", "cyan", "red", "bright_blue", "bright_magenta")
+COLOURS = ("cyan", "magenta", "green", "yellow", "bright_blue", "red", "bright_magenta", "bright_green")
 """Colours of the terms of a query, in its order; one for each of `termwise.search.reading.HUES`."""
 
 TERMS = 20
@@ -397,7 +397,7 @@ def _remarks(explanation: Explanation) -> Iterable[Text]:
         words = [_name(word) for word in remark.words[:_WORDS]]
         if len(remark.words) > _WORDS:
             words.append(f"and {len(remark.words) - _WORDS:,} more")
-        yield Text(f"{remark.reason}: {', '.join(words)}", "dim")
+        yield Text.assemble((f"{remark.reason}: ", "dim"), ", ".join(words))
 
 
 def _bar(part: float, longest: float, whole: float, colour: str, width: int) -> Text:
@@ -501,7 +501,9 @@ def _decimals(explanation: Explanation) -> int:
 
 
 def _colours(explanation: Explanation) -> list[str]:
-    return ["" if hue is None else COLOURS[hue] for hue in hues(explanation)]
+    count = len(explanation.contributions)
+    coloured = hues(explanation, range(count))
+    return [COLOURS[coloured[place]] if place in coloured else "" for place in range(count)]
 
 
 def _name(name: str) -> str:

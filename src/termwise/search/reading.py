@@ -160,24 +160,30 @@ def query_marks(explanation: Explanation) -> list[Mark]:
     return known + [Mark(start, end, 1.0, UNKNOWN) for start, end in explanation.unknown]
 
 
-def hues(explanation: Explanation) -> list[int | None]:
-    """Return the number of the colour of each contribution, from 0 to `HUES` - 1, None for the neutral one.
+def hues(explanation: Explanation, places: Iterable[int]) -> dict[int, int]:
+    """Choose a colour for each of some contributions.
 
-    Terms are coloured in the order of the query, so that a term has one colour in the explanations of all documents.
-    Of more terms than there are colours, those that add most are coloured.
+    Terms are coloured in the order of the query: if `places` are all contributions of a query of few terms, a term has
+    one colour in the explanations of all documents. Of more terms than there are colours, those that add most are
+    coloured; a document bias never is.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Its contributions are sorted, largest first.
+    places : iterable of int
+        Positions of contributions.
+
+    Returns
+    -------
+    dict of int to int
+        Position to number of the colour, from 0 to `HUES` - 1.
     """
     parts = explanation.contributions
-    ours = [place for place, part in enumerate(parts) if part.origin != "background"]
-    if len(ours) > HUES:
-        ours = ours[:HUES]
-    else:
-        ours.sort(
-            key=lambda place: (parts[place].query_spans or ((len(explanation.query), 0),), parts[place].term)
-        )
-    found: list[int | None] = [None] * len(parts)
-    for hue, place in enumerate(ours):
-        found[place] = hue
-    return found
+    chosen = [place for place in sorted(places) if parts[place].origin != "background"][:HUES]
+    end = ((len(explanation.query), 0),)
+    chosen.sort(key=lambda place: (parts[place].query_spans or end, parts[place].term))
+    return {place: hue for hue, place in enumerate(chosen)}
 
 
 def remarks(explanation: Explanation) -> list[Remark]:

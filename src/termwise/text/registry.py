@@ -91,7 +91,7 @@ def make_analyzer(name: str) -> Analyzer:
 
     References
     ----------
-    .. [1] A. Abolghasemi, S. Verberne and L. Azzopardi, arXiv 2210.05512, ICTIR 2022, table 2.
+    .. [1] A. Abolghasemi, A. Askari and S. Verberne, arXiv 2210.05512, ICTIR 2022, table 2.
 
     Examples
     --------

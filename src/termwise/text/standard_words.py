@@ -15,7 +15,7 @@ _LONGEST = 255
 _STRETCH = 1024
 
 _ASCII_WORD = re.compile(
-    r"(?:(?<!_)_++)?+[A-Za-z0-9](?:[A-Za-z0-9_]++|(?<=[A-Za-z])[.':](?=[A-Za-z])|(?<=[0-9])[.,;'](?=[0-9]))*+"
+    r"(?:(?<!_)_+)?[A-Za-z0-9](?:[A-Za-z0-9_]+|(?<=[A-Za-z])[.':](?=[A-Za-z])|(?<=[0-9])[.,;'](?=[0-9]))*"
 )
 
 
@@ -79,6 +79,9 @@ class _Rules(NamedTuple):
 def _rules() -> _Rules:
     """Write the rules down.
 
+    Greedy repetitions only: what follows each cannot begin with what it repeats, so nothing is ever given back, and
+    possessive ones, which would say so, leak memory in Python before 3.11.5.
+
     Wherever two rules could go on, they are told apart by the next character, so the first match is the
     longest. The one exception is a character that is both a letter and an emoji (ℹ, Ⓜ, 🅰): see `_cut`.
     """
@@ -92,43 +95,43 @@ def _rules() -> _Rules:
     ignored = has("Extend", "Format", "ZWJ")
     hebrew, numeric = has("Hebrew_Letter"), has("Numeric")
     plain = has("ALetter")
-    underscore = f"[{has('ExtendNumLet')}][{ignored}]*+"
-    a_hebrew = f"[{hebrew}][{ignored}]*+"
-    quote = f"[{has('Single_Quote')}][{ignored}]*+"
-    quotes = f"[{has('Double_Quote')}][{ignored}]*+"
-    in_word = f"[{has('MidLetter', 'MidNumLet', 'Single_Quote')}][{ignored}]*+"
-    in_number = f"[{has('MidNum', 'MidNumLet', 'Single_Quote')}][{ignored}]*+"
-    letters = f"(?:[{plain}][{plain}{ignored}]*+|{a_hebrew})"
-    digits = f"[{numeric}][{numeric}{ignored}]*+"
+    underscore = f"[{has('ExtendNumLet')}][{ignored}]*"
+    a_hebrew = f"[{hebrew}][{ignored}]*"
+    quote = f"[{has('Single_Quote')}][{ignored}]*"
+    quotes = f"[{has('Double_Quote')}][{ignored}]*"
+    in_word = f"[{has('MidLetter', 'MidNumLet', 'Single_Quote')}][{ignored}]*"
+    in_number = f"[{has('MidNum', 'MidNumLet', 'Single_Quote')}][{ignored}]*"
+    letters = f"(?:[{plain}][{plain}{ignored}]*|{a_hebrew})"
+    digits = f"[{numeric}][{numeric}{ignored}]*"
     katakana = has("Katakana")
     part = (
-        f"(?:[{katakana}][{katakana}{ignored}]*+"
+        f"(?:[{katakana}][{katakana}{ignored}]*"
         f"|(?:{a_hebrew}(?:{quote}|{quotes}{a_hebrew})"
-        f"|{letters}(?:{in_word}{letters})*+"
-        f"|{digits}(?:{in_number}{digits})*+)++)"
+        f"|{letters}(?:{in_word}{letters})*"
+        f"|{digits}(?:{in_number}{digits})*)+)"
     )
-    alphanumeric = f"(?:{underscore}){{0,{_LONGEST}}}+{part}(?:(?:{underscore})++{part})*+(?:{underscore})*+"
+    alphanumeric = f"(?:{underscore}){{0,{_LONGEST}}}{part}(?:(?:{underscore})+{part})*(?:{underscore})*"
 
     joiner, modifier = has("ZWJ"), has("Emoji_Modifier")
     selector, tag = has("Emoji_Selector"), has("Tag")
     picture = has("Extended_Pictographic")
     hash_or_star = character_table().where(lambda _, properties: properties == {"Emoji"})
-    flag_letter = f"[{has('Regional_Indicator')}][{ignored}]*+"
-    marks = f"[{has('Extend', 'Format', 'ZWJ', without=selectors)}]*+"
-    not_keycap = f"[{has('Extend', 'Format', 'ZWJ', without=(*selectors, 'Keycap'))}]*+"
+    flag_letter = f"[{has('Regional_Indicator')}][{ignored}]*"
+    marks = f"[{has('Extend', 'Format', 'ZWJ', without=selectors)}]*"
+    not_keycap = f"[{has('Extend', 'Format', 'ZWJ', without=(*selectors, 'Keycap'))}]*"
     keycap = f"[{has('Keycap')}]"
-    element = f"[{picture}]{marks}[{selector}]?+"
+    element = f"[{picture}]{marks}[{selector}]?"
     emoji = (
-        f"(?:(?:[{joiner}]{{0,{_LONGEST}}}+{element}|[{modifier}]{marks})"
-        f"(?:(?<=[{selector}])[{tag}]++[{has('Tag_End')}]"
+        f"(?:(?:[{joiner}]{{0,{_LONGEST}}}{element}|[{modifier}]{marks})"
+        f"(?:(?<=[{selector}])[{tag}]+[{has('Tag_End')}]"
         f"|(?:(?<=[{joiner}]){element}"
-        f"|(?<=[{selector}])(?:[{joiner}]++{element}|[{joiner}][{modifier}]{marks}))*+)"
+        f"|(?<=[{selector}])(?:[{joiner}]+{element}|[{joiner}][{modifier}]{marks}))*)"
         f"|[{hash_or_star}](?:{marks}[{selector}]{keycap}{marks}|{not_keycap}{keycap}{marks})"
         f"|{flag_letter}{flag_letter})"
     )
 
-    southeast_asian = f"[{has('Complex_Context')}][{has('Complex_Context')}{ignored}]*+"
-    single = f"[{has('Han', 'Hiragana')}][{ignored}]*+"
+    southeast_asian = f"[{has('Complex_Context')}][{has('Complex_Context')}{ignored}]*"
+    single = f"[{has('Han', 'Hiragana')}][{ignored}]*"
     both = character_table().where(
         lambda _, properties: "ALetter" in properties and "Extended_Pictographic" in properties
     )

@@ -52,5 +52,5 @@ def _word() -> re.Pattern[str]:
     mark = where(lambda kind, _: kind == "M")
     number = where(lambda kind, _: kind == "N")
     apostrophe = where(lambda _, properties: "Single_Quote" in properties)
-    rest = f"[{letter}{mark}{number}]*+"
-    return re.compile(f"[{letter}{number}]{rest}(?:(?<=[{letter}{mark}])[{apostrophe}][{letter}]{rest})*+")
+    rest = f"[{letter}{mark}{number}]*"
+    return re.compile(f"[{letter}{number}]{rest}(?:(?<=[{letter}{mark}])[{apostrophe}][{letter}]{rest})*")

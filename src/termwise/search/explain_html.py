@@ -1,0 +1,384 @@
+"""An explanation as one self-contained HTML page.
+
+The page loads nothing: style and script are inline, and its content security policy forbids the rest. All values
+are escaped by the template engine. The script only connects what belongs together (a part of the sum, its row,
+its words); everything can be read without it. The same explanation gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from termwise.search.explanation import Competitor, Explanation
+from termwise.search.reading import (
+    ORIGINS,
+    UNKNOWN,
+    counted,
+    decimals_for,
+    factor,
+    hues,
+    is_result,
+    label,
+    marks,
+    number,
+    query_marks,
+    remarks,
+    rounding,
+)
+from termwise.search.snippets import Piece, cut, legible, passages
+
+WHOLE_TEXT = 200_000
+"""Characters of the longest text that is shown whole; of longer ones, passages are."""
+
+PASSAGES = 40
+"""Passages shown of a text that is too long to be shown whole."""
+
+_PASSAGE_WIDTH = 600
+_TERMS = 30
+_FORMULA_TERMS = 8
+_CHIPS = 12
+_SMALLEST_SEGMENT = 0.01
+_LEVELS = 5
+_SCROLLED_TEXT = 6_000
+_SMALLER_QUERY = 120
+_SCROLLED_QUERY = 1_200
+_TITLE = 80
+
+
+@dataclass(frozen=True)
+class _Term:
+    """One contribution as the page shows it; `place` counts from 1, `hue` is 0 for the neutral colour."""
+
+    place: int
+    hue: int
+    name: str
+    stem: str
+    origin: str
+    product: str
+    score: str
+    share: str
+    width: str
+    found: int | None
+    in_page: bool
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """A part of the stacked bar; `place` is 0 for small parts taken together."""
+
+    place: int
+    hue: int
+    name: str
+    score: str
+    share: str
+    grow: str
+    labelled: bool
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A number of the formula with what it is; `place` is 0 where it belongs to no term."""
+
+    sign: str
+    number: str
+    name: str
+    place: int
+    hue: int
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """A piece of the text or of the query."""
+
+    text: str
+    kind: str
+    place: int
+    hue: int
+    level: int
+    first: bool
+
+
+@dataclass(frozen=True)
+class _Neighbour:
+    rank: str
+    doc_id: str
+    score: str
+    difference: str
+    width: str
+    ours: bool
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """All that is shown of the sum."""
+
+    terms: tuple[_Term, ...]
+    segments: tuple[_Segment, ...]
+    formula: tuple[_Part, ...]
+    score: str
+    constant: str | None
+    rounding: str | None
+    rest: str
+    decimals: int
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Write an explanation as one HTML page.
+
+    At the top the query, each word in the colour of its term; then the score as a stacked bar, a formula and a
+    table that add up; the text with the words the score comes from marked as strongly as they contribute; and the
+    documents next to it in the ranking.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What to show.
+
+    Returns
+    -------
+    str
+        The whole document, to be written as UTF-8. A text longer than `WHOLE_TEXT` characters is shown in
+        passages, with a note.
+
+    Examples
+    --------
+    >>> from termwise.search.explanation import Contribution
+    >>> part = Contribution("merg", "exact", 1.0, 4.5, 4.5, ((0, 5),), ((0, 5),))
+    >>> page = explanation_html(Explanation("merge it", "d1", 4.5, 0.0, (part,), (), "Merge <lists>."))
+    >>> '<mark class="h1 s5" data-t="1" id="at-1">Merge</mark> &lt;lists&gt;.' in page
+    True
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("termwise.search"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    text = explanation.text
+    coloured = hues(explanation, counted(explanation))
+    colours = [coloured.get(place, -1) + 1 for place in range(len(explanation.contributions))]
+    parts = [] if text is None else _text(explanation, text)
+    shown = {piece.term for part in parts for piece in part}
+    total = _sum(explanation, colours, shown)
+    query = legible(explanation.query, directions=True)
+    template = environment.get_template("explanation.html.j2")
+    return template.render(
+        title=f"{_short(_plain(explanation.doc_id))} · {_short(_plain(explanation.query))}",
+        doc_id=_plain(explanation.doc_id),
+        query=_query(explanation, query, colours),
+        query_size="long"
+        if len(query) > _SCROLLED_QUERY
+        else "medium"
+        if len(query) > _SMALLER_QUERY
+        else "",
+        remarks=[(remark.reason, [_plain(word) for word in remark.words]) for remark in remarks(explanation)],
+        standing=_standing(explanation),
+        total=total,
+        shown_terms=total.terms[:_TERMS],
+        further_terms=total.terms[_TERMS:],
+        chips=[term for term in total.terms if term.in_page][:_CHIPS],
+        stored=text is not None,
+        empty=text is not None and not text.strip(),
+        parts=_stretches(parts, colours),
+        characters=f"{len(text):,}" if text is not None and len(text) > WHOLE_TEXT else None,
+        scrolled=sum(len(piece.text) for part in parts for piece in part) > _SCROLLED_TEXT,
+        neighbours=_neighbours(explanation),
+        exact=all(part.origin in ("exact", "absent", "background") for part in explanation.contributions),
+    )
+
+
+# --- the sum ----------------------------------------------------------------------------------------------------
+
+
+def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None]) -> _Sum:
+    contributions = explanation.contributions
+    places = counted(explanation)
+    constant = explanation.constant
+    scores = [contributions[place].score for place in places]
+    decimals = decimals_for([constant, explanation.score, *scores])
+    weight_decimals = decimals_for(contributions[place].weight for place in places)
+    whole = sum(max(0.0, score) for score in scores)
+    longest = max(scores, default=0.0)
+    terms = []
+    for place in places:
+        part = contributions[place]
+        name = label(part, explanation.query)
+        terms.append(
+            _Term(
+                place=place + 1,
+                hue=colours[place],
+                name=_plain(name),
+                stem=""
+                if part.origin == "background" or name.casefold() == part.term.casefold()
+                else _plain(part.term),
+                origin=ORIGINS[part.origin],
+                product=f"{factor(part.query_weight)} × {_typeset(part.weight, weight_decimals)}",
+                score=_typeset(part.score, decimals),
+                share=_percent(part.score, whole),
+                width=_css(100 * part.score / longest if longest > 0 else 0.0),
+                found=None if explanation.text is None or part.origin == "background" else len(part.spans),
+                in_page=place in shown,
+            )
+        )
+    lacking = rounding([constant, *scores], explanation.score, decimals)
+    return _Sum(
+        terms=tuple(terms),
+        segments=tuple(_segments(explanation, terms, whole, decimals)),
+        formula=tuple(_formula(explanation, terms, decimals)),
+        score=_typeset(explanation.score, decimals),
+        constant=None if constant == 0 else _typeset(constant, decimals),
+        rounding=_typeset(lacking, decimals) if lacking else None,
+        rest=_typeset(sum(scores[_TERMS:]), decimals),
+        decimals=decimals,
+    )
+
+
+def _segments(
+    explanation: Explanation, terms: Sequence[_Term], whole: float, decimals: int
+) -> Iterable[_Segment]:
+    small = 0.0
+    for term in terms:
+        score = explanation.contributions[term.place - 1].score
+        share = score / whole if whole else 0.0
+        if share < _SMALLEST_SEGMENT:
+            small += max(0.0, score)
+            continue
+        yield _Segment(
+            term.place, term.hue, term.name, term.score, term.share, _css(1000 * share), share >= 0.08
+        )
+    if small > 0:
+        share = small / whole
+        yield _Segment(
+            0, 0, "smaller parts", _typeset(small, decimals), _percent(small, whole), _css(1000 * share),
+            share >= 0.15,
+        )  # fmt: skip
+
+
+def _formula(explanation: Explanation, terms: Sequence[_Term], decimals: int) -> Iterable[_Part]:
+    listed = terms if len(terms) <= _FORMULA_TERMS + 1 else terms[:_FORMULA_TERMS]
+    values = [explanation.constant]
+    constant = _typeset(explanation.constant, decimals if explanation.constant else 0)
+    yield _Part("", constant, "constant", 0, 0)
+    for term in listed:
+        value = explanation.contributions[term.place - 1].score
+        values.append(value)
+        yield _Part(_sign(value), _typeset(abs(value), decimals), term.name, term.place, term.hue)
+    if len(listed) < len(terms):
+        value = sum(explanation.contributions[term.place - 1].score for term in terms[len(listed) :])
+        values.append(value)
+        name = f"{len(terms) - len(listed):,} more terms"
+        yield _Part(_sign(value), _typeset(abs(value), decimals), name, 0, 0)
+    if lacking := rounding(values, explanation.score, decimals):
+        yield _Part(_sign(lacking), _typeset(abs(lacking), decimals), "rounding", 0, 0)
+
+
+def _standing(explanation: Explanation) -> str:
+    if explanation.rank is None:
+        return "" if is_result(explanation) else "not a result: the document shares no term with the query"
+    of = "" if explanation.results is None else f" of {explanation.results:,}"
+    return f"rank {explanation.rank:,}{of}"
+
+
+def _neighbours(explanation: Explanation) -> list[_Neighbour]:
+    if not explanation.competitors:
+        return []
+    rows = list(explanation.competitors)
+    if explanation.rank is not None:
+        rows.append(Competitor(explanation.rank, explanation.doc_id, explanation.score))
+    rows.sort(key=lambda row: row.rank)
+    decimals = decimals_for(row.score for row in rows)
+    longest = max(row.score - explanation.constant for row in rows)
+    found = []
+    for row in rows:
+        ours = row.rank == explanation.rank
+        above = row.score - explanation.constant
+        found.append(
+            _Neighbour(
+                rank=f"{row.rank:,}",
+                doc_id=_plain(row.doc_id),
+                score=_typeset(row.score, decimals),
+                difference="" if ours else _typeset(row.score - explanation.score, decimals, signed=True),
+                width=_css(100 * max(0.0, above) / longest if longest > 0 else 0.0),
+                ours=ours,
+            )
+        )
+    return found
+
+
+# --- the text and the query -------------------------------------------------------------------------------------
+
+
+def _text(explanation: Explanation, text: str) -> list[list[Piece]]:
+    """Return the text in one part, or the passages of a long one."""
+    written = legible(text, directions=True)
+    if not written.strip():
+        return []
+    places = marks(explanation)
+    if len(written) <= WHOLE_TEXT:
+        return [cut(written, places)]
+    return passages(written, places, width=_PASSAGE_WIDTH, count=PASSAGES)
+
+
+def _stretches(parts: list[list[Piece]], colours: Sequence[int]) -> list[list[_Stretch]]:
+    seen: set[int] = set()
+    found = []
+    for part in parts:
+        stretches = []
+        for text, strength, term in part:
+            if term is None:
+                stretches.append(_Stretch(text, "plain", 0, 0, 0, False))
+                continue
+            level = max(1, math.ceil(_LEVELS * strength))
+            stretches.append(_Stretch(text, "term", term + 1, colours[term], level, term not in seen))
+            seen.add(term)
+        found.append(stretches)
+    return found
+
+
+def _query(explanation: Explanation, query: str, colours: Sequence[int]) -> list[_Stretch]:
+    found = []
+    for text, _, term in cut(query, query_marks(explanation)):
+        if term is None:
+            found.append(_Stretch(text, "plain", 0, 0, 0, False))
+        elif term == UNKNOWN:
+            found.append(_Stretch(text, "unknown", 0, 0, 0, False))
+        else:
+            kind = "absent" if explanation.contributions[term].score == 0 else "term"
+            found.append(_Stretch(text, kind, term + 1, colours[term], _LEVELS, False))
+    return found
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
+
+
+def _plain(name: str) -> str:
+    return legible(name).replace("\n", " ")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _TITLE else name[: _TITLE - 1] + "…"
+
+
+def _typeset(value: float, decimals: int, *, signed: bool = False) -> str:
+    written = number(value, decimals)
+    plus = "+" if signed and float(written) > 0 else ""
+    return plus + written.replace("-", "−")
+
+
+def _sign(value: float) -> str:
+    return "−" if value < 0 else "+"
+
+
+def _percent(part: float, whole: float) -> str:
+    share = 100 * part / whole if whole > 0 else 0.0
+    return "<1%" if 0 < share < 0.5 else f"{share:.0f}%"
+
+
+def _css(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
