@@ -53,8 +53,8 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
-    "AnseriniCommand",
     "BM25S",
+    "AnseriniCommand",
     "BruteForce",
     "Hits",
     "Lucene",

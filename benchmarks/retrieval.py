@@ -1,4 +1,4 @@
-"""How fast is exact top-k, beside other engines, in one interleaved run?
+"""How fast exact top-k is, beside other engines, in one interleaved run.
 
     pip install -e . -r benchmarks/requirements.txt
     python benchmarks/retrieval.py --data FOLDER --work SCRATCH
@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from ours import Termwise, TermwiseBM25  # noqa: E402
-from peers import BM25S, Hits, Lucene, Peer, Pisa, Seismic, Tantivy, recall  # noqa: E402
+from peers import BM25S, Hits, Lucene, Peer, Pisa, Seismic, Tantivy, fetch_anserini_jar, recall  # noqa: E402
 from workload import Workload, load, load_texts  # noqa: E402
 
 DEPTHS = (10, 1000)
@@ -45,9 +45,9 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=HERE.parents[1] / "shared" / "data" / "bench")
     parser.add_argument("--work", type=Path, required=True, help="folder for indexes; kept between runs")
-    parser.add_argument("--jar", type=Path, help="folder for Lucene's jar; without it Lucene is left out")
+    parser.add_argument("--jar", type=Path, help="Anserini's jar; taken from PyPI where it is not given")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--skip", nargs="*", default=[], help="parts: peers, scaling, length, text, build")
+    parser.add_argument("--skip", nargs="*", default=[], help="parts: build, peers, lucene, scaling, length, text")
     arguments = parser.parse_args()
     if not arguments.data.is_dir():
         parser.error(f"no workload at {arguments.data}; name its folder with --data")
@@ -176,18 +176,15 @@ def built(engine: Peer, data: Any, folder: Path) -> float | None:
 
 
 def _build_ours(matrix: Any, folder: str, queue: Any) -> None:
-    Termwise().build(tuple(part[:100] if i == 0 else part for i, part in enumerate(_small(matrix))), folder)
+    indptr, terms, impacts = matrix
+    few = (indptr[:100], terms[: indptr[99]], impacts[: indptr[99]])
+    Termwise().build(few, folder)  # compiles the kernels, which is not what a build costs
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begin = time.perf_counter()
     Termwise().build(matrix, folder)
     queue.put(
         (time.perf_counter() - begin, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
     )
-
-
-def _small(matrix: Any) -> Any:
-    indptr, terms, impacts = matrix
-    return indptr[:100], terms[: indptr[99]], impacts[: indptr[99]]
 
 
 def build_report(workload: Workload, work: Path) -> dict[str, Any]:
@@ -227,8 +224,9 @@ def compare_peers(workload: Workload, engine: Termwise, arguments: argparse.Name
     for label, data, part in (("input order", workload.matrix, "input"), ("our order", ordered, "ordered")):
         for algorithm in ("maxscore", "block_max_maxscore", "block_max_wand"):
             enter(f"PISA {algorithm}, {label}", Pisa(algorithm), data, work / f"pisa-{part}")
-    if arguments.jar is not None:
-        enter("Lucene", Lucene(arguments.jar), workload.matrix, work / "lucene")
+    if "lucene" not in arguments.skip:
+        jar = arguments.jar or fetch_anserini_jar(work / "jar")
+        enter("Lucene", Lucene(jar), workload.matrix, work / "lucene")
     enter("Seismic (approximate)", Seismic(), workload.matrix, work / "seismic")
     del ordered
     queries = dict.fromkeys(engines, workload.queries)

@@ -1,4 +1,4 @@
-"""BM25 with default settings on twelve judged collections, beside bm25s; every difference traced to a rule.
+r"""BM25 with default settings on twelve judged collections, beside bm25s; every difference traced to a rule.
 
 Question
     Is our default BM25 within 0.01 nDCG@10 of the published figures, and where it is not, which rule of
@@ -8,9 +8,10 @@ Tables
     2. AP@1000 and R@100, likewise.
     3. The same tokens in both: what is left of the difference when only the engines differ.
     4. From the tokens of bm25s to ours, one rule after the other.
-    5. Each rule alone.
+    5. Each rule alone, and the share of queries it changes.
+    6. What conventions of evaluation and the order of equal scores do to the published figures, and to ours.
 Theirs
-    bm25s 0.3.16, form ``lucene``, k1 0.9, b 0.4; its tokens: text in lower case, ``(?u)\\b\\w\\w+\\b``, its 33
+    bm25s 0.3.16, form ``lucene``, k1 0.9, b 0.4; its tokens: text in lower case, ``(?u)\b\w\w+\b``, its 33
     English stop words, Snowball English. Documents without a positive score are dropped.
 Ours
     The defaults: `termwise.build_index` with nothing said, that is BM25 (``lucene``, k1 0.9, b 0.4), the
@@ -29,18 +30,19 @@ import argparse
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import record
 import Stemmer
+
 from termwise import Document, Qrel, Query, Ranking, Run, Searcher, build_index, make_analyzer
 from termwise.collection import open_collection, read_qrels, read_queries, read_seeds
 from termwise.errors import CheckFailedError
-from termwise.evaluate import Contrast, Evaluation, compare, evaluate, holm
+from termwise.evaluate import Evaluation, compare, evaluate, holm
 from termwise.text import stop_list
 
 MEASURES = ("nDCG@10", "AP@1000", "R@100")
@@ -177,6 +179,14 @@ class Data:
             read_seeds(seeds) if seeds.is_file() else None,
         )
 
+    def grades(self) -> dict[str, dict[str, int]]:
+        """Return the judged documents of each query, a query's own left out."""
+        table: dict[str, dict[str, int]] = {query.query_id: {} for query in self.queries}
+        for qrel in (qrel for split in self.qrels.values() for qrel in split):
+            if qrel.doc_id not in (self.seeds or {}).get(qrel.query_id, ()):
+                table[qrel.query_id][qrel.doc_id] = qrel.relevance
+        return table
+
     def texts(self) -> Iterator[str]:
         """Yield every text, documents first."""
         yield from (document.text for document in self.documents)
@@ -215,8 +225,9 @@ class Peer:
     ----------
     run : Run
         As it ranks, ties in the order in which its partial sort leaves them.
-    ordered : Run
-        The same scores with ties in the order of the documents, as we have them.
+    ordered, best, worst : Run
+        The same scores with ties in the order of the documents, as we have them; with the most relevant of the
+        equal ones first; and last.
     largest_difference : float
         Of its scores from ours on the same tokens, over the documents we rank, relative to the best score of
         the query.
@@ -224,6 +235,8 @@ class Peer:
 
     run: Run
     ordered: Run
+    best: Run
+    worst: Run
     largest_difference: float
 
 
@@ -240,35 +253,41 @@ def rank_with_bm25s(data: Data, ours: Run) -> Peer:
         if THEIRS.tokens(text) != tokens:
             raise CheckFailedError(
                 "the experiment no longer makes the tokens of bm25s",
-                facts=[("collection", data.name), ("theirs", tokens[:20]), ("made", THEIRS.tokens(text)[:20])],
+                facts=[
+                    ("collection", data.name),
+                    ("theirs", tokens[:20]),
+                    ("made", THEIRS.tokens(text)[:20]),
+                ],
             )
     engine = bm25s.BM25(method="lucene", k1=K1, b=B)
     engine.index(documents, show_progress=False)
     doc_ids = [document.doc_id for document in data.documents]
     position = {doc_id: number for number, doc_id in enumerate(doc_ids)}
-    runs: tuple[list[Ranking], list[Ranking]] = ([], [])
+    grades = data.grades()
+    names = ("bm25s", "bm25s, our order of ties", "bm25s, relevant first", "bm25s, relevant last")
+    rankings: tuple[list[Ranking], ...] = tuple([] for _ in names)
     largest = 0.0
     for query, tokens in zip(data.queries, queries, strict=True):
         known = [token for token in tokens if token in documents.vocab]
         if not known:
-            for run in runs:
-                run.append(Ranking([], [], query.query_id))
+            for made_so_far in rankings:
+                made_so_far.append(Ranking([], [], query.query_id))
             continue
-        found, values = engine.retrieve([known], k=min(K, len(doc_ids)), show_progress=False)
+        found, _ = engine.retrieve([known], k=min(K, len(doc_ids)), show_progress=False)
         scores = np.asarray(engine.get_scores(known), dtype=np.float64)
-        order = np.argsort(-scores, kind="stable")[:K]
-        for run, numbers, sums in (
-            (runs[0], found[0], values[0]),
-            (runs[1], order, scores[order]),
-        ):
-            kept = sums > 0
-            run.append(
-                Ranking([doc_ids[number] for number in numbers[kept]], sums[kept], query_id=query.query_id)
-            )
+        relevance = np.zeros(len(doc_ids))
+        for doc_id, grade in grades[query.query_id].items():
+            relevance[position[doc_id]] = grade
+        input_order = np.arange(len(doc_ids))
+        orders = (found[0], *(np.lexsort((by, -scores))[:K] for by in (input_order, -relevance, relevance)))
+        for made_so_far, order in zip(rankings, orders, strict=True):
+            kept = order[scores[order] > 0]
+            made_so_far.append(Ranking([doc_ids[number] for number in kept], scores[kept], query.query_id))
         ranking = ours[query.query_id]
         theirs = scores[[position[doc_id] for doc_id in ranking.doc_ids]]
         largest = max(largest, float(np.abs(theirs - ranking.scores).max(initial=0.0) / scores.max()))
-    return Peer(Run(runs[0], "bm25s"), Run(runs[1], "bm25s, our order of ties"), largest)
+    run, ordered, best, worst = (Run(part, name) for part, name in zip(rankings, names, strict=True))
+    return Peer(run, ordered, best, worst, largest)
 
 
 @dataclass(frozen=True)
@@ -277,6 +296,7 @@ class Runs:
 
     peer: Peer
     default: Run
+    default_reversed: Run
     theirs: Run
     theirs_quantised: Run
     ladder: list[Run]
@@ -290,6 +310,9 @@ def rank_all(data: Data) -> Runs:
     return Runs(
         peer=rank_with_bm25s(data, base),
         default=rank(data, "termwise", quantiser="uint8"),
+        default_reversed=rank(
+            replace(data, documents=data.documents[::-1]), "termwise, reversed", quantiser="uint8"
+        ),
         theirs=base,
         theirs_quantised=rank(data, "their tokens, uint8", tokens=THEIRS.tokens, quantiser="uint8"),
         ladder=ladder,
@@ -302,7 +325,9 @@ def rank_all(data: Data) -> Runs:
 
 def identical_tops(one: Run, other: Run, depth: int = 10) -> float:
     """Return the share of queries whose first documents are the same, in the same order."""
-    return float(np.mean([ranking.doc_ids[:depth] == other[ranking.query_id].doc_ids[:depth] for ranking in one]))
+    return float(
+        np.mean([ranking.doc_ids[:depth] == other[ranking.query_id].doc_ids[:depth] for ranking in one])
+    )
 
 
 def measure(row: Row, data: Data, runs: Runs) -> dict[str, Any]:
@@ -316,24 +341,25 @@ def measure(row: Row, data: Data, runs: Runs) -> dict[str, Any]:
     def means(run: Run) -> dict[str, float | None]:
         return evaluate(mine(run), qrels, MEASURES, exclude=data.seeds).means
 
-    def contrasts(baseline: Run, run: Run, measures: Sequence[str]) -> tuple[Contrast, ...]:
-        return compare(
+    def effects(baseline: Run, run: Run) -> dict[str, Any]:
+        compared = compare(
             [mine(baseline), mine(run)],
             qrels,
-            measures,
+            MEASURES,
             exclude=data.seeds,
             resamples=record.RESAMPLES,
             seed=record.SEED,
-        ).contrasts
+        )
+        return {contrast.measure: record.contrast_record(contrast) for contrast in compared.contrasts}
 
-    def effect(baseline: Run, run: Run) -> dict[str, Any]:
-        # Two documents are spare for a query's own; the rest cannot change nDCG@10.
-        heads = [Run((ranking.top(20) for ranking in part), part.name) for part in (baseline, run)]
-        return record.contrast_record(contrasts(heads[0], heads[1], ["nDCG@10"])[0])
+    def changed(before: Callable[[str], list[str]], after: Callable[[str], list[str]]) -> float:
+        texts = [query.text for query in data.queries if query.query_id in judged]
+        return float(np.mean([before(text) != after(text) for text in texts]))
 
     evaluation: Evaluation = evaluate(mine(runs.default), qrels, MEASURES, exclude=data.seeds)
-    against = contrasts(runs.peer.run, runs.default, MEASURES)
     steps = [runs.theirs, *runs.ladder]
+    makers = [THEIRS.tokens, *(tokens for _, tokens in LADDER)]
+    without_own = evaluate(_without_own(mine(runs.peer.run), data.seeds), qrels, MEASURES)
     return {
         "row": row.name,
         "collection": row.collection,
@@ -343,8 +369,10 @@ def measure(row: Row, data: Data, runs: Runs) -> dict[str, Any]:
         "published": dict(zip(MEASURES, row.published, strict=True)),
         "bm25s": means(runs.peer.run),
         "termwise": evaluation.means,
-        "termwise_interval": {name: record.mean_interval(values) for name, values in evaluation.values.items()},
-        "termwise_minus_bm25s": {one.measure: record.contrast_record(one) for one in against},
+        "termwise_interval": {
+            name: record.mean_interval(values) for name, values in evaluation.values.items()
+        },
+        "termwise_minus_bm25s": effects(runs.peer.run, runs.default),
         "same_tokens": {
             "bm25s": means(runs.peer.run),
             "bm25s, our order of ties": means(runs.peer.ordered),
@@ -353,19 +381,48 @@ def measure(row: Row, data: Data, runs: Runs) -> dict[str, Any]:
             "identical top 10, float32 and bm25s in our order of ties": identical_tops(
                 mine(runs.theirs), mine(runs.peer.ordered)
             ),
-            "identical top 10, float32 and uint8": identical_tops(mine(runs.theirs), mine(runs.theirs_quantised)),
+            "identical top 10, float32 and uint8": identical_tops(
+                mine(runs.theirs), mine(runs.theirs_quantised)
+            ),
             "largest score difference, relative": runs.peer.largest_difference,
         },
         "ladder": [
-            {"rule": name, "nDCG@10": means(after)["nDCG@10"], **effect(before, after)}
-            for (name, _), before, after in zip(LADDER, steps, steps[1:], strict=False)
+            {
+                "rule": name,
+                "queries changed": changed(makers[number], makers[number + 1]),
+                "means": means(steps[number + 1]),
+                "effects": effects(steps[number], steps[number + 1]),
+            }
+            for number, (name, _) in enumerate(LADDER)
         ],
-        "quantisation": effect(runs.ladder[-1], runs.default),
+        "quantisation": effects(runs.ladder[-1], runs.default),
         "alone": [
-            {"rule": name, "nDCG@10": means(run)["nDCG@10"], **effect(runs.theirs, run)}
-            for (name, _), run in zip(ALONE, runs.alone, strict=True)
+            {
+                "rule": name,
+                "queries changed": changed(THEIRS.tokens, tokens),
+                "means": means(run),
+                "effects": effects(runs.theirs, run),
+            }
+            for (name, tokens), run in zip(ALONE, runs.alone, strict=True)
         ],
+        "conventions": {
+            "bm25s, own document dropped from the run only": without_own.means,
+            "bm25s, ties with relevant first": means(runs.peer.best),
+            "bm25s, ties with relevant last": means(runs.peer.worst),
+            "termwise, documents in reverse": means(runs.default_reversed),
+        },
     }
+
+
+def _without_own(run: Run, seeds: Mapping[str, frozenset[str]] | None) -> Run:
+    """Drop a query's own document and the document with the query's id from a run, not from the judgments."""
+    rankings = []
+    for ranking in run:
+        own = {ranking.query_id, *(seeds or {}).get(ranking.query_id, ())}
+        kept = [number for number, doc_id in enumerate(ranking.doc_ids) if doc_id not in own]
+        doc_ids = [ranking.doc_ids[number] for number in kept]
+        rankings.append(Ranking(doc_ids, ranking.scores[kept], ranking.query_id))
+    return Run(rankings, run.name)
 
 
 # --- the page ---------------------------------------------------------------------------------------------------
@@ -388,19 +445,36 @@ def page(result: dict[str, Any]) -> str:
         "of a score is relative to the best of the query.",
         _third(rows),
         "## 4. From the tokens of bm25s to ours, one rule after the other",
-        "Change of nDCG@10 with each rule, on top of those to its left; float32. The stop lists are the same 33 "
-        "words, so they change nothing. The last step is the analyzer `english` itself; uint8 is what 8-bit impacts "
-        "change after it.",
-        _ladder(rows),
+        "Change of the measure with each rule, on top of those to its left; 32-bit weights. The stop lists are the "
+        "same 33 words, so they change nothing. The last step is the analyzer `english` itself; uint8 is what 8-bit "
+        "impacts change after it.",
+        *(f"{name}\n\n{_ladder(rows, name)}" for name in MEASURES),
         "## 5. Each rule alone, on the tokens of bm25s",
+        "Change of nDCG@10, and in brackets the share of queries whose tokens the rule changes.",
         _alone(rows),
+        "## 6. Conventions of evaluation, and the order of equal scores",
+        "Own document: the run of bm25s with a query's own document, and any with the query's id, dropped from the "
+        "run but not from the judgments. Ties: the least and the most that the order of equal scores can make of the "
+        "measure for bm25s. Reversed: termwise with the documents indexed in reverse, which turns the order of equal "
+        "scores round.",
+        *(f"{name}\n\n{_sixth(rows, name)}" for name in ("nDCG@10", "R@100")),
         record.about(result),
     ]
     return "\n\n".join(parts)
 
 
 def _first(rows: Sequence[dict[str, Any]]) -> str:
-    head = ("collection", "queries", "published", "bm25s here", "termwise", "95 %", "termwise − bm25s", "95 %", "p")
+    head = (
+        "collection",
+        "queries",
+        "published",
+        "bm25s here",
+        "termwise",
+        "95 %",
+        "termwise − bm25s",
+        "95 %",
+        "p",
+    )
     corrected = holm([row["termwise_minus_bm25s"]["nDCG@10"]["p_permutation"] for row in rows])
     lines = []
     for row, p_holm in zip(rows, corrected, strict=True):
@@ -443,7 +517,13 @@ def _second(rows: Sequence[dict[str, Any]]) -> str:
 
 def _third(rows: Sequence[dict[str, Any]]) -> str:
     names = ("bm25s", "bm25s, our order of ties", "termwise float32", "termwise uint8")
-    head = ("collection", *names, "same top 10, float32 and bm25s in our order", "… float32 and uint8", "largest score difference")
+    head = (
+        "collection",
+        *names,
+        "same top 10, float32 and bm25s in our order",
+        "… float32 and uint8",
+        "largest score difference",
+    )
     lines = []
     for row in rows:
         same = row["same_tokens"]
@@ -459,18 +539,18 @@ def _third(rows: Sequence[dict[str, Any]]) -> str:
     return record.table(head, lines)
 
 
-def _ladder(rows: Sequence[dict[str, Any]]) -> str:
-    head = ("collection", "tokens of bm25s", *(name for name, _ in LADDER), "`english`", "uint8", "termwise")
+def _ladder(rows: Sequence[dict[str, Any]], name: str) -> str:
+    head = ("collection", "tokens of bm25s", *(rule for rule, _ in LADDER), "`english`", "uint8", "termwise")
     return record.table(
         head,
         [
             (
                 row["row"],
-                record.number(row["same_tokens"]["termwise float32"]["nDCG@10"]),
-                *(_effect(step) for step in row["ladder"]),
-                record.number(row["ladder"][-1]["nDCG@10"]),
-                _effect(row["quantisation"]),
-                record.number(row["termwise"]["nDCG@10"]),
+                record.number(row["same_tokens"]["termwise float32"][name]),
+                *(_effect(step["effects"][name]) for step in row["ladder"]),
+                record.number(row["ladder"][-1]["means"][name]),
+                _effect(row["quantisation"][name]),
+                record.number(row["termwise"][name]),
             )
             for row in rows
         ],
@@ -484,17 +564,40 @@ def _alone(rows: Sequence[dict[str, Any]]) -> str:
             (
                 row["row"],
                 record.number(row["same_tokens"]["termwise float32"]["nDCG@10"]),
-                *(_effect(step) for step in row["alone"]),
+                *(
+                    f"{_effect(step['effects']['nDCG@10'])} ({step['queries changed']:.0%})"
+                    for step in row["alone"]
+                ),
             )
             for row in rows
         ],
     )
 
 
+def _sixth(rows: Sequence[dict[str, Any]], name: str) -> str:
+    head = ("collection", "published", "bm25s here", "own document", "ties", "termwise", "reversed")
+    lines = []
+    for row in rows:
+        own, best, worst, reverse = (means[name] for means in row["conventions"].values())
+        lines.append(
+            (
+                row["row"],
+                record.number(row["published"][name]),
+                record.number(row["bm25s"][name]),
+                record.number(own),
+                record.interval((worst, best)),
+                record.number(row["termwise"][name]),
+                record.number(reverse),
+            )
+        )
+    return record.table(head, lines)
+
+
 def _effect(contrast: dict[str, Any]) -> str:
     low, high = contrast["interval"]
     text = record.number(contrast["difference"], signed=True)
-    return f"**{text}**" if low is not None and (low > 0 or high < 0) else text
+    shown = abs(contrast["difference"]) >= 0.0005
+    return f"**{text}**" if shown and low is not None and (low > 0 or high < 0) else text
 
 
 # --- the command ------------------------------------------------------------------------------------------------
@@ -522,23 +625,38 @@ def main() -> None:
         data = Data.read(folder, splits[name])
         runs = rank_all(data)
         rows += [measure(row, data, runs) for row in wanted if row.collection == name]
-        record.say(f"{name}: {record.number(rows[-1]['termwise']['nDCG@10'])}, {time.perf_counter() - begin:.0f} s")
+        record.say(
+            f"{name}: {record.number(rows[-1]['termwise']['nDCG@10'])}, {time.perf_counter() - begin:.0f} s"
+        )
     result: dict[str, Any] = {
         "experiment": "bm25_collections",
         "settings": {
             "measures": MEASURES,
             "k": K,
-            "theirs": {"package": "bm25s", "method": "lucene", "k1": K1, "b": B, "pattern": r"(?u)\b\w\w+\b",
-                       "stop words": "en", "stemmer": "Snowball English"},
-            "ours": {"model": "bm25", "k1": K1, "b": B, "analyzer": make_analyzer("english").spec.fingerprint,
-                     "quantiser": "uint8"},
+            "theirs": {
+                "package": "bm25s",
+                "method": "lucene",
+                "k1": K1,
+                "b": B,
+                "pattern": r"(?u)\b\w\w+\b",
+                "stop words": "en",
+                "stemmer": "Snowball English",
+            },
+            "ours": {
+                "model": "bm25",
+                "k1": K1,
+                "b": B,
+                "analyzer": make_analyzer("english").spec.fingerprint,
+                "quantiser": "uint8",
+            },
             "resamples": record.RESAMPLES,
             "seed": record.SEED,
         },
         "rows": rows,
         "data": {name: record.data_hash(folder, splits[name]) for name, folder in folders.items()},
         "provenance": record.provenance(
-            ("termwise", "bm25s", "PyStemmer", "numpy", "scipy", "ir-measures"), seconds=time.perf_counter() - begin
+            ("termwise", "bm25s", "PyStemmer", "numpy", "scipy", "ir-measures"),
+            seconds=time.perf_counter() - begin,
         ),
     }
     name = "bm25_collections" if not arguments.only else "bm25_collections_partial"

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from termwise.errors import MissingExtraError, MissingFileError, TermwiseError
 from termwise.evaluate import Contrast
 
@@ -143,13 +144,15 @@ def number(value: float | None, *, digits: int = 3, signed: bool = False) -> str
     text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
     if float(text) == 0:
         text = text.replace("-", "").replace("+", "")
-    return text.replace("0.", ".", 1) if abs(float(text)) < 1 else text
+    if abs(float(text)) < 1:
+        text = text.replace("0.", ".", 1)
+    return text.replace("-", "−")
 
 
-def interval(bounds: Sequence[float | None], *, signed: bool = False) -> str:
+def interval(bounds: Sequence[float | None], *, digits: int = 3, signed: bool = False) -> str:
     """Write an interval for a table."""
-    low, high = bounds
-    return "–" if low is None else f"{number(low, signed=signed)} to {number(high, signed=signed)}"
+    low, high = (number(bound, digits=digits, signed=signed) for bound in bounds)
+    return "–" if bounds[0] is None else f"{low} to {high}"
 
 
 def p_value(p: float | None) -> str:

@@ -14,8 +14,9 @@ anything else
     Not run.
 
 All blocks of a document share one folder, empty at first, and one Python namespace. In the output shown, ``...``
-stands for anything; white space at the ends of lines does not count. A comment ``<!-- not run: reason -->``
-before a block leaves it out.
+stands for anything; white space at the ends of lines does not count. A comment before a block changes how it is
+read: ``<!-- not run: reason -->`` leaves it out, ``<!-- numbers vary: reason -->`` lets any number stand for any
+other, with the bars and columns that depend on them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ TOOLS = frozenset({"cat", "head", "tail", "ls", "echo", "printf", "mkdir", "mv",
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _FENCE = re.compile(r"( *)(`{3,})\s*([\w+-]*)\s*$")
-_SKIP = re.compile(r"\s*<!--\s*not run:\s*(.*?)\s*-->\s*$")
+_COMMENT = re.compile(r"\s*<!--\s*(not run|numbers vary):\s*(.*?)\s*-->\s*$")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)*%?")
+_BAR = re.compile("[━╸╺─]+")
+_ROUNDING = re.compile(r"^ *rounding +[-+]?[\d.]+ *\n", re.MULTILINE)
 _HERE = re.compile(r"<<\s*'?(\w+)'?\s*$")
 _ENVIRONMENT = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 
@@ -54,6 +58,7 @@ class Block:
     lines: tuple[str, ...]
     indent: str = ""
     skipped: str | None = None
+    numbers_vary: str | None = None
 
     @property
     def place(self) -> str:
@@ -106,14 +111,13 @@ def blocks(path: Path) -> list[Block]:
     """Return the fenced blocks of a document, in order."""
     found = []
     lines = path.read_text(encoding="utf-8").split("\n")
-    position, reason = 0, None
+    position, comment = 0, None
     while position < len(lines):
         line = lines[position]
         position += 1
         opening = _FENCE.match(line)
         if opening is None:
-            comment = _SKIP.match(line)
-            reason = comment.group(1) if comment else (reason if not line.strip() else None)
+            comment = _COMMENT.match(line) or (comment if not line.strip() else None)
             continue
         indent, fence, language = opening.groups()
         first = position
@@ -122,8 +126,11 @@ def blocks(path: Path) -> list[Block]:
         if position == len(lines):
             raise ValueError(f"{path}:{first}: the block is not closed")
         inner = tuple(text.removeprefix(indent) for text in lines[first:position])
-        found.append(Block(path, first + 1, language, inner, indent, reason))
-        position, reason = position + 1, None
+        kind, reason = comment.groups() if comment else (None, None)
+        skipped = reason if kind == "not run" else None
+        vary = reason if kind == "numbers vary" else None
+        found.append(Block(path, first + 1, language, inner, indent, skipped, vary))
+        position, comment = position + 1, None
     return found
 
 
@@ -145,6 +152,24 @@ def matches(shown: str, printed: str) -> bool:
     """
     pattern = ".*?".join(re.escape(part) for part in tidy(shown).split("..."))
     return re.fullmatch(pattern, tidy(printed), re.DOTALL) is not None
+
+
+def fits(block: Block, shown: str, printed: str) -> bool:
+    """Tell whether `printed` is what the block shows, read as the block wants it."""
+    if block.numbers_vary is not None:
+        return matches(without_numbers(shown), without_numbers(printed))
+    return matches(shown, printed)
+
+
+def without_numbers(text: str) -> str:
+    """Return text in which all numbers look alike, and so does what their size changes.
+
+    >>> without_numbers("1  9.59  d1\\n   a 4.62 + b 4.97 ≈ 9.59")
+    '# # d1\\na # + b # = #'
+    """
+    text = _BAR.sub("", _ROUNDING.sub("", text)).replace("≈", "=")
+    lines = _NUMBER.sub("#", text).split("\n")
+    return "\n".join(" ".join(line.split()) for line in lines)
 
 
 def renewed(shown: str, printed: str) -> list[str]:
@@ -309,7 +334,7 @@ def _run_console(block: Block, shell: Shell) -> Found:
         if shell.status and not followed and "2>&1" not in step.command:
             printed = shell.run(step.command + " 2>&1", step.given)
             yield Problem(block, line, f"`{step.command}` failed", shown, printed), None
-        elif not matches(shown, printed):
+        elif not fits(block, shown, printed):
             what = f"`{step.command}` prints otherwise"
             yield Problem(block, line, what, shown, printed), range(step.shown_offset, last)
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 import typer
+from tests.docs.snippets import ROOT
 
 import termwise
-from tests.docs.snippets import ROOT
 from termwise import errors
 from termwise.cli.main import app
 from termwise.evaluate import measure_names

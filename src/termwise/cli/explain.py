@@ -22,6 +22,7 @@ def command(
         int,
         typer.Option("--competitors", metavar="N", min=0, help="Neighbours to name above and below."),
     ] = 2,
+    full: Annotated[bool, typer.Option("--full", help="Show the whole text and every term.")] = False,
     as_json: JsonFlag = False,
     html: Annotated[
         Path | None,
@@ -46,4 +47,4 @@ def command(
     else:
         from termwise.search.explain_terminal import explanation_renderable
 
-        stdout().print(explanation_renderable(explanation))
+        stdout().print(explanation_renderable(explanation, full=full))

@@ -23,8 +23,13 @@ def stdout() -> Console:
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """Print one JSON object on one line."""
-    print(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    """Print one JSON object on one line; characters that UTF-8 cannot carry are escaped, with all others."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, allow_nan=False)
+    print(text)
 
 
 def note(text: str) -> None:

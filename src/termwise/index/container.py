@@ -247,7 +247,9 @@ class Container:
         if length is not None and count != length:
             raise corrupt(self.path, section.offset, f"{name} of length {length}", count)
         if count == 0:
-            return np.empty(0, dtype=wanted)
+            nothing = np.empty(0, dtype=wanted)
+            nothing.setflags(write=False)  # kernels are compiled once for read-only arrays
+            return nothing
         return np.frombuffer(self._map, dtype=wanted, count=count, offset=section.offset)
 
     def offset(self, name: str) -> int:
@@ -293,6 +295,13 @@ def let_go(file: IO[bytes]) -> None:
     """Close a file whose remaining bytes do not matter any more: a full disk is not reported twice."""
     with suppress(OSError):
         file.close()
+
+
+def discard(file: IO[bytes], path: Path) -> None:
+    """Close and remove a temporary file; one that cannot be removed goes with the folder it is in."""
+    let_go(file)
+    with suppress(OSError):
+        path.unlink()
 
 
 @contextmanager

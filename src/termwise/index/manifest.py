@@ -319,7 +319,7 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
     body = _object(body, names, "manifest")
     version = _whole(body["version"], "version", 1, VERSION)
     if not isinstance(body["segments"], list) or not body["segments"]:
-        raise _Misfit("at least one segment", body["segments"])
+        raise _Misfit("segments, at least one", body["segments"])
     segments = tuple(_segment(value, f"segments[{i}]") for i, value in enumerate(body["segments"]))
     for name in ("encoder", "attachments"):
         if not isinstance(body[name], dict):

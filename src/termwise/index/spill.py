@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from termwise.index.container import let_go, storage_errors
+from termwise.index.container import discard, storage_errors
 
 
 class RowSpill:
@@ -79,10 +79,8 @@ class RowSpill:
 
     def close(self) -> None:
         """Close and remove the temporary files."""
-        let_go(self._terms)
-        let_go(self._weights)
-        for path in self._paths:
-            path.unlink(missing_ok=True)
+        discard(self._terms, self._paths[0])
+        discard(self._weights, self._paths[1])
 
 
 class ArraySpill:
@@ -107,8 +105,7 @@ class ArraySpill:
 
     def close(self) -> None:
         """Close and remove the file."""
-        let_go(self._file)
-        self._path.unlink(missing_ok=True)
+        discard(self._file, self._path)
 
 
 def _read(path: Path, dtype: str, offset: int, count: int) -> npt.NDArray[Any]:

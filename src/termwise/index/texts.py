@@ -16,7 +16,7 @@ from termwise.index.container import (
     ContainerWriter,
     FileEntry,
     corrupt,
-    let_go,
+    discard,
     storage_errors,
 )
 
@@ -75,8 +75,7 @@ class TextSpill:
 
     def close(self) -> None:
         """Close and remove the temporary file."""
-        let_go(self._file)
-        self._path.unlink(missing_ok=True)
+        discard(self._file, self._path)
 
 
 class TextTable:

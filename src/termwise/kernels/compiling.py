@@ -18,6 +18,11 @@ Array: TypeAlias = npt.NDArray[Any]
 def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Compile a kernel: cached on disk, without the GIL, without fast-math, without parallel loops.
 
-    Strict arithmetic in a fixed order gives the same bits on every machine.
+    Strict arithmetic in a fixed order gives the same bits on every machine. Where neither the package nor the
+    user's cache folder can be written, kernels are compiled anew by every process.
     """
-    return cast(Callable[Parameters, Result], njit(cache=True, nogil=True)(function))
+    try:
+        made = njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # no place for the cache
+        made = njit(nogil=True)(function)
+    return cast(Callable[Parameters, Result], made)

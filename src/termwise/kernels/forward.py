@@ -11,6 +11,29 @@ from termwise.kernels.compiling import Array, compiled
 OK = 0
 CORRUPT = 1
 
+BATCH = 1024
+"""Rows whose postings are fetched from memory together."""
+
+AHEAD = 512
+"""Postings of a row that are fetched ahead, at most; longer rows are read in order anyway."""
+
+
+@compiled
+def _fetch(terms: Array, impacts: Array, firsts: Array, lasts: Array, start: int, stop: int) -> int:
+    """Read one number from every cache line of the rows ``start`` to ``stop``.
+
+    Rows lie anywhere in memory, and waiting for one after the other is most of what scoring them costs. These reads
+    do not depend on each other, so that the processor waits for many of them at once.
+    """
+    total = 0
+    for i in range(start, stop):
+        last = min(lasts[i], firsts[i] + AHEAD)
+        for position in range(firsts[i], last, 32):
+            total += np.int64(terms[position])
+        for position in range(firsts[i], last, 64):
+            total += np.int64(impacts[position])
+    return total
+
 
 @compiled
 def score_rows(
@@ -22,8 +45,7 @@ def score_rows(
     query_terms: Array,
     query_weights: Array,
     background_weight: Any,
-    table: Array,
-    zero: Any,
+    slots: Array,
 ) -> tuple[Array, Array, int]:
     """Score rows of a forward view for one query; agrees with `reference.score_rows`.
 
@@ -45,47 +67,52 @@ def score_rows(
         Their weights.
     background_weight : int64 or float64
         Weight of the document bias.
-    table : ndarray of shape (terms of the vocabulary,), type of `zero`
+    slots : ndarray of shape (terms of the vocabulary,), an unsigned type that can count to q
         All zero; used for look-ups and left all zero.
-    zero : int64 or float64 scalar
-        Type of the sums.
 
     Returns
     -------
-    scores : ndarray of shape (m,), type of `zero`
+    scores : ndarray of shape (m,), type of `query_weights`
         Terms are added in ascending order of their numbers, so that float sums are reproducible.
     matched : ndarray of shape (m,), bool
         Whether the row shares a term with the query.
     status : int
         `OK` or `CORRUPT`.
     """
-    scores = np.zeros(len(rows), dtype=table.dtype)
+    scores = np.zeros(len(rows), dtype=query_weights.dtype)
     matched = np.zeros(len(rows), dtype=np.bool_)
-    status = OK
-    for i in range(len(query_terms)):
-        table[query_terms[i]] = query_weights[i]
-    size = len(table)
+    firsts = np.empty(len(rows), dtype=np.int64)
+    lasts = np.empty(len(rows), dtype=np.int64)
     for i in range(len(rows)):
-        first = np.int64(indptr[rows[i]])
-        last = np.int64(indptr[rows[i] + 1])
-        if first > last or last > len(terms):
-            status = CORRUPT
-            break
-        score = zero
-        if background_weight > 0:
-            score += background_weight * bias[rows[i]]
-        shared = False
-        for position in range(first, last):
-            term = np.int64(terms[position])
-            if term >= size:
-                status = CORRUPT
-                break
-            weight = table[term]
-            if weight != 0:
-                score += weight * impacts[position]
-                shared = True
-        scores[i] = score
-        matched[i] = shared
+        firsts[i] = indptr[rows[i]]
+        lasts[i] = indptr[rows[i] + 1]
+        if firsts[i] > lasts[i] or lasts[i] > len(terms):
+            return scores, matched, CORRUPT
+
+    status = OK
+    weights = np.zeros(len(query_terms) + 1, dtype=query_weights.dtype)  # slot 0: not in the query
     for i in range(len(query_terms)):
-        table[query_terms[i]] = zero
+        slots[query_terms[i]] = i + 1
+        weights[i + 1] = query_weights[i]
+    size = len(slots)
+    fetched = 0
+    for start in range(0, len(rows), BATCH):
+        stop = min(start + BATCH, len(rows))
+        fetched += _fetch(terms, impacts, firsts, lasts, start, stop)
+        for i in range(start, stop):
+            score = weights[0]
+            for position in range(firsts[i], lasts[i]):
+                term = np.int64(terms[position])
+                if term >= size:
+                    status = CORRUPT
+                    break
+                score += weights[slots[term]] * impacts[position]
+            matched[i] = score > 0
+            if background_weight > 0:
+                score += background_weight * bias[rows[i]]
+            scores[i] = score
+    for i in range(len(query_terms)):
+        slots[query_terms[i]] = 0
+    if fetched < 0:  # it is not; but reads whose result nobody wants would be left out
+        status = CORRUPT
     return scores, matched, status

@@ -26,8 +26,9 @@ from termwise.search.reading import (
     query_marks,
     remarks,
     rounding,
+    stem,
 )
-from termwise.search.snippets import Piece, cut, legible, passages
+from termwise.search.snippets import ELLIPSIS, Piece, cut, legible, passages
 
 WHOLE_TEXT = 200_000
 """Characters of the longest text that is shown whole; of longer ones, passages are."""
@@ -39,6 +40,7 @@ _PASSAGE_WIDTH = 600
 _TERMS = 30
 _FORMULA_TERMS = 8
 _CHIPS = 12
+_WORDS = 40
 _SMALLEST_SEGMENT = 0.01
 _LEVELS = 5
 _SCROLLED_TEXT = 6_000
@@ -177,7 +179,10 @@ def explanation_html(explanation: Explanation) -> str:
         else "medium"
         if len(query) > _SMALLER_QUERY
         else "",
-        remarks=[(remark.reason, [_plain(word) for word in remark.words]) for remark in remarks(explanation)],
+        remarks=[
+            (remark.reason, [_plain(word) for word in remark.words[:_WORDS]], len(remark.words) - _WORDS)
+            for remark in remarks(explanation)
+        ],
         standing=_standing(explanation),
         total=total,
         shown_terms=total.terms[:_TERMS],
@@ -208,15 +213,12 @@ def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None
     terms = []
     for place in places:
         part = contributions[place]
-        name = label(part, explanation.query)
         terms.append(
             _Term(
                 place=place + 1,
                 hue=colours[place],
-                name=_plain(name),
-                stem=""
-                if part.origin == "background" or name.casefold() == part.term.casefold()
-                else _plain(part.term),
+                name=_plain(label(part, explanation.query)),
+                stem=_plain(stem(part, explanation.query)),
                 origin=ORIGINS[part.origin],
                 product=f"{factor(part.query_weight)} × {_typeset(part.weight, weight_decimals)}",
                 score=_typeset(part.score, decimals),
@@ -322,7 +324,14 @@ def _text(explanation: Explanation, text: str) -> list[list[Piece]]:
     places = marks(explanation)
     if len(written) <= WHOLE_TEXT:
         return [cut(written, places)]
-    return passages(written, places, width=_PASSAGE_WIDTH, count=PASSAGES)
+    found = passages(written, places, width=_PASSAGE_WIDTH, count=PASSAGES)
+    unbreakable = {
+        f" {ELLIPSIS}": f"\N{NO-BREAK SPACE}{ELLIPSIS}",
+        f"{ELLIPSIS} ": f"{ELLIPSIS}\N{NO-BREAK SPACE}",
+    }
+    return [
+        [piece._replace(text=unbreakable.get(piece.text, piece.text)) for piece in part] for part in found
+    ]
 
 
 def _stretches(parts: list[list[Piece]], colours: Sequence[int]) -> list[list[_Stretch]]:

@@ -34,6 +34,7 @@ from termwise.search.reading import (
     query_marks,
     remarks,
     rounding,
+    stem,
 )
 from termwise.search.snippets import Mark, Piece, cut, legible, passages, snippet
 
@@ -49,11 +50,16 @@ LINE_TERMS = 8
 TEXT_LINES = 8
 """Lines of text shown with an explanation, about, unless all are asked for."""
 
-_BESIDE_BAR = 9
-_SHORTEST_BAR = 5
+_LONGEST_NAME = 32
+_SHORTEST_NAME = 10
+_NARROW = 26
 _LONGEST_BAR = 24
+_SHORTEST_BAR = 5
+_BESIDE_BAR = 7
 _WORDS = 12
+_TRIES = 3
 _PARTS = 4
+_SHARES = (0.92, 0.8, 0.6)
 
 
 def explanation_renderable(
@@ -229,11 +235,7 @@ class _ExplanationView:
         plain = _is_plain(console)
         parts = self._head(columns, plain)
         if self.explanation.constant != 0 or counted(self.explanation):
-            table = self._table(columns, bar=0)
-            needed = console.measure(table, options=options.update(width=columns)).maximum
-            if (bar := columns - needed - _BESIDE_BAR) >= _SHORTEST_BAR:
-                table = self._table(columns, bar=min(bar, _LONGEST_BAR))
-            parts += [Text(), _indented(table)]
+            parts += [Text(), _indented(_table(self._rows(), columns - 2))]
         if notes := list(_remarks(self.explanation)):
             parts += [Text(), *map(_indented, notes)]
         parts += [Text(), *self._text(console, columns, plain)]
@@ -253,81 +255,45 @@ class _ExplanationView:
         query = Text("query ") + _query(explanation, 3 * columns, plain)
         return [Text(_name(explanation.doc_id), "bold", overflow="fold"), standing, query]
 
-    def _table(self, columns: int, *, bar: int) -> Table:
+    def _rows(self) -> list[_Row]:
+        """Return the parts of the sum, what rounding leaves over, and the score."""
         explanation = self.explanation
-        query = explanation.query
+        contributions = explanation.contributions
         decimals = _decimals(explanation)
         colours = _colours(explanation)
         places = counted(explanation)
         shown = places if self.full else places[:TERMS]
-        weight_decimals = decimals_for(explanation.contributions[place].weight for place in places)
-        whole = sum(max(0.0, explanation.contributions[place].score) for place in places)
-        largest = explanation.contributions[places[0]].score if places else 0.0
-        others = sum(explanation.contributions[place].score for place in places[len(shown) :])
-        longest = max(largest, others)
-        with_origin = columns >= 64
-
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        table.add_column("term", no_wrap=True, overflow="ellipsis", max_width=32)
-        if with_origin:
-            table.add_column("origin", no_wrap=True)
-        table.add_column("query × doc", justify="right", no_wrap=True)
-        table.add_column("contribution", justify="right", no_wrap=True)
-        if bar:
-            table.add_column("share", no_wrap=True)
-        table.add_column("in text", justify="right", no_wrap=True)
-
-        def row(
-            name: Text | str,
-            score: Text | str,
-            *,
-            origin: str = "",
-            product: str = "",
-            share: Text | str = "",
-            found: str = "",
-            style: str = "",
-        ) -> None:
-            cells = [
-                name,
-                *([origin] if with_origin else []),
-                product,
-                score,
-                *([share] if bar else []),
-                found,
-            ]
-            table.add_row(*cells, style=style)
-
-        parts = []
+        weight_decimals = decimals_for(contributions[place].weight for place in places)
+        scores, rows = [], []
         if explanation.constant != 0:
-            parts.append(explanation.constant)
-            row("constant", number(explanation.constant, decimals))
+            scores.append(explanation.constant)
+            rows.append(_Row(Text("constant"), number(explanation.constant, decimals)))
         for place in shown:
-            part = explanation.contributions[place]
-            parts.append(part.score)
-            name = Text(_name(label(part, query)), colours[place])
-            if part.origin != "background" and part.term.casefold() != label(part, query).casefold():
-                name.append(f" ({_name(part.term)})", "dim")
-            row(
-                name,
-                number(part.score, decimals),
-                origin=_ORIGINS[part.origin],
-                product=f"{factor(part.query_weight)} × {number(part.weight, weight_decimals)}",
-                share=_bar(part.score, longest, whole, colours[place], bar),
-                found=f"{len(part.spans):,}×" if part.spans else "–",
+            part = contributions[place]
+            name = Text(_name(label(part, explanation.query)), colours[place])
+            if term := stem(part, explanation.query):
+                name.append(f" ({_name(term)})", "dim")
+            scores.append(part.score)
+            rows.append(
+                _Row(
+                    name,
+                    number(part.score, decimals),
+                    share=max(0.0, part.score),
+                    colour=colours[place],
+                    origin=_ORIGINS[part.origin],
+                    product=f"{factor(part.query_weight)} × {number(part.weight, weight_decimals)}",
+                    found=f"{len(part.spans):,}×" if part.spans else "–",
+                )
             )
         if len(shown) < len(places):
-            parts.append(others)
-            row(
-                f"{len(places) - len(shown):,} more terms",
-                number(others, decimals),
-                share=_bar(others, longest, whole, "", bar),
-            )
-        if lacking := rounding(parts, explanation.score, decimals):
-            row("rounding", number(lacking, decimals), style="dim")
-        if parts:
-            row("", Text("─" * max(len("contribution"), len(number(explanation.score, decimals))), "dim"))
-        row("score", Text(number(explanation.score, decimals), "bold"), style="bold")
-        return table
+            others = sum(contributions[place].score for place in places[len(shown) :])
+            scores.append(others)
+            name = Text(f"{len(places) - len(shown):,} more terms")
+            rows.append(_Row(name, number(others, decimals), share=max(0.0, others)))
+        if lacking := rounding(scores, explanation.score, decimals):
+            rows.append(_Row(Text("rounding"), number(lacking, decimals), style="dim"))
+        rows.append(_Row(Text("score"), number(explanation.score, decimals), style="bold"))
+        return rows
 
     def _text(self, console: Console, columns: int, plain: bool) -> list[ConsoleRenderable]:
         heading = Text("text", "bold")
@@ -346,8 +312,13 @@ class _ExplanationView:
             whole = marked_text(cut(text, places), colours, plain=plain)
             if self.full or len(whole.wrap(console, width)) <= TEXT_LINES:
                 return [heading, _indented(whole)]
-        shown = passages(text, places, width=int(1.8 * width), count=_PARTS)
-        return [heading, *(_indented(marked_text(part, colours, plain=plain)) for part in shown)]
+        parts: list[Text] = []
+        for share in _SHARES:
+            found = passages(text, places, width=int(share * width * TEXT_LINES / _PARTS), count=_PARTS)
+            parts = [marked_text(part, colours, plain=plain) for part in found]
+            if sum(len(part.wrap(console, width)) for part in parts) <= TEXT_LINES:
+                break
+        return [heading, *map(_indented, parts)]
 
     def _competitors(self) -> Table:
         explanation = self.explanation
@@ -367,6 +338,20 @@ class _ExplanationView:
         return table
 
 
+@dataclass(frozen=True)
+class _Row:
+    """A line of the sum; `share` is None where it has no part in what the terms add."""
+
+    name: Text
+    score: str
+    share: float | None = None
+    colour: str = ""
+    origin: str = ""
+    product: str = ""
+    found: str = ""
+    style: str = ""
+
+
 _ORIGINS = {
     "exact": "exact",
     "expansion": "expansion",
@@ -375,6 +360,59 @@ _ORIGINS = {
     "absent": "absent",
     "unknown": "not known",
 }
+
+
+def _table(rows: Sequence[_Row], columns: int) -> Table:
+    """Lay the parts of a sum out. Where room is short columns are left out and names cut, but no number is."""
+    score_width = max(len(row.score) for row in rows)
+    heading = "contribution" if columns >= _NARROW else "adds"
+    score_width = max(score_width, len(heading))
+    name_width = min(_LONGEST_NAME, max(row.name.cell_len for row in rows))
+    room = columns - score_width - 2 - min(name_width, _SHORTEST_NAME)
+    kept: dict[str, str] = {}
+    for key, title in (("product", "query × doc"), ("found", "in text"), ("origin", "origin")):
+        needed = 2 + max(len(title), *(len(getattr(row, key)) for row in rows))
+        if needed <= room:
+            kept[key] = title
+            room -= needed
+    room -= max(0, name_width - _SHORTEST_NAME)
+    name_width = max(1, name_width + min(0, room))
+    bar = min(_LONGEST_BAR, room - _BESIDE_BAR) if room - _BESIDE_BAR >= _SHORTEST_BAR else 0
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("term", no_wrap=True, overflow="ellipsis", min_width=name_width, max_width=name_width)
+    if "origin" in kept:
+        table.add_column("origin", no_wrap=True)
+    if "product" in kept:
+        table.add_column("query × doc", justify="right", no_wrap=True)
+    table.add_column(heading, justify="right", no_wrap=True, min_width=score_width)
+    if bar:
+        table.add_column("share", no_wrap=True)
+    if "found" in kept:
+        table.add_column("in text", justify="right", no_wrap=True)
+    shares = [row.share for row in rows if row.share is not None]
+    for row in rows:
+        if row is rows[-1]:
+            table.add_row(*[""] * (1 + len(kept.keys() - {"found"})), Text("─" * score_width, "dim"))
+        table.add_row(
+            row.name,
+            *([row.origin] if "origin" in kept else []),
+            *([row.product] if "product" in kept else []),
+            row.score,
+            *([_bar(row.share, shares, row.colour, bar)] if bar else []),
+            *([row.found] if "found" in kept else []),
+            style=row.style,
+        )
+    return table
+
+
+def _bar(part: float | None, parts: Sequence[float], colour: str, width: int) -> Text:
+    """Draw one part of a whole as a horizontal bar, the largest over the full width, with its percentage."""
+    if part is None or not sum(parts) > 0:
+        return Text()
+    halves = round(2 * width * part / max(parts))
+    drawn = ("━" * (halves // 2) + "╸" * (halves % 2)).ljust(width)
+    return Text.assemble((drawn, colour), f" {part / sum(parts):4.0%}")
 
 
 def _query(explanation: Explanation, width: int, plain: bool) -> Text:
@@ -398,15 +436,6 @@ def _remarks(explanation: Explanation) -> Iterable[Text]:
         if len(remark.words) > _WORDS:
             words.append(f"and {len(remark.words) - _WORDS:,} more")
         yield Text.assemble((f"{remark.reason}: ", "dim"), ", ".join(words))
-
-
-def _bar(part: float, longest: float, whole: float, colour: str, width: int) -> Text:
-    """Draw a part of a whole as a horizontal bar, the longest over the full width, with its percentage."""
-    if not whole > 0:
-        return Text()
-    halves = round(2 * width * max(0.0, part) / longest)
-    drawn = ("━" * (halves // 2) + "╸" * (halves % 2)).ljust(width)
-    return Text.assemble((drawn, colour), f" {part / whole:4.0%}")
 
 
 # --- a ranking --------------------------------------------------------------------------------------------------
@@ -465,10 +494,13 @@ def _flow(parts: Iterable[Text], columns: int) -> Text:
 
 def _one_line(text: str, places: list[Mark], colours: Sequence[str], columns: int, plain: bool) -> Text:
     pieces = snippet(text, places, columns)
-    if plain:
+    line = marked_text(pieces, colours, plain=plain)
+    for _ in range(_TRIES):
+        if line.cell_len <= columns:
+            break
         marked = sum(piece.term is not None for piece in pieces)
         pieces = snippet(text, places, columns - 2 * marked)
-    line = marked_text(pieces, colours, plain=plain)
+        line = marked_text(pieces, colours, plain=plain)
     line.truncate(columns, overflow="ellipsis")
     return line
 

@@ -22,7 +22,7 @@ ORIGINS = {
     "translation": "translated from other words of the text",
     "background": "the document itself, whatever is asked",
     "absent": "adds nothing to this document",
-    "unknown": "in the text or added by the model: texts are not stored",
+    "unknown": "the word itself, or added by the model",
 }
 """What each origin of a contribution means."""
 
@@ -138,6 +138,22 @@ def label(part: Contribution, query: str, *, words: int = 2) -> str:
     if not found:
         return part.term
     return ", ".join(found[:words]) + (", …" if len(found) > words > 1 else "")
+
+
+def stem(part: Contribution, query: str) -> str:
+    """Return the term of a contribution where its name does not say it, or nothing.
+
+    Examples
+    --------
+    >>> stem(Contribution("sort", "exact", 1.0, 2.0, 2.0, ((0, 6),)), "sorted")
+    'sort'
+    >>> stem(Contribution("sort", "exact", 1.0, 2.0, 2.0, ((0, 4),)), "Sort")
+    ''
+    """
+    if part.origin == "background":
+        return ""
+    named = {query[start:end].casefold() for start, end in part.query_spans} or {part.term.casefold()}
+    return "" if part.term.casefold() in named else part.term
 
 
 def marks(explanation: Explanation) -> list[Mark]:

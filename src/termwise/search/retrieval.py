@@ -69,6 +69,9 @@ def score_documents(
     matched : ndarray of shape (m,), bool
         Whether the document shares a term with the query.
     """
+    if len(index.segments) == 1:
+        sums, matched = _score_rows(index.segments[0], query, ordinals)
+        return sums * query.unit + query.constant, matched
     scores = np.empty(len(ordinals), dtype=np.float64)
     matched = np.empty(len(ordinals), dtype=np.bool_)
     owner = np.searchsorted(index.firsts, ordinals, side="right") - 1
@@ -114,20 +117,20 @@ def _score_rows(
     number = np.float64 if query.exact else np.int64
     sums, matched, status = score_rows(
         segment.starts, segment.terms, segment.impacts, segment.bias, rows,
-        query.terms, query.weights, number(query.background), _table(segment.n_terms, number), number(0),
+        query.terms, query.weights, number(query.background), _slots(segment.n_terms, len(query.terms)),
     )  # fmt: skip
     if status != OK:
         raise corrupt(segment.path, 0, "rows inside their arrays", "a position outside; run termwise verify")
     return sums, matched
 
 
-def _table(size: int, number: type[np.number[Any]]) -> npt.NDArray[Any]:
-    """Return a zeroed look-up table of this thread; the kernel leaves it zeroed."""
-    name = number.__name__
-    table: npt.NDArray[Any] | None = getattr(_room, name, None)
-    if table is None or len(table) < size:
-        table = np.zeros(max(size, 1 << 16), dtype=number)
-        setattr(_room, name, table)
+def _slots(n_terms: int, n_query_terms: int) -> npt.NDArray[np.unsignedinteger]:
+    """Return a zeroed look-up table of this thread, of the narrowest type; the kernel leaves it zeroed."""
+    kind = np.min_scalar_type(n_query_terms)
+    table: npt.NDArray[np.unsignedinteger] | None = getattr(_room, kind.name, None)
+    if table is None or len(table) < n_terms:
+        table = np.zeros(n_terms, dtype=kind)
+        setattr(_room, kind.name, table)
     return table
 
 

@@ -63,7 +63,9 @@ def write(tmp_path: Path) -> Callable[..., Index]:
 def random_rows() -> Callable[..., list[dict[int, float]]]:
     """Return a function that makes rows with clusters: documents of one cluster share terms."""
 
-    def random_rows(documents: int, terms: int, *, seed: int = 7, background: bool = False) -> list[dict[int, float]]:
+    def random_rows(
+        documents: int, terms: int, *, seed: int = 7, background: bool = False
+    ) -> list[dict[int, float]]:
         generator = np.random.default_rng(seed)
         rows = []
         for _ in range(documents):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,9 @@ def fill(spill: RowSpill, rows: list[list[int]], batch: int) -> None:
 
 @given(ROWS, st.integers(1, 4), st.integers(0, 9), st.data())
 @settings(max_examples=100)
-def test_rows_come_back_in_pieces(rows: list[list[int]], batch: int, postings: int, data: st.DataObject) -> None:
+def test_rows_come_back_in_pieces(
+    rows: list[list[int]], batch: int, postings: int, data: st.DataObject
+) -> None:
     first = data.draw(st.integers(0, len(rows)))
     last = data.draw(st.integers(first, len(rows)))
     with tempfile.TemporaryDirectory() as folder:
@@ -42,7 +45,7 @@ def test_rows_come_back_in_pieces(rows: list[list[int]], batch: int, postings: i
             assert indptr[-1] == len(terms) == len(weights)
             assert len(terms) <= postings or len(indptr) == 2  # a longer row comes alone
             assert weights.tolist() == (terms.astype(np.float32) / 2).tolist()
-            found += [terms[a:b].tolist() for a, b in zip(indptr, indptr[1:], strict=False)]
+            found += [terms[a:b].tolist() for a, b in pairwise(indptr)]
         assert found == rows[first:last]
         spill.close()
         assert list(Path(folder).iterdir()) == []
@@ -70,8 +73,6 @@ def test_a_full_disk_is_reported_once_and_closing_is_quiet(tmp_path: Path) -> No
     class FullDisk:
         def write(self, data: object) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
-
-        flush = close = write
 
         def close(self) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")

@@ -95,7 +95,11 @@ def test_a_damaged_entry_is_told_by_file_and_offset(
 
 
 def test_a_search_never_leaves_the_table(tmp_path: Path) -> None:
-    for section, position, value in [("ids.sorted", 1, 3), ("ids.sorted", 1, 2**32 - 1), ("ids.offsets", 2, 2**63)]:
+    for section, position, value in [
+        ("ids.sorted", 1, 3),
+        ("ids.sorted", 1, 2**32 - 1),
+        ("ids.offsets", 2, 2**63),
+    ]:
         stored = damaged(tmp_path, section, position, value)
         with pytest.raises(CorruptIndexError):
             stored.find("bc")

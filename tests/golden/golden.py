@@ -1,0 +1,87 @@
+"""Three small indexes whose bytes are kept: what they hold, and how they are written.
+
+``python tests/golden/golden.py`` writes the kept files anew. That is right only together with a new version of the
+format: an index of an old version must stay readable, so its files are kept beside the new ones.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from termwise.index import IndexWriter
+from termwise.index import writer as writers
+from termwise.text.vocabulary import Vocabulary
+from termwise.weights import TermWeights
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Golden:
+    """An index of three documents, chosen so that every number can be worked out by hand."""
+
+    name: str
+    tokens: list[str]
+    doc_ids: list[str]
+    rows: list[dict[int, float]]
+    background: bool = False
+    texts: list[str] | None = None
+    quantiser: str = "uint8"
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are kept."""
+        return HERE / self.name
+
+    def write(self, folder: Path) -> None:
+        """Write the index."""
+        vocabulary = Vocabulary(self.tokens, background=self.background)
+        options: dict[str, Any] = {"quantiser": self.quantiser, "store_text": self.texts is not None}
+        with mock.patch.object(writers, "__version__", "golden"), IndexWriter(folder, **options) as writer:
+            writer.add(self.doc_ids, TermWeights.from_rows(self.rows, vocabulary.id), self.texts)
+            writer.commit(vocabulary, **{"encoder": {}, **self.settings})
+
+
+IMPACTS = Golden(
+    name="impacts",
+    tokens=["list", "merge", "sort", "größe"],
+    doc_ids=["a", "b c", "ü"],
+    rows=[
+        {0: 127.5, 1: 1.25, 4: 1.0},  # 255 units of 0.5; 2.5 units, a tie that goes to 2; a bias of 512/512
+        {0: 0.125, 2: 64.0, 4: 0.25},  # a quarter of a unit, raised to 1; 128 units; a bias of 128/512
+        {4: 0.0},  # a document without terms
+    ],
+    background=True,
+    settings={
+        "encoder": {"model": {"name": "by hand", "parameters": {"b": 0.4, "k1": 0.9}}},
+        "floors": [-1.0, -0.5, 0.0, -2.0, -0.25],
+        "query_weights": [0.5, 1.5, 2.0, 1.0],
+        "attachments": {"note.txt": b"three documents\n"},
+    },
+)
+FLOATS = Golden(
+    name="floats",
+    tokens=["list", "merge", "sort"],
+    doc_ids=["a", "b", "c"],
+    rows=[{0: 127.5, 1: 1.25}, {0: 0.125, 2: 64.0}, {}],
+    quantiser="float32",
+)
+TEXTS = Golden(
+    name="texts",
+    tokens=["list", "merge", "sort"],
+    doc_ids=["a", "b", "c"],
+    rows=[{0: 2.0, 1: 1.0}, {0: 1.0, 2: 3.0}, {}],
+    texts=["merge list list", "sort list sort sort", ""],
+)
+ALL = (IMPACTS, FLOATS, TEXTS)
+
+
+if __name__ == "__main__":
+    for golden in ALL:
+        shutil.rmtree(golden.folder, ignore_errors=True)
+        golden.write(golden.folder)

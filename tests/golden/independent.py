@@ -1,0 +1,224 @@
+"""A reader made from docs/format.md alone, without the package: what it reads is what the format says.
+
+``python tests/golden/independent.py`` prints the annotated dump that docs/format.md shows;
+``python tests/golden/independent.py --write`` puts it there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import struct
+import sys
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+FORMAT = HERE.parents[1] / "docs" / "format.md"
+BEGIN, END = "<!-- dump: begin -->", "<!-- dump: end -->"
+
+CODES = {"|u1": "B", "<u2": "H", "<u4": "I", "<u8": "Q", "<f4": "f", "<f8": "d"}
+
+
+@dataclass(frozen=True)
+class Section:
+    """One row of the table of sections."""
+
+    name: str
+    dtype: str
+    offset: int
+    length: int
+    crc: int
+
+    def values(self, data: bytes) -> tuple[Any, ...]:
+        """Decode the numbers."""
+        code = CODES[self.dtype]
+        return struct.unpack_from(f"<{self.length // struct.calcsize(code)}{code}", data, self.offset)
+
+
+def sections(data: bytes) -> dict[str, Section]:
+    """Read header and table of a container, and check everything a reader can check."""
+    magic, version, count, _, length, table_crc, header_crc = struct.unpack_from("<8sII16sQII", data)
+    assert magic == b"termwise"
+    assert version == 1
+    assert length == len(data)
+    assert header_crc == zlib.crc32(data[:44])
+    assert table_crc == zlib.crc32(data[48 : 48 + 64 * count])
+    table = {}
+    for number in range(count):
+        name, dtype, offset, size, crc = struct.unpack_from("<24s8sQQI12x", data, 48 + 64 * number)
+        row = Section(name.rstrip(b"\0").decode(), dtype.rstrip(b"\0").decode(), offset, size, crc)
+        assert offset % 64 == 0
+        assert crc == zlib.crc32(data[offset : offset + size])
+        table[row.name] = row
+    return table
+
+
+def arrays(path: Path) -> dict[str, tuple[Any, ...]]:
+    """Read all sections of a container."""
+    data = path.read_bytes()
+    return {name: section.values(data) for name, section in sections(data).items()}
+
+
+def strings(columns: dict[str, tuple[Any, ...]], prefix: str) -> list[str]:
+    """Read a table of strings."""
+    data, offsets = bytes(columns[f"{prefix}.data"]), columns[f"{prefix}.offsets"]
+    found = [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip(offsets, offsets[1:], strict=False)]
+    order = columns[f"{prefix}.sorted"]
+    assert [found[i].encode("utf-8", "surrogatepass") for i in order] == sorted(
+        string.encode("utf-8", "surrogatepass") for string in found
+    )
+    return found
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    """Read a manifest and check its checksum."""
+    data = (folder / "manifest.json").read_bytes()
+    body: dict[str, Any] = json.loads(data)
+
+    def dump(content: dict[str, Any]) -> bytes:
+        return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+
+    assert dump(body) == data
+    rest = {key: value for key, value in body.items() if key != "checksum"}
+    assert body["checksum"] == "sha256:" + hashlib.sha256(dump(rest)).hexdigest()
+    return body
+
+
+def documents(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield what an index says of each document, read from the forward view and checked against the inverted one."""
+    body = manifest(folder)
+    unit = body["quantiser"]["scale"]
+    terms = strings(arrays(folder / body["terms_file"]["name"]), "terms")
+    for segment in body["segments"]:
+        views = arrays(folder / segment["views"]["name"])
+        ids = strings(arrays(folder / segment["ids"]["name"]), "ids")
+        texts = None if segment["texts"] is None else arrays(folder / segment["texts"]["name"])
+        starts = views["forward.starts"]
+        postings = set()
+        for row, doc_id in enumerate(ids):
+            held = range(starts[row], starts[row + 1])
+            weights = {}
+            for position in held:
+                term, impact = views["forward.terms"][position], views["forward.impacts"][position]
+                weights[terms[term]] = impact * unit
+                postings.add((term, row, impact))
+            bias = None
+            if body["background"]:
+                bias = views["forward.bias"][row] * unit / 2 ** body["quantiser"]["bias_bits"]
+            text = None if texts is None else stored_text(texts, row)
+            yield {"doc_id": doc_id, "weights": weights, "bias": bias, "text": text}
+        if body["quantiser"]["kind"] == "uint8":
+            assert postings == set(inverted(views, segment, len(terms)))
+
+
+def inverted(
+    views: dict[str, tuple[Any, ...]], segment: dict[str, Any], n_terms: int
+) -> Iterator[tuple[int, int, int]]:
+    """Yield term, row and impact of each posting of the inverted view."""
+    size = 2 ** segment["block_bits"]
+    order = views["documents.order"]
+    for term in range(n_terms):
+        position = views["inverted.postings"][term]
+        for entry in range(views["inverted.entries"][term], views["inverted.entries"][term + 1]):
+            block = views["entry.block"][entry]
+            held = range(position, position + views["entry.count"][entry] + 1)
+            assert views["entry.max"][entry] == max(views["posting.impact"][p] for p in held)
+            for position in held:
+                yield (
+                    term,
+                    order[block * size + views["posting.offset"][position]],
+                    views["posting.impact"][position],
+                )
+            position = held.stop
+        assert position == views["inverted.postings"][term + 1]
+    for number, row in enumerate(order if views["forward.bias"] else ()):
+        assert views["documents.bias"][number] == views["forward.bias"][row]
+        assert views["blocks.bias"][number // size] >= views["forward.bias"][row]
+
+
+def stored_text(columns: dict[str, tuple[Any, ...]], row: int) -> str:
+    """Unpack the text of one document."""
+    group = columns["texts.group"][row]
+    first, last = columns["groups.offsets"][group : group + 2]
+    unpacked = zlib.decompress(bytes(columns["groups.data"][first:last]))
+    same = row + 1 < len(columns["texts.group"]) and columns["texts.group"][row + 1] == group
+    stop = columns["texts.start"][row + 1] if same else len(unpacked)
+    return unpacked[columns["texts.start"][row] : stop].decode("utf-8", "surrogatepass")
+
+
+def dump(data: bytes) -> Iterator[str]:
+    """Print a container 16 bytes a line, with what each line means."""
+    _, version, count, kind, length, table_crc, header_crc = struct.unpack_from("<8sII16sQII", data)
+
+    def line(offset: int, size: int, note: str) -> str:
+        part = data[offset : offset + min(size, 16)]
+        return f"{offset:04x}  {part.hex(' '):<47}  {note}"
+
+    table = sections(data)
+    yield line(0, 16, f"magic; version {version}; {count} sections")
+    yield line(16, 16, f"kind: {kind.rstrip(bytes(1)).decode()}")
+    yield line(
+        32, 16, f"length {length}; CRC-32 of the table {table_crc:08x}, of the header {header_crc:08x}"
+    )
+    for number, row in enumerate(table.values()):
+        at = 48 + 64 * number
+        yield line(at, 16, f"section {row.name}")
+        yield line(at + 16, 16, f"  type {row.dtype}")
+        yield line(at + 32, 16, f"  offset {row.offset:#06x}, length {row.length}")
+        yield line(at + 48, 16, f"  CRC-32 {row.crc:08x}; unused")
+    reached = 48 + 64 * count
+    for row in table.values():
+        if row.offset > reached:
+            yield f"{reached:04x}  {f'{row.offset - reached} x 00':<47}"
+        reached = row.offset
+        values = row.values(data)
+        width = struct.calcsize(CODES[row.dtype])
+        if not values:
+            yield f"{row.offset:04x}  {'':<47}  {row.name}: empty"
+        for start in range(0, len(values), 16 // width):
+            part = values[start : start + 16 // width]
+            shown = repr(bytes(part))[2:-1] if row.name.endswith(".data") else " ".join(map(str, part))
+            name = f"{row.name}: " if start == 0 else "  "
+            yield line(row.offset + start * width, len(part) * width, name + shown)
+            reached += len(part) * width
+
+
+def dumps(folder: Path) -> str:
+    """Print all files of an index the way docs/format.md shows them."""
+    body = manifest(folder)
+    segment = body["segments"][0]
+    parts = []
+    for what, record in [
+        ("terms", body["terms_file"]),
+        ("views of the one segment", segment["views"]),
+        ("identifiers of the one segment", segment["ids"]),
+    ]:
+        lines = "\n".join(line.rstrip() for line in dump((folder / record["name"]).read_bytes()))
+        parts.append(f"`{record['name']}`, the {what}:\n\n```text\n{lines}\n```\n")
+    ((name, note),) = body["attachments"].items()
+    content = (folder / note["name"]).read_bytes().decode()
+    parts.append(f"`{note['name']}`, attached as `{name}`:\n\n```text\n{content}```\n")
+    text = (folder / "manifest.json").read_text(encoding="utf-8")
+    parts.append(f"`manifest.json`:\n\n```json\n{text}```\n")
+    return "\n".join(parts)
+
+
+def shown() -> str:
+    """Return the dump that docs/format.md shows."""
+    found = re.search(f"{BEGIN}\n\n(.*?)\n{END}", FORMAT.read_text(encoding="utf-8"), re.DOTALL)
+    return "" if found is None else found[1]
+
+
+if __name__ == "__main__":
+    now = dumps(HERE / "impacts")
+    if "--write" in sys.argv:
+        page = FORMAT.read_text(encoding="utf-8")
+        before, rest = page.split(BEGIN)
+        FORMAT.write_text(f"{before}{BEGIN}\n\n{now}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    else:
+        print(now)

@@ -1,0 +1,135 @@
+"""The kept files: writing gives them, reading them gives the documents, and docs/format.md shows them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from termwise.index import Index, Manifest, verify
+from termwise.search.retrieval import first_stage
+from termwise.search.vector import query_vector
+from termwise.weights import TermWeights
+
+HERE = Path(__file__).resolve().parent
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"termwise_golden_{name}", HERE / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+golden = load("golden")
+independent = load("independent")
+ALL = pytest.mark.parametrize("kept", golden.ALL, ids=lambda kept: kept.name)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@ALL
+def test_writing_gives_the_kept_bytes(kept: Any, tmp_path: Path) -> None:
+    kept.write(tmp_path / "index")
+    written, expected = files(tmp_path / "index"), files(kept.folder)
+    if kept.texts is not None:
+        # What zlib makes of a text is its own affair, so texts are compared unpacked; the manifest names the file.
+        for side in (written, expected):
+            del side["manifest.json"]
+            (texts,) = (name for name in side if name.startswith("texts-"))
+            del side[texts]
+        found = [document["text"] for document in independent.documents(tmp_path / "index")]
+        assert found == kept.texts
+    assert written == expected
+
+
+@ALL
+def test_the_kept_files_are_intact(kept: Any) -> None:
+    assert verify(kept.folder) == []
+
+
+def bias_of(kept: Any, index: Index, ordinal: int) -> float | None:
+    if not kept.background:
+        return None
+    quantiser = index.manifest.quantiser
+    return float(index.segments[0].bias[ordinal]) * quantiser.scale / 2**quantiser.bias_bits
+
+
+@ALL
+def test_reading_the_kept_files_gives_the_documents(kept: Any) -> None:
+    index = Index.open(kept.folder)
+    scale = index.manifest.quantiser.scale
+    read = [
+        {
+            "doc_id": index.doc_id(ordinal),
+            "weights": {
+                index.vocabulary.token(term): float(impact) * scale
+                for term, impact in zip(*(part.tolist() for part in index.row(ordinal)), strict=True)
+            },
+            "bias": bias_of(kept, index, ordinal),
+            "text": index.text(ordinal),
+        }
+        for ordinal in range(len(index))
+    ]
+    assert read == list(independent.documents(kept.folder))
+    assert [document["doc_id"] for document in read] == kept.doc_ids
+    assert [document["text"] for document in read] == (kept.texts or [None] * 3)
+    assert [index.vocabulary.token(i) for i in range(len(kept.tokens))] == kept.tokens
+
+
+def test_the_numbers_by_hand() -> None:
+    assert [
+        (document["doc_id"], document["weights"], document["bias"])
+        for document in independent.documents(golden.IMPACTS.folder)
+    ] == [
+        ("a", {"list": 127.5, "merge": 1.0}, 1.0),
+        ("b c", {"list": 0.5, "sort": 64.0}, 0.25),
+        ("ü", {}, 0.0),
+    ]
+    assert [document["weights"] for document in independent.documents(golden.FLOATS.folder)] == [
+        {"list": 127.5, "merge": 1.25},
+        {"list": 0.125, "sort": 64.0},
+        {},
+    ]
+    quantiser = Manifest.read(golden.IMPACTS.folder).quantiser
+    assert (quantiser.raised, quantiser.max_error, quantiser.mean_error) == (1, 0.375, (0.25 + 0.375) / 4)
+
+
+def test_what_else_the_kept_index_holds() -> None:
+    index = Index.open(golden.IMPACTS.folder)
+    settings = golden.IMPACTS.settings
+    assert index.floors.tolist() == settings["floors"]
+    assert index.query_weights.tolist() == settings["query_weights"]
+    assert index.attachment("note.txt") == settings["attachments"]["note.txt"]
+    assert index.manifest.encoder == settings["encoder"]
+    assert index.manifest.written_by == "termwise golden"
+
+
+def test_searching_the_kept_files() -> None:
+    index = Index.open(golden.IMPACTS.folder)
+    query = query_vector(index, TermWeights.from_rows([{0: 1.0, 2: 2.0, 4: 3.0}], index.vocabulary.id))
+    ordinals, scores = first_stage(index, query, 10)
+    # floors: -1 * 1 + 0 * 2 - 0.25 * 3; then 0.5 + 2 * 64 + 3 * 0.25 against 127.5 + 3 * 1
+    assert index.doc_ids(ordinals) == ["a", "b c"]
+    assert scores.tolist() == [130.5 - 1.75, 129.25 - 1.75]
+    floats = Index.open(golden.FLOATS.folder)
+    query = query_vector(floats, TermWeights.from_rows([{0: 0.5, 1: 2.0}], floats.vocabulary.id))
+    ordinals, scores = first_stage(floats, query, 10)
+    assert floats.doc_ids(ordinals) == ["a", "b"]
+    assert np.array_equal(scores, [66.25, 0.0625])
+
+
+def test_the_format_page_shows_the_kept_files() -> None:
+    assert independent.shown() == independent.dumps(golden.IMPACTS.folder), (
+        "python tests/golden/independent.py --write puts the dump into docs/format.md"
+    )

@@ -1,0 +1,326 @@
+"""Top-k over the inverted view against its definition, and on views that are not what they should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from termwise.kernels import reference
+from termwise.kernels.retrieval import (
+    CORRUPT,
+    MAX_SCORE,
+    OK,
+    ORDINAL_BITS,
+    _bound_blocks,
+    _sort_blocks,
+    retrieve,
+)
+
+LOW = (1 << ORDINAL_BITS) - 1
+
+
+@dataclass(frozen=True)
+class View:
+    """The inverted view of one segment, made here without the code under test."""
+
+    documents: int
+    block_bits: int
+    term_entries: np.ndarray
+    term_postings: np.ndarray
+    entry_block: np.ndarray
+    entry_count: np.ndarray
+    entry_max: np.ndarray
+    posting_offset: np.ndarray
+    posting_impact: np.ndarray
+    order: np.ndarray
+    bias: np.ndarray
+    block_bias: np.ndarray
+
+    def __post_init__(self) -> None:
+        for array in vars(self).values():
+            if isinstance(array, np.ndarray):
+                array.setflags(
+                    write=False
+                )  # as mapped arrays are, so that the kernel is compiled once for both
+
+    def top(
+        self, query: dict[int, int], k: int, background: int = 0, number: Any = np.int32
+    ) -> tuple[Any, int]:
+        """Return pairs of row and score, best first, and the status."""
+        keys, status = retrieve(
+            np.array(sorted(query), dtype=np.int32),
+            np.array([query[term] for term in sorted(query)], dtype=number),
+            number(background), k, self.documents, self.block_bits, self.term_entries, self.term_postings,
+            self.entry_block, self.entry_count, self.entry_max, self.posting_offset, self.posting_impact,
+            self.order, self.bias, self.block_bias, number(0),
+        )  # fmt: skip
+        assert keys.dtype == np.int64
+        return [(LOW - (key & LOW), key >> ORDINAL_BITS) for key in keys.tolist()], status
+
+
+def invert(
+    rows: list[dict[int, int]],
+    *,
+    n_terms: int = 8,
+    order: list[int] | None = None,
+    bias: list[int] | None = None,
+    block_bits: int = 8,
+) -> View:
+    order = list(range(len(rows))) if order is None else order
+    size = 1 << block_bits
+    entries, postings = [0], [0]
+    block, count, largest, offset, impact = [], [], [], [], []
+    for term in range(n_terms):
+        held = [(number, rows[row][term]) for number, row in enumerate(order) if term in rows[row]]
+        for number, value in held:
+            if len(block) == entries[-1] or block[-1] != number // size:
+                block.append(number // size)
+                count.append(-1)
+                largest.append(0)
+            count[-1] += 1
+            largest[-1] = max(largest[-1], value)
+            offset.append(number % size)
+            impact.append(value)
+        entries.append(len(block))
+        postings.append(len(offset))
+    inner = [] if bias is None else [bias[row] for row in order]
+    return View(
+        len(rows),
+        block_bits,
+        np.array(entries, dtype=np.uint32),
+        np.array(postings, dtype=np.uint32),
+        np.array(block, dtype=np.uint16),
+        np.array(count, dtype=np.uint8),
+        np.array(largest, dtype=np.uint8),
+        np.array(offset, dtype=np.uint8),
+        np.array(impact, dtype=np.uint8),
+        np.array(order, dtype=np.uint32),
+        np.array(inner, dtype=np.uint16),
+        np.array([max(inner[i : i + size]) for i in range(0, len(inner), size)], dtype=np.uint16),
+    )
+
+
+def expected(
+    rows: list[dict[int, int]],
+    query: dict[int, int],
+    k: int,
+    bias: list[int] | None = None,
+    background: int = 0,
+) -> list[tuple[int, int]]:
+    indptr = np.cumsum([0] + [len(row) for row in rows]).tolist()
+    terms = [term for row in rows for term in sorted(row)]
+    impacts = [row[term] for row in rows for term in sorted(row)]
+    scores, matched = reference.score_rows(
+        indptr, terms, impacts, bias or [], range(len(rows)), sorted(query), [query[t] for t in sorted(query)],
+        background,
+    )  # fmt: skip
+    return [(row, int(scores[row])) for row in reference.top_k(scores, matched, k)]
+
+
+def test_three_documents_by_hand() -> None:
+    view = invert([{0: 3, 1: 1}, {1: 2}, {2: 9}])
+    assert view.top({0: 1, 1: 2}, 10) == ([(0, 5), (1, 4)], OK)
+    assert view.top({0: 1, 1: 2}, 1) == ([(0, 5)], OK)
+    assert view.top({2: 7}, 10) == ([(2, 63)], OK)
+    assert view.top({3: 1}, 10) == ([], OK)
+    assert view.top({}, 10) == ([], OK)
+
+
+def test_no_documents() -> None:
+    assert invert([]).top({0: 1}, 3) == ([], OK)
+
+
+def test_ties_are_decided_by_the_order_of_the_input_whatever_the_internal_one() -> None:
+    rows = [{0: 5}, {0: 7}, {0: 5}, {0: 7}, {0: 5}]
+    for order in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 4, 3, 1]):
+        for block_bits in (0, 1, 8):
+            view = invert(rows, order=order, block_bits=block_bits)
+            assert view.top({0: 1}, 5)[0] == [(1, 7), (3, 7), (0, 5), (2, 5), (4, 5)]
+            assert view.top({0: 1}, 3)[0] == [(1, 7), (3, 7), (0, 5)]
+            assert view.top({0: 1}, 1)[0] == [(1, 7)]
+
+
+def test_a_block_whose_bound_equals_the_last_place_is_still_visited() -> None:
+    # Both blocks have the bound 9. The first visited holds row 1; row 0 lies in the other and comes first in ties.
+    view = invert([{0: 9}, {0: 9}], order=[1, 0], block_bits=0)
+    assert view.top({0: 1}, 1) == ([(0, 9)], OK)
+
+
+def test_a_bound_that_no_document_reaches() -> None:
+    # Block 0 promises 5 + 5 and holds 5 at best; block 1 promises 6 and keeps it.
+    rows = [{0: 5}, {1: 5}, {0: 3, 1: 3}, {}]
+    assert invert(rows, block_bits=1).top({0: 1, 1: 1}, 1) == ([(2, 6)], OK)
+    assert invert(rows, block_bits=1).top({0: 1, 1: 1}, 3)[0] == [(2, 6), (0, 5), (1, 5)]
+
+
+def test_bounds_that_share_a_bin_are_not_taken_for_equal() -> None:
+    # Bounds up to 255 * 100_000 fall into bins of 8192; the best document is in none of the first blocks.
+    rows = [{0: 200 + i % 3} for i in range(60)]
+    query = {0: 100_000}
+    view = invert(rows, block_bits=0)
+    for k in (1, 5, 20, 60):
+        assert view.top(query, k)[0] == expected(rows, query, k)
+
+
+def test_sums_wider_than_32_bits() -> None:
+    rows = [{0: 255, 1: 255}, {0: 255, 1: 254}, {1: 255}]
+    query = {0: 2**29, 1: 2**29}
+    assert MAX_SCORE > 255 * 2**30
+    assert invert(rows).top(query, 3, number=np.int64) == (
+        [(0, 510 * 2**29), (1, 509 * 2**29), (2, 255 * 2**29)],
+        OK,
+    )
+
+
+def test_the_largest_score_and_the_last_ordinal_fit_a_key() -> None:
+    key = ((MAX_SCORE - 1) << ORDINAL_BITS) | LOW
+    assert key < 2**63
+    assert key >> ORDINAL_BITS == MAX_SCORE - 1
+
+
+def test_the_background_moves_documents_but_finds_none() -> None:
+    rows = [{0: 10}, {0: 9}, {1: 1}, {0: 10}]
+    bias = [0, 5, 65_535, 4]
+    for block_bits in (0, 1, 8):
+        view = invert(rows, bias=bias, block_bits=block_bits)
+        assert view.top({0: 2}, 4, background=1)[0] == [(3, 24), (1, 23), (0, 20)]
+        assert view.top({0: 2}, 2, background=3)[0] == [(1, 33), (3, 32)]
+        assert view.top({0: 2}, 4)[0] == [(0, 20), (3, 20), (1, 18)]
+
+
+def test_a_block_full_of_one_term() -> None:
+    rows = [{0: 1 + i % 7} for i in range(600)]
+    view = invert(rows)
+    assert view.entry_count.tolist() == [255, 255, 87]
+    for k in (1, 10, 600):
+        assert view.top({0: 3}, k)[0] == expected(rows, {0: 3}, k)
+
+
+@given(st.data())
+@settings(max_examples=200)
+def test_agrees_with_the_definition(data: st.DataObject) -> None:
+    impact = st.integers(1, 255) | st.integers(1, 2)
+    rows = data.draw(
+        st.lists(st.dictionaries(st.integers(0, 7), impact, max_size=8), min_size=1, max_size=30)
+    )
+    order = data.draw(st.permutations(range(len(rows))))
+    number = data.draw(st.sampled_from([np.int32, np.int64]))
+    most = 2**31 // (255 * 8 + 65_535) if number is np.int32 else 2**26
+    weight = st.integers(1, most - 1) | st.integers(1, 2)
+    query = data.draw(st.dictionaries(st.integers(0, 7), weight, max_size=8))
+    bias = data.draw(
+        st.none()
+        | st.lists(st.integers(0, 65_535) | st.integers(0, 2), min_size=len(rows), max_size=len(rows))
+    )
+    background = 0 if bias is None else data.draw(st.integers(0, min(most - 1, 2**20)))
+    block_bits = data.draw(st.sampled_from([0, 1, 2, 8]))
+    view = invert(rows, order=list(order), bias=bias, block_bits=block_bits)
+    everything = expected(rows, query, len(rows), bias, background)
+    for k in (1, 2, 5, len(rows)):
+        assert view.top(query, k, background, number) == (everything[:k], OK)
+
+
+def changed(view: View, name: str, position: int, value: int) -> View:
+    array = getattr(view, name).copy()
+    array[position] = value
+    return replace(view, **{name: array})
+
+
+VIEW = invert([{0: 3, 1: 1}, {1: 2}, {0: 4, 2: 9}, {1: 7}], block_bits=1, bias=[1, 2, 3, 4])
+
+
+def test_the_view_of_the_next_test() -> None:
+    assert VIEW.term_entries.tolist() == [0, 2, 4, 5, 5, 5, 5, 5, 5]
+    assert VIEW.term_postings.tolist() == [0, 2, 5, 6, 6, 6, 6, 6, 6]
+    assert VIEW.entry_block.tolist() == [0, 1, 0, 1, 1]
+    assert VIEW.entry_count.tolist() == [0, 0, 1, 0, 0]
+    assert VIEW.top({0: 1, 1: 1, 2: 1}, 4, 1) == ([(2, 16), (3, 11), (0, 5), (1, 4)], OK)
+
+
+@pytest.mark.parametrize(
+    ("name", "position", "value"),
+    [
+        ("term_entries", 1, 2**32 - 1),  # beyond the entries
+        ("term_entries", 1, 5),  # the next term would begin after its end
+        ("term_entries", 2, 1),
+        ("term_postings", 1, 2**32 - 1),
+        ("term_postings", 1, 0),
+        ("term_postings", 2, 1),
+        ("term_postings", 3, 7),  # one more than there are
+        ("entry_block", 1, 2),  # no such block
+        ("entry_block", 1, 65_535),
+        ("entry_block", 1, 0),  # one block twice would break the bound on all sums
+        ("entry_block", 2, 1),
+        ("entry_count", 4, 255),  # beyond the postings
+        ("entry_count", 0, 1),  # into the next entry
+        ("entry_count", 2, 0),  # a posting that belongs to no entry
+        ("order", 2, 4),
+        ("order", 2, 2**32 - 1),
+    ],
+)
+@pytest.mark.parametrize("number", [np.int32, np.int64])
+def test_a_position_outside_its_array_is_corrupt(name: str, position: int, value: int, number: Any) -> None:
+    found, status = changed(VIEW, name, position, value).top({0: 1, 1: 1, 2: 1}, 4, 1, number)
+    assert status == CORRUPT
+    assert found == []
+
+
+def test_a_document_beyond_the_last_is_corrupt() -> None:
+    view = invert([{0: 3}], block_bits=8)
+    assert changed(view, "posting_offset", 0, 255).top({0: 1}, 1) == ([], CORRUPT)
+
+
+def test_a_wrong_impact_or_bound_is_not_noticed_but_does_no_harm() -> None:
+    for name, position, value in [("posting_impact", 0, 255), ("entry_max", 0, 0), ("posting_offset", 0, 1)]:
+        found, status = changed(VIEW, name, position, value).top({0: 1, 1: 1}, 4)
+        assert status == OK
+        assert len(found) <= 4
+
+
+def test_entries_of_one_block_cannot_overflow_a_bound() -> None:
+    """A thousand entries of one block, each promising 255: without the check a sum of 32 bits would turn negative."""
+    weight = (2**31 - 1) // 255
+    many = 1000
+    view = View(
+        documents=1, block_bits=8,
+        term_entries=np.array([0, many], dtype=np.uint32), term_postings=np.array([0, many], dtype=np.uint32),
+        entry_block=np.zeros(many, dtype=np.uint16), entry_count=np.zeros(many, dtype=np.uint8),
+        entry_max=np.full(many, 255, dtype=np.uint8), posting_offset=np.zeros(many, dtype=np.uint8),
+        posting_impact=np.full(many, 255, dtype=np.uint8), order=np.zeros(1, dtype=np.uint32),
+        bias=np.empty(0, dtype=np.uint16), block_bias=np.empty(0, dtype=np.uint16),
+    )  # fmt: skip
+    assert view.top({0: weight}, 1) == ([], CORRUPT)
+
+
+def test_cells_hold_the_largest_block_at_the_largest_position() -> None:
+    """A cell packs the first posting and up to 256 postings into one signed 64-bit integer."""
+    first, count = 2**32 - 1 - 256, 256
+    cell = (first << 9) | count
+    assert cell < 2**63
+    assert (cell >> 9, cell & 511) == (first, count)
+    bounds, cells = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    assert _bound_blocks(
+        np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32),
+        np.array([0, 1], dtype=np.uint32), np.array([first, first + count], dtype=np.uint32),
+        np.zeros(1, dtype=np.uint16), np.full(1, 255, dtype=np.uint8), np.ones(1, dtype=np.uint8),
+        2**32 - 1, bounds, cells,
+    )  # fmt: skip
+    assert cells.tolist() == [cell]
+
+
+@pytest.mark.parametrize("top", [0, 1, 4095, 4096, 10**6, 2**31 - 1, MAX_SCORE - 1])
+def test_blocks_are_sorted_by_bins_of_their_bounds(top: int) -> None:
+    generator = np.random.default_rng(3)
+    bounds = np.append(generator.integers(0, top + 1, size=200), [0, top]).astype(np.int64)
+    queue = np.empty(len(bounds), dtype=np.int32)
+    shift = _sort_blocks(bounds, queue)
+    assert sorted(queue.tolist()) == list(range(len(bounds)))
+    bins = bounds[queue] >> shift
+    assert (np.diff(bins) <= 0).all()
+    assert (top >> shift) < 4096
+    assert shift == 0 or (top >> (shift - 1)) >= 4096

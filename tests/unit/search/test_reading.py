@@ -1,0 +1,167 @@
+"""Words and numbers of an explanation: what adds up, what is left over, what is said about words that add nothing."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from termwise.search.explanation import Contribution, Explanation
+from termwise.search.reading import (
+    HUES,
+    ORIGINS,
+    UNKNOWN,
+    counted,
+    decimals_for,
+    factor,
+    hues,
+    is_result,
+    label,
+    marks,
+    number,
+    query_marks,
+    remarks,
+    rounding,
+    stem,
+)
+from termwise.search.snippets import Mark
+
+
+def part(term, score, query_spans=(), spans=(), origin="exact"):
+    return Contribution(term, origin, 1.0, score, score, tuple(query_spans), tuple(spans))
+
+
+QUERY = "how to merge the sorted lists frobnicate"
+PARTS = (
+    part("merg", 4.5, [(7, 12)], [(0, 5)]),
+    part("list", 1.25, [(24, 29)], [(6, 10), (20, 25)]),
+    part("[background]", 0.5, origin="background"),
+    part("how", 0.0, [(0, 3)], origin="absent"),
+    part("sort", 0.0, [(17, 23)], [(11, 15)], origin="absent"),
+)
+EXPLANATION = Explanation(QUERY, "d1", 6.25, 0.0, PARTS, ((30, 40),), "merge list sorts and lists")
+
+
+@pytest.mark.parametrize(
+    ("values", "decimals"),
+    [
+        ([], 0),
+        ([0.0], 0),
+        ([3.0, -12.0], 0),
+        ([9.59, 4.0], 4),
+        ([-63.11, 0.2], 4),
+        ([0.25], 4),
+        ([0.05], 5),
+        ([1e-30], 12),
+        ([1.5e9, 0.5], 0),
+    ],
+)
+def test_decimals_follow_the_largest_number(values, decimals):
+    assert decimals_for(values) == decimals
+
+
+def test_numbers_are_rounded_and_zero_has_no_sign():
+    assert number(2.00006, 4) == "2.0001"
+    assert number(-0.00004, 4) == "0.0000"
+    assert number(-1.5, 1) == "-1.5"
+    assert number(-0.4, 0) == "0"
+    assert factor(3.0) == "3"
+    assert factor(0.33333) == "0.3333"
+
+
+def test_what_rounding_leaves_over_by_hand():
+    # 0.00014 + 0.00014 = 0.00028; shown 0.0001 + 0.0001, and 0.0003.
+    assert rounding([0.00014, 0.00014], 0.00028, 4) == 0.0001
+    assert rounding([4.62387, 3.59287, 1.37466], 9.5914, 4) == -0.0001
+    assert rounding([1.0, 2.0], 3.0, 0) == 0
+
+
+@given(parts=st.lists(st.floats(-100, 100, allow_subnormal=False), max_size=12), decimals=st.integers(0, 8))
+def test_shown_numbers_and_the_rest_add_up_to_the_shown_total(parts, decimals):
+    total = sum(parts)
+    rest = rounding(parts, total, decimals)
+    shown = sum((Decimal(number(value, decimals)) for value in [*parts, rest]), Decimal(0))
+    assert shown == Decimal(number(total, decimals))
+    assert abs(rest) <= (len(parts) + 1.5) * 10.0**-decimals
+
+
+def test_labels_are_the_words_of_the_query():
+    assert label(PARTS[0], QUERY) == "merge"
+    assert label(part("expanded", 1.0), QUERY) == "expanded"
+    assert label(PARTS[2], QUERY) == "background"
+    query = "sort Sort sorted sorting"
+    many = part("sort", 1.0, [(0, 4), (5, 9), (10, 16), (17, 24)])
+    assert label(many, query) == "sort, sorted, …"
+    assert label(many, query, words=1) == "sort"
+    assert label(many, query, words=3) == "sort, sorted, sorting"
+
+
+def test_the_stem_is_named_where_the_words_do_not_say_it():
+    assert stem(PARTS[0], QUERY) == "merg"
+    assert stem(part("merge", 1.0, [(7, 12)]), QUERY) == ""
+    assert stem(part("expanded", 1.0), QUERY) == ""
+    assert stem(PARTS[2], QUERY) == ""
+
+
+def test_marks_are_the_places_that_add_something():
+    assert marks(EXPLANATION) == [Mark(0, 5, 4.5, 0), Mark(6, 10, 1.25, 1), Mark(20, 25, 1.25, 1)]
+    assert counted(EXPLANATION) == [0, 1, 2]
+    places = {mark.term: QUERY[mark.start : mark.end] for mark in query_marks(EXPLANATION)}
+    assert places == {0: "merge", 1: "lists", 3: "how", 4: "sorted", UNKNOWN: "frobnicate"}
+
+
+def test_words_that_add_nothing_are_explained():
+    assert [(remark.reason, remark.words) for remark in remarks(EXPLANATION)] == [
+        ("not in this document", ("how",)),
+        ("in this document, but of no weight", ("sorted",)),
+        ("not in the index", ("frobnicate",)),
+        ("left out of the query", ("to", "the")),
+    ]
+
+
+def test_without_the_text_absence_is_not_claimed():
+    bare = Explanation("merge it", "d1", 0.0, 0.0, (part("merg", 0.0, [(0, 5)], origin="absent"),), (), None)
+    assert [remark.reason for remark in remarks(bare)] == [
+        "of no weight in this document",
+        "left out of the query",
+    ]
+
+
+def test_repeated_words_are_named_once_and_pieces_of_words_are_not_left_out():
+    query = "Unheard unheard em-bed"
+    explanation = Explanation(
+        query,
+        "d1",
+        1.0,
+        0.0,
+        (part("em", 1.0, [(16, 18)]), part("##bed", 1.0, [(19, 22)])),
+        ((0, 7), (8, 15)),
+        "",
+    )
+    assert [(remark.reason, remark.words) for remark in remarks(explanation)] == [
+        ("not in the index", ("Unheard",))
+    ]
+
+
+def test_colours_follow_the_query_so_that_documents_agree():
+    assert hues(EXPLANATION, range(5)) == {3: 0, 0: 1, 4: 2, 1: 3}  # how merge sorted lists; no background
+    assert hues(EXPLANATION, counted(EXPLANATION)) == {0: 0, 1: 1}
+
+
+def test_of_many_terms_the_heaviest_are_coloured():
+    query = " ".join(f"w{i:02}" for i in range(30))
+    parts = tuple(part(f"w{i:02}", 30.0 - i, [(4 * i, 4 * i + 3)]) for i in reversed(range(30)))
+    explanation = Explanation(query, "d", 0.0, 0.0, parts, (), None)
+    assert sorted(hues(explanation, range(30))) == list(range(HUES))
+    assert hues(explanation, range(30))[HUES - 1] == 0
+
+
+def test_a_document_that_matches_nothing_but_its_bias_is_no_result():
+    assert is_result(EXPLANATION)
+    assert not is_result(Explanation(QUERY, "d", 0.5, 0.0, PARTS[2:], (), ""))
+
+
+def test_every_origin_has_words():
+    assert set(ORIGINS) == {"exact", "expansion", "translation", "background", "absent", "unknown"}
