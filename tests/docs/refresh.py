@@ -4,8 +4,8 @@ Run from the root of the repository, and read the difference before keeping it::
 
     python -m tests.docs.refresh [--check] [FILE ...]
 
-Output that still fits what is shown is left alone, ``...`` included. Programs that fail are reported, not
-changed; so is a block that was never shown to work.
+Output that still fits what is shown is left alone, ``...`` included. Programs and commands that fail are reported,
+and nothing is changed for them.
 """
 
 from __future__ import annotations

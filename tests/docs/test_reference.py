@@ -79,6 +79,11 @@ def test_every_public_name_is_described():
         assert f"`{name}`" in text or f"`{name}(" in text, name
 
 
+def test_the_citation_names_this_version():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {termwise.__version__}\n" in text
+
+
 def test_every_measure_is_described():
     text = (DOCS / "reference/measures.md").read_text(encoding="utf-8")
     for name in measure_names():

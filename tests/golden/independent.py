@@ -14,6 +14,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def arrays(path: Path) -> dict[str, tuple[Any, ...]]:
 def strings(columns: dict[str, tuple[Any, ...]], prefix: str) -> list[str]:
     """Read a table of strings."""
     data, offsets = bytes(columns[f"{prefix}.data"]), columns[f"{prefix}.offsets"]
-    found = [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip(offsets, offsets[1:], strict=False)]
+    found = [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(offsets)]
     order = columns[f"{prefix}.sorted"]
     assert [found[i].encode("utf-8", "surrogatepass") for i in order] == sorted(
         string.encode("utf-8", "surrogatepass") for string in found

@@ -25,14 +25,14 @@ def _fetch(terms: Array, impacts: Array, firsts: Array, lasts: Array, start: int
     Rows lie anywhere in memory, and waiting for one after the other is most of what scoring them costs. These reads
     do not depend on each other, so that the processor waits for many of them at once.
     """
-    total = 0
+    total = np.int64(0)
     for i in range(start, stop):
         last = min(lasts[i], firsts[i] + AHEAD)
         for position in range(firsts[i], last, 32):
             total += np.int64(terms[position])
         for position in range(firsts[i], last, 64):
             total += np.int64(impacts[position])
-    return total
+    return int(total)
 
 
 @compiled

@@ -1,0 +1,102 @@
+"""What the tests of damaged indexes share: copies to damage, and programs run apart from the test process."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import termwise
+
+HERE = Path(__file__).resolve().parent
+GOLDEN = HERE.parent / "golden"
+
+
+@pytest.fixture
+def run() -> Callable[..., Any]:
+    """Return a function that runs a program of this folder and returns the JSON it prints.
+
+    A crash of the interpreter is then a failed test, not the end of all tests.
+    """
+
+    def run(name: str, *arguments: object, **variables: str) -> Any:
+        result = subprocess.run(
+            [sys.executable, "-X", "faulthandler", HERE / f"{name}.py", *map(str, arguments)],
+            env=environment(**variables),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert result.returncode == 0, f"exit status {result.returncode}\n{result.stderr[-4000:]}"
+        return json.loads(result.stdout)
+
+    return run
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """Return an environment in which a program finds the package this process uses."""
+    source = str(Path(termwise.__file__).resolve().parents[1])
+    paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **variables}
+
+
+@pytest.fixture
+def start() -> Callable[..., subprocess.Popen[str]]:
+    """Return a function that starts a program of this folder and leaves it running."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(name: str, *arguments: object) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, HERE / f"{name}.py", *map(str, arguments)],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        for stream in (process.stdout, process.stdin):
+            if stream is not None:
+                stream.close()
+
+
+@pytest.fixture(params=["impacts", "floats", "texts"])
+def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Return a copy of one of the kept indexes."""
+    return copy_of(request.param, tmp_path)
+
+
+@pytest.fixture
+def impacts(tmp_path: Path) -> Path:
+    """Return a copy of the kept index of impacts."""
+    return copy_of("impacts", tmp_path)
+
+
+def copy_of(name: str, folder: Path) -> Path:
+    return Path(shutil.copytree(GOLDEN / name, folder / name))
+
+
+@pytest.fixture(scope="session")
+def resealing() -> ModuleType:
+    """Return the module that damages files and puts their checksums right again."""
+    spec = importlib.util.spec_from_file_location("termwise_resealing", HERE / "resealing.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,83 @@
+"""Open and use an index again and again, each time with one byte changed.
+
+Whatever happens must be an error of ours or no error at all. Run apart from the tests, since what is looked for may
+end the interpreter; with ``NUMBA_DISABLE_JIT=1`` the kernels run as plain Python, where a position outside an
+array is an IndexError instead of silence.
+
+Usage: sweep.py FOLDER PATTERN[,PATTERN ...] [STEP]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections import Counter
+from pathlib import Path
+
+from termwise.errors import TermwiseError
+from termwise.index import Index
+from termwise.models.query import CountQueryEncoder
+from termwise.search.searcher import Searcher
+from termwise.text import make_analyzer
+
+ANALYZER = make_analyzer("whitespace")
+
+
+def use(folder: Path, queries: list[str], doc_ids: list[str]) -> None:
+    """Do with an index what users do."""
+    index = Index.open(folder)
+    searcher = Searcher(index, CountQueryEncoder(ANALYZER, index.vocabulary))
+    for query in queries:
+        attempt(lambda query=query: searcher.rank(query, k=1))
+        attempt(lambda query=query: searcher.rank(query, k=1000))
+    attempt(lambda: searcher.rank(queries[0], candidates=doc_ids))
+    attempt(lambda: searcher.explain(queries[0], doc_ids[-1]))
+    attempt(lambda: [index.text(i) for i in range(len(index))])
+    attempt(lambda: [index.row(i) for i in range(len(index))])
+    attempt(lambda: [index.attachment(name) for name in index.manifest.attachments])
+
+
+def attempt(action: object) -> None:
+    """Go on with the next action where one is refused as it should be."""
+    try:
+        action()  # type: ignore[operator]
+        outcomes["done"] += 1
+    except TermwiseError as error:
+        outcomes[type(error).__name__] += 1
+
+
+outcomes: Counter[str] = Counter()
+
+
+def main(folder: Path, patterns: list[int], step: int) -> None:
+    """Change one byte at a time."""
+    index = Index.open(folder)
+    tokens = [index.vocabulary.token(i) for i in range(len(index.vocabulary))]
+    doc_ids = [index.doc_id(i) for i in range(min(5, len(index)))]
+    queries = [" ".join(tokens), tokens[0], f"{tokens[-1]} unknown"]
+    del index
+    changed = 0
+    for path in sorted(folder.iterdir()):
+        with path.open("r+b", buffering=0) as file:
+            original = file.read()
+            for position in range(0, len(original), step):
+                for pattern in patterns:
+                    file.seek(position)
+                    file.write(bytes([original[position] ^ pattern]))
+                    where = f"{path.name}, byte {position} changed by {pattern:#x}"
+                    try:
+                        attempt(lambda: use(folder, queries, doc_ids))
+                    except BaseException:
+                        print(where, file=sys.stderr)
+                        raise
+                    changed += 1
+                file.seek(position)
+                file.write(original[position : position + 1])
+    use(folder, queries, doc_ids)
+    print(json.dumps({"changed": changed, "outcomes": outcomes}))
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")  # sums of damaged numbers may overflow
+    main(Path(sys.argv[1]), [int(p, 0) for p in sys.argv[2].split(",")], int((sys.argv[3:] or ["1"])[0]))
