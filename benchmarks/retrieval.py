@@ -16,8 +16,10 @@ import multiprocessing
 import os
 import platform
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -31,7 +33,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from ours import Termwise, TermwiseBM25  # noqa: E402
-from peers import BM25S, Hits, Lucene, Peer, Pisa, Seismic, Tantivy, fetch_anserini_jar, recall  # noqa: E402
+from peers import BM25S, BruteForce, Hits, Lucene, Peer, Pisa, Seismic, Tantivy, fetch_anserini_jar, recall  # noqa: E402
 from workload import Workload, load, load_texts  # noqa: E402
 
 DEPTHS = (10, 1000)
@@ -65,6 +67,7 @@ def main() -> None:
     say(f"views: {report['views']}")
     if "peers" not in arguments.skip:
         report["retrieval"] = compare_peers(workload, engine, arguments)
+    report["queries with the scores of brute force"] = check_exactness(workload, engine)
     report["rerank"] = rerank_report(workload, engine)
     if "scaling" not in arguments.skip:
         report["collection size"] = scaling_report(workload, arguments)
@@ -244,6 +247,19 @@ def compare_peers(workload: Workload, engine: Termwise, arguments: argparse.Name
                 report[f"k = {k}"][name]["recall"] = recall(found, hits["termwise"])
                 say(f"  {name}: recall {report[f'k = {k}'][name]['recall']:.3f}")
     return report
+
+
+def check_exactness(workload: Workload, engine: Termwise, *, queries: int = 50) -> float:
+    """Return the share of queries whose 1,000 best scores are those of exhaustive scoring with numpy."""
+    brute = BruteForce()
+    folder = Path(tempfile.mkdtemp())
+    brute.build(workload.matrix, folder)
+    brute.open(folder)
+    chosen = workload.queries[:queries]
+    share = same_scores(engine.search(chosen, 1000)[0], brute.search(chosen, 1000)[0])
+    shutil.rmtree(folder)
+    say(f"scores of exhaustive scoring on {share:.4f} of {queries} queries")
+    return share
 
 
 def same_scores(ours: Sequence[Hits], theirs: Sequence[Hits]) -> float:

@@ -613,6 +613,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted({row.collection for row in ROWS}))
     arguments = parser.parse_args()
     begin = time.perf_counter()
+    provenance = record.provenance(("termwise", "bm25s", "PyStemmer", "numpy", "scipy", "ir-measures"))
     wanted = [row for row in ROWS if not arguments.only or row.collection in arguments.only]
     splits: dict[str, list[str]] = {}
     for row in wanted:
@@ -654,10 +655,7 @@ def main() -> None:
         },
         "rows": rows,
         "data": {name: record.data_hash(folder, splits[name]) for name, folder in folders.items()},
-        "provenance": record.provenance(
-            ("termwise", "bm25s", "PyStemmer", "numpy", "scipy", "ir-measures"),
-            seconds=time.perf_counter() - begin,
-        ),
+        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
     }
     name = "bm25_collections" if not arguments.only else "bm25_collections_partial"
     record.save(result, page(result), arguments.out, name)

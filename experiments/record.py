@@ -60,15 +60,13 @@ def check_splits(folder: Path, splits: Iterable[str]) -> None:
         )
 
 
-def provenance(packages: Sequence[str], *, seconds: float) -> dict[str, Any]:
-    """Say on what code, with which packages, on what machine and when a result was made.
+def provenance(packages: Sequence[str]) -> dict[str, Any]:
+    """Say on what code, with which packages, on what machine and when a result is made; ask at the start.
 
     Parameters
     ----------
     packages : sequence of str
         Distributions whose versions matter.
-    seconds : float
-        What the run took.
 
     Returns
     -------
@@ -78,9 +76,8 @@ def provenance(packages: Sequence[str], *, seconds: float) -> dict[str, Any]:
     """
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": round(seconds),
         "commit": _git("rev-parse", "HEAD"),
-        "uncommitted": _git("status", "--porcelain", "--", "src", "experiments/*.py").splitlines(),
+        "uncommitted": _git("status", "--porcelain", "--", "src", "experiments").splitlines(),
         "sources": tree_hash([*(ROOT / "src").rglob("*.py"), *(ROOT / "experiments").glob("*.py")], ROOT),
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in packages},
@@ -173,7 +170,7 @@ def about(record: dict[str, Any]) -> str:
     made = record["provenance"]
     packages = ", ".join(f"{name} {number}" for name, number in made["packages"].items())
     changed = len(made["uncommitted"])
-    state = f"with {changed} uncommitted changes, listed in the JSON" if changed else "nothing uncommitted"
+    state = f"{changed} uncommitted changes, listed in the JSON" if changed else "nothing uncommitted"
     return (
         f"Made {made['date']} in {made['seconds']} s on commit {made['commit'][:12]} ({state}; "
         f"SHA-256 of the sources {made['sources'][:12]}…), Python {made['python']}, {packages}; "

@@ -1,7 +1,7 @@
 """Change the content of an index and put every checksum right again, as somebody with bad intentions would.
 
-As a program it changes every number of every section to a few extreme values, one at a time, and uses and verifies
-the index each time: ``resealing.py FOLDER``.
+As a program it changes every STEP-th number of every section to a few extreme values, one at a time, and uses and
+verifies the index each time: ``resealing.py FOLDER [STEP]``.
 """
 
 from __future__ import annotations
@@ -97,22 +97,30 @@ def put(section: str, position: int, value: int) -> Callable[[bytearray], None]:
     return edit
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, step: int) -> None:
     """Change every number in turn."""
     import sweep
+
     from termwise.errors import TermwiseError
     from termwise.index import Index, verify
 
+    def damaged(folder: Path) -> bool:
+        try:
+            return bool(verify(folder))
+        except TermwiseError:
+            return True
+
     index = Index.open(folder)
     tokens = [index.vocabulary.token(i) for i in range(len(index.vocabulary))]
-    doc_ids = [index.doc_id(i) for i in range(len(index))]
+    doc_ids = [index.doc_id(i) for i in range(min(5, len(index)))]
+    queries = [" ".join(tokens), tokens[0], "unknown"]
     del index
     changed: dict[str, int] = {}
     unnoticed: dict[str, int] = {}
     for kind, record in records(read_manifest(folder)).items():
         original = (folder / record["name"]).read_bytes()
         for name, (offset, length, width) in sections(original).items():
-            for position in range(length // width):
+            for position in range(0, length // width, step):
                 at = offset + width * position
                 before = int.from_bytes(original[at : at + width], "little")
                 top = 2 ** (8 * width)
@@ -120,12 +128,8 @@ def main(folder: Path) -> None:
                     change(folder, kind, put(name, position, value))
                     where = f"{name}[{position}]: {before} -> {value}"
                     try:
-                        sweep.attempt(lambda: sweep.use(folder, [" ".join(tokens), tokens[0], "unknown"], doc_ids))
-                        found = True
-                        try:
-                            found = bool(verify(folder))
-                        except TermwiseError:
-                            found = True
+                        sweep.attempt(lambda: sweep.use(folder, queries, doc_ids))
+                        found = damaged(folder)
                     except BaseException:
                         print(where, file=sys.stderr)
                         raise
@@ -138,4 +142,4 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int((sys.argv[2:] or ["1"])[0]))

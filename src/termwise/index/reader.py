@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -206,6 +207,14 @@ class Index:
             if row is not None:
                 return first + row
         return None
+
+    def find_many(self, doc_ids: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the positions of several documents in the input, -1 for those the index does not hold."""
+        found = np.full(len(doc_ids), -1, dtype=np.int64)
+        for first, table in zip(self.firsts, self._ids, strict=True):
+            rows = table.find_many(doc_ids)
+            found[rows >= 0] = rows[rows >= 0] + first
+        return found
 
     def text(self, ordinal: int) -> str | None:
         """Return the stored text of a document, or None where texts were not kept."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from termwise.errors import CorruptIndexError
 from termwise.index.container import Container, ContainerWriter, corrupt
-from termwise.kernels.strings import CORRUPT, find_string, first_disorder
+from termwise.kernels.strings import CORRUPT, find_string, find_strings, first_disorder
 
 SECTIONS = 3
 """Sections a string table takes in its container."""
@@ -98,6 +98,18 @@ class StringTable:
         if number == CORRUPT:
             raise corrupt(self._path, self._sorted_at, "a sorted table of strings", "a position outside it")
         return None if number < 0 else number
+
+    def find_many(self, strings: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the numbers of several strings, -1 where one is absent; as `find`, but faster for many."""
+        encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+        bounds = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(string) for string in encoded], out=bounds[1:])
+        wanted = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        numbers = find_strings(self._data, self._offsets, self._sorted, wanted, bounds)
+        if (numbers == CORRUPT).any():
+            raise corrupt(self._path, self._sorted_at, "a sorted table of strings", "a position outside it")
+        found: npt.NDArray[np.int64] = np.maximum(numbers, -1)
+        return found
 
     def check(self) -> None:
         """Read every string and compare it with its neighbour in the sorted order.

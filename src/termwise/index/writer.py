@@ -443,7 +443,8 @@ class IndexWriter:
                     (self.folder / name).replace(target)
             manifests.sync_folder(self.path)
             for made in self._made:
-                manifests.sync_folder(made.parent)
+                with suppress(StorageError):  # a folder that may be written but not read
+                    manifests.sync_folder(made.parent)
             manifests.publish(self.path, manifest)
         finally:
             self._published = _is_current(self.path, manifest)

@@ -64,6 +64,30 @@ def find_string(data: Array, offsets: Array, by_bytes: Array, wanted: Array) -> 
 
 
 @compiled
+def find_strings(data: Array, offsets: Array, by_bytes: Array, wanted: Array, bounds: Array) -> Array:
+    """Find several strings, as `find_string` does.
+
+    Parameters
+    ----------
+    data, offsets, by_bytes : ndarray
+        As in `find_string`.
+    wanted : ndarray, uint8
+        The strings to look for, one after the other.
+    bounds : ndarray of shape (m + 1,), int64
+        Where each begins.
+
+    Returns
+    -------
+    ndarray of shape (m,), int64
+        What `find_string` gives for each.
+    """
+    numbers = np.empty(len(bounds) - 1, dtype=np.int64)
+    for i in range(len(numbers)):
+        numbers[i] = find_string(data, offsets, by_bytes, wanted[bounds[i] : bounds[i + 1]])
+    return numbers
+
+
+@compiled
 def first_disorder(data: Array, offsets: Array, by_bytes: Array) -> int:
     """Return the first position of `by_bytes` that does not lie above the one before it, or -1.
 

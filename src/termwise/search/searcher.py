@@ -208,19 +208,22 @@ def _checked_k(k: int) -> int:
 
 
 def _ordinals(index: Index, candidates: Sequence[str], query_id: str) -> npt.NDArray[np.int64]:
-    ordinals = np.empty(len(candidates), dtype=np.int64)
-    for position, doc_id in enumerate(candidates):
-        ordinal = index.find(doc_id)
-        if ordinal is None:
-            raise UnknownIdError(
-                "a candidate is not in the index",
-                facts=[("query", query_id or "-"), ("doc_id", doc_id), ("index", index.path)],
-                fixes=["re-rank with an index of the collection the run was made on"],
-            )
-        ordinals[position] = ordinal
-    if len(np.unique(ordinals)) != len(ordinals):
-        _, first = np.unique(ordinals, return_index=True)
-        twice = next(i for i in range(len(candidates)) if i not in set(first.tolist()))
+    ordinals = index.find_many(candidates)
+    unknown = np.flatnonzero(ordinals < 0)
+    if len(unknown):
+        raise UnknownIdError(
+            "a candidate is not in the index",
+            facts=[
+                ("query", query_id or "-"),
+                ("doc_id", candidates[unknown[0]]),
+                ("others like it", len(unknown) - 1),
+                ("index", index.path),
+            ],
+            fixes=["re-rank with an index of the collection the run was made on"],
+        )
+    distinct, first = np.unique(ordinals, return_index=True)
+    if len(distinct) < len(ordinals):
+        twice = np.setdiff1d(np.arange(len(ordinals)), first)[0]
         raise DuplicateIdError(
             "a candidate is given twice", facts=[("query", query_id or "-"), ("doc_id", candidates[twice])]
         )

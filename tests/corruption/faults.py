@@ -1,0 +1,232 @@
+"""Build an index again and again while something goes wrong at each step in turn, and look at what is left.
+
+Usage: ``faults.py FOLDER kill | refuse | limit``
+
+``kill``
+    The process dies, without any clean-up, just before its n-th step.
+``refuse``
+    The system refuses the n-th step: no space left on the device.
+``limit``
+    No file may grow beyond n bytes.
+
+A step is a call that opens, makes, renames, removes, maps or flushes something in the folder. Afterwards the folder
+must hold the old index or the new one, whole, and the next build must succeed and tidy up.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from termwise.errors import StorageError, TermwiseError
+from termwise.index import Index, IndexWriter, verify
+from termwise.text.vocabulary import Vocabulary
+from termwise.weights import TermWeights
+
+VOCABULARY = Vocabulary([f"t{i}" for i in range(40)], background=True)
+EVENTS = frozenset(
+    {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.scandir", "fcntl.flock", "mmap.__new__"}
+)
+
+
+def build(folder: Path, documents: int) -> None:
+    """Build an index over whatever is there."""
+    rows = [{i % 40: 1.5 + i % 7, 40: float(i % 3)} for i in range(documents)]
+    with IndexWriter(folder, overwrite=True, store_text=True) as writer:
+        writer.add(
+            [f"d{i}" for i in range(documents)],
+            TermWeights.from_rows(rows, VOCABULARY.id),
+            [f"text {i} " * 20 for i in range(documents)],
+        )
+        writer.commit(VOCABULARY, encoder={"size": documents}, attachments={"file": b"x" * documents})
+
+
+def generation(folder: Path) -> int | None:
+    """Return the number of documents of the index that is there, after reading all of it."""
+    if not (folder / "manifest.json").exists():
+        return None
+    assert verify(folder) == []
+    index = Index.open(folder)
+    documents = len(index)
+    assert index.manifest.encoder == {"size": documents}
+    assert [index.text(i) for i in range(documents)] == [f"text {i} " * 20 for i in range(documents)]
+    assert index.attachment("file") == b"x" * documents
+    return documents
+
+
+def listed(folder: Path) -> set[str]:
+    """Return what lies in the folder."""
+    return set(os.listdir(folder)) if folder.exists() else set()
+
+
+def tidy(folder: Path) -> bool:
+    """Return whether nothing but the index lies there."""
+    files = {file.name for file in Index.open(folder).manifest.files()}
+    return listed(folder) == files | {"manifest.json"}
+
+
+class Steps:
+    """Counts the steps taken in a folder, and does something at one of them."""
+
+    def __init__(self) -> None:
+        self.folder = ""
+        self.taken = 0
+        self.wanted: int | None = None
+        self.act: Callable[[], None] = lambda: None
+        self.event = ""
+        sys.addaudithook(self.hear)
+        # Flushing is not audited. It matters when the machine dies, not when a process does, and takes long.
+        os.fsync = lambda descriptor: self.step("flush")
+
+    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Take note of what the interpreter is about to do."""
+        if self.folder and event in EVENTS:
+            named = [str(a) for a in arguments if isinstance(a, str | bytes | os.PathLike)]
+            if event in ("fcntl.flock", "mmap.__new__") or any(
+                name.startswith(self.folder) for name in named
+            ):
+                self.step(event)
+
+    def step(self, event: str) -> None:
+        """Count, and act where it is time."""
+        if not self.folder:
+            return
+        self.taken += 1
+        if self.taken == self.wanted:
+            self.event = event
+            self.act()
+
+    @contextmanager
+    def counting(self, folder: Path, wanted: int | None, act: Callable[[], None]) -> Iterator[None]:
+        """Count the steps taken inside."""
+        self.folder, self.taken, self.wanted, self.act, self.event = str(folder), 0, wanted, act, ""
+        try:
+            yield
+        finally:
+            self.folder = ""
+
+
+def die() -> None:
+    """End this process as the out-of-memory killer does."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refuse() -> None:
+    """Do as a full disk does."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def kill(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
+    """Kill a build before each of its steps."""
+    seen: dict[str, int] = {}
+    number = 0
+    while True:
+        number += 1
+        if old is not None:
+            build(folder, old)
+        child = os.fork()
+        if child == 0:
+            with steps.counting(folder, number, die):
+                build(folder, 50)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if not os.WIFSIGNALED(status):
+            assert status == 0
+            return {"steps": number - 1, "left": seen}
+        left = generation(folder)
+        assert left in (old, 50), left
+        seen[str(left)] = seen.get(str(left), 0) + 1
+        build(folder, 60)
+        assert generation(folder) == 60
+        assert tidy(folder), listed(folder)
+        if old is None:
+            for file in folder.iterdir():
+                file.unlink()
+            folder.rmdir()
+
+
+def refusing(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
+    """Refuse each step of a build."""
+    seen: dict[str, int] = {}
+    events: dict[str, int] = {}
+    number = refused = 0
+    while True:
+        number += 1
+        if old is not None:
+            build(folder, old)
+        before = listed(folder)
+        error: BaseException | None = None
+        with steps.counting(folder, number, refuse):
+            try:
+                build(folder, 50)
+            except TermwiseError as caught:
+                error = caught
+        if steps.taken < number:
+            return {"steps": number - 1, "refused": refused, "left": seen, "events": events}
+        what = f"step {number}, {steps.event}: {error}"
+        left = generation(folder)
+        assert left in (old, 50), what
+        if error is None:
+            assert left == 50, what  # only tidying up was refused
+        else:
+            refused += 1
+            assert isinstance(error, StorageError), what
+            assert str(dict(error.facts)["path"]).startswith(str(folder)), what
+            if left == old:
+                # Where locking itself fails nobody knows whose the lock file is, so it stays.
+                assert listed(folder) - ({".lock"} if steps.event == "fcntl.flock" else set()) == before, what
+        seen[str(left)] = seen.get(str(left), 0) + 1
+        events[steps.event] = events.get(steps.event, 0) + 1
+        build(folder, 60)
+        assert tidy(folder), what
+        if old is None:
+            for file in folder.iterdir():
+                file.unlink()
+            folder.rmdir()
+
+
+def limit(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
+    """Let no file grow beyond a few bytes, then a few more."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    if old is not None:
+        build(folder, old)
+    before = {name: (folder / name).read_bytes() for name in listed(folder)}
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for refused, most in enumerate([0, 1, 7, 63, 64, 65, *range(100, 10_000, 150)]):
+        error: BaseException | None = None
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+        try:
+            build(folder, 50)
+        except TermwiseError as caught:
+            error = caught
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        if error is None:
+            assert generation(folder) == 50
+            return {"refused": refused, "enough": most}
+        assert isinstance(error, StorageError), error
+        assert str(dict(error.facts)["path"]).startswith(str(folder)), error
+        assert {name: (folder / name).read_bytes() for name in listed(folder)} == before
+    raise AssertionError("no size was enough")
+
+
+def main(folder: Path, mode: str, old: int | None) -> None:
+    """Run one of the three."""
+    programs: dict[str, Callable[[Path, Steps, int | None], dict[str, Any]]] = {
+        "kill": kill,
+        "refuse": refusing,
+        "limit": limit,
+    }
+    print(json.dumps(programs[mode](folder, Steps(), old)))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], None if sys.argv[3] == "none" else int(sys.argv[3]))
