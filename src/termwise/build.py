@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.collection import Collection, CollectionStatistics, open_collection
-from termwise.errors import EmptyCollectionError, ParameterError
+from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
 from termwise.index import IndexWriter, Manifest
 from termwise.index.spill import RowSpill
 from termwise.index.writer import DEFAULT_MEMORY, Progress, silent
@@ -113,6 +113,10 @@ def build_index(
         progress=progress,
     )
     if isinstance(chosen, VectorModel):
+        if fields is not None:
+            raise ParameterError(
+                "a file of weights has no fields to choose", facts=[("fields", ",".join(fields))]
+            )
         default = "whitespace"
         tokens = make_analyzer(analyzer or default) if not isinstance(analyzer, Analyzer) else analyzer
         _build_vectors(collection, chosen, tokens, writer_options, store_text=store_text, progress=progress)
@@ -122,8 +126,12 @@ def build_index(
     if isinstance(analyzer, str) or analyzer is None:
         analyzer = make_analyzer(analyzer or DEFAULT_ANALYZER)
     documents, length = _documents(collection, fields)
-    with writer_options(store_text=store_text) as writer:
-        _build_counts(documents, length, chosen, analyzer, writer, store_text, threads, progress)
+    try:
+        with writer_options(store_text=store_text) as writer:
+            _build_counts(documents, length, chosen, analyzer, writer, store_text, threads, progress)
+    except DuplicateIdError as error:
+        where = [("collection", collection)] if isinstance(collection, str | Path) else []
+        raise DuplicateIdError(error.message, facts=[*where, *error.facts], fixes=error.fixes) from None
     return Searcher.open(path)
 
 
@@ -206,7 +214,9 @@ def _build_counts(
     with closing(RowSpill(writer.folder, "counts")) as spill:
         for part in _counted(documents, partial(_count, analyzer, store_text), threads):
             writer.add_documents(part.doc_ids, part.texts)
-            known = np.array([numbers.setdefault(token, len(numbers)) for token in part.tokens], dtype=np.int32)
+            known = np.array(
+                [numbers.setdefault(token, len(numbers)) for token in part.tokens], dtype=np.int32
+            )
             spill.add(part.indptr, known[part.terms], part.counts)
             progress("read documents", writer.documents, length)
         if writer.documents == 0:
@@ -273,16 +283,19 @@ def _build_vectors(
     if not isinstance(collection, str | Path):
         raise ParameterError("the model vectors reads a file of weights", fixes=["give its path"])
     source = read_vectors(collection, analyzer=analyzer)
-    batches = source.batches()
-    first = next(batches, None)
-    if first is None:
-        raise EmptyCollectionError("the file holds no documents", facts=[("file", collection)])
-    has_text = store_text and first.texts[0] is not None
-    with make_writer(store_text=has_text) as writer:
-        for batch in chain([first], batches):
-            texts = [text or "" for text in batch.texts] if has_text else None
+    with_text = 0
+    with make_writer(store_text=store_text) as writer:
+        for batch in source.batches():
+            with_text += sum(text is not None for text in batch.texts)
+            texts = [text or "" for text in batch.texts] if store_text else None
             writer.add(batch.doc_ids, batch.weights, texts)
             progress("read vectors", writer.documents, source.length)
+        if store_text and writer.documents and not with_text:
+            raise ParameterError(
+                "texts are to be stored, and the file of weights holds none",
+                facts=[("file", collection), ("expected", "a field contents beside vector")],
+                fixes=["leave --store-text out"],
+            )
         spec = analyzer.spec
         return writer.commit(
             source.vocabulary,

@@ -7,8 +7,7 @@
     │   ├── UnknownNameError           a model, analyzer, parameter or measure that does not exist
     │   ├── ParameterError             a known parameter with a value outside its range
     │   ├── IndexExistsError           the output folder already holds an index
-    │   ├── ForeignFolderError         the output folder holds something that is not ours
-    │   └── InferenceRequiredError     a network would have to run at query time
+    │   └── ForeignFolderError         the output folder holds something that is not ours
     ├── DataError                  3   something that was read is not what it should be
     │   ├── MissingFileError           a path that does not exist or cannot be read
     │   ├── MalformedRecordError       a line of a collection, query, run or judgment file
@@ -155,12 +154,6 @@ class ForeignFolderError(UsageError):
     """The output folder holds files that are not an index of ours."""
 
     slug = "foreign-folder"
-
-
-class InferenceRequiredError(UsageError):
-    """What was asked for needs a network at query time."""
-
-    slug = "inference-required"
 
 
 class DataError(TermwiseError):

@@ -10,17 +10,19 @@ import typer
 from termwise.cli.judged import exclusion, missing_rule, read_runs
 from termwise.cli.options import DEFAULT_MEASURES, ExcludeSeed, JsonFlag, Measures, Missing
 from termwise.cli.terminal import note, write_text
+from termwise.errors import UsageError
 
 
 def command(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN RUN...", help="Run files; the first is the baseline.", show_default=False
-        ),
+        typer.Argument(metavar="RUN", help="Run files; the first is the baseline.", show_default=False),
     ],
     qrels: Annotated[
-        Path, typer.Option("--qrels", metavar="FILE", help="Relevance judgments.", show_default=False)
+        str,
+        typer.Option(
+            "--qrels", metavar="FILE", help="Relevance judgments, or ir_datasets:ID.", show_default=False
+        ),
     ],
     measures: Measures = None,
     all_pairs: Annotated[
@@ -34,7 +36,7 @@ def command(
             "--queries", metavar="FILE", help="Query texts, shown in the HTML page.", show_default=False
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the resampling.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the resampling.")] = 0,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write one HTML page.", show_default=False)
     ] = None,
@@ -61,6 +63,12 @@ def command(
         to_csv,
     )
 
+    if queries is not None and html is None:
+        raise UsageError("--queries shows its texts in the HTML page", fixes=["add --html FILE"])
+    if per_query and not as_json:
+        raise UsageError(
+            "--per-query goes with --json; the HTML page shows every query", fixes=["add --json"]
+        )
     comparison = compare(
         read_runs(runs),
         read_qrels(qrels),

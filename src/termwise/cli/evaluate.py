@@ -12,9 +12,12 @@ from termwise.cli.options import DEFAULT_MEASURES, ExcludeSeed, JsonFlag, Measur
 
 
 def command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run files.", show_default=False)],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run files.", show_default=False)],
     qrels: Annotated[
-        Path, typer.Option("--qrels", metavar="FILE", help="Relevance judgments.", show_default=False)
+        str,
+        typer.Option(
+            "--qrels", metavar="FILE", help="Relevance judgments, or ir_datasets:ID.", show_default=False
+        ),
     ],
     measures: Measures = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Also show every query.")] = False,

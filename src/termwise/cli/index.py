@@ -43,7 +43,9 @@ def command(
     fields: Annotated[
         str | None,
         typer.Option(
-            "--fields", metavar="A,B", help="Fields to index, joined in this order.  [default: title,text]"
+            "--fields",
+            metavar="A,B",
+            help="Fields to index, joined in this order.  [default: title and the text]",
         ),
     ] = None,
     store_text: Annotated[

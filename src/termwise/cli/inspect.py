@@ -60,7 +60,9 @@ def _facts(index: Any) -> dict[str, Any]:
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     model = facts["encoder"].get("model", {})
     analyzer = facts["encoder"].get("analyzer", {})
-    settings = ", ".join(f"{name} {value}" for name, value in model.get("parameters", {}).items())
+    settings = ", ".join(
+        f"{name} {value}" for name, value in model.get("parameters", {}).items() if value is not None
+    )
     quantiser = facts["quantiser"]
     if quantiser["kind"] == "uint8":
         how = (

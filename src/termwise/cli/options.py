@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,7 +16,13 @@ IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="Threads to use; all processors unless given.", show_default=False),
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        help="Threads to use; all processors unless given.",
+        show_default=False,
+    ),
 ]
 Measures = Annotated[
     list[str] | None,
@@ -48,6 +54,15 @@ ExcludeSeed = Annotated[
     ),
 ]
 
+Separator = Annotated[
+    str,
+    typer.Option(
+        "--separator",
+        metavar="space|tab",
+        help="What separates the columns of the run file; tab allows identifiers with spaces.",
+    ),
+]
+
 DEFAULT_MEASURES = ("nDCG@10", "AP@1000", "R@100")
 
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
@@ -57,6 +72,17 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 def available_processors() -> int:
     """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def column_separator(text: str) -> Literal["space", "tab"]:
+    """Check the value of ``--separator``."""
+    if text == "space":
+        return "space"
+    if text == "tab":
+        return "tab"
+    raise ParameterError(
+        "--separator is space or tab", facts=[("given", text)], fixes=["--separator space", "--separator tab"]
+    )
 
 
 def memory_size(text: str) -> int:

@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from termwise.cli.options import IndexFolder, JsonFlag, Threads, available_processors
+from termwise.cli.options import (
+    IndexFolder,
+    JsonFlag,
+    Separator,
+    Threads,
+    available_processors,
+    column_separator,
+)
 from termwise.cli.terminal import note, print_json, progress_bar
 
 
@@ -17,13 +24,17 @@ def command(
         Path, typer.Option("--run", metavar="FILE", help="Run with the candidates.", show_default=False)
     ],
     queries: Annotated[
-        Path, typer.Option("--queries", metavar="FILE", help="The queries.", show_default=False)
+        str,
+        typer.Option("--queries", metavar="FILE", help="The queries, or ir_datasets:ID.", show_default=False),
     ],
     output: Annotated[
         Path, typer.Option("--output", metavar="FILE", help="Run file to write.", show_default=False)
     ],
-    k: Annotated[int, typer.Option("-k", help="Candidates to keep for each query, best first.")] = 1000,
+    k: Annotated[
+        int, typer.Option("-k", metavar="N", help="Candidates to keep for each query, best first.")
+    ] = 1000,
     tag: Annotated[str, typer.Option("--tag", help="Name of the run, its last column.")] = "termwise",
+    separator: Separator = "space",
     threads: Threads = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -46,7 +57,7 @@ def command(
             name=tag,
             progress=progress,
         )
-    write_run(timed.run, output)
+    write_run(timed.run, output, separator=column_separator(separator))
     without_text = sorted(set(candidates.rankings) - {query.query_id for query in wanted})
     if as_json:
         print_json({"run": str(output), "queries": len(timed.run), "left_out": without_text})

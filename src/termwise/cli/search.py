@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from termwise.cli.options import IndexFolder, JsonFlag, Threads, available_processors
+from termwise.cli.options import (
+    IndexFolder,
+    JsonFlag,
+    Separator,
+    Threads,
+    available_processors,
+    column_separator,
+)
 from termwise.cli.terminal import note, print_json, progress_bar, stdout
 from termwise.errors import UsageError
 
@@ -22,8 +29,13 @@ def command(
         str | None, typer.Argument(metavar="QUERY", help="The question, in quotes.", show_default=False)
     ] = None,
     queries: Annotated[
-        Path | None,
-        typer.Option("--queries", metavar="FILE", help="Rank for every query of a file.", show_default=False),
+        str | None,
+        typer.Option(
+            "--queries",
+            metavar="FILE",
+            help="Rank for every query of a file, or of ir_datasets:ID.",
+            show_default=False,
+        ),
     ] = None,
     output: Annotated[
         Path | None,
@@ -37,9 +49,19 @@ def command(
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Break every score down term by term.")] = False,
     measure_time: Annotated[
-        bool, typer.Option("--measure-time", help="Print mean, p50 and p99 of encoding and scoring.")
+        bool,
+        typer.Option(
+            "--measure-time",
+            help="Print mean, p50 and p99 of encoding and scoring; one thread unless told otherwise.",
+        ),
     ] = False,
-    tag: Annotated[str, typer.Option("--tag", help="Name of the run, its last column.")] = "termwise",
+    tag: Annotated[
+        str | None,
+        typer.Option(
+            "--tag", help="Name of the run, its last column.  [default: termwise]", show_default=False
+        ),
+    ] = None,
+    separator: Separator = "space",
     threads: Threads = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -57,8 +79,8 @@ def command(
             ],
         )
     if query is not None:
-        if output is not None or measure_time:
-            raise UsageError("--output and --measure-time go with --queries")
+        if output is not None or measure_time or tag is not None or threads is not None:
+            raise UsageError("--output, --tag, --threads and --measure-time go with --queries")
         _answer(folder, query, 10 if k is None else k, explain=explain, as_json=as_json)
     elif queries is not None:
         if output is None or explain:
@@ -66,7 +88,17 @@ def command(
                 "a file of queries needs a run file to write, and takes no --explain",
                 fixes=[f"termwise search {folder} --queries {queries} --output run.trec"],
             )
-        _answer_file(folder, queries, output, 1000 if k is None else k, tag, threads, measure_time, as_json)
+        _answer_file(
+            folder,
+            queries,
+            output,
+            1000 if k is None else k,
+            tag or "termwise",
+            column_separator(separator),
+            threads,
+            measure_time,
+            as_json,
+        )
 
 
 def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -> None:
@@ -97,19 +129,22 @@ def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -
 
 
 def _why_empty(searcher: Searcher, query: str) -> str:
-    tokens = searcher.encoder.analyzer.tokens(query)
-    if not tokens:
+    from termwise.search.snippets import legible
+
+    analysis = searcher.encoder.analyzer.analyze(query)
+    if not analysis.tokens:
         return "no results: the query holds no word that is searched for"
-    unknown = sorted({token for token in tokens if searcher.index.vocabulary.number(token) is None})
-    return f"no results: the index does not know {', '.join(unknown)}"
+    words = dict.fromkeys(query[start:end] for start, end in analysis.spans.tolist())
+    return f"no results: no document holds {' or '.join(legible(word) for word in words)}"
 
 
 def _answer_file(
     folder: Path,
-    queries: Path,
+    queries: str,
     output: Path,
     k: int,
     tag: str,
+    separator: Literal["space", "tab"],
     threads: int | None,
     measure_time: bool,
     as_json: bool,
@@ -119,13 +154,19 @@ def _answer_file(
 
     searcher = Searcher.open(folder)
     wanted = list(read_queries(queries))
+    if measure_time and wanted:
+        searcher.rank(wanted[0], k=k)  # loads the kernels, which is not what a query costs
     begin = time.perf_counter()
     with progress_bar() as progress:
         timed = searcher.rank_many(
-            wanted, k=k, threads=threads or available_processors(), name=tag, progress=progress
+            wanted,
+            k=k,
+            threads=threads or (1 if measure_time else available_processors()),
+            name=tag,
+            progress=progress,
         )
     seconds = time.perf_counter() - begin
-    write_run(timed.run, output)
+    write_run(timed.run, output, separator=separator)
     if measure_time:
         from termwise.evaluate import Latency, latency_table, to_text
 

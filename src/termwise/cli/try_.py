@@ -22,7 +22,7 @@ def command(
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Folder for the index; rebuilt each time.")
     ] = Path("python-stdlib.tw"),
-    k: Annotated[int, typer.Option("-k", help="Documents to show.")] = 5,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="Documents to show.")] = 5,
     as_json: JsonFlag = False,
 ) -> None:
     """Index the Python documentation of this machine, answer, explain, and measure.
@@ -77,13 +77,13 @@ def command(
     if explanations:
         console.print()
         console.print(explanation_renderable(explanations[0]))
-    mean = evaluation.means["nDCG@10"] or 0.0
+    mean = evaluation.means["nDCG@10"]
     dropped = (
         f" ({len(questions.dropped)} judgments name what this Python lacks)" if questions.dropped else ""
     )
     console.print(
         f"\nBM25, measured on the {len(evaluation.query_ids)} judged questions that ship with termwise{dropped}: "
-        f"nDCG@10 {mean:.4f}",
+        f"nDCG@10 {'undefined' if mean is None else f'{mean:.4f}'}",
         soft_wrap=True,
     )
     best = ranking.doc_ids[0] if len(ranking) else "DOC_ID"

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from termwise.cli.options import IndexFolder, JsonFlag
 from termwise.cli.terminal import print_json, progress_bar
-from termwise.errors import CorruptIndexError
+from termwise.errors import CheckFailedError
 
 
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
@@ -20,7 +20,7 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
     elif not damages:
         print(f"{folder}: intact")
     if damages:
-        raise CorruptIndexError(
+        raise CheckFailedError(
             "the index is damaged",
             facts=[
                 (

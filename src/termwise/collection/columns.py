@@ -93,7 +93,7 @@ def check_writable(kind: str, value: str, *, tabs: bool) -> None:
         fixes=[]
         if tabs
         else [
-            'separator="tab" keeps spaces; termwise reads such files, trec_eval and ir_measures do not',
+            "--separator tab (in Python separator='tab'): termwise reads such files, trec_eval does not",
             "give the documents and queries identifiers without spaces",
         ],
     )

@@ -149,7 +149,9 @@ class RecordReader:
                 expected=f"a text: title or one of {', '.join(self._body_fields)}",
                 seen=_names(record),
                 message="a record has no text under a known name",
-                fixes=["name the fields that hold the text: --fields NAME,NAME"],
+                fixes=["index the weights as they are: --model vectors"]
+                if "vector" in record
+                else ["name the fields that hold the text: --fields NAME,NAME"],
             )
         return names
 

@@ -152,8 +152,9 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            # Positions in the message are columns of the line.
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            if isinstance(error, json.JSONDecodeError):
+                reason = f"{error.msg}, column {error.colno}"
             raise MalformedRecordError.at(
                 path,
                 number,

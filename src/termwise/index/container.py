@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import mmap
 import os
@@ -31,6 +32,8 @@ from termwise.errors import (
 MAGIC = b"termwise"
 VERSION = 1
 ALIGNMENT = 64
+
+REBUILD = "build the index again: termwise index COLLECTION --model MODEL --out DIR --overwrite"
 
 _HEADER = struct.Struct("<8sII16sQII")  # magic, version, sections, kind, file length, table CRC, header CRC
 _ENTRY = struct.Struct("<24s8sQQI12x")  # name, dtype, offset, length in bytes, CRC of the bytes
@@ -287,7 +290,9 @@ def map_file(path: Path, length: int | None) -> mmap.mmap | bytes:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
     except OSError as error:
         raise MissingFileError(
-            "a file of the index cannot be opened", facts=[("file", path), ("system says", error.strerror)]
+            "a file of the index cannot be opened",
+            facts=[("file", path), ("system says", error.strerror)],
+            fixes=[REBUILD],
         ) from error
 
 
@@ -323,7 +328,7 @@ def corrupt(path: Path, offset: int | None, expected: object, seen: object) -> C
     return CorruptIndexError(
         "a file of the index is damaged",
         facts=[("file", path), *where, ("expected", expected), ("seen", seen)],
-        fixes=["build the index again: termwise index COLLECTION --model MODEL --out DIR --overwrite"],
+        fixes=[REBUILD],
     )
 
 
@@ -336,5 +341,9 @@ def storage_errors(path: Path) -> Iterator[None]:
         raise StorageError(
             "the index cannot be written",
             facts=[("path", error.filename or path), ("system says", error.strerror or str(error))],
-            fixes=["free some space or choose another folder with --out"],
+            fixes=[
+                "free some space, or choose another disk with --out"
+                if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+                else "choose a folder that can be written with --out"
+            ],
         ) from error

@@ -201,9 +201,7 @@ def _text(query: str | Query) -> str:
 
 def _checked_k(k: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(
-            "k is the number of documents wanted, 1 or more", facts=[("k", k)], fixes=["pass k=10"]
-        )
+        raise ParameterError("k is the number of documents wanted, 1 or more", facts=[("k", k)])
     return int(k)
 
 
@@ -216,7 +214,7 @@ def _ordinals(index: Index, candidates: Sequence[str], query_id: str) -> npt.NDA
             facts=[
                 ("query", query_id or "-"),
                 ("doc_id", candidates[unknown[0]]),
-                ("others like it", len(unknown) - 1),
+                ("unknown", f"{len(unknown)} of {len(candidates)} candidates"),
                 ("index", index.path),
             ],
             fixes=["re-rank with an index of the collection the run was made on"],

@@ -1,0 +1,119 @@
+"""Builds that are killed, refused or run out of space, at each step in turn."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from termwise.errors import IndexLockedError, NotAnIndexError
+from termwise.index import Index, IndexWriter, verify
+from termwise.index.manifest import BUILD
+from termwise.text.vocabulary import Vocabulary
+from termwise.weights import TermWeights
+
+Run = Callable[..., Any]
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.mark.parametrize("old", ["none", 30])
+def test_a_killed_build_leaves_the_old_index_or_the_new_one(tmp_path: Path, run: Run, old: object) -> None:
+    result = run("faults", tmp_path / "index", "kill", old)
+    assert result["steps"] > 60
+    assert set(result["left"]) == {"None" if old == "none" else "30", "50"}
+
+
+@pytest.mark.parametrize("old", ["none", 30])
+def test_a_refused_step_is_reported_and_leaves_nothing_half_written(
+    tmp_path: Path, run: Run, old: object
+) -> None:
+    result = run("faults", tmp_path / "index", "refuse", old)
+    assert result["refused"] > 40
+    assert {"open", "os.rename", "flush", "os.mkdir", "os.remove"} <= set(result["events"])
+
+
+@pytest.mark.parametrize("old", ["none", 30])
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, run: Run, old: object) -> None:
+    result = run("faults", tmp_path / "index", "limit", old)
+    assert result["refused"] > 20
+    assert result["enough"] > 1000
+
+
+def build(folder: Path, documents: int) -> None:
+    vocabulary = Vocabulary(["merge"])
+    with IndexWriter(folder, overwrite=True) as writer:
+        writer.add(
+            [f"d{i}" for i in range(documents)], TermWeights.from_rows([{0: 1.0}] * documents, vocabulary.id)
+        )
+        writer.commit(vocabulary, encoder={})
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_writer_in_another_process_keeps_others_out_until_it_is_gone(
+    tmp_path: Path, start: Start, there: bool
+) -> None:
+    folder = tmp_path / "index"
+    if there:
+        build(folder, 3)
+    process = start("rebuilding", folder, "hold")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    for _ in range(2):
+        with pytest.raises(IndexLockedError) as caught:
+            IndexWriter(folder, overwrite=True)
+        assert dict(caught.value.facts)["index"] == folder
+    if there:
+        assert len(Index.open(folder)) == 3  # readers are not kept out
+    else:
+        with pytest.raises(NotAnIndexError, match="never finished"):
+            Index.open(folder)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert any(name.startswith(BUILD) for name in os.listdir(folder))
+    build(folder, 5)
+    assert len(Index.open(folder)) == 5
+    assert len(os.listdir(folder)) == 4
+    assert verify(folder) == []
+
+
+def test_an_interrupted_writer_in_another_process_tidies_up(tmp_path: Path, start: Start) -> None:
+    process = start("rebuilding", tmp_path / "index", "hold")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    process.wait()
+    assert os.listdir(tmp_path) == []
+
+
+def check(index: Index, documents: int) -> None:
+    """Look at every part of an index: all must be of one generation."""
+    assert index.manifest.encoder == {"documents": documents}
+    assert index.attachment("file") == str(documents).encode()
+    for ordinal in (0, documents - 1):
+        assert index.doc_id(ordinal) == f"d{ordinal} of {documents}"
+        assert index.text(ordinal) == f"text {ordinal} of {documents}"
+        assert index.row(ordinal)[1].tolist() == [1 + ordinal, documents]
+
+
+def test_readers_see_one_generation_or_the_other_never_a_mix(tmp_path: Path, start: Start) -> None:
+    folder = tmp_path / "index"
+    process = start("rebuilding", folder, "loop", 2.5)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    first = Index.open(folder)
+    opened = {20: 0, 30: 0}
+    while process.poll() is None:
+        index = Index.open(folder)
+        check(index, len(index))
+        opened[len(index)] += 1
+    published = int(process.stdout.read())
+    assert process.returncode == 0
+    assert published > 20
+    assert min(opened.values()) > 5
+    check(first, len(first))  # whatever became of its files
+    assert verify(folder) == []

@@ -1,0 +1,187 @@
+"""Indexes that were changed by somebody who can compute checksums.
+
+An index may come from somebody else, so checksums prove nothing: every number of a file is a position a kernel may
+follow. `verify` compares the parts with each other, and using such an index must be harmless.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from termwise.errors import CorruptIndexError, DataError, IndexFormatError
+from termwise.index import Index, verify
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_every_number_of_every_section_changed_to_extremes(
+    golden: Path, run: Callable[..., Any], compiled: bool
+) -> None:
+    result = run(
+        "resealing", golden, *([2] if compiled else []), **({} if compiled else {"NUMBA_DISABLE_JIT": "1"})
+    )
+    assert sum(result["changed"].values()) > 100
+    # Both views of the postings, the biases and the terms are told twice, so that no single change goes unnoticed;
+    # an identifier, a text, a floor or a real weight may say anything.
+    free = {"floors", "query_weights", "ids.data", "ids.offsets", "groups.data", "texts.start"}
+    if golden.name == "floats":
+        free |= {"forward.starts", "forward.terms", "forward.impacts"}
+    assert {name for name, count in result["unnoticed"].items() if count} <= free
+
+
+def test_resealing_without_a_change_is_no_damage(impacts: Path, resealing: ModuleType) -> None:
+    before = {path.name: path.read_bytes() for path in impacts.iterdir()}
+    for kind in ("terms", "segment", "ids"):
+        resealing.change(impacts, kind, lambda data: None)
+    assert {path.name: path.read_bytes() for path in impacts.iterdir()} == before
+    assert verify(impacts) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "section", "position", "value", "what"),
+    [
+        ("segment", "forward.starts", 1, 5, "row boundaries are out of order"),
+        ("segment", "forward.starts", 0, 1, "row boundaries are out of order"),
+        ("segment", "forward.terms", 1, 0, "the terms of row 0 are out of order"),
+        ("segment", "forward.terms", 3, 4, "the terms of row 1 are out of order"),
+        ("segment", "forward.impacts", 1, 0, "an impact is 0"),
+        ("segment", "forward.impacts", 1, 3, "the two views differ in term 1"),
+        ("segment", "posting.impact", 3, 127, "the two views differ in term 2"),
+        ("segment", "entry.max", 0, 254, "the two views differ in term 0"),
+        ("segment", "inverted.postings", 1, 1, "the two views differ in term 0"),
+        ("segment", "inverted.entries", 4, 2, "term boundaries are out of order"),
+        ("segment", "documents.order", 0, 1, "the document order is not a permutation"),
+        ("segment", "documents.order", 0, 2**32 - 1, "the document order is not a permutation"),
+        ("segment", "documents.bias", 0, 511, "the two views hold different document biases"),
+        ("segment", "forward.bias", 2, 1, "the two views hold different document biases"),
+        ("segment", "blocks.bias", 0, 511, "the two views hold different document biases"),
+        ("terms", "terms.data", 0, ord("m"), "the terms are not those of the manifest"),
+    ],
+)
+def test_verify_says_what_does_not_fit(
+    impacts: Path, resealing: ModuleType, kind: str, section: str, position: int, value: int, what: str
+) -> None:
+    path = resealing.change(impacts, kind, resealing.put(section, position, value))
+    (damage,) = verify(impacts)
+    assert (damage.file, damage.what) == (path.name, what)
+
+
+def test_a_damaged_table_of_strings_is_told_with_its_offset(impacts: Path, resealing: ModuleType) -> None:
+    path = resealing.change(impacts, "ids", resealing.put("ids.sorted", 1, 0))
+    (damage,) = verify(impacts)
+    offset, _, _ = resealing.sections(path.read_bytes())["ids.sorted"]
+    assert (damage.file, damage.offset) == (path.name, offset + 4)
+
+
+def test_a_file_of_another_kind_or_another_index(
+    impacts: Path, resealing: ModuleType, tmp_path: Path
+) -> None:
+    before = {path.name: path.read_bytes() for path in impacts.iterdir()}
+    (floats,) = (Path(__file__).parents[1] / "golden" / "floats").glob("segment-*.tw")
+    (texts,) = (Path(__file__).parents[1] / "golden" / "texts").glob("segment-*.tw")
+    (terms,) = impacts.glob("terms-*.tw")
+    (ids,) = impacts.glob("ids-*.tw")
+    for kind, other in [
+        ("terms", ids),
+        ("ids", terms),
+        ("segment", terms),
+        ("segment", floats),
+        ("segment", texts),  # another number of terms, and no biases
+    ]:
+        path = resealing.replace(impacts, kind, other.read_bytes())
+        with pytest.raises(CorruptIndexError) as caught:
+            Index.open(impacts)
+        assert dict(caught.value.facts)["file"] == path
+        assert len(verify(impacts)) == 1
+        for file in impacts.iterdir():
+            file.unlink()
+        for name, data in before.items():
+            (impacts / name).write_bytes(data)
+
+
+def test_a_file_shorter_than_it_says(impacts: Path, resealing: ModuleType) -> None:
+    (segment,) = impacts.glob("segment-*.tw")
+    data = segment.read_bytes()
+    for length in (0, 1, 47, 48, 960, len(data) - 1):
+        path = resealing.replace(impacts, "segment", data[:length])
+        with pytest.raises(CorruptIndexError) as caught:
+            Index.open(impacts)
+        assert dict(caught.value.facts)["file"] == path
+        resealing.replace(impacts, "segment", data)
+
+
+def edits() -> list[tuple[str, Callable[[dict[str, Any]], None]]]:
+    """Manifests that are well formed, but do not fit the files."""
+
+    def more_documents(body: dict[str, Any]) -> None:
+        body["documents"] = body["segments"][0]["documents"] = 4
+
+    def fewer_documents(body: dict[str, Any]) -> None:
+        body["documents"] = body["segments"][0]["documents"] = 2
+
+    def more_postings(body: dict[str, Any]) -> None:
+        body["postings"] = body["segments"][0]["postings"] = 5
+
+    def no_background(body: dict[str, Any]) -> None:
+        body["background"] = False
+
+    def fewer_terms(body: dict[str, Any]) -> None:
+        body["terms"] = 3
+
+    def more_terms(body: dict[str, Any]) -> None:
+        body["terms"] = 70_000
+
+    def floats(body: dict[str, Any]) -> None:
+        body["quantiser"]["kind"] = "float32"
+
+    def the_segment_twice(body: dict[str, Any]) -> None:
+        body["segments"] *= 2
+        body["documents"] *= 2
+
+    def texts_that_are_views(body: dict[str, Any]) -> None:
+        body["segments"][0]["texts"] = dict(body["segments"][0]["views"])
+
+    return [(edit.__name__, edit) for edit in list(locals().values()) if callable(edit)]
+
+
+@pytest.mark.parametrize(("name", "edit"), edits())
+def test_a_manifest_that_does_not_fit_its_files(
+    impacts: Path, resealing: ModuleType, name: str, edit: Callable[[dict[str, Any]], None]
+) -> None:
+    body = resealing.read_manifest(impacts)
+    edit(body)
+    resealing.write_manifest(impacts, body)
+    with pytest.raises(CorruptIndexError) as caught:
+        Index.open(impacts)
+    assert Path(dict(caught.value.facts)["file"]).parent == impacts
+
+
+def test_a_background_that_the_files_do_not_hold(tmp_path: Path, resealing: ModuleType) -> None:
+    """Where the manifest promises biases, their arrays must be there: kernels read one for each document."""
+    import shutil
+
+    folder = Path(shutil.copytree(Path(__file__).parents[1] / "golden" / "texts", tmp_path / "texts"))
+    body = resealing.read_manifest(folder)
+    body["background"] = True
+    resealing.write_manifest(folder, body)
+    with pytest.raises(CorruptIndexError, match="damaged"):
+        Index.open(folder)
+
+
+def test_names_that_lead_out_of_the_folder(impacts: Path, resealing: ModuleType, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("nobody else's business")
+    original = resealing.read_manifest(impacts)
+    for name in ("../secret.txt", str(secret), "", ".", "..", "manifest.json"):
+        body = copy.deepcopy(original)
+        body["attachments"]["note.txt"].update(name=name, length=secret.stat().st_size)
+        resealing.write_manifest(impacts, body)
+        with pytest.raises(IndexFormatError) as caught:
+            Index.open(impacts)
+        assert isinstance(caught.value, DataError)
+        assert dict(caught.value.facts)["file"] == impacts / "manifest.json"
