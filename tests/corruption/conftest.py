@@ -86,6 +86,18 @@ def impacts(tmp_path: Path) -> Path:
     return copy_of("impacts", tmp_path)
 
 
+@pytest.fixture
+def floats(tmp_path: Path) -> Path:
+    """Return a copy of the kept index of real weights."""
+    return copy_of("floats", tmp_path)
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """Return a copy of the kept index with texts."""
+    return copy_of("texts", tmp_path)
+
+
 def copy_of(name: str, folder: Path) -> Path:
     return Path(shutil.copytree(GOLDEN / name, folder / name))
 

@@ -1,6 +1,6 @@
 """Build an index again and again while something goes wrong at each step in turn, and look at what is left.
 
-Usage: ``faults.py FOLDER kill | refuse | limit``
+Usage: ``faults.py FOLDER kill | refuse | limit``. Each is done twice, without and with an index that is there.
 
 ``kill``
     The process dies, without any clean-up, just before its n-th step.
@@ -218,15 +218,20 @@ def limit(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
     raise AssertionError("no size was enough")
 
 
-def main(folder: Path, mode: str, old: int | None) -> None:
+def main(folder: Path, mode: str) -> None:
     """Run one of the three."""
     programs: dict[str, Callable[[Path, Steps, int | None], dict[str, Any]]] = {
         "kill": kill,
         "refuse": refusing,
         "limit": limit,
     }
-    print(json.dumps(programs[mode](folder, Steps(), old)))
+    steps = Steps()
+    print(
+        json.dumps(
+            {name: programs[mode](folder / name, steps, old) for name, old in [("new", None), ("old", 30)]}
+        )
+    )
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], None if sys.argv[3] == "none" else int(sys.argv[3]))
+    main(Path(sys.argv[1]), sys.argv[2])

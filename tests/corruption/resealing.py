@@ -1,7 +1,7 @@
 """Change the content of an index and put every checksum right again, as somebody with bad intentions would.
 
 As a program it changes every STEP-th number of every section to a few extreme values, one at a time, and uses and
-verifies the index each time: ``resealing.py FOLDER [STEP]``.
+verifies the index each time: ``resealing.py FOLDER:STEP [FOLDER:STEP ...]``.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def put(section: str, position: int, value: int) -> Callable[[bytearray], None]:
     return edit
 
 
-def main(folder: Path, step: int) -> None:
-    """Change every number in turn."""
+def extremes(folder: Path, step: int) -> dict[str, dict[str, int]]:
+    """Change every number in turn; return how many of each section were, and how many `verify` did not notice."""
     import sweep
 
     from termwise.errors import TermwiseError
@@ -124,7 +124,7 @@ def main(folder: Path, step: int) -> None:
                 at = offset + width * position
                 before = int.from_bytes(original[at : at + width], "little")
                 top = 2 ** (8 * width)
-                for value in {0, 1, (before + 1) % top, (before - 1) % top, top // 2, top - 1} - {before}:
+                for value in {0, (before + 1) % top, (before - 1) % top, top - 1} - {before}:
                     change(folder, kind, put(name, position, value))
                     where = f"{name}[{position}]: {before} -> {value}"
                     try:
@@ -137,9 +137,10 @@ def main(folder: Path, step: int) -> None:
                     unnoticed[name] = unnoticed.get(name, 0) + (not found)
                     replace(folder, kind, original)
     assert verify(folder) == []
-    print(json.dumps({"changed": changed, "unnoticed": unnoticed, "outcomes": sweep.outcomes}))
+    return {"changed": changed, "unnoticed": unnoticed}
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main(Path(sys.argv[1]), int((sys.argv[2:] or ["1"])[0]))
+    arguments = [argument.rsplit(":", 1) for argument in sys.argv[1:]]
+    print(json.dumps({Path(folder).name: extremes(Path(folder), int(step)) for folder, step in arguments}))

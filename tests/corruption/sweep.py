@@ -4,7 +4,7 @@ Whatever happens must be an error of ours or no error at all. Run apart from the
 end the interpreter; with ``NUMBA_DISABLE_JIT=1`` the kernels run as plain Python, where a position outside an
 array is an IndexError instead of silence.
 
-Usage: sweep.py FOLDER PATTERN[,PATTERN ...] [STEP]
+Usage: ``sweep.py PATTERN FOLDER:STEP [FOLDER:STEP ...]`` changes every STEP-th byte of each folder.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def attempt(action: object) -> None:
 outcomes: Counter[str] = Counter()
 
 
-def main(folder: Path, patterns: list[int], step: int) -> None:
-    """Change one byte at a time."""
+def sweep(folder: Path, pattern: int, step: int) -> int:
+    """Change one byte at a time; return how many were."""
     index = Index.open(folder)
     tokens = [index.vocabulary.token(i) for i in range(len(index.vocabulary))]
     doc_ids = [index.doc_id(i) for i in range(min(5, len(index)))]
@@ -62,22 +62,25 @@ def main(folder: Path, patterns: list[int], step: int) -> None:
         with path.open("r+b", buffering=0) as file:
             original = file.read()
             for position in range(0, len(original), step):
-                for pattern in patterns:
-                    file.seek(position)
-                    file.write(bytes([original[position] ^ pattern]))
-                    where = f"{path.name}, byte {position} changed by {pattern:#x}"
-                    try:
-                        attempt(lambda: use(folder, queries, doc_ids))
-                    except BaseException:
-                        print(where, file=sys.stderr)
-                        raise
-                    changed += 1
+                file.seek(position)
+                file.write(bytes([original[position] ^ pattern]))
+                try:
+                    attempt(lambda: use(folder, queries, doc_ids))
+                except BaseException:
+                    print(f"{path.name}, byte {position} changed by {pattern:#x}", file=sys.stderr)
+                    raise
+                changed += 1
                 file.seek(position)
                 file.write(original[position : position + 1])
     use(folder, queries, doc_ids)
-    print(json.dumps({"changed": changed, "outcomes": outcomes}))
+    return changed
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # sums of damaged numbers may overflow
-    main(Path(sys.argv[1]), [int(p, 0) for p in sys.argv[2].split(",")], int((sys.argv[3:] or ["1"])[0]))
+    found = {}
+    for folder, step in (argument.rsplit(":", 1) for argument in sys.argv[2:]):
+        outcomes.clear()
+        changed = sweep(Path(folder), int(sys.argv[1], 0), int(step))
+        found[Path(folder).name] = {"changed": changed, "outcomes": dict(outcomes)}
+    print(json.dumps(found))

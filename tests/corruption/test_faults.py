@@ -21,27 +21,23 @@ Run = Callable[..., Any]
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
-@pytest.mark.parametrize("old", ["none", 30])
-def test_a_killed_build_leaves_the_old_index_or_the_new_one(tmp_path: Path, run: Run, old: object) -> None:
-    result = run("faults", tmp_path / "index", "kill", old)
-    assert result["steps"] > 60
-    assert set(result["left"]) == {"None" if old == "none" else "30", "50"}
+def test_a_killed_build_leaves_the_old_index_or_the_new_one(tmp_path: Path, run: Run) -> None:
+    result = run("faults", tmp_path, "kill")
+    assert min(found["steps"] for found in result.values()) > 60
+    assert set(result["new"]["left"]) == {"None", "50"}
+    assert set(result["old"]["left"]) == {"30", "50"}
 
 
-@pytest.mark.parametrize("old", ["none", 30])
-def test_a_refused_step_is_reported_and_leaves_nothing_half_written(
-    tmp_path: Path, run: Run, old: object
-) -> None:
-    result = run("faults", tmp_path / "index", "refuse", old)
-    assert result["refused"] > 40
-    assert {"open", "os.rename", "flush", "os.mkdir", "os.remove"} <= set(result["events"])
+def test_a_refused_step_is_reported_and_leaves_nothing_half_written(tmp_path: Path, run: Run) -> None:
+    for found in run("faults", tmp_path, "refuse").values():
+        assert found["refused"] > 40
+        assert {"open", "os.rename", "flush", "os.mkdir", "os.remove"} <= set(found["events"])
 
 
-@pytest.mark.parametrize("old", ["none", 30])
-def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, run: Run, old: object) -> None:
-    result = run("faults", tmp_path / "index", "limit", old)
-    assert result["refused"] > 20
-    assert result["enough"] > 1000
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, run: Run) -> None:
+    for found in run("faults", tmp_path, "limit").values():
+        assert found["refused"] > 20
+        assert found["enough"] > 1000
 
 
 def build(folder: Path, documents: int) -> None:
@@ -102,7 +98,7 @@ def check(index: Index, documents: int) -> None:
 
 def test_readers_see_one_generation_or_the_other_never_a_mix(tmp_path: Path, start: Start) -> None:
     folder = tmp_path / "index"
-    process = start("rebuilding", folder, "loop", 2.5)
+    process = start("rebuilding", folder, "loop", 1.5)
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     first = Index.open(folder)
@@ -113,7 +109,7 @@ def test_readers_see_one_generation_or_the_other_never_a_mix(tmp_path: Path, sta
         opened[len(index)] += 1
     published = int(process.stdout.read())
     assert process.returncode == 0
-    assert published > 20
-    assert min(opened.values()) > 5
+    assert published > 10
+    assert min(opened.values()) > 2
     check(first, len(first))  # whatever became of its files
     assert verify(folder) == []

@@ -29,45 +29,24 @@ def flips(folder: Path, pattern: int) -> Iterator[tuple[Path, int]]:
 
 
 @pytest.mark.parametrize("pattern", [0x01, 0x80])
-def test_verify_finds_every_flipped_byte_and_names_the_file(impacts: Path, pattern: int) -> None:
-    found = 0
+def test_verify_finds_every_flipped_byte_and_names_its_place(impacts: Path, pattern: int) -> None:
+    found = known = 0
     for path, position in flips(impacts, pattern):
         try:
-            names = [damage.file for damage in verify(impacts)]
+            (damage,) = verify(impacts)
+            name, offset = damage.file, damage.offset
         except DataError as error:
             assert path.name == "manifest.json"
-            names = [Path(str(dict(error.facts)["file"])).name]
-        assert names == [path.name], position
+            name, offset = Path(str(dict(error.facts)["file"])).name, None
+        assert name == path.name, position
         found += 1
-    assert found == sum(path.stat().st_size for path in impacts.iterdir()) > 4000
+        if offset is not None:
+            # Parts of the header and the table share one checksum, and so do the numbers of a section.
+            assert offset in (0, 8, 48) or position - 64 < offset <= position
+            known += 1
+    assert found == sum(path.stat().st_size for path in impacts.iterdir())
+    assert known > found / 3  # the manifest, the attachment and bytes between sections have only one checksum
     assert verify(impacts) == []
-
-
-def test_the_offset_of_a_flipped_byte_is_that_of_its_section(impacts: Path) -> None:
-    (path,) = impacts.glob("segment-*.tw")
-    known = 0
-    for flipped, position in flips(impacts, 0x10):
-        if flipped == path:
-            (damage,) = verify(impacts)
-            if damage.offset is not None:
-                assert position - 64 < damage.offset <= position or damage.offset in (0, 8, 48)
-                known += 1
-    assert known > path.stat().st_size / 2  # between sections lie bytes that belong to none
-
-
-def test_using_a_damaged_index_ends_in_an_answer_or_an_error_of_ours(
-    golden: Path, run: Callable[..., Any]
-) -> None:
-    result = run("sweep", golden, "0x01")
-    assert result["changed"] == sum(path.stat().st_size for path in golden.iterdir())
-    assert result["outcomes"]["CorruptIndexError"] > 1000
-    assert result["outcomes"]["done"] > 1000
-
-
-def test_no_kernel_leaves_its_arrays(golden: Path, run: Callable[..., Any]) -> None:
-    result = run("sweep", golden, "0x80", 5, NUMBA_DISABLE_JIT="1")
-    assert result["outcomes"]["CorruptIndexError"] > 100
-    assert result["outcomes"]["done"] > 100
 
 
 @pytest.fixture
@@ -83,13 +62,28 @@ def blocks(tmp_path: Path) -> Path:
     with IndexWriter(tmp_path / "blocks") as writer:
         writer.add([f"d{i}" for i in range(600)], TermWeights.from_rows(rows, vocabulary.id))
         writer.commit(vocabulary, encoder={})
-    assert len(Index.open(tmp_path / "blocks").segments[0].block_bits * [0]) == 8
+    view = Index.open(tmp_path / "blocks").segments[0].inverted
+    assert view is not None
+    assert set(view.entry_block.tolist()) == {0, 1, 2}
     return tmp_path / "blocks"
 
 
-@pytest.mark.parametrize("pattern", [0x01, 0xFF])
-def test_several_blocks(blocks: Path, run: Callable[..., Any], pattern: int) -> None:
-    result = run("sweep", blocks, pattern, 61)
-    assert result["outcomes"]["CorruptIndexError"] > 20
-    result = run("sweep", blocks, pattern, 499, NUMBA_DISABLE_JIT="1")
-    assert result["outcomes"]["done"] > 20
+def test_using_a_damaged_index_ends_in_an_answer_or_an_error_of_ours(
+    impacts: Path, floats: Path, texts: Path, blocks: Path, run: Callable[..., Any]
+) -> None:
+    size = sum(path.stat().st_size for path in impacts.iterdir())
+    result = run("sweep", "0x01", f"{impacts}:1", f"{floats}:3", f"{texts}:3", f"{blocks}:151")
+    assert result["impacts"]["changed"] == size
+    for name in ("impacts", "floats", "texts", "blocks"):
+        assert result[name]["outcomes"]["CorruptIndexError"] > 10
+        assert result[name]["outcomes"]["done"] > 10
+
+
+def test_no_kernel_leaves_its_arrays(
+    impacts: Path, floats: Path, texts: Path, blocks: Path, run: Callable[..., Any]
+) -> None:
+    folders = [f"{impacts}:4", f"{floats}:7", f"{texts}:7", f"{blocks}:1499"]
+    result = run("sweep", "0x80", *folders, NUMBA_DISABLE_JIT="1")
+    for name in ("impacts", "floats", "texts", "blocks"):
+        assert result[name]["outcomes"]["CorruptIndexError"] > 1
+        assert result[name]["outcomes"]["done"] > 10

@@ -44,7 +44,10 @@ def command(
     k: Annotated[
         int | None,
         typer.Option(
-            "-k", help="Documents wanted.  [default: 10, or 1000 with --queries]", show_default=False
+            "-k",
+            metavar="N",
+            help="Documents wanted.  [default: 10, or 1000 with --queries]",
+            show_default=False,
         ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Break every score down term by term.")] = False,
