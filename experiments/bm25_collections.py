@@ -471,7 +471,8 @@ def _first(rows: Sequence[dict[str, Any]]) -> str:
         "bm25s here",
         "termwise",
         "95 %",
-        "termwise − bm25s",
+        "− published",
+        "− bm25s here",
         "95 %",
         "p",
     )
@@ -487,6 +488,7 @@ def _first(rows: Sequence[dict[str, Any]]) -> str:
                 record.number(row["bm25s"]["nDCG@10"]),
                 record.number(row["termwise"]["nDCG@10"]),
                 record.interval(row["termwise_interval"]["nDCG@10"]),
+                record.number(row["termwise"]["nDCG@10"] - row["published"]["nDCG@10"], signed=True),
                 _effect(contrast),
                 record.interval(contrast["interval"], signed=True),
                 record.p_value(contrast["p_permutation"]),

@@ -181,16 +181,24 @@ def about(record: dict[str, Any]) -> str:
 
 
 def save(record: dict[str, Any], page: str, folder: Path, name: str) -> None:
-    """Write ``NAME.json`` and ``NAME.md`` and say so."""
+    """Write ``NAME.json``, numbers to six significant digits, and ``NAME.md``, and say so."""
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in (
-        (folder / f"{name}.json", json.dumps(record, indent=1, ensure_ascii=False)),
+        (folder / f"{name}.json", json.dumps(_short(record), indent=1, ensure_ascii=False)),
         (folder / f"{name}.md", page.rstrip()),
     ):
         partial = path.with_name(path.name + ".part")
         partial.write_text(text + "\n", encoding="utf-8")
         partial.replace(path)
         say(f"wrote {path}")
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {name: _short(part) for name, part in value.items()}
+    return [_short(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def need(module: str, package: str, why: str) -> Any:

