@@ -49,7 +49,9 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder for indexes; kept between runs")
     parser.add_argument("--jar", type=Path, help="Anserini's jar; taken from PyPI where it is not given")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--skip", nargs="*", default=[], help="parts: build, peers, lucene, scaling, length, text")
+    parser.add_argument(
+        "--skip", nargs="*", default=[], help="parts: build, peers, lucene, scaling, length, text"
+    )
     arguments = parser.parse_args()
     if not arguments.data.is_dir():
         parser.error(f"no workload at {arguments.data}; name its folder with --data")

@@ -176,6 +176,13 @@ def _count(analyzer: Analyzer, keep_text: bool, documents: list[Document]) -> _C
 
 def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
     while batch := list(islice(documents, BATCH)):
+        for document in batch:
+            if not isinstance(document, Document) or not all(isinstance(part, str) for part in document):
+                raise ParameterError(
+                    "a collection is made of documents, each with two strings: doc_id and text",
+                    facts=[("given", f"{type(document).__name__}: {str(document)[:80]}")],
+                    fixes=["termwise.Document('id', 'text')"],
+                )
         yield batch
 
 

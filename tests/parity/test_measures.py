@@ -1,6 +1,9 @@
 """Our values against ir_measures, called on its own with the same untied runs."""
 
+import os
 import shutil
+import subprocess
+import sys
 
 import ir_measures
 import numpy as np
@@ -103,3 +106,25 @@ def test_ties_are_where_we_differ():
     qrels = [Qrel("q", "a", 1)]
     assert ir_measures.calc_aggregate([ir_measures.RR], qrels, lines(run))[ir_measures.RR] == 0.5
     assert evaluate(run, qrels, ["RR"]).means["RR"] == 1.0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_gains_of_one_measure_do_not_reach_another(seed):
+    # ir_measures alone would mix them up for about half of these seeds: it walks through a set.
+    program = (
+        "from termwise.evaluate import evaluate\n"
+        "from termwise.records import Qrel, Ranking, Run\n"
+        "run = Run([Ranking(['a', 'b'], [2.0, 1.0], query_id='q')])\n"
+        "qrels = [Qrel('q', 'a', 1), Qrel('q', 'b', 2)]\n"
+        "names = ['nDCG@10', 'nDCG(gains={1:3,2:1})@5']\n"
+        "print(evaluate(run, qrels, names).means['nDCG@10'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONHASHSEED": str(seed)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    expected = (1 + 2 / np.log2(3)) / (2 + 1 / np.log2(3))
+    assert float(done.stdout) == pytest.approx(expected, abs=1e-9)

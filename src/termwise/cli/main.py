@@ -6,7 +6,8 @@ Exit codes: 0 done, 1 a bug in termwise, 2 usage, 3 bad data, 4 missing extra, 5
 
 from __future__ import annotations
 
-import os
+import io
+import signal
 import sys
 import traceback
 from typing import Annotated
@@ -34,6 +35,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("try")(try_.command)
 app.command("index")(index.command)
@@ -72,7 +74,7 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         app(args=arguments, prog_name="termwise")
     except SystemExit as leaving:  # how typer ends, also on wrong usage (2) and on Ctrl-C (130)
-        return _flushed(leaving.code)
+        return leaving.code if isinstance(leaving.code, int) else 0
     except TermwiseError as error:
         print(f"termwise: {error.render()}", file=sys.stderr)
         return error.exit_code
@@ -86,15 +88,14 @@ def run(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _flushed(code: str | int | None) -> int:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone, as in `termwise search ... | head`; keep Python from saying so at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code if isinstance(code, int) else 0
-
-
 def script() -> None:
-    """Entry point of the installed command."""
+    """Entry point of the installed command.
+
+    A reader that leaves early, as in ``termwise search ... | head``, ends the program as it ends any other; a
+    terminal that cannot show a character gets a question mark instead.
+    """
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     sys.exit(run())

@@ -68,6 +68,8 @@ def write_text(path: Path, text: str) -> None:
     StorageError
         If the file system refuses.
     """
+    if path.is_dir():
+        raise StorageError("the path is a folder, a file is to be written", facts=[("path", path)])
     temporary = path.with_name(f".{path.name}.new")
     try:
         temporary.write_text(text, encoding="utf-8", errors="replace")

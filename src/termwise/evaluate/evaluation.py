@@ -310,7 +310,7 @@ class Evaluator:
         self._codes = [
             {doc_id: f"j{number}" for number, doc_id in enumerate(grades)} for grades in table.values()
         ]
-        self._evaluator = self._prepare(
+        self._evaluators = self._prepare(
             {
                 str(row + 1): {f"j{number}": grade for number, grade in enumerate(grades.values())}
                 for row, grades in enumerate(table.values())
@@ -379,9 +379,10 @@ class Evaluator:
     ) -> None:
         if not batch:
             return
-        for metric in self._evaluator.iter_calc(batch):
-            if metric.query_id in batch:  # the others are reported with their default
-                values[metric.measure][int(metric.query_id) - 1] = metric.value
+        for evaluator in self._evaluators:
+            for metric in evaluator.iter_calc(batch):
+                if metric.query_id in batch:  # the others are reported with their default
+                    values[metric.measure][int(metric.query_id) - 1] = metric.value
 
     def _read(self, qrels: Iterable[Qrel]) -> tuple[dict[str, dict[str, int]], int]:
         table: dict[str, dict[str, int]] = {}
@@ -424,7 +425,7 @@ class Evaluator:
             )
         return table, excluded
 
-    def _prepare(self, table: dict[str, dict[str, int]]) -> Any:
+    def _prepare(self, table: dict[str, dict[str, int]]) -> list[Any]:
         import ir_measures
 
         highest = max(grade for grades in table.values() for grade in grades.values())
@@ -439,7 +440,12 @@ class Evaluator:
                     ],
                     fixes=["use nDCG with its default gains", "judge on a scale from 0 to 4"],
                 )
-        return ir_measures.evaluator(list(self._measures), table)
+        # Measures with gains of their own go to evaluators of their own: ir_measures 0.4.3 may hand the changed
+        # grades to an nDCG without gains in the same evaluator, as the order of a set has it.
+        plain = [measure for measure in self._measures if not _has_gains(measure)]
+        groups = [plain] if plain else []
+        groups += [[measure] for measure in self._measures if _has_gains(measure)]
+        return [ir_measures.evaluator(group, table) for group in groups]
 
     def _is_excluded(self, query_id: str, doc_id: str) -> bool:
         if self._exclude is None:
@@ -454,6 +460,10 @@ class Evaluator:
             return ranking
         doc_ids = [doc_id for doc_id, kept in zip(ranking.doc_ids, keep, strict=True) if kept]
         return Ranking(doc_ids, ranking.scores[np.array(keep, dtype=np.bool_)], ranking.query_id)
+
+
+def _has_gains(measure: Measure) -> bool:
+    return "gains" in measure.params
 
 
 def _check_exclusion(exclude: Exclusion) -> Literal["id"] | dict[str, frozenset[str]] | None:

@@ -611,5 +611,7 @@ def _check_free(path: Path, *, overwrite: bool) -> None:
         )
     if manifests.NAME in names and not overwrite:
         raise IndexExistsError(
-            "there is an index already", facts=[("folder", path)], fixes=["add --overwrite to replace it"]
+            "there is an index already",
+            facts=[("folder", path)],
+            fixes=["add --overwrite to replace it (in Python overwrite=True)"],
         )

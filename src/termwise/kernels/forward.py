@@ -31,7 +31,7 @@ def _fetch(terms: Array, impacts: Array, firsts: Array, lasts: Array, start: int
         for position in range(firsts[i], last, 32):
             total += np.int64(terms[position])
         for position in range(firsts[i], last, 64):
-            total += np.int64(impacts[position])
+            total += np.int64(impacts[position] > 0)  # any real number fits no integer
     return int(total)
 
 

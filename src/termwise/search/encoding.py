@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from termwise.errors import UnknownNameError, VocabularyMismatchError
+from termwise.errors import CorruptIndexError, UnknownNameError, VocabularyMismatchError
 from termwise.index import Index
 from termwise.models.query import CountQueryEncoder
 from termwise.text import Analyzer, AnalyzerSpec, analyzer_from_spec
@@ -64,6 +64,8 @@ def analyzer_of(index: Index) -> Analyzer:
         If the index does not say how its queries are analysed.
     """
     described = index.manifest.encoder.get("analyzer")
+    if described is not None and not _describes_analyzer(described):
+        raise _odd(index, "analyzer", described)
     if described is None:
         raise UnknownNameError(
             "the index does not say how its queries are to be analysed",
@@ -89,8 +91,30 @@ def analyzer_of(index: Index) -> Analyzer:
 
 def query_encoder_of(index: Index) -> QueryEncoder:
     """Make the query encoder of an index again."""
-    weighting = index.manifest.encoder.get("query", {}).get("weighting", "counts")
+    query = index.manifest.encoder.get("query", {})
+    if not isinstance(query, Mapping):
+        raise _odd(index, "query", query)
+    weighting = query.get("weighting", "counts")
     term_weights = index.query_weights if weighting == "idf" else None
     return CountQueryEncoder(
         analyzer_of(index), index.vocabulary, weighting=weighting, term_weights=term_weights
+    )
+
+
+def _describes_analyzer(described: object) -> bool:
+    return (
+        isinstance(described, Mapping)
+        and isinstance(described.get("name"), str)
+        and isinstance(described.get("options"), Mapping)
+        and isinstance(described.get("fingerprint"), str)
+        and isinstance(described.get("files"), list)
+        and all(isinstance(name, str) for name in described["files"])
+    )
+
+
+def _odd(index: Index, part: str, seen: object) -> CorruptIndexError:
+    return CorruptIndexError(
+        f"the index does not describe its {part} as termwise does",
+        facts=[("index", index.path), (part, str(seen)[:120])],
+        fixes=["build the index again"],
     )

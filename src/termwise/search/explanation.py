@@ -98,6 +98,19 @@ class Explanation:
     competitors: tuple[Competitor, ...] = ()
     results: int | None = None
 
+    def to_html(self) -> str:
+        """Return the explanation as one self-contained HTML page."""
+        from termwise.search.explain_html import explanation_html
+
+        return explanation_html(self)
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook, in a frame of its own."""
+        from html import escape
+
+        page = escape(self.to_html(), quote=True)
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON-like data."""
         return asdict(self)

@@ -120,7 +120,9 @@ def _score_rows(
         query.terms, query.weights, number(query.background), _slots(segment.n_terms, len(query.terms)),
     )  # fmt: skip
     if status != OK:
-        raise corrupt(segment.path, 0, "rows inside their arrays", "a position outside; run termwise verify")
+        raise corrupt(
+            segment.path, None, "rows inside their arrays", "a position outside; run termwise verify"
+        )
     return sums, matched
 
 

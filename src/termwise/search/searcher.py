@@ -60,8 +60,18 @@ class Searcher:
     """
 
     def __init__(self, index: Index, encoder: QueryEncoder | None = None) -> None:
+        if not isinstance(index, Index):
+            raise ParameterError(
+                "a searcher is made of an opened index",
+                facts=[("given", type(index).__name__)],
+                fixes=["Searcher.open(path)"],
+            )
         self.index = index
         self.encoder = query_encoder_of(index) if encoder is None else encoder
+
+    def __repr__(self) -> str:
+        model = self.index.manifest.encoder.get("model", {}).get("name", "unknown model")
+        return f"Searcher({str(self.index.path)!r}, {len(self.index):,} documents, {model})"
 
     @classmethod
     def open(cls, path: str | Path) -> Searcher:
@@ -144,7 +154,15 @@ class Searcher:
         _checked_k(k)
         if threads < 1:
             raise ParameterError("at least one thread is needed", facts=[("threads", threads)])
-        wanted = [query for query in queries if candidates is None or query.query_id in candidates]
+        given = list(queries)
+        for query in given:
+            if not isinstance(query, Query):
+                raise ParameterError(
+                    "queries are needed with their identifiers",
+                    facts=[("given", f"{type(query).__name__}: {query!r}")],
+                    fixes=["termwise.Query('q1', 'the question')"],
+                )
+        wanted = [query for query in given if candidates is None or query.query_id in candidates]
 
         def answer(query: Query) -> tuple[Ranking, float, float]:
             chosen = None if candidates is None else candidates[query.query_id].doc_ids
@@ -196,7 +214,12 @@ class Searcher:
 
 
 def _text(query: str | Query) -> str:
-    return query.text if isinstance(query, Query) else query
+    text = query.text if isinstance(query, Query) else query
+    if not isinstance(text, str):
+        raise ParameterError(
+            "a query is a text, a Query, or a row of TermWeights", facts=[("given", type(text).__name__)]
+        )
+    return text
 
 
 def _checked_k(k: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,9 @@ def test_several_segments_answer_as_one(
     assert several.doc_ids(np.arange(149, -1, -1)) == options["ids"][::-1]
     assert [several.find(i) for i in options["ids"]] == list(range(150))
     assert several.find("doc 150 ü") is None
+    some = ["doc 149 ü", "doc 150 ü", "doc 0 ü", "", "doc 75 ü", "doc 0 ü"]
+    assert several.find_many(some).tolist() == [149, -1, 0, -1, 75, 0]
+    assert several.find_many([]).tolist() == []
     assert [several.text(i) for i in range(150)] == options["texts"]
     for i in range(150):
         for a, b in zip(several.row(i), one.row(i), strict=True):
@@ -104,6 +108,8 @@ def test_the_same_bytes_for_any_threads_and_memory(
         "encoder": {"z": 1, "a": [1, 2]},
     }
     first = files(write(rows, name="first", **options))
+    for name, data in first.items():
+        assert name == "manifest.json" or hashlib.sha256(data).hexdigest()[:16] == name.split("-")[1][:16]
     assert files(write(rows, name="again", **options)) == first
     for threads in (2, 3):
         assert files(write(rows, name=f"threads{threads}", threads=threads, **options)) == first

@@ -39,6 +39,9 @@ def test_what_is_written_is_read(strings: list[str], other: str) -> None:
         assert [stored.find(string) for string in strings] == list(range(len(strings)))
         if other not in strings:
             assert stored.find(other) is None
+        numbers = {string: number for number, string in enumerate(strings)}
+        wanted = [other, *reversed(strings), other]
+        assert stored.find_many(wanted).tolist() == [numbers.get(string, -1) for string in wanted]
 
 
 def test_prefixes_are_told_apart(tmp_path: Path) -> None:
@@ -103,6 +106,8 @@ def test_a_search_never_leaves_the_table(tmp_path: Path) -> None:
         stored = damaged(tmp_path, section, position, value)
         with pytest.raises(CorruptIndexError):
             stored.find("bc")
+        with pytest.raises(CorruptIndexError):
+            stored.find_many(["nothing", "bc"])
         with pytest.raises(CorruptIndexError):
             stored.check()
 

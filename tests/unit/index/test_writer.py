@@ -572,6 +572,32 @@ def test_failing_to_publish_leaves_what_was_there(
     assert refused == 6  # five files and the manifest
 
 
+def test_everything_is_flushed_before_it_is_published(write: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that dies keeps names only of what was flushed before."""
+    real_fsync, real_replace = os.fsync, Path.replace
+    flushed: set[int] = set()
+    published: list[str] = []
+
+    def fsync(descriptor: int) -> None:
+        flushed.add(os.fstat(descriptor).st_ino)
+        real_fsync(descriptor)
+
+    def replace(self: Path, target: Path) -> Path:
+        assert self.stat().st_ino in flushed
+        if target.name == "manifest.json":
+            assert target.parent.stat().st_ino in flushed
+        else:
+            flushed.discard(target.parent.stat().st_ino)
+        published.append(target.name)
+        return real_replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "replace", replace)
+    index = write([{0: 1.0}], texts=["x"], attachments={"a": b"x"})
+    files = sorted(file.name for file in index.manifest.files())
+    assert published == [*files, "manifest.json"]
+
+
 def test_files_that_cannot_be_removed_do_no_harm(
     write: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

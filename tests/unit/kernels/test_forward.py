@@ -98,6 +98,12 @@ def test_takes_the_arguments_of_the_definition_in_its_order() -> None:
     assert fast[:8] == list(inspect.signature(reference.score_rows).parameters)
 
 
+@pytest.mark.parametrize("weight", [2.0**63, 3.0e38, 1e-45])
+def test_weights_that_fit_no_integer(weight: float) -> None:
+    weight = float(np.float32(weight))
+    assert score([0, 1], [0], [weight], [], [0], {0: 2.0}, number=np.float64) == ([2 * weight], [True], OK)
+
+
 def test_four_byte_terms() -> None:
     assert score([0, 1], [70_000], [3], [], [0], {70_000: 2}, size=70_001, term_type=np.uint32)[0] == [6]
 

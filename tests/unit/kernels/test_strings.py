@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from termwise.kernels.strings import ABSENT, CORRUPT, find_string, first_disorder
+from termwise.kernels.strings import ABSENT, CORRUPT, find_string, find_strings, first_disorder
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -31,6 +31,9 @@ def test_finds_what_is_there_and_nothing_else(strings: list[bytes], other: bytes
     assert [find(stored, string) for string in strings] == list(range(len(strings)))
     assert find(stored, other) == (strings.index(other) if other in strings else ABSENT)
     assert first_disorder(*stored) == -1
+    bounds = np.cumsum([0] + [len(string) for string in strings])
+    together = np.frombuffer(b"".join(strings), dtype=np.uint8)
+    assert find_strings(*stored, together, bounds).tolist() == list(range(len(strings)))
 
 
 STRINGS = [b"merge", b"sort", b"list", b"", b"merged"]
