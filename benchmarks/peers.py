@@ -42,6 +42,7 @@ import sys
 import tarfile
 import tempfile
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -570,9 +571,20 @@ class _AnseriniIndex(Peer):
         java = re.search(r'JAVA_VERSION="([^"]+)"', release)
         anserini = re.search(r"anserini-([\d.]+)-fatjar", self.jar.name)
         return (
-            f"Lucene 9.9.1, Anserini {anserini.group(1) if anserini else '?'}, "
+            f"{self._lucene()}, Anserini {anserini.group(1) if anserini else '?'}, "
             f"Java {java.group(1) if java else '?'}"
         )
+
+    def _lucene(self) -> str:
+        """Tell the version of Lucene by the newest codec in the jar."""
+        with zipfile.ZipFile(self.jar) as jar:
+            codecs = {
+                int(found.group(1))
+                for name in jar.namelist()
+                if (found := re.match(r"org/apache/lucene/codecs/lucene(\d+)/", name))
+            }
+        newest = max(codecs)  # 99 is 9.9, 104 is 10.4
+        return f"Lucene {newest // 10}.{newest % 10}" if newest else "Lucene"
 
     def _java(self, log: Path, *arguments: str) -> str:
         """Run a class of the jar in a process of its own."""
@@ -626,7 +638,7 @@ class Lucene(_AnseriniIndex):
     and about 10 microseconds of the bridge, which :attr:`call_seconds` holds
     after ``open``; fetching the stored document names is not part of it.
 
-    The jar holds Lucene 9.9.1. Java 21 suits it best: with Java 22 or later
+    The jar holds Lucene 10.4. Java 21 suits it best: with Java 22 or later
     this Lucene gives up its memory-segment access and says so.
 
     Only one virtual machine can live in a process, with the class path of

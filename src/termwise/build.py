@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Literal
 
 import numpy as np
@@ -196,7 +198,8 @@ def _counted(
     following = next(batches, None)
     if following is None:
         return
-    with ProcessPoolExecutor(threads, mp_context=get_context("spawn")) as pool:
+    workers = min(threads, os.cpu_count() or 1)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
         waiting = []
         for batch in chain([following], batches):
             waiting.append(pool.submit(count, batch))
@@ -204,6 +207,18 @@ def _counted(
                 yield waiting.pop(0).result()
         for future in waiting:
             yield future.result()
+
+
+def _end_with_parent() -> None:
+    """Let a worker end when the process that started it does, however that ends."""
+
+    def wait() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
 
 
 def _build_counts(

@@ -9,7 +9,7 @@ import typer
 
 from termwise.cli.judged import exclusion, missing_rule, read_runs
 from termwise.cli.options import DEFAULT_MEASURES, ExcludeSeed, JsonFlag, Measures, Missing
-from termwise.cli.terminal import note, write_text
+from termwise.cli.terminal import note, refuse_overwriting, write_text
 from termwise.errors import UsageError
 
 
@@ -69,6 +69,7 @@ def command(
         raise UsageError(
             "--per-query goes with --json; the HTML page shows every query", fixes=["add --json"]
         )
+    refuse_overwriting([html, latex, csv], [*runs, qrels, queries])
     comparison = compare(
         read_runs(runs),
         read_qrels(qrels),

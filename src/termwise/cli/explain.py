@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from termwise.cli.options import IndexFolder, JsonFlag
-from termwise.cli.terminal import note, print_json, stdout, write_text
+from termwise.cli.terminal import note, print_json, refuse_overwriting, stdout, write_text
 from termwise.errors import UsageError
 
 
@@ -36,6 +36,7 @@ def command(
 
     if as_json and html is not None:
         raise UsageError("--json and --html exclude each other")
+    refuse_overwriting([html], [folder])
     explanation = Searcher.open(folder).explain(query, doc_id, competitors=competitors)
     if as_json:
         print_json(explanation.to_dict())

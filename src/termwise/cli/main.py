@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 a bug in termwise, 2 usage, 3 bad data, 4 missing extra, 5
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 import traceback
@@ -73,8 +74,12 @@ def run(arguments: list[str] | None = None) -> int:
     """
     try:
         app(args=arguments, prog_name="termwise")
+        sys.stdout.flush()
     except SystemExit as leaving:  # how typer ends, also on wrong usage (2) and on Ctrl-C (130)
-        return leaving.code if isinstance(leaving.code, int) else 0
+        return _flushed(leaving.code)
+    except OSError as error:
+        print(f"termwise: the system refuses: {error.strerror or error}", file=sys.stderr)
+        return _flushed(3)
     except TermwiseError as error:
         print(f"termwise: {error.render()}", file=sys.stderr)
         return error.exit_code
@@ -88,6 +93,21 @@ def run(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def _flushed(code: str | int | None) -> int:
+    """Write out what was printed; a full disk is said once, and not again when Python ends."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        print(f"termwise: the output cannot be written: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 3
+    return code if isinstance(code, int) else 0
+
+
+def _terminated(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
+
+
 def script() -> None:
     """Entry point of the installed command.
 
@@ -96,6 +116,10 @@ def script() -> None:
     """
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    signal.signal(signal.SIGTERM, _terminated)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     sys.exit(run())

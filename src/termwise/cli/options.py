@@ -102,7 +102,10 @@ def memory_size(text: str) -> int:
         )
     number, unit, binary = found.groups()
     power = "kmgt".find(unit.lower()) + 1 if unit else 0
-    return int(float(number) * (1024**power if binary else _UNITS[unit.lower()]))
+    size = float(number) * (1024**power if binary else _UNITS[unit.lower()])
+    if not 1 <= size < 2**62:
+        raise ParameterError("--memory is out of range", facts=[("given", text)], fixes=["--memory 2GB"])
+    return int(size)
 
 
 def model_settings(pairs: Sequence[str]) -> dict[str, str]:

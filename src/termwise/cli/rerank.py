@@ -15,7 +15,8 @@ from termwise.cli.options import (
     available_processors,
     column_separator,
 )
-from termwise.cli.terminal import note, print_json, progress_bar
+from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
+from termwise.errors import EmptyCollectionError
 
 
 def command(
@@ -45,9 +46,12 @@ def command(
     from termwise.collection import read_queries, read_run, write_run
     from termwise.search import Searcher
 
+    refuse_overwriting([output], [run, queries, folder])
     searcher = Searcher.open(folder)
     candidates = read_run(run)
     wanted = list(read_queries(queries))
+    if not wanted:
+        raise EmptyCollectionError("there are no queries", facts=[("file", queries)])
     with progress_bar() as progress:
         timed = searcher.rank_many(
             wanted,

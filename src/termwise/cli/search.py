@@ -16,8 +16,8 @@ from termwise.cli.options import (
     available_processors,
     column_separator,
 )
-from termwise.cli.terminal import note, print_json, progress_bar, stdout
-from termwise.errors import UsageError
+from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting, stdout
+from termwise.errors import EmptyCollectionError, UsageError
 
 if TYPE_CHECKING:
     from termwise.search import Searcher
@@ -91,6 +91,7 @@ def command(
                 "a file of queries needs a run file to write, and takes no --explain",
                 fixes=[f"termwise search {folder} --queries {queries} --output run.trec"],
             )
+        refuse_overwriting([output], [queries, folder])
         _answer_file(
             folder,
             queries,
@@ -157,6 +158,8 @@ def _answer_file(
 
     searcher = Searcher.open(folder)
     wanted = list(read_queries(queries))
+    if not wanted:
+        raise EmptyCollectionError("there are no queries", facts=[("file", queries)])
     if measure_time and wanted:
         searcher.rank(wanted[0], k=k)  # loads the kernels, which is not what a query costs
     begin = time.perf_counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from termwise.errors import StorageError
+from termwise.collection.writing import written_whole
+from termwise.errors import UsageError
 
 
 def stdout() -> Console:
     """Return a console for results; wide where the output is not a terminal, so that nothing is wrapped."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
-    return Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
+    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
 def print_json(value: Mapping[str, Any]) -> None:
@@ -68,18 +69,33 @@ def write_text(path: Path, text: str) -> None:
     StorageError
         If the file system refuses.
     """
-    if path.is_dir():
-        raise StorageError("the path is a folder, a file is to be written", facts=[("path", path)])
-    temporary = path.with_name(f".{path.name}.new")
-    try:
-        temporary.write_text(text, encoding="utf-8", errors="replace")
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StorageError(
-            "the file cannot be written",
-            facts=[("path", path), ("system says", error.strerror or str(error))],
-        ) from error
+    with written_whole(path) as write:
+        write(text)
+
+
+def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | str | None]) -> None:
+    """Refuse to write a result over what it is made from, over another result, or into an index.
+
+    Raises
+    ------
+    UsageError
+        If two of the paths are one file, or an output lies in a folder given as input.
+    """
+    read = [Path(path).resolve() for path in inputs if path is not None]
+    written: list[Path] = []
+    for output in outputs:
+        if output is None or (output.exists() and not output.is_file()):
+            continue
+        path = output.resolve()
+        if path in read or any(folder in path.parents for folder in read if folder.is_dir()):
+            raise UsageError(
+                "the output would be written over an input",
+                facts=[("output", output)],
+                fixes=["choose another name"],
+            )
+        if path in written:
+            raise UsageError("two outputs have one name", facts=[("output", output)])
+        written.append(path)
 
 
 def human_bytes(size: int) -> str:

@@ -119,6 +119,22 @@ def _decoded(raw: bytes, path: Path, number: int, offset: int) -> str:
         ) from error
 
 
+def refuse_pipe(path: Path) -> None:
+    """Refuse what can be read only once, where a reader has to look at the beginning first.
+
+    Raises
+    ------
+    MissingFileError
+        If the path is a pipe, a terminal or another device.
+    """
+    if path.exists() and not path.is_file():
+        raise MissingFileError(
+            "this can be read only once, and has to be read twice",
+            facts=[("path", path), ("expected", "a regular file")],
+            fixes=["write it to a file first"],
+        )
+
+
 def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     r"""Yield the records of a file with one JSON object a line.
 

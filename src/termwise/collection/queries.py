@@ -8,7 +8,7 @@ from pathlib import Path
 
 from termwise.collection.datasets import PREFIX, dataset_queries
 from termwise.collection.fields import RecordReader, checked_fields
-from termwise.collection.lines import read_json_lines, read_lines
+from termwise.collection.lines import read_json_lines, read_lines, refuse_pipe
 from termwise.collection.opening import JSON_SUFFIXES, TAB_SUFFIXES, content_suffix, folder_file
 from termwise.collection.topics import read_topics
 from termwise.errors import DuplicateIdError, MalformedRecordError, ParameterError
@@ -78,6 +78,7 @@ def read_queries(path: str | Path, *, fields: Sequence[str] | None = None) -> It
 
 
 def _numbered(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[int, Query]]:
+    refuse_pipe(path)
     suffix = content_suffix(path)
     start = "" if suffix in (*JSON_SUFFIXES, *TAB_SUFFIXES) else _first_character(path)
     if suffix in JSON_SUFFIXES or start == "{":

@@ -264,6 +264,8 @@ def _range(key: str, value: Any) -> str | None:
     """Describe the range a parameter value falls out of, or return None where it is inside."""
     if key in ("cutoff", "rel") and isinstance(value, int) and value < 1:
         return "at least 1"
+    if key in ("cutoff", "rel") and isinstance(value, int) and value > 2**31 - 1:
+        return f"at most {2**31 - 1:,}"
     if key == "recall" and isinstance(value, float) and not (0 <= value <= 1 and round(value, 2) == value):
         return "from 0 to 1, in hundredths"
     if key in ("p", "alpha") and isinstance(value, float) and not 0 < value < 1:

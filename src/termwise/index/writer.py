@@ -288,6 +288,12 @@ class IndexWriter:
         description = manifests.json_copy(encoder)
         n_slots = len(vocabulary) + (vocabulary.background is not None)
         self._survey(vocabulary)
+        if self._range.dropped and not self._rows.postings:
+            raise WeightError(
+                "every weight is zero, so nothing could ever be found",
+                facts=[("weights", self._range.dropped)],
+                fixes=["check the parameters of the model"],
+            )
         quantiser = None if self._kind == "float32" else Quantiser(self._range)
         if quantiser is not None and not quantiser.bias_fits:
             raise WeightError(

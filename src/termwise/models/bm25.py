@@ -94,7 +94,9 @@ class BM25:
     name: ClassVar[str] = "bm25"
 
     def __post_init__(self) -> None:
-        k1 = check_number(self.name, "k1", self.k1, holds=lambda v: v >= 0, expected="a number of at least 0")
+        k1 = check_number(
+            self.name, "k1", self.k1, holds=lambda v: 0 <= v <= 1e6, expected="a number from 0 to 1e6"
+        )
         b = check_number(self.name, "b", self.b, holds=lambda v: 0 <= v <= 1, expected="a number from 0 to 1")
         object.__setattr__(self, "k1", k1)
         object.__setattr__(self, "b", b)

@@ -77,7 +77,9 @@ class QueryLikelihoodDirichlet:
     name: ClassVar[str] = "dirichlet"
 
     def __post_init__(self) -> None:
-        mu = check_number(self.name, "mu", self.mu, holds=lambda v: v > 0, expected="a number above 0")
+        mu = check_number(
+            self.name, "mu", self.mu, holds=lambda v: 1e-6 <= v <= 1e12, expected="a number from 1e-6 to 1e12"
+        )
         object.__setattr__(self, "mu", mu)
 
     @property

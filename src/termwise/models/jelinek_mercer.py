@@ -75,7 +75,7 @@ class QueryLikelihoodJM:
             self.name,
             "lambda",
             self.lambda_,
-            holds=lambda v: 0 < v < 1,
+            holds=lambda v: 1e-9 <= v < 1,
             expected="a number above 0 and below 1",
         )
         object.__setattr__(self, "lambda_", value)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from termwise.collection.lines import refuse_pipe
 from termwise.errors import MissingFileError, ParameterError
 from termwise.models.checks import check_choice, check_number
 from termwise.models.contract import QueryWeighting, VectorSource
@@ -134,8 +135,16 @@ def read_vectors(path: str | Path, *, analyzer: Analyzer | None = None) -> Vecto
     from termwise.models.vectors_npz import CsrVectors
 
     path = Path(path)
-    if not path.exists():
+    try:
+        found = path.exists()
+    except OSError as error:
+        raise MissingFileError(
+            "the file of weights cannot be read", facts=[("file", path), ("system says", error.strerror)]
+        ) from error
+    if not found:
         raise MissingFileError("there is no such file of weights", facts=[("file", path)])
+    if not path.is_dir():
+        refuse_pipe(path)
     if path.is_dir():
         parts = sorted(part for part in path.iterdir() if part.name.endswith(_JSON_ENDINGS))
         if parts:

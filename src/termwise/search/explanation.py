@@ -223,8 +223,7 @@ def _standing(
     else:
         here = int(position[0])
         rank = here + 1
-    around = [
-        i for i in range(here - neighbours, here + neighbours + 1) if 0 <= i < len(ordinals) and i != here
-    ]
+    near = range(max(0, here - neighbours), min(len(ordinals), here + neighbours + 1))
+    around = [i for i in near if i != here]
     found = tuple(Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in around)
     return rank, found, len(ordinals)

@@ -258,7 +258,9 @@ def _read_tokenizer(data: bytes) -> Tokenizer:
         )
     try:
         return Tokenizer.from_str(data.decode("utf-8"))
-    except Exception as error:  # the library raises nothing more specific
+    except BaseException as error:  # the library raises nothing more specific, and panics past Exception
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         raise _malformed(_TOKENIZER_JSON, expected=expected, seen=str(error)) from error
 
 

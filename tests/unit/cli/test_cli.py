@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -309,3 +310,58 @@ def test_try_answers_and_measures(place, capsys):
     assert record["questions"] >= 80
     assert 0.05 < record["measures"]["nDCG@10"] < 0.95
     assert len(record["ranking"]) == 5
+
+
+def test_outputs_never_replace_inputs(index, capsys):
+    before = (index.parent / "queries.jsonl").read_bytes()
+    manifest = (index / "manifest.json").read_bytes()
+    (index.parent / "r.trec").write_text("q1 Q0 a 1 2.0 x\n")
+    for arguments in (
+        ["search", "i.tw", "--queries", "queries.jsonl", "--output", "queries.jsonl"],
+        ["search", "i.tw", "--queries", "queries.jsonl", "--output", "i.tw/manifest.json"],
+        ["rerank", "i.tw", "--run", "r.trec", "--queries", "queries.jsonl", "--output", "./r.trec"],
+        ["explain", "i.tw", "list", "a", "--html", "i.tw/x.html"],
+        ["compare", "--qrels", "qrels.tsv", "r.trec", "docs.jsonl", "--html", "qrels.tsv"],
+        ["compare", "--qrels", "qrels.tsv", "r.trec", "docs.jsonl", "--html", "z", "--csv", "z"],
+    ):
+        assert run(arguments) == 2, arguments
+    assert (index.parent / "queries.jsonl").read_bytes() == before
+    assert (index / "manifest.json").read_bytes() == manifest
+    assert "q1" in (index.parent / "qrels.tsv").read_text()
+
+
+def test_queries_that_are_none(index, capsys):
+    (index.parent / "none.jsonl").write_text("")
+    os.mkfifo(index.parent / "pipe")
+    for name in ("none.jsonl", "pipe", "/dev/null"):
+        assert run(["search", "i.tw", "--queries", name, "--output", "r.trec"]) == 3
+    assert not (index.parent / "r.trec").exists()
+
+
+def test_results_go_through_links_and_devices(index):
+    (index.parent / "link.html").symlink_to("target.html")
+    assert run(["explain", "i.tw", "list", "a", "--html", "link.html"]) == 0
+    assert (index.parent / "link.html").is_symlink()
+    assert "<html" in (index.parent / "target.html").read_text()
+    assert run(["explain", "i.tw", "list", "a", "--html", "/dev/null"]) == 0
+    assert not os.path.isfile("/dev/null")
+
+
+@pytest.mark.parametrize("name", ["[/]x", "d[v2]", "[bold]z", ":smile:"])
+def test_names_are_not_markup(place, capsys, name):
+    (place / "m.jsonl").write_text(json.dumps({"_id": name, "text": "a list"}) + "\n")
+    assert run(["index", "m.jsonl", "--out", f"./{name}.tw", "--store-text"]) == 0
+    for arguments in (
+        ["search", f"{name}.tw", "list"],
+        ["explain", f"{name}.tw", "list", name],
+        ["inspect", f"{name}.tw"],
+    ):
+        assert run(arguments) == 0
+    assert capsys.readouterr().out.count(name) >= 3
+
+
+def test_weights_that_are_all_zero_are_refused(place, capsys):
+    (place / "v.jsonl").write_text('{"id": "a", "vector": {"x": 0}}\n')
+    assert run(["index", "v.jsonl", "--model", "vectors", "--out", "v.tw"]) == 3
+    assert "zero" in capsys.readouterr().err
+    assert not (place / "v.tw").exists()
