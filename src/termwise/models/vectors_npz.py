@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -213,6 +214,29 @@ class CsrVectors:
         )
 
 
+MAX_COLUMNS = 1 << 27
+"""Terms that are numbered at most; each takes some hundred bytes of memory while an index is built."""
+
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    struct.error,
+    ValueError,
+    NotImplementedError,  # a compression method or a version that zipfile does not know
+    RuntimeError,  # an encrypted member
+    MemoryError,  # a header that claims more than there can be
+)
+
+
+def _listed(path: Path, texts: npt.NDArray[Any]) -> list[Any]:
+    try:
+        listed: list[Any] = texts.tolist()
+    except (SystemError, ValueError) as error:
+        raise _bad(path, "a text of the archive is not made of characters", "Unicode", error) from error
+    return listed
+
+
 def _bad(path: Path, message: str, expected: str, seen: object) -> DataError:
     return DataError(
         message,
@@ -235,13 +259,13 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
                 )
             wanted = (*_REQUIRED, "format", "doc_ids", "tokens")
             arrays = {name: _member(path, archive, names[name]) for name in wanted if name in names}
-    except (zipfile.BadZipFile, EOFError, struct.error, ValueError) as error:
+    except _DAMAGED as error:
         raise _bad(path, "the file is not a NumPy archive, or is damaged", "an .npz file", error) from error
     except OSError as error:
         raise MissingFileError(
             "the file of weights cannot be read", facts=[("file", path), ("why", error.strerror or error)]
         ) from error
-    layout = arrays.get("format", np.array(b"csr")).item()
+    layout = arrays.get("format", np.array(b"csr")).tolist()
     if layout not in (b"csr", "csr"):
         raise _bad(path, "the matrix is not stored by rows", "format csr", layout)
     return arrays
@@ -282,6 +306,10 @@ def _shape(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> tuple[int, int]:
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0:
         raise _bad(path, "the shape of the matrix is not readable", "two whole numbers", shape.tolist())
     n_rows, n_columns = (int(size) for size in shape)
+    if n_columns > MAX_COLUMNS:
+        raise _bad(
+            path, "the matrix has too many columns", f"at most {MAX_COLUMNS:,} terms", f"{n_columns:,}"
+        )
     if n_rows == 0:
         raise EmptyCollectionError("there is no document to index", facts=[("file", path)])
     for name, kinds in (("indptr", "iu"), ("indices", "iu"), ("data", "iuf")):
@@ -326,7 +354,7 @@ def _doc_ids(path: Path, arrays: dict[str, npt.NDArray[Any]], n_rows: int) -> tu
             f"{n_rows} texts or whole numbers",
             f"shape {given.shape}, type {given.dtype}",
         )
-    doc_ids = tuple(map(str, given.tolist()))
+    doc_ids = tuple(map(str, _listed(path, given)))
     if "" in doc_ids:
         raise _bad(path, "a document has no identifier", "a text", f"row {doc_ids.index('')} is empty")
     return doc_ids
@@ -343,7 +371,7 @@ def _tokens(path: Path, arrays: dict[str, npt.NDArray[Any]], n_columns: int) -> 
             f"{n_columns} texts, as numpy.array(list, dtype=str)",
             f"shape {given.shape}, type {given.dtype}",
         )
-    tokens = tuple(given.tolist())
+    tokens = tuple(_listed(path, given))
     numbers = {token: number for number, token in enumerate(tokens)}
     if len(numbers) != len(tokens):
         first = next(number for number, token in enumerate(tokens) if numbers[token] != number)
