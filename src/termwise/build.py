@@ -42,6 +42,9 @@ CHUNK = 1 << 20
 
 DEFAULT_ANALYZER = "english"
 
+VECTORS_ANALYZER = "whitespace"
+"""Queries for weights made elsewhere: tokens as they are written, since nothing else can be known of them."""
+
 
 def build_index(
     collection: str | Path | Collection | Iterable[Document],
@@ -119,22 +122,24 @@ def build_index(
             raise ParameterError(
                 "a file of weights has no fields to choose", facts=[("fields", ",".join(fields))]
             )
-        default = "whitespace"
-        tokens = make_analyzer(analyzer or default) if not isinstance(analyzer, Analyzer) else analyzer
-        _build_vectors(collection, chosen, tokens, writer_options, store_text=store_text, progress=progress)
+        cutter = _made(analyzer, default=VECTORS_ANALYZER)
+        _build_vectors(collection, chosen, cutter, writer_options, store_text=store_text, progress=progress)
         return Searcher.open(path)
     if not isinstance(chosen, CountModel):
         raise ParameterError("this model cannot be built from text alone", facts=[("model", chosen.name)])
-    if isinstance(analyzer, str) or analyzer is None:
-        analyzer = make_analyzer(analyzer or DEFAULT_ANALYZER)
+    cutter = _made(analyzer, default=DEFAULT_ANALYZER)
     documents, length = _documents(collection, fields)
     try:
         with writer_options(store_text=store_text) as writer:
-            _build_counts(documents, length, chosen, analyzer, writer, store_text, threads, progress)
+            _build_counts(documents, length, chosen, cutter, writer, store_text, threads, progress)
     except DuplicateIdError as error:
         where = [("collection", collection)] if isinstance(collection, str | Path) else []
         raise DuplicateIdError(error.message, facts=[*where, *error.facts], fixes=error.fixes) from None
     return Searcher.open(path)
+
+
+def _made(analyzer: str | Analyzer | None, *, default: str) -> Analyzer:
+    return analyzer if isinstance(analyzer, Analyzer) else make_analyzer(analyzer or default)
 
 
 def _documents(

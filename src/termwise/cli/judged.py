@@ -1,13 +1,31 @@
-"""Reading what `evaluate` and `compare` both need."""
+"""Reading what several verbs need: queries, runs, and the options about judgments."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from termwise.errors import DuplicateIdError, ParameterError
-from termwise.records import Run
+from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
+
+if TYPE_CHECKING:
+    from termwise.records import Query, Run
+
+
+def wanted_queries(source: str) -> list[Query]:
+    """Read the queries of ``--queries``.
+
+    Raises
+    ------
+    EmptyCollectionError
+        If there is none.
+    """
+    from termwise.collection import read_queries
+
+    queries = list(read_queries(source))
+    if not queries:
+        raise EmptyCollectionError("there are no queries", facts=[("file", source)])
+    return queries
 
 
 def read_runs(paths: Sequence[Path]) -> list[Run]:

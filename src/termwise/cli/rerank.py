@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from termwise.cli.judged import wanted_queries
 from termwise.cli.options import (
     IndexFolder,
     JsonFlag,
@@ -16,7 +17,6 @@ from termwise.cli.options import (
     column_separator,
 )
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
-from termwise.errors import EmptyCollectionError
 
 
 def command(
@@ -43,15 +43,14 @@ def command(
 
     Every candidate is scored; equal scores keep the order of the run.
     """
-    from termwise.collection import read_queries, read_run, write_run
+    from termwise.collection import read_run, write_run
     from termwise.search import Searcher
 
     refuse_overwriting([output], [run, queries, folder])
+    between = column_separator(separator)
     searcher = Searcher.open(folder)
     candidates = read_run(run)
-    wanted = list(read_queries(queries))
-    if not wanted:
-        raise EmptyCollectionError("there are no queries", facts=[("file", queries)])
+    wanted = wanted_queries(queries)
     with progress_bar() as progress:
         timed = searcher.rank_many(
             wanted,
@@ -61,7 +60,7 @@ def command(
             name=tag,
             progress=progress,
         )
-    write_run(timed.run, output, separator=column_separator(separator))
+    write_run(timed.run, output, separator=between)
     without_text = sorted(set(candidates.rankings) - {query.query_id for query in wanted})
     if as_json:
         print_json({"run": str(output), "queries": len(timed.run), "left_out": without_text})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from termwise.cli.judged import wanted_queries
 from termwise.cli.options import (
     IndexFolder,
     JsonFlag,
@@ -17,7 +18,7 @@ from termwise.cli.options import (
     column_separator,
 )
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting, stdout
-from termwise.errors import EmptyCollectionError, UsageError
+from termwise.errors import UsageError
 
 if TYPE_CHECKING:
     from termwise.search import Searcher
@@ -153,14 +154,12 @@ def _answer_file(
     measure_time: bool,
     as_json: bool,
 ) -> None:
-    from termwise.collection import read_queries, write_run
+    from termwise.collection import write_run
     from termwise.search import Searcher
 
     searcher = Searcher.open(folder)
-    wanted = list(read_queries(queries))
-    if not wanted:
-        raise EmptyCollectionError("there are no queries", facts=[("file", queries)])
-    if measure_time and wanted:
+    wanted = wanted_queries(queries)
+    if measure_time:
         searcher.rank(wanted[0], k=k)  # loads the kernels, which is not what a query costs
     begin = time.perf_counter()
     with progress_bar() as progress:

@@ -13,7 +13,6 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from termwise.collection.writing import written_whole
 from termwise.errors import UsageError
 
 
@@ -69,6 +68,8 @@ def write_text(path: Path, text: str) -> None:
     StorageError
         If the file system refuses.
     """
+    from termwise.collection.writing import written_whole
+
     with written_whole(path) as write:
         write(text)
 

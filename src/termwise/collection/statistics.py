@@ -111,6 +111,12 @@ class CollectionStatistics:
         return self.n_tokens / self.n_documents
 
     @property
+    def probabilities(self) -> npt.NDArray[np.float64]:
+        """P(t|C) of each term, cf over the tokens of the collection: shape (V,), 0 for terms that never occur."""
+        shares: npt.NDArray[np.float64] = self.collection_frequencies / max(1, self.n_tokens)
+        return shares
+
+    @property
     def n_terms(self) -> int:
         """V: number of terms counted for, those that occur nowhere included."""
         return len(self.document_frequencies)

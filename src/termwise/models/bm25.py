@@ -54,7 +54,7 @@ class BM25:
     Parameters
     ----------
     k1 : float, optional
-        How slowly repeated occurrences saturate; 0 or more. At 0 only the presence of a term counts.
+        How slowly repeated occurrences saturate; 0 to 1e6. At 0 only the presence of a term counts.
     b : float, optional
         Strength of the length normalisation, from 0 (none) to 1 (full).
     variant : {"lucene", "robertson", "atire"}, optional

@@ -49,7 +49,7 @@ class QueryLikelihoodDirichlet:
     Parameters
     ----------
     mu : float, optional
-        Weight of the prior in tokens, above 0. The default, 2000, is Lucene's.
+        Weight of the prior in tokens, from 1e-6 to 1e12. The default, 2000, is Lucene's.
 
     Raises
     ------
@@ -104,10 +104,10 @@ class QueryLikelihoodDirichlet:
         ndarray of shape (V + 1,), float64
             At most 0; exactly 0 for terms that never occur in the collection.
         """
-        cf = np.asarray(statistics.collection_frequencies, dtype=np.float64)
-        floors = np.zeros(len(cf) + 1, dtype=np.float64)
-        seen = np.flatnonzero(cf > 0)
-        floors[seen] = np.log(cf[seen] / statistics.n_tokens)
+        probabilities = statistics.probabilities
+        floors = np.zeros(len(probabilities) + 1, dtype=np.float64)
+        seen = np.flatnonzero(probabilities > 0)
+        floors[seen] = np.log(probabilities[seen])
         floors[-1] = -np.log1p(statistics.longest / self.mu)
         return floors
 
@@ -148,8 +148,7 @@ class QueryLikelihoodDirichlet:
                 ],
                 fixes=["gather the statistics from the same documents with the same analyzer"],
             )
-        probabilities = statistics.collection_frequencies / max(1, statistics.n_tokens)
         indptr, terms, weights = dirichlet_weights(
-            counts.indptr, counts.terms, counts.weights, probabilities, self.mu, statistics.longest
+            counts.indptr, counts.terms, counts.weights, statistics.probabilities, self.mu, statistics.longest
         )
         return TermWeights(indptr, terms, weights, counts.vocabulary)

@@ -76,7 +76,7 @@ class QueryLikelihoodJM:
             "lambda",
             self.lambda_,
             holds=lambda v: 1e-9 <= v < 1,
-            expected="a number above 0 and below 1",
+            expected="a number from 1e-9 and below 1",
         )
         object.__setattr__(self, "lambda_", value)
 
@@ -102,10 +102,10 @@ class QueryLikelihoodJM:
         ndarray of shape (V,), float64
             Below 0; exactly 0 for terms that never occur in the collection.
         """
-        cf = np.asarray(statistics.collection_frequencies, dtype=np.float64)
-        floors = np.zeros(len(cf), dtype=np.float64)
-        seen = cf > 0
-        floors[seen] = np.log(self.lambda_ * (cf[seen] / statistics.n_tokens))
+        probabilities = statistics.probabilities
+        floors = np.zeros(len(probabilities), dtype=np.float64)
+        seen = probabilities > 0
+        floors[seen] = np.log(self.lambda_ * probabilities[seen])
         return floors
 
     def weigh(self, counts: TermWeights, statistics: CollectionStatistics) -> TermWeights:
@@ -133,8 +133,7 @@ class QueryLikelihoodJM:
         from termwise.kernels.weighting import jelinek_mercer_weights
 
         check_counts(counts, statistics)
-        probabilities = statistics.collection_frequencies / max(1, statistics.n_tokens)
         weights = jelinek_mercer_weights(
-            counts.indptr, counts.terms, counts.weights, probabilities, self.lambda_
+            counts.indptr, counts.terms, counts.weights, statistics.probabilities, self.lambda_
         )
         return TermWeights(counts.indptr, counts.terms, weights, counts.vocabulary)
