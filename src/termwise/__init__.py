@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from termwise.build import build_index
+    from termwise.build import build_index, encode_collection
     from termwise.collection import (
         open_collection,
         read_qrels,
@@ -34,10 +34,26 @@ if TYPE_CHECKING:
     )
     from termwise.errors import TermwiseError
     from termwise.index import Index, IndexWriter, verify
-    from termwise.models import BM25, QueryLikelihoodDirichlet, QueryLikelihoodJM, VectorModel
+    from termwise.models import (
+        BM25,
+        MaximumLikelihood,
+        QueryLikelihoodDirichlet,
+        QueryLikelihoodJM,
+        SpladeDoc,
+        Tilde,
+        TildeV2,
+        VectorModel,
+    )
     from termwise.records import Document, Qrel, Query, Ranking, Run, ScoredDoc
     from termwise.scoring import TextScorer
-    from termwise.search import Explanation, Searcher
+    from termwise.search import (
+        Explanation,
+        QueryDocumentLikelihood,
+        Searcher,
+        StoredQueryVectors,
+        interpolate,
+        reciprocal_rank_fusion,
+    )
     from termwise.text import Vocabulary, make_analyzer
     from termwise.weights import TermWeights
 
@@ -47,26 +63,35 @@ _HOMES = {
     "Explanation": "search",
     "Index": "index",
     "IndexWriter": "index",
+    "MaximumLikelihood": "models",
     "Qrel": "records",
     "Query": "records",
+    "QueryDocumentLikelihood": "search",
     "QueryLikelihoodDirichlet": "models",
     "QueryLikelihoodJM": "models",
     "Ranking": "records",
     "Run": "records",
     "ScoredDoc": "records",
     "Searcher": "search",
+    "SpladeDoc": "models",
+    "StoredQueryVectors": "search",
     "TermWeights": "weights",
     "TermwiseError": "errors",
     "TextScorer": "scoring",
+    "Tilde": "models",
+    "TildeV2": "models",
     "VectorModel": "models",
     "Vocabulary": "text",
     "build_index": "build",
+    "encode_collection": "build",
+    "interpolate": "search",
     "make_analyzer": "text",
     "open_collection": "collection",
     "read_qrels": "collection",
     "read_queries": "collection",
     "read_run": "collection",
     "read_seeds": "collection",
+    "reciprocal_rank_fusion": "search",
     "verify": "index",
     "write_run": "collection",
 }
@@ -77,26 +102,35 @@ __all__ = [
     "Explanation",
     "Index",
     "IndexWriter",
+    "MaximumLikelihood",
     "Qrel",
     "Query",
+    "QueryDocumentLikelihood",
     "QueryLikelihoodDirichlet",
     "QueryLikelihoodJM",
     "Ranking",
     "Run",
     "ScoredDoc",
     "Searcher",
+    "SpladeDoc",
+    "StoredQueryVectors",
     "TermWeights",
     "TermwiseError",
     "TextScorer",
+    "Tilde",
+    "TildeV2",
     "VectorModel",
     "Vocabulary",
     "build_index",
+    "encode_collection",
+    "interpolate",
     "make_analyzer",
     "open_collection",
     "read_qrels",
     "read_queries",
     "read_run",
     "read_seeds",
+    "reciprocal_rank_fusion",
     "verify",
     "write_run",
 ]

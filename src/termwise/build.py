@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -18,13 +20,29 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.collection import Collection, CollectionStatistics, open_collection
-from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
+from termwise.encode import DocumentEncoder, EncoderFolder, encoded_blocks, open_document_encoder
+from termwise.encode.blocks import NAME as ENCODING
+from termwise.errors import (
+    DuplicateIdError,
+    EmptyCollectionError,
+    ParameterError,
+    VocabularyMismatchError,
+    WeightError,
+)
 from termwise.index import IndexWriter, Manifest
 from termwise.index.spill import RowSpill
 from termwise.index.writer import DEFAULT_MEMORY, Progress, silent
 from termwise.kernels.counting import count_rows
 from termwise.kernels.rows import renumber_rows
-from termwise.models import CountModel, Model, VectorModel, make_model, read_vectors
+from termwise.models import (
+    CountModel,
+    Model,
+    NetworkModel,
+    VectorModel,
+    make_model,
+    model_names,
+    read_vectors,
+)
 from termwise.records import Document
 from termwise.search.encoding import encoder_description
 from termwise.search.searcher import Searcher
@@ -40,6 +58,12 @@ WORTH_PROCESSES = 20_000
 CHUNK = 1 << 20
 """Postings weighed at a time."""
 
+BELOW = 2.0**-10
+"""How far below the smallest log-likelihood of a term its floor lies in the exact form, in nats."""
+
+Precision = Literal["float32", "int8"]
+"""In which numbers a network computes."""
+
 DEFAULT_ANALYZER = "english"
 
 VECTORS_ANALYZER = "whitespace"
@@ -50,16 +74,20 @@ def build_index(
     collection: str | Path | Collection | Iterable[Document],
     path: str | Path,
     *,
-    model: str | Model = "bm25",
+    model: str | Path | Model = "bm25",
     settings: Mapping[str, str] | None = None,
     analyzer: str | Analyzer | None = None,
     fields: tuple[str, ...] | None = None,
     store_text: bool = False,
-    quantiser: Literal["uint8", "float32"] = "uint8",
+    quantiser: Literal["uint8", "float32"] | None = None,
     reorder: bool = True,
     overwrite: bool = False,
     threads: int = 1,
     memory: int = DEFAULT_MEMORY,
+    encoder: DocumentEncoder | None = None,
+    encoding: str | Path | None = None,
+    precision: Precision | None = None,
+    providers: Sequence[str] | None = None,
     progress: Progress = silent,
 ) -> Searcher:
     """Index a collection and open it for searching.
@@ -71,19 +99,34 @@ def build_index(
         ``vectors``, the file of weights.
     path : str or Path
         Folder of the index.
-    model : str or Model, optional
-        A model, or the name of one (`model_names`).
+    model : str, Path or Model, optional
+        A model, the name of one (`model_names`), or the folder of an encoder: a trained network, which says of
+        itself of which model it is.
     settings : mapping of str to str, optional
-        Parameters for a model given by name, as on the command line.
+        Parameters for a model given by name or folder, as on the command line.
     analyzer : str or Analyzer, optional
-        How text becomes tokens; ``english`` where nothing is said, ``whitespace`` for the model ``vectors``.
+        How text becomes tokens; ``english`` where nothing is said, ``whitespace`` for the model ``vectors``. Not
+        for models with a network, which brings its own.
     fields : tuple of str, optional
         Fields of the records to index, joined with a space; see `open_collection`.
     store_text : bool, optional
         Keep the texts, for highlights in explanations.
-    quantiser, reorder, overwrite, memory, threads, progress
+    quantiser : {"uint8", "float32"}, optional
+        See `IndexWriter`. Where nothing is said, ``uint8``; for the exact form of TILDE ``float32``, which is the
+        only one that keeps its order.
+    reorder, overwrite, memory, threads, progress
         See `IndexWriter`. More than one thread also starts that many processes for the analysis of a large
         collection; a script that asks for it needs the usual ``if __name__ == "__main__":``.
+    encoder : DocumentEncoder, optional
+        What runs the network of the model; opened from the model where nothing is given.
+    encoding : str or Path, optional
+        Folder where a network leaves the rows of finished blocks of documents, so that a build that was
+        interrupted goes on from there when it is started again. It is kept. Where nothing is said, it is the path of
+        the index with ``.encoding`` at its end, and is removed once the index is published.
+    precision : {"float32", "int8"}, optional
+        In which numbers the network computes; see `termwise.encode.session.choose_precision`.
+    providers : sequence of str, optional
+        Execution providers of onnxruntime in order of preference, such as ``cuda``.
 
     Returns
     -------
@@ -104,13 +147,17 @@ def build_index(
     ...     build_index(documents, folder).rank("merging lists").doc_ids
     ('a', 'b')
     """
-    chosen = make_model(model, settings or {}) if isinstance(model, str) else model
-    if not isinstance(model, str) and settings:
-        raise ParameterError("settings go with the name of a model; this one is made already")
-    writer_options = partial(
+    chosen = chosen_model(model, settings or {})
+    if not isinstance(chosen, NetworkModel):
+        _refuse(
+            "this goes with a model that has a network",
+            chosen,
+            {"encoder": encoder, "encoding": encoding, "precision": precision, "providers": providers},
+        )
+    make_writer = partial(
         IndexWriter,
         path,
-        quantiser=quantiser,
+        quantiser=_quantiser(chosen, quantiser, encoder),
         reorder=reorder,
         overwrite=overwrite,
         memory=memory,
@@ -123,19 +170,193 @@ def build_index(
                 "a file of weights has no fields to choose", facts=[("fields", ",".join(fields))]
             )
         cutter = _made(analyzer, default=VECTORS_ANALYZER)
-        _build_vectors(collection, chosen, cutter, writer_options, store_text=store_text, progress=progress)
+        _build_vectors(collection, chosen, cutter, make_writer, store_text=store_text, progress=progress)
         return Searcher.open(path)
-    if not isinstance(chosen, CountModel):
+    if isinstance(chosen, NetworkModel):
+        _refuse("a network brings its own analyzer", chosen, {"analyzer": analyzer})
+    elif not isinstance(chosen, CountModel):
         raise ParameterError("this model cannot be built from text alone", facts=[("model", chosen.name)])
-    cutter = _made(analyzer, default=DEFAULT_ANALYZER)
     documents, length = _documents(collection, fields)
     try:
-        with writer_options(store_text=store_text) as writer:
-            _build_counts(documents, length, chosen, cutter, writer, store_text, threads, progress)
+        with make_writer(store_text=store_text) as writer:
+            if not isinstance(chosen, NetworkModel):
+                cutter = _made(analyzer, default=DEFAULT_ANALYZER)
+                _build_counts(documents, length, chosen, cutter, writer, store_text, threads, progress)
+            else:
+                running = _opened(chosen, encoder, threads=threads, precision=precision, providers=providers)
+                with _work_folder(path, encoding) as work:
+                    _build_network(documents, length, chosen, running, writer, work, store_text, progress)
     except DuplicateIdError as error:
         where = [("collection", collection)] if isinstance(collection, str | Path) else []
         raise DuplicateIdError(error.message, facts=[*where, *error.facts], fixes=error.fixes) from None
     return Searcher.open(path)
+
+
+@dataclass(frozen=True)
+class EncodedShare:
+    """What `encode_collection` did, and what is left to do.
+
+    Attributes
+    ----------
+    documents : int
+        Documents of the collection.
+    blocks : int
+        Blocks they make.
+    share : int
+        Blocks of this share, all of them finished now.
+    finished : int
+        Blocks that are finished, whoever encoded them.
+    """
+
+    documents: int
+    blocks: int
+    share: int
+    finished: int
+
+    @property
+    def left(self) -> int:
+        """Blocks that nobody has encoded yet."""
+        return self.blocks - self.finished
+
+
+def encode_collection(
+    collection: str | Path | Collection | Iterable[Document],
+    encoding: str | Path,
+    *,
+    model: str | Path | NetworkModel,
+    settings: Mapping[str, str] | None = None,
+    fields: tuple[str, ...] | None = None,
+    shard: tuple[int, int] = (1, 1),
+    threads: int = 1,
+    encoder: DocumentEncoder | None = None,
+    precision: Precision | None = None,
+    providers: Sequence[str] | None = None,
+    progress: Progress = silent,
+) -> EncodedShare:
+    """Run a network over a share of a collection, for `build_index` to find.
+
+    A collection is encoded in blocks, and a share is every n-th of them. Shares can be encoded one after another or on
+    several machines that have the same collection and write into one folder, or into folders of their own whose files
+    are put together afterwards. Blocks that are there already are not encoded again.
+
+    Parameters
+    ----------
+    collection, model, settings, fields, threads, encoder, precision, providers, progress
+        See `build_index`, which has to get the same.
+    encoding : str or Path
+        Folder for the rows; `build_index` takes it as `encoding`.
+    shard : (int, int), optional
+        Part i of n, counted from 1.
+
+    Raises
+    ------
+    ParameterError
+        If the model has no network, or there is no such part.
+    EmptyCollectionError
+        If the collection holds no documents.
+    TermwiseError
+        Whatever is wrong with the collection, the settings, the encoder or the folder.
+    """
+    chosen = chosen_model(model, settings or {})
+    if not isinstance(chosen, NetworkModel):
+        raise ParameterError(
+            "only models with a network encode documents before they are indexed",
+            facts=[("model", chosen.name)],
+            fixes=[f"termwise index COLLECTION --model {chosen.name} --out DIR"],
+        )
+    documents, length = _documents(collection, fields)
+    running = _opened(chosen, encoder, threads=threads, precision=precision, providers=providers)
+    passed = 0
+
+    def counted() -> Iterator[Document]:
+        nonlocal passed
+        for batch in _batches(documents):
+            passed += len(batch)
+            yield from batch
+
+    parts = encoded_blocks(counted(), running, encoding, shard=shard, length=length, progress=progress)
+    share = sum(1 for _ in parts)
+    if passed == 0:
+        raise _empty()
+    blocks = -(-passed // running.block)
+    finished = {number for number in _block_numbers(Path(encoding)) if number < blocks}
+    return EncodedShare(passed, blocks, share, len(finished))
+
+
+def default_encoding(path: str | Path) -> Path:
+    """Return where `build_index` keeps finished blocks of documents while it builds the index at `path`."""
+    return Path(f"{path}.encoding")
+
+
+def finished_blocks(encoding: str | Path) -> int:
+    """Return how many blocks of documents a folder holds; 0 where it does not exist."""
+    return len(_block_numbers(Path(encoding)))
+
+
+def all_blocks(encoding: str | Path, documents: int) -> int | None:
+    """Return how many blocks so many documents make in a folder; None where the folder does not say."""
+    try:
+        size = json.loads((Path(encoding) / ENCODING).read_text())["block"]
+        return -(-documents // int(size))
+    except (OSError, ValueError, TypeError, KeyError, ZeroDivisionError):
+        return None
+
+
+def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Model:
+    """Return the model that a user means: one that is made, the name of one, or the folder of an encoder.
+
+    Parameters
+    ----------
+    model : str, Path or Model
+        See `build_index`. What is a name and a folder is the name; ``./tilde`` is a folder.
+    settings : mapping of str to str
+        Parameters for a model given by name or folder.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such model or parameter.
+    ParameterError
+        If a value is out of range, or there are settings for a model that is made already.
+    MissingFileError, ModelFormatError, CorruptModelError
+        If a folder is not that of an encoder.
+    """
+    if not isinstance(model, str | Path):
+        if settings:
+            raise ParameterError("settings go with the name of a model; this one is made already")
+        return model
+    if model in model_names() or (isinstance(model, str) and not _is_path(model)):
+        return make_model(str(model), settings)
+    if "encoder" in settings:
+        raise ParameterError(
+            "the encoder is named twice",
+            facts=[("model", model), ("encoder", settings["encoder"])],
+            fixes=["leave the setting encoder out"],
+        )
+    kind = EncoderFolder.open(Path(model)).manifest.kind
+    name = str(model) if os.sep in str(model) else os.path.join(os.curdir, model)
+    return make_model(kind, {**settings, "encoder": name})
+
+
+def _is_path(name: str) -> bool:
+    return os.sep in name or os.path.isdir(name)
+
+
+def _refuse(why: str, model: Model, options: Mapping[str, object]) -> None:
+    """Refuse options that would be ignored."""
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise ParameterError(
+            why,
+            facts=[("model", model.name), ("given", ", ".join(given))],
+            fixes=[f"leave {' and '.join(given)} out"],
+        )
+
+
+def _empty() -> EmptyCollectionError:
+    return EmptyCollectionError(
+        "the collection holds no documents", fixes=["check the path and the format of the collection"]
+    )
 
 
 def _made(analyzer: str | Analyzer | None, *, default: str) -> Analyzer:
@@ -247,9 +468,7 @@ def _build_counts(
             spill.add(part.indptr, known[part.terms], part.counts)
             progress("read documents", writer.documents, length)
         if writer.documents == 0:
-            raise EmptyCollectionError(
-                "the collection holds no documents", fixes=["check the path and the format of the collection"]
-            )
+            raise _empty()
         tokens = list(numbers) if closed is not None else sorted(numbers)
         vocabulary = Vocabulary(tokens, background=model.background)
         statistics = _weigh(spill, numbers, vocabulary, model, writer, progress)
@@ -336,3 +555,177 @@ def _build_vectors(
             query_weights=model.term_weights(source.vocabulary),
             attachments=spec.files,
         )
+
+
+# --- weights that a network makes -------------------------------------------------------------------------------
+
+
+_BLOCK = re.compile(r"block-(\d{6,})\.rows")
+
+
+def _block_numbers(folder: Path) -> list[int]:
+    try:
+        found = [_BLOCK.fullmatch(entry.name) for entry in folder.iterdir()]
+    except OSError:
+        return []
+    return [int(name.group(1)) for name in found if name is not None]
+
+
+@contextmanager
+def _work_folder(path: str | Path, encoding: str | Path | None) -> Iterator[Path]:
+    """Give the folder for finished blocks; the one nobody named goes when it is not needed any more."""
+    if encoding is not None:
+        yield Path(encoding)
+        return
+    work = default_encoding(path)
+    try:
+        yield work
+    except BaseException:
+        if not finished_blocks(work):
+            _remove_blocks(work)
+        raise
+    _remove_blocks(work)
+
+
+def _remove_blocks(folder: Path) -> None:
+    """Remove a work folder that has done its service; what it should not hold stays."""
+    with suppress(OSError):
+        for entry in folder.iterdir():
+            if entry.name == ENCODING or _BLOCK.fullmatch(entry.name):
+                entry.unlink()
+        folder.rmdir()
+
+
+def _opened(
+    model: NetworkModel,
+    encoder: DocumentEncoder | None,
+    *,
+    threads: int,
+    precision: Precision | None,
+    providers: Sequence[str] | None,
+) -> DocumentEncoder:
+    if encoder is not None:
+        given = {"precision": precision, "providers": providers}
+        _refuse("an encoder that is open already has these", model, given)
+        return encoder
+    return open_document_encoder(model, threads=threads, precision=precision, providers=providers)
+
+
+def _quantiser(
+    model: Model, quantiser: Literal["uint8", "float32"] | None, encoder: DocumentEncoder | None
+) -> Literal["uint8", "float32"]:
+    exact = model.parameters().get("form") == "exact" or (encoder is not None and encoder.minimum_floor)
+    if exact and quantiser == "uint8":
+        raise ParameterError(
+            "one byte a weight does not keep the order of the exact form",
+            facts=[("model", model.name), ("quantiser", quantiser)],
+            fixes=["leave the quantiser out", "--set form=compact"],
+        )
+    return quantiser or ("float32" if exact else "uint8")
+
+
+def _build_network(
+    documents: Iterator[Document],
+    length: int | None,
+    model: Model,
+    encoder: DocumentEncoder,
+    writer: IndexWriter,
+    work: Path,
+    store_text: bool,
+    progress: Progress,
+) -> Manifest:
+    spec = encoder.analyzer.spec
+    closed = encoder.analyzer.vocabulary
+    if closed is None or closed.id != encoder.vocabulary.id:
+        raise VocabularyMismatchError(
+            "the encoder cuts queries into terms of another vocabulary than its rows have",
+            facts=[
+                ("documents", f"{len(encoder.vocabulary)} terms  {encoder.vocabulary.id}"),
+                (
+                    "queries",
+                    f"{spec.name}  {'open' if closed is None else f'{len(closed)} terms  {closed.id}'}",
+                ),
+                ("why", "the same number is another word in each; scores would mean nothing"),
+            ],
+        )
+    checked = chain.from_iterable(_batches(documents))
+    with closing(_Likelihoods(writer.folder, encoder)) as likelihoods:
+        for batch, rows in encoded_blocks(checked, encoder, work, length=length, progress=progress):
+            texts = [document.text for document in batch] if store_text else None
+            writer.add_documents([document.doc_id for document in batch], texts)
+            if encoder.minimum_floor:
+                likelihoods.add(rows)
+            else:
+                writer.add_weights(rows)
+        if writer.documents == 0:
+            raise _empty()
+        floors = encoder.floors
+        if encoder.minimum_floor:
+            floors = likelihoods.floors
+            likelihoods.write(writer, progress)
+    return writer.commit(
+        encoder.vocabulary,
+        encoder=encoder_description(
+            model=model.name,
+            parameters=model.parameters(),
+            analyzer=spec,
+            weighting=model.query_weighting,
+            exact=encoder.exact,
+            network=encoder.description,
+        ),
+        floors=floors,
+        attachments=spec.files,
+    )
+
+
+class _Likelihoods:
+    """Rows of ln P(t|d), kept until the smallest of each term is known.
+
+    A term is either in every row that is not empty or in none, so that a missing one is never mistaken for a likely
+    one. The floor of a term lies just below the smallest, so that every document with a piece is a result of every
+    query; one without has an empty row, and the floor of every term.
+    """
+
+    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
+        self._spill = RowSpill(folder, "likelihoods")
+        self._vocabulary = encoder.vocabulary.id
+        self._terms: npt.NDArray[np.int32] | None = None
+        self._smallest = np.zeros(len(encoder.vocabulary), dtype=np.float64)
+
+    @property
+    def floors(self) -> npt.NDArray[np.float64]:
+        """What an absent term contributes: shape (V,), 0 for terms of no row."""
+        floors = self._smallest.copy()
+        if self._terms is not None:
+            floors[self._terms] -= BELOW
+        return floors
+
+    def add(self, rows: TermWeights) -> None:
+        """Keep some rows."""
+        for terms, weights in rows:
+            if len(terms) == 0:
+                continue
+            if self._terms is None:
+                self._terms = terms
+                self._smallest[terms] = weights
+            if not np.array_equal(terms, self._terms):
+                raise WeightError(
+                    "rows of the exact form hold the same terms, all of them",
+                    facts=[("terms", len(terms)), ("in the first row", len(self._terms))],
+                )
+            self._smallest[terms] = np.minimum(self._smallest[terms], weights)
+        self._spill.add(rows.indptr, rows.terms, rows.weights)
+
+    def write(self, writer: IndexWriter, progress: Progress) -> None:
+        """Hand the rows on, with the floor of each term subtracted."""
+        floors = self.floors
+        done = 0
+        for indptr, terms, weights in self._spill.read(0, self._spill.rows, postings=CHUNK):
+            above = weights.astype(np.float64) - floors[terms]
+            writer.add_weights(TermWeights(indptr, terms, above, self._vocabulary))
+            done += len(indptr) - 1
+            progress("subtract floors", done, self._spill.rows)
+
+    def close(self) -> None:
+        """Remove what was kept."""
+        self._spill.close()

@@ -7,7 +7,8 @@
     │   ├── UnknownNameError           a model, analyzer, parameter or measure that does not exist
     │   ├── ParameterError             a known parameter with a value outside its range
     │   ├── IndexExistsError           the output folder already holds an index
-    │   └── ForeignFolderError         the output folder holds something that is not ours
+    │   ├── ForeignFolderError         the output folder holds something that is not ours
+    │   └── InferenceRequiredError     only a network could give the answer, and none was handed in
     ├── DataError                  3   something that was read is not what it should be
     │   ├── MissingFileError           a path that does not exist or cannot be read
     │   ├── MalformedRecordError       a line of a collection, query, run or judgment file
@@ -16,12 +17,15 @@
     │   ├── UnknownIdError             a query or document identifier that is not there
     │   ├── WeightError                term weights that are negative, not finite or out of order
     │   ├── VocabularyMismatchError    two parts that speak of different terms
+    │   ├── ModelFormatError           a trained network that is not what it should be
+    │   │   └── CorruptModelError          truncated or changed
     │   └── IndexFormatError           a file of an index
     │       ├── NotAnIndexError            not a termwise index at all
     │       ├── NewerFormatError           written by a later version
     │       └── CorruptIndexError          truncated or damaged
     ├── StorageError               3   the disk is full, read-only or refuses
     ├── IndexLockedError           3   another process is writing this index
+    ├── DivergedError              3   training came to numbers that are not finite
     ├── MissingExtraError          4   an optional dependency is not installed
     └── CheckFailedError           5   a check the user asked for did not hold
 
@@ -156,6 +160,12 @@ class ForeignFolderError(UsageError):
     slug = "foreign-folder"
 
 
+class InferenceRequiredError(UsageError):
+    """Only a pass of a network could give the answer, and the caller handed in none."""
+
+    slug = "inference-required"
+
+
 class DataError(TermwiseError):
     """Something that was read is not what it should be."""
 
@@ -227,6 +237,22 @@ class VocabularyMismatchError(DataError):
     slug = "vocabulary-mismatch"
 
 
+class ModelFormatError(DataError):
+    """A trained network, or its folder, is not what it should be.
+
+    No folder of an encoder, one of another kind, without the head or the vocabulary it needs, or one whose
+    outputs are not finite numbers.
+    """
+
+    slug = "model-format"
+
+
+class CorruptModelError(ModelFormatError):
+    """A file of an encoder is truncated or is not the one its folder was made with; the facts name it."""
+
+    slug = "corrupt-model"
+
+
 class IndexFormatError(DataError):
     """A file of an index is not as the format says."""
 
@@ -262,6 +288,13 @@ class IndexLockedError(TermwiseError):
     """Another process is writing this index."""
 
     slug = "index-locked"
+    exit_code = 3
+
+
+class DivergedError(TermwiseError):
+    """Training came to a loss or to weights that are not finite numbers."""
+
+    slug = "diverged"
     exit_code = 3
 
 

@@ -8,7 +8,20 @@ from typing import Annotated
 
 import typer
 
-from termwise.cli.options import JsonFlag, Threads, available_processors, memory_size, model_settings
+from termwise.cli.networks import interrupted_work, say_resuming
+from termwise.cli.options import (
+    Fields,
+    JsonFlag,
+    Precision,
+    Provider,
+    Settings,
+    Threads,
+    available_processors,
+    field_names,
+    memory_size,
+    model_settings,
+    network_precision,
+)
 from termwise.cli.terminal import human_bytes, note, print_json, progress_bar, stdout
 
 
@@ -25,29 +38,27 @@ def command(
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Folder of the index.", show_default=False)
     ],
-    model: Annotated[str, typer.Option("--model", help="bm25, jm, dirichlet or vectors.")] = "bm25",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the model; may be repeated."),
-    ] = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            metavar="NAME|DIR",
+            help="bm25, jm, dirichlet, ml or vectors; with a network: tilde, tildev2, splade-doc, or the folder "
+            "of an encoder.",
+        ),
+    ] = "bm25",
+    settings: Settings = None,
     analyzer: Annotated[
         str | None,
         typer.Option(
             "--analyzer",
             metavar="NAME[:FILE]",
-            help="How text becomes tokens, such as english or wordpiece:tokenizer.json.  "
-            "[default: english; whitespace for vectors]",
+            help="How text becomes tokens, such as english or wordpiece:tokenizer.json; not with a network, which "
+            "brings its own.  [default: english; whitespace for vectors]",
             show_default=False,
         ),
     ] = None,
-    fields: Annotated[
-        str | None,
-        typer.Option(
-            "--fields",
-            metavar="A,B",
-            help="Fields to index, joined in this order.  [default: title and the text]",
-        ),
-    ] = None,
+    fields: Fields = None,
     store_text: Annotated[
         bool, typer.Option("--store-text", help="Keep the texts, for highlights in explanations.")
     ] = False,
@@ -69,29 +80,50 @@ def command(
     memory: Annotated[
         str, typer.Option("--memory", metavar="SIZE", help="Working memory for sorting postings.")
     ] = "2GB",
+    encoding: Annotated[
+        Path | None,
+        typer.Option(
+            "--encoding",
+            metavar="DIR",
+            help="With a network: where finished blocks of documents are kept.  [default: beside the index, until "
+            "it is complete]",
+            show_default=False,
+        ),
+    ] = None,
+    precision: Precision = None,
+    provider: Provider = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Index a collection.
 
-    Example: termwise index python:stdlib --model bm25 --out python.tw --store-text
+    Examples: termwise index python:stdlib --model bm25 --out python.tw --store-text,
+    termwise index docs.jsonl --model tildev2 --out docs.tw
     """
-    from termwise.build import build_index
+    from termwise.build import build_index, chosen_model, default_encoding
+    from termwise.models import NetworkModel
 
+    chosen = chosen_model(model, model_settings(settings or ()))
+    work = None
+    if isinstance(chosen, NetworkModel):
+        work = default_encoding(out) if encoding is None else encoding
+        say_resuming(work, collection)
     begin = time.perf_counter()
-    with progress_bar() as progress:
+    with interrupted_work(work), progress_bar() as progress:
         searcher = build_index(
             collection,
             out,
-            model=model,
-            settings=model_settings(settings or ()),
+            model=chosen,
             analyzer=analyzer,
-            fields=None if fields is None else tuple(name.strip() for name in fields.split(",")),
+            fields=field_names(fields),
             store_text=store_text,
-            quantiser="float32" if float_weights else "uint8",
+            quantiser="float32" if float_weights else None,
             reorder=reorder,
             overwrite=overwrite,
             threads=threads or available_processors(),
             memory=memory_size(memory),
+            encoding=encoding,
+            precision=network_precision(precision),
+            providers=None if provider is None else (provider,),
             progress=progress,
         )
     seconds = time.perf_counter() - begin

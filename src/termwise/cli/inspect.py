@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -79,6 +80,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("index", facts["index"]),
         ("written by", facts["written_by"]),
         ("model", f"{model.get('name', 'unknown')}{f' ({settings})' if settings else ''}"),
+        *_network_rows(facts["encoder"].get("network")),
         ("analyzer", str(analyzer.get("name", "unknown"))),
         ("documents", f"{facts['documents']:,}"),
         ("terms", f"{facts['terms']:,}"),
@@ -89,3 +91,22 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     rows += [(f"{name} bytes", human_bytes(size)) for name, size in facts["bytes"].items() if size]
     return rows
+
+
+def _network_rows(described: Any) -> list[tuple[str, str]]:
+    """Return what a network was and how it ran, where one made the weights."""
+    if not isinstance(described, Mapping):
+        return []
+    ran = described.get("network")
+    ran = ran if isinstance(ran, Mapping) else {}
+    settings = described.get("settings")
+    said = settings.items() if isinstance(settings, Mapping) else ()
+    rows = [
+        ("encoder", f"{described.get('name', 'unknown')} ({described.get('id', 'unknown')})"),
+        (
+            "network",
+            f"{ran.get('precision', 'unknown precision')} on {ran.get('processor', 'an unknown processor')}",
+        ),
+        ("encoded with", ", ".join(f"{name} {value}" for name, value in said if value is not None)),
+    ]
+    return [row for row in rows if row[1]]

@@ -18,12 +18,14 @@ import typer
 from termwise import __version__
 from termwise.cli import (
     compare,
+    encode,
     evaluate,
     explain,
     index,
     inspect,
     rerank,
     search,
+    train,
     try_,
     verify,
 )
@@ -40,6 +42,7 @@ app = typer.Typer(
 )
 app.command("try")(try_.command)
 app.command("index")(index.command)
+app.command("encode")(encode.command)
 app.command("search")(search.command)
 app.command("rerank")(rerank.command)
 app.command("explain")(explain.command)
@@ -47,6 +50,7 @@ app.command("evaluate")(evaluate.command)
 app.command("compare")(compare.command)
 app.command("inspect")(inspect.command)
 app.command("verify")(verify.command)
+app.add_typer(train.app, name="train")
 
 
 def _version(wanted: bool) -> None:

@@ -54,6 +54,37 @@ ExcludeSeed = Annotated[
     ),
 ]
 
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the model; may be repeated."),
+]
+Fields = Annotated[
+    str | None,
+    typer.Option(
+        "--fields",
+        metavar="A,B",
+        help="Fields to index, joined in this order.  [default: title and the text]",
+        show_default=False,
+    ),
+]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        "--precision",
+        metavar="float32|int8",
+        help="In which numbers a network computes.  [default: what this processor is faster in]",
+        show_default=False,
+    ),
+]
+Provider = Annotated[
+    str | None,
+    typer.Option(
+        "--provider",
+        metavar="NAME",
+        help="What a network runs on: cpu, cuda, or another execution provider of onnxruntime.  [default: cpu]",
+        show_default=False,
+    ),
+]
 Separator = Annotated[
     str,
     typer.Option(
@@ -82,6 +113,50 @@ def column_separator(text: str) -> Literal["space", "tab"]:
         return "tab"
     raise ParameterError(
         "--separator is space or tab", facts=[("given", text)], fixes=["--separator space", "--separator tab"]
+    )
+
+
+def field_names(text: str | None) -> tuple[str, ...] | None:
+    """Read the value of ``--fields``.
+
+    Examples
+    --------
+    >>> field_names("title, abstract")
+    ('title', 'abstract')
+    """
+    return None if text is None else tuple(name.strip() for name in text.split(","))
+
+
+def network_precision(text: str | None) -> Literal["float32", "int8"] | None:
+    """Check the value of ``--precision``."""
+    if text is None:
+        return None
+    if text == "float32":
+        return "float32"
+    if text == "int8":
+        return "int8"
+    raise ParameterError(
+        "--precision is float32 or int8",
+        facts=[("given", text)],
+        fixes=["--precision float32", "--precision int8"],
+    )
+
+
+def share(text: str) -> tuple[int, int]:
+    """Read the value of ``--shard``.
+
+    Examples
+    --------
+    >>> share("2/8")
+    (2, 8)
+    """
+    part, slash, parts = text.partition("/")
+    if slash and part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts):
+        return int(part), int(parts)
+    raise ParameterError(
+        "--shard is one part of several, counted from 1",
+        facts=[("given", text), ("expected", "1/4, 2/4, 3/4 or 4/4, for example")],
+        fixes=["--shard 1/4"],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.text import Text
 
 from termwise.errors import UsageError
 
@@ -37,6 +48,21 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+MEASURED = "encode"
+"""Stages whose name begins with this word are slow enough for their speed to be of interest."""
+
+
+class _Speed(ProgressColumn):
+    """Documents a second, of late, and what is left at that speed."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        if not task.description.startswith(MEASURED) or not speed:
+            return Text()
+        left = "" if task.time_remaining is None else f", {human_time(task.time_remaining)} left"
+        return Text(f"{speed:,.1f}/s{left}")
+
+
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
     """Show stages of work on stderr while the block runs; nothing where stderr is not a terminal."""
@@ -46,6 +72,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        _Speed(),
         console=console,
         transient=True,
         disable=not console.is_terminal,
@@ -113,3 +140,16 @@ def human_bytes(size: int) -> str:
             return f"{value:.1f} {unit}" if unit != "B" else f"{size} B"
         value /= 1000
     return f"{value:.1f} TB"
+
+
+def human_time(seconds: float) -> str:
+    """Show a time in the largest unit that suits it, rounded up.
+
+    Examples
+    --------
+    >>> human_time(41.2), human_time(61), human_time(9000)
+    ('42 s', '2 min', '2.5 h')
+    """
+    if seconds < 60:
+        return f"{math.ceil(seconds)} s"
+    return f"{math.ceil(seconds / 60)} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

@@ -4,15 +4,45 @@ from __future__ import annotations
 
 import platform
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from termwise.cli.options import JsonFlag, available_processors
 from termwise.cli.terminal import note, print_json, progress_bar, stdout
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from termwise.collection import PythonQuestions
+    from termwise.models import NetworkModel
+    from termwise.records import Document, Ranking
+    from termwise.search import Searcher
+
 QUESTION = "merge two sorted lists"
+
+LABELS = {"bm25": "BM25", "tilde": "TILDE", "tildev2": "TILDEv2"}
+"""The models that are shown side by side, and what they are called."""
+
+
+@dataclass(frozen=True)
+class _System:
+    """One model, indexed, asked and measured."""
+
+    name: str
+    folder: Path
+    searcher: Searcher
+    left_out: int
+    ranking: Ranking
+    measures: dict[str, float | None]
+
+    @property
+    def label(self) -> str:
+        return LABELS[self.name]
 
 
 def command(
@@ -23,18 +53,25 @@ def command(
         Path, typer.Option("--out", metavar="DIR", help="Folder for the index; rebuilt each time.")
     ] = Path("python-stdlib.tw"),
     k: Annotated[int, typer.Option("-k", metavar="N", help="Documents to show.")] = 5,
+    encode: Annotated[
+        bool,
+        typer.Option(
+            "--encode",
+            help="Run the networks over documents whose weights do not ship, instead of leaving them out.",
+        ),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Index the Python documentation of this machine, answer, explain, and measure.
 
-    Nothing is downloaded. The index stays in the folder, for the commands printed at the end.
+    Nothing is downloaded. The indexes stay in their folders, for the commands printed at the end.
     """
     from termwise.build import build_index
     from termwise.collection import PythonQuestions, open_collection
-    from termwise.evaluate import evaluate
 
     begin = time.perf_counter()
     documents = list(open_collection("python:stdlib").documents())
+    questions = PythonQuestions.load({document.doc_id for document in documents})
     with progress_bar() as progress:
         searcher = build_index(
             documents,
@@ -45,51 +82,164 @@ def command(
             progress=progress,
         )
     built = time.perf_counter() - begin
-    ranking = searcher.rank(question, k=k)
-    explanations = [searcher.explain(question, doc_id, competitors=2) for doc_id in ranking.doc_ids]
-
-    questions = PythonQuestions.load({document.doc_id for document in documents})
-    run = searcher.rank_many(questions.queries, k=100).run
-    evaluation = evaluate(run, questions.qrels, ["nDCG@10"])
+    systems = [_measured("bm25", out, searcher, 0, question, k, questions)]
+    for name in LABELS:
+        weights = shipped_weights(name)
+        if weights is not None:
+            folder = out.with_name(f"{out.stem}-{name}{out.suffix}")
+            searcher, left_out = _remembered(name, weights, documents, folder, encode=encode)
+            systems.append(_measured(name, folder, searcher, left_out, question, k, questions))
     if as_json:
-        print_json(
-            {
-                "index": str(out),
-                "documents": len(documents),
-                "seconds": round(built, 3),
-                "question": question,
-                "ranking": [explanation.to_dict() for explanation in explanations],
-                "questions": len(evaluation.query_ids),
-                "judgments_dropped": len(questions.dropped),
-                "measures": evaluation.means,
-            }
+        _print_json(systems, questions, question, len(documents), built)
+    else:
+        _print(systems, questions, question, len(documents), built)
+
+
+def shipped_weights(name: str) -> Path | None:
+    """Return the file with the weights of the standard library's documentation, where one ships for a model."""
+    path = Path(str(resources.files("termwise"))) / "assets" / "python_weights" / f"{name}.npz"
+    return path if path.is_file() else None
+
+
+def _remembered(
+    name: str, weights: Path, documents: Sequence[Document], folder: Path, *, encode: bool
+) -> tuple[Searcher, int]:
+    """Index documents with weights that ship; return the searcher and how many documents were left out."""
+    from termwise.build import build_index
+    from termwise.encode import open_remembered_encoder
+    from termwise.models import make_model
+
+    model: NetworkModel = make_model(name, {})  # type: ignore[assignment]
+    encoder = open_remembered_encoder(
+        model, weights, missing="encode" if encode else "refuse", threads=available_processors()
+    )
+    left_out: set[int] = set()
+    if not encode:
+        left_out = set(encoder.missing([document.text for document in documents]))
+    with progress_bar() as progress:
+        searcher = build_index(
+            [document for place, document in enumerate(documents) if place not in left_out],
+            folder,
+            model=model,
+            encoder=encoder,
+            store_text=True,
+            overwrite=True,
+            threads=available_processors(),
+            progress=progress,
         )
-        return
+    return searcher, len(left_out)
+
+
+def _measured(
+    name: str,
+    folder: Path,
+    searcher: Searcher,
+    left_out: int,
+    question: str,
+    k: int,
+    questions: PythonQuestions,
+) -> _System:
+    from termwise.evaluate import evaluate
+
+    ranking = searcher.rank(question, k=k)
+    run = searcher.rank_many(questions.queries, k=100).run
+    means = evaluate(run, questions.qrels, ["nDCG@10"]).means
+    return _System(name, folder, searcher, left_out, ranking, dict(means))
+
+
+def _print_json(
+    systems: Sequence[_System], questions: PythonQuestions, question: str, documents: int, seconds: float
+) -> None:
+    first = systems[0]
+    report: dict[str, Any] = {
+        "index": str(first.folder),
+        "documents": documents,
+        "seconds": round(seconds, 3),
+        "question": question,
+        "ranking": [
+            first.searcher.explain(question, doc_id, competitors=2).to_dict()
+            for doc_id in first.ranking.doc_ids
+        ],
+        "questions": _judged(questions),
+        "judgments_dropped": len(questions.dropped),
+        "measures": first.measures,
+        "systems": [
+            {
+                "model": system.name,
+                "index": str(system.folder),
+                "left_out": system.left_out,
+                "ranking": list(system.ranking.doc_ids),
+                "measures": system.measures,
+            }
+            for system in systems
+        ],
+    }
+    print_json(report)
+
+
+def _print(
+    systems: Sequence[_System], questions: PythonQuestions, question: str, documents: int, seconds: float
+) -> None:
     from termwise.search.explain_terminal import explanation_renderable, ranking_renderable
 
+    first = systems[0]
+    explanations = [
+        first.searcher.explain(question, doc_id, competitors=2) for doc_id in first.ranking.doc_ids
+    ]
     console = stdout()
     console.print(
-        f"The documentation of Python {platform.python_version()}: {len(documents):,} documents, "
-        f"{searcher.index.manifest.terms:,} terms, indexed in {built:.1f} s\n",
+        f"The documentation of Python {platform.python_version()}: {documents:,} documents, "
+        f"{first.searcher.index.manifest.terms:,} terms, indexed in {seconds:.1f} s\n",
         soft_wrap=True,
     )
-    console.print(ranking_renderable(ranking, explanations, explain=True))
+    console.print(ranking_renderable(first.ranking, explanations, explain=True))
     if explanations:
         console.print()
         console.print(explanation_renderable(explanations[0]))
-    mean = evaluation.means["nDCG@10"]
+    if len(systems) > 1:
+        console.print()
+        console.print(_side_by_side(systems))
     dropped = (
         f" ({len(questions.dropped)} judgments name what this Python lacks)" if questions.dropped else ""
     )
-    console.print(
-        f"\nBM25, measured on the {len(evaluation.query_ids)} judged questions that ship with termwise{dropped}: "
-        f"nDCG@10 {'undefined' if mean is None else f'{mean:.4f}'}",
-        soft_wrap=True,
-    )
-    best = ranking.doc_ids[0] if len(ranking) else "DOC_ID"
+    where = f"measured on the {_judged(questions)} judged questions that ship with termwise{dropped}"
+    console.print()
+    for system in systems:
+        mean = system.measures["nDCG@10"]
+        figure = "undefined" if mean is None else f"{mean:.4f}"
+        console.print(f"{system.label}, {where}: nDCG@10 {figure}", soft_wrap=True)
+        where = "on the same questions"
+    for system in systems:
+        if system.left_out:
+            note(
+                f"{system.label}: no weights ship for {system.left_out:,} of the {documents:,} documents, which "
+                "are left out; --encode computes them"
+            )
+    best = first.ranking.doc_ids[0] if len(first.ranking) else "DOC_ID"
     note(
         "\nnext:\n"
-        f'  termwise search {out} "random choice with weights" --explain\n'
-        f'  termwise explain {out} "{question}" {best} --html explanation.html\n'
-        f"  termwise inspect {out}"
+        f'  termwise search {systems[-1].folder} "random choice with weights" --explain\n'
+        f'  termwise explain {first.folder} "{question}" {best} --html explanation.html\n'
+        f"  termwise inspect {systems[-1].folder}"
     )
+
+
+def _judged(questions: PythonQuestions) -> int:
+    """Return how many questions have a judgment left."""
+    return len({qrel.query_id for qrel in questions.qrels})
+
+
+def _side_by_side(systems: Sequence[_System]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from termwise.search.snippets import legible
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("rank", justify="right")
+    for system in systems:
+        table.add_column(system.label, overflow="fold")
+    for place in range(max(len(system.ranking) for system in systems)):
+        found = [system.ranking.doc_ids[place] if place < len(system.ranking) else "" for system in systems]
+        table.add_row(f"{place + 1}", *(Text(legible(doc_id), "bold") for doc_id in found))
+    return table

@@ -7,6 +7,7 @@ from termwise.models.bm25 import BM25
 from termwise.models.contract import (
     CountModel,
     Model,
+    NetworkModel,
     QueryEncoder,
     QueryWeighting,
     VectorBatch,
@@ -15,8 +16,12 @@ from termwise.models.contract import (
 from termwise.models.dirichlet import QueryLikelihoodDirichlet
 from termwise.models.idf import read_token_weights
 from termwise.models.jelinek_mercer import QueryLikelihoodJM
+from termwise.models.maximum_likelihood import MaximumLikelihood
 from termwise.models.query import CountQueryEncoder
 from termwise.models.registry import make_model, model_from_parameters, model_names
+from termwise.models.splade_doc import SpladeDoc
+from termwise.models.tilde import Tilde
+from termwise.models.tildev2 import TildeV2
 from termwise.models.vectors import VectorModel, read_vectors
 from termwise.models.vectors_jsonl import JsonVectors
 from termwise.models.vectors_npz import CsrVectors
@@ -27,11 +32,16 @@ __all__ = [
     "CountQueryEncoder",
     "CsrVectors",
     "JsonVectors",
+    "MaximumLikelihood",
     "Model",
+    "NetworkModel",
     "QueryEncoder",
     "QueryLikelihoodDirichlet",
     "QueryLikelihoodJM",
     "QueryWeighting",
+    "SpladeDoc",
+    "Tilde",
+    "TildeV2",
     "VectorBatch",
     "VectorModel",
     "VectorSource",

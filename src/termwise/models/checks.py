@@ -36,6 +36,44 @@ def check_number(
     return float(value)  # type: ignore[arg-type]
 
 
+def check_whole(model: str, parameter: str, value: object, *, least: int, most: int) -> int:
+    """Return `value` as an int if it is a whole number from `least` to `most`.
+
+    Raises
+    ------
+    ParameterError
+        If it is not.
+    """
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not least <= value <= most:  # type: ignore[operator]
+        raise ParameterError(
+            f"{parameter} of {model} is out of range",
+            facts=[
+                ("parameter", parameter),
+                ("given", repr(value)),
+                ("expected", f"a whole number from {least} to {most}"),
+            ],
+            fixes=[f"--set {parameter}=NUMBER, or leave it out for the default"],
+        )
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def check_name(model: str, parameter: str, value: object) -> None:
+    """Refuse a `value` that is no text, or an empty one.
+
+    Raises
+    ------
+    ParameterError
+        If it is not.
+    """
+    if not isinstance(value, str) or not value:
+        raise ParameterError(
+            f"{parameter} of {model} is not a name",
+            facts=[("parameter", parameter), ("given", repr(value)), ("expected", "a name or a path")],
+            fixes=[f"--set {parameter}=NAME, or leave it out for the default"],
+        )
+
+
 def check_choice(model: str, parameter: str, value: object, choices: tuple[str, ...]) -> None:
     """Refuse a `value` that is none of the `choices`.
 

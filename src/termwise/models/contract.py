@@ -89,6 +89,24 @@ class CountModel(Model, Protocol):
 
 
 @runtime_checkable
+class NetworkModel(Model, Protocol):
+    """A model whose weights a trained network makes, once, when documents are indexed.
+
+    The model holds settings only; running its network is the business of `termwise.encode`.
+    """
+
+    @property
+    def encoder(self) -> str:
+        """Name of an encoder that ships with the package, or path of an encoder folder."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Whether every weighted term occurs in the text of its document."""
+        ...
+
+
+@runtime_checkable
 class QueryEncoder(Protocol):
     """Turns the text of a query into one row, without running a network."""
 

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, get_type_hints
+from collections.abc import Callable, Mapping
+from types import NoneType
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.models.bm25 import BM25
 from termwise.models.contract import Model
 from termwise.models.dirichlet import QueryLikelihoodDirichlet
 from termwise.models.jelinek_mercer import QueryLikelihoodJM
+from termwise.models.maximum_likelihood import MaximumLikelihood
+from termwise.models.splade_doc import SpladeDoc
+from termwise.models.tilde import Tilde
+from termwise.models.tildev2 import TildeV2
 from termwise.models.vectors import VectorModel
 
 _MODELS: dict[str, type[Any]] = {
-    model.name: model for model in (BM25, QueryLikelihoodDirichlet, QueryLikelihoodJM, VectorModel)
+    model.name: model
+    for model in (
+        BM25,
+        QueryLikelihoodDirichlet,
+        QueryLikelihoodJM,
+        MaximumLikelihood,
+        SpladeDoc,
+        Tilde,
+        TildeV2,
+        VectorModel,
+    )
 }
 
 
@@ -24,7 +39,7 @@ def model_names() -> tuple[str, ...]:
     Examples
     --------
     >>> model_names()
-    ('bm25', 'dirichlet', 'jm', 'vectors')
+    ('bm25', 'dirichlet', 'jm', 'ml', 'splade-doc', 'tilde', 'tildev2', 'vectors')
     """
     return tuple(sorted(_MODELS))
 
@@ -44,18 +59,20 @@ def make_model(name: str, settings: Mapping[str, str]) -> Model:
     UnknownNameError
         If there is no such model, parameter or choice; the nearest names are given.
     ParameterError
-        If a value is not a number where one is needed, or out of range.
+        If a value is not of the type its parameter has, or out of range.
 
     Examples
     --------
     >>> make_model("bm25", {"k1": "1.2"})
     BM25(k1=1.2, b=0.4, variant='lucene', lengths='exact', negative_idf='floor')
+    >>> make_model("tilde", {"keep": "64"}).keep
+    64
     """
     fields = _fields(name)
     arguments: dict[str, object] = {}
     for parameter, text in settings.items():
         field, hint = _field(name, fields, parameter)
-        arguments[field] = _number(name, parameter, text) if hint is float else text
+        arguments[field] = _value(name, parameter, text, hint)
     return _made(name, arguments)
 
 
@@ -95,15 +112,42 @@ def _field(name: str, fields: dict[str, tuple[str, object]], parameter: str) -> 
     return fields[parameter]
 
 
-def _number(name: str, parameter: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ParameterError(
-            f"{parameter} of {name} is not a number",
-            facts=[("parameter", parameter), ("given", repr(text)), ("expected", "a number, such as 0.5")],
-            fixes=[f"--set {parameter}=NUMBER"],
-        ) from None
+def _value(name: str, parameter: str, text: str, hint: object) -> object:
+    """Read a setting as its parameter's type asks: a number, true or false, or else the text as it is."""
+    types = set(get_args(hint)) - {NoneType} or {hint}
+    for kind, reader in _READERS.items():
+        if kind in types:
+            try:
+                return reader.read(text)
+            except ValueError:
+                raise ParameterError(
+                    f"{parameter} of {name} is not {reader.noun}",
+                    facts=[("parameter", parameter), ("given", repr(text)), ("expected", reader.expected)],
+                    fixes=[f"--set {parameter}={reader.placeholder}"],
+                ) from None
+    return text
+
+
+class _Reader(NamedTuple):
+    """How the text of a setting becomes a value, and how such a text is spoken of."""
+
+    read: Callable[[str], object]
+    noun: str
+    expected: str
+    placeholder: str
+
+
+def _truth(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError(text)
+    return text == "true"
+
+
+_READERS: dict[type[Any], _Reader] = {
+    float: _Reader(float, "a number", "a number, such as 0.5", "NUMBER"),
+    int: _Reader(int, "a whole number", "a whole number, such as 100", "NUMBER"),
+    bool: _Reader(_truth, "true or false", "true or false", "true"),
+}
 
 
 def _made(name: str, arguments: dict[str, object]) -> Model:

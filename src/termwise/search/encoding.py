@@ -26,7 +26,13 @@ class QueryEncoder(Protocol):
 
 
 def encoder_description(
-    *, model: str, parameters: Mapping[str, object], analyzer: AnalyzerSpec, weighting: str, exact: bool
+    *,
+    model: str,
+    parameters: Mapping[str, object],
+    analyzer: AnalyzerSpec,
+    weighting: str,
+    exact: bool,
+    network: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
     """Describe model and query side for the manifest of an index.
 
@@ -40,8 +46,10 @@ def encoder_description(
         How query tokens weigh, see `CountQueryEncoder`.
     exact : bool
         Whether every weighted term occurs in the text of its document (no expansion).
+    network : mapping, optional
+        JSON-like facts about the network that made the weights: which, in which precision, on which processor.
     """
-    return {
+    described: dict[str, Any] = {
         "model": {"name": model, "parameters": dict(parameters), "exact": exact},
         "analyzer": {
             "name": analyzer.name,
@@ -51,6 +59,9 @@ def encoder_description(
         },
         "query": {"weighting": weighting},
     }
+    if network is not None:
+        described["network"] = dict(network)
+    return described
 
 
 def analyzer_of(index: Index) -> Analyzer:

@@ -37,7 +37,7 @@ _QUERY_WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 @dataclass(frozen=True)
 class Remark:
-    """Words of a query that add nothing, and why.
+    """Words of a query about which there is something to say: most add nothing, and this is why.
 
     Attributes
     ----------
@@ -203,20 +203,24 @@ def hues(explanation: Explanation, places: Iterable[int]) -> dict[int, int]:
 
 
 def remarks(explanation: Explanation) -> list[Remark]:
-    """Say which words of the query add nothing to the score, and why; reasons without words are left out.
+    """Say which words of the query add nothing to the score, and why, and which the text does not say.
 
     A word can be in the text and still weigh nothing (a model may weigh words of most documents 0), or be left
-    out of the query (stop words, punctuation).
+    out of the query (stop words, punctuation). Reasons without words are left out.
     """
     query = explanation.query
+    added: list[str] = []
     absent: list[str] = []
     weightless: list[str] = []
     for part in sorted(explanation.contributions, key=lambda part: part.query_spans):
         if part.score == 0 and part.origin != "background":
             (weightless if part.spans else absent).append(label(part, query))
+        elif part.origin == "expansion":
+            added.append(label(part, query))
     unknown = [query[start:end] for start, end in explanation.unknown]
     stored = explanation.text is not None
     every = {
+        ORIGINS["expansion"]: added,
         "not in this document" if stored else "of no weight in this document": absent,
         "in this document, but of no weight": weightless,
         "not in the index": unknown,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.errors import DuplicateIdError, UnknownIdError
 from termwise.index import Index
 from termwise.index.container import corrupt
 from termwise.index.segment import Inverted, Segment
@@ -81,6 +83,36 @@ def score_documents(
         scores[chosen] = sums * query.unit + query.constant
         matched[chosen] = shared
     return scores, matched
+
+
+def candidate_ordinals(index: Index, candidates: Sequence[str], query_id: str) -> npt.NDArray[np.int64]:
+    """Return the positions of candidates in the input.
+
+    Raises
+    ------
+    UnknownIdError, DuplicateIdError
+        If a candidate is not in the index, or is given twice; `query_id` is named.
+    """
+    ordinals = index.find_many(candidates)
+    unknown = np.flatnonzero(ordinals < 0)
+    if len(unknown):
+        raise UnknownIdError(
+            "a candidate is not in the index",
+            facts=[
+                ("query", query_id or "-"),
+                ("doc_id", candidates[unknown[0]]),
+                ("unknown", f"{len(unknown)} of {len(candidates)} candidates"),
+                ("index", index.path),
+            ],
+            fixes=["re-rank with an index of the collection the run was made on"],
+        )
+    distinct, first = np.unique(ordinals, return_index=True)
+    if len(distinct) < len(ordinals):
+        twice = np.setdiff1d(np.arange(len(ordinals)), first)[0]
+        raise DuplicateIdError(
+            "a candidate is given twice", facts=[("query", query_id or "-"), ("doc_id", candidates[twice])]
+        )
+    return ordinals
 
 
 def _search_blocks(

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import DuplicateIdError, ParameterError, UnknownIdError
+from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.records import Query, Ranking, Run
 from termwise.search.encoding import QueryEncoder, query_encoder_of
 from termwise.search.explanation import Explanation, explain
-from termwise.search.retrieval import first_stage, score_documents
+from termwise.search.retrieval import candidate_ordinals, first_stage, score_documents
 from termwise.search.vector import query_vector
 from termwise.weights import TermWeights
 
@@ -115,8 +115,8 @@ class Searcher:
             If a candidate is not in the index, or is given twice.
         """
         query_id = query.query_id if isinstance(query, Query) else ""
-        row = query if isinstance(query, TermWeights) else self.encode(_text(query))
-        return self._rank_row(row, _checked_k(k), candidates, query_id)
+        row = query if isinstance(query, TermWeights) else self.encode(query_text(query))
+        return self._rank_row(row, checked_k(k), candidates, query_id)
 
     def rank_many(
         self,
@@ -151,7 +151,7 @@ class Searcher:
         TimedRun
             The run, in the order of the queries, with the time each query took.
         """
-        _checked_k(k)
+        checked_k(k)
         if threads < 1:
             raise ParameterError("at least one thread is needed", facts=[("threads", threads)])
         given = list(queries)
@@ -200,20 +200,27 @@ class Searcher:
         UnknownIdError
             If the index holds no such document.
         """
-        return explain(self.index, self.encoder, _text(query), doc_id, competitors=competitors)
+        return explain(self.index, self.encoder, query_text(query), doc_id, competitors=competitors)
 
     def _rank_row(self, row: TermWeights, k: int, candidates: Sequence[str] | None, query_id: str) -> Ranking:
         query = query_vector(self.index, row)
         if candidates is None:
             ordinals, scores = first_stage(self.index, query, k)
             return Ranking(self.index.doc_ids(ordinals), scores, query_id)
-        ordinals = _ordinals(self.index, candidates, query_id)
+        ordinals = candidate_ordinals(self.index, candidates, query_id)
         scores, _ = score_documents(self.index, query, ordinals)
         order = np.argsort(-scores, kind="stable")[:k]
         return Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)
 
 
-def _text(query: str | Query) -> str:
+def query_text(query: str | Query) -> str:
+    """Return the text of a query.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither a text nor a `Query`.
+    """
     text = query.text if isinstance(query, Query) else query
     if not isinstance(text, str):
         raise ParameterError(
@@ -222,30 +229,14 @@ def _text(query: str | Query) -> str:
     return text
 
 
-def _checked_k(k: int) -> int:
+def checked_k(k: int) -> int:
+    """Return `k` if it is a whole number of 1 or more.
+
+    Raises
+    ------
+    ParameterError
+        If it is not.
+    """
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise ParameterError("k is the number of documents wanted, 1 or more", facts=[("k", k)])
     return int(k)
-
-
-def _ordinals(index: Index, candidates: Sequence[str], query_id: str) -> npt.NDArray[np.int64]:
-    ordinals = index.find_many(candidates)
-    unknown = np.flatnonzero(ordinals < 0)
-    if len(unknown):
-        raise UnknownIdError(
-            "a candidate is not in the index",
-            facts=[
-                ("query", query_id or "-"),
-                ("doc_id", candidates[unknown[0]]),
-                ("unknown", f"{len(unknown)} of {len(candidates)} candidates"),
-                ("index", index.path),
-            ],
-            fixes=["re-rank with an index of the collection the run was made on"],
-        )
-    distinct, first = np.unique(ordinals, return_index=True)
-    if len(distinct) < len(ordinals):
-        twice = np.setdiff1d(np.arange(len(ordinals)), first)[0]
-        raise DuplicateIdError(
-            "a candidate is given twice", facts=[("query", query_id or "-"), ("doc_id", candidates[twice])]
-        )
-    return ordinals

@@ -2,6 +2,7 @@
 
 from termwise.text.analysis import Analysis, Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
+from termwise.text.cleaned import CleanedAnalyzer
 from termwise.text.cleaning import CleanMode, clean_vocabulary
 from termwise.text.registry import analyzer_from_spec, analyzer_names, make_analyzer
 from termwise.text.standard_words import StandardWords
@@ -20,6 +21,7 @@ __all__ = [
     "Analyzer",
     "AnalyzerSpec",
     "CleanMode",
+    "CleanedAnalyzer",
     "LowerCase",
     "Porter",
     "SnowballEnglish",

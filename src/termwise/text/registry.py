@@ -8,6 +8,8 @@ from types import MappingProxyType
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
 from termwise.text.analysis import Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
+from termwise.text.cleaned import NAME as CLEANED
+from termwise.text.cleaned import CleanedAnalyzer
 from termwise.text.standard_words import StandardWords
 from termwise.text.steps import (
     LowerCase,
@@ -35,7 +37,7 @@ _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyT
         "stm2": (StandardWords(), (LowerCase(), Porter())),
     }
 )
-_PIECES = ("wordpiece", "bert-token", "scibert-token")
+_PIECES = ("wordpiece", CLEANED, "bert-token", "scibert-token")
 _WITHOUT_VOCABULARY = "scibert-token"
 _ADDED: Mapping[str, WordStep] = MappingProxyType(
     {"lower": LowerCase(), "stop": _STOP, "porter": Porter(), "snowball": SnowballEnglish()}
@@ -67,6 +69,9 @@ def make_analyzer(name: str) -> Analyzer:
             What stands between white space, unchanged.
         ``wordpiece``, ``wordpiece:FILE``
             Word pieces of the uncased BERT vocabulary, or of that in a ``tokenizer.json`` or ``vocab.txt``.
+        ``wordpiece-clean``, ``wordpiece-clean:FILE``
+            The same without stop words and symbols, as queries for the TILDE models are cut; see
+            `clean_vocabulary`, mode ``repo``.
         ``sa``, ``stm1``, ``stm2``, ``bert-token``, ``bert-token:FILE``, ``scibert-token:FILE``
             The set-ups of the query-by-example experiments [1]_: the Elasticsearch standard analyzer; white
             space, lower case and Porter stems; standard tokenizer, lower case and Porter stems; the pieces of
@@ -102,6 +107,8 @@ def make_analyzer(name: str) -> Analyzer:
     """
     base, colon, path = name.partition(":")
     if base in _PIECES:
+        if path and base == CLEANED:
+            return CleanedAnalyzer.of(WordPieceAnalyzer.from_file(path, name=base))
         if path:
             return WordPieceAnalyzer.from_file(path, name=base)
         if colon or base == _WITHOUT_VOCABULARY:
@@ -110,7 +117,7 @@ def make_analyzer(name: str) -> Analyzer:
                 facts=[("given", name), ("expected", f"{base}:FILE")],
                 fixes=[f"{base}:PATH/vocab.txt or {base}:PATH/tokenizer.json, as published with the model"],
             )
-        return WordPieceAnalyzer.shipped(name=base)
+        return CleanedAnalyzer.shipped() if base == CLEANED else WordPieceAnalyzer.shipped(name=base)
     base, *added = name.split("+")
     if base not in _WORDS:
         raise UnknownNameError.of("analyzer", name, analyzer_names())
@@ -155,7 +162,7 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
     if "tokenizer" not in options:
         if spec.name not in _PIECES:
             raise UnknownNameError.of("analyzer", spec.name, analyzer_names())
-        return WordPieceAnalyzer(spec)
+        return CleanedAnalyzer(spec) if spec.name == CLEANED else WordPieceAnalyzer(spec)
     tokenizers = {tokenizer.name: tokenizer for tokenizer, _ in _WORDS.values()}
     if options["tokenizer"] not in tokenizers:
         raise UnknownNameError.of("word tokenizer", str(options["tokenizer"]), tokenizers)

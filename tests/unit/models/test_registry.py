@@ -9,29 +9,42 @@ import pytest
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.models import (
     BM25,
+    MaximumLikelihood,
     Model,
     QueryLikelihoodDirichlet,
     QueryLikelihoodJM,
+    SpladeDoc,
+    Tilde,
+    TildeV2,
     VectorModel,
     make_model,
     model_from_parameters,
     model_names,
+    registry,
 )
 
 EXAMPLES = [
     BM25(k1=1.2, b=0.75, variant="robertson", lengths="lucene", negative_idf="refuse"),
     QueryLikelihoodJM(lambda_=0.7),
     QueryLikelihoodDirichlet(mu=1500),
+    MaximumLikelihood(),
     VectorModel(query="idf", idf="idf.json", idf_missing=0),
     VectorModel(),
+    Tilde(),
+    Tilde(encoder="runs/a", form="exact", length=64, overlap=8),
+    TildeV2(),
+    TildeV2(encoder="runs/b", expansion_encoder="runs/a", expansion_terms=50, counting="raw"),
+    SpladeDoc(keep=100),
 ]
+
+NAMES = ("bm25", "dirichlet", "jm", "ml", "splade-doc", "tilde", "tildev2", "vectors")
 
 
 def test_names() -> None:
-    assert model_names() == ("bm25", "dirichlet", "jm", "vectors")
+    assert model_names() == NAMES
 
 
-@pytest.mark.parametrize("name", ["bm25", "dirichlet", "jm", "vectors"])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_name_makes_its_model(name: str) -> None:
     model = make_model(name, {})
     assert model.name == name
@@ -48,6 +61,20 @@ def test_settings_become_parameters() -> None:
     assert made == VectorModel(query="idf", idf="a.json")
 
 
+def test_settings_are_read_as_their_types_ask() -> None:
+    made = make_model("tilde", {"keep": "64", "length": "128", "overlap": "0", "form": "compact"})
+    assert made == Tilde(keep=64, length=128, overlap=0)
+    made = make_model("tildev2", {"expansion_terms": "30", "counting": "raw", "encoder": "7"})
+    assert made == TildeV2(expansion_terms=30, counting="raw", encoder="7")
+
+
+def test_truth_values_are_spelt_out() -> None:
+    assert registry._value("toy", "flag", "true", bool) is True
+    assert registry._value("toy", "flag", "false", bool) is False
+    with pytest.raises(ParameterError, match="flag of toy is not true or false"):
+        registry._value("toy", "flag", "yes", bool)
+
+
 @pytest.mark.parametrize("model", EXAMPLES)
 def test_parameters_survive_json(model: Model) -> None:
     kept = json.loads(json.dumps(model.parameters()))
@@ -59,7 +86,7 @@ def test_unknown_model_names_the_nearest() -> None:
         make_model("bm52", {})
     assert caught.value.exit_code == 2
     with pytest.raises(UnknownNameError, match="unknown model"):
-        model_from_parameters("tilde", {})
+        model_from_parameters("tild", {})
 
 
 @pytest.mark.parametrize(
@@ -90,6 +117,10 @@ def test_unknown_parameters(name: str, settings: dict[str, str], message: str) -
         ("vectors", {"idf": "a.json"}, "go together"),
         ("vectors", {"query": "idf"}, "go together"),
         ("vectors", {"idf_missing": "-1"}, "out of range"),
+        ("tilde", {"keep": "many"}, "keep of tilde is not a whole number"),
+        ("tilde", {"keep": "1.5"}, "not a whole number"),
+        ("tilde", {"keep": "0"}, "out of range"),
+        ("tilde", {"overlap": "-1"}, "out of range"),
     ],
 )
 def test_values_that_a_parameter_cannot_take(name: str, settings: dict[str, str], message: str) -> None:

@@ -204,6 +204,7 @@ def test_origins_and_background_are_named():
     )
     shown = rendered(explanation_renderable(Explanation("q", "d", 3.5, 0.0, parts, (), None)))
     assert re.search(r"added +expansion +1 × 2\.0000", shown)
+    assert "\n  added by the model, not in the text: added\n" in shown
     assert re.search(r"background +background +4 × 0\.2500", shown)
     assert re.search(r"maybe +not known", shown)
 

@@ -67,6 +67,12 @@ GOLDEN = {
         "##ᆨ ##ᄋ ##ᅥ , [UNK] [UNK] ह ##ि ##न ##द ##ी न ##म ##स ##त , ש ##ל ##ו ##ם ע ##ל ##י ##כ "
         "##ם , [UNK] , u . s . a . running universities 3d c + + e - mail x ##y .",
     ),
+    "wordpiece-clean": (
+        "a971d1f797d0d3b876c68ae64abee4dc0c469ddfa4608b933fc1be7eea7e6303",
+        "world naive cafe ##δ ##ο ##σ st ##raße istanbul 1 234 5 neill snake _ case see https example "
+        "org - b c _ e f 1 mail host example likes ##タ ##カ ##ナ ##ᅡ ##ᆫ ##ᄀ ##ᅮ ##ᆨ ##ᄋ ##ᅥ ##ि ##न "
+        "##द ##ी ##म ##स ##त ##ל ##ו ##ם ##ל ##י ##כ ##ם u running universities 3d c e - mail x ##y",
+    ),
     "bert-token": (
         "a6402830567083d09c7aaf77363c273024e29ca405c5441c7fd3b420d74d490e",
         "the world ’ s naive cafe isn ' t in ο ##δ ##ο ##σ or st ##raße ; istanbul has 1 , 234 . "

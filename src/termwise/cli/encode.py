@@ -1,0 +1,102 @@
+"""``termwise encode``: run a network over a share of a collection."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from termwise.cli.networks import interrupted_work, say_resuming
+from termwise.cli.options import (
+    Fields,
+    JsonFlag,
+    Precision,
+    Provider,
+    Settings,
+    Threads,
+    available_processors,
+    field_names,
+    model_settings,
+    network_precision,
+    share,
+)
+from termwise.cli.terminal import note, print_json, progress_bar, stdout
+
+
+def command(
+    collection: Annotated[
+        str,
+        typer.Argument(
+            metavar="COLLECTION",
+            help="A BEIR folder, a JSONL or TSV file (also .gz), ir_datasets:ID, or python:stdlib.",
+            show_default=False,
+        ),
+    ],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            metavar="NAME|DIR",
+            help="tilde, tildev2, splade-doc, or the folder of an encoder.",
+            show_default=False,
+        ),
+    ],
+    encoding: Annotated[
+        Path,
+        typer.Option(
+            "--encoding", metavar="DIR", help="Folder for finished blocks of documents.", show_default=False
+        ),
+    ],
+    shard: Annotated[
+        str, typer.Option("--shard", metavar="I/N", help="Encode every N-th block, from the I-th.")
+    ] = "1/1",
+    settings: Settings = None,
+    fields: Fields = None,
+    threads: Threads = None,
+    precision: Precision = None,
+    provider: Provider = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run a network over a share of a collection, for index --encoding to find.
+
+    Example: termwise encode docs.jsonl --model tilde --encoding docs.rows --shard 1/4
+    """
+    from termwise.build import encode_collection
+
+    part = share(shard)
+    say_resuming(encoding, collection)
+    begin = time.perf_counter()
+    with interrupted_work(encoding), progress_bar() as progress:
+        done = encode_collection(
+            collection,
+            encoding,
+            model=model,
+            settings=model_settings(settings or ()),
+            fields=field_names(fields),
+            shard=part,
+            threads=threads or available_processors(),
+            precision=network_precision(precision),
+            providers=None if provider is None else (provider,),
+            progress=progress,
+        )
+    seconds = time.perf_counter() - begin
+    if as_json:
+        print_json(
+            {
+                "encoding": str(encoding),
+                "documents": done.documents,
+                "blocks": done.blocks,
+                "share": done.share,
+                "left": done.left,
+                "seconds": round(seconds, 3),
+            }
+        )
+        return
+    stdout().print(
+        f"{encoding}: {done.share:,} of {done.blocks:,} blocks are this share, {done.left:,} are left, {seconds:.1f} s",
+        soft_wrap=True,
+    )
+    if done.left == 0:
+        note(f"next: termwise index {collection} --model {model} --encoding {encoding} --out DIR")

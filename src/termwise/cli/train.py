@@ -1,0 +1,236 @@
+"""``termwise train``: encoders of your own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
+from termwise.cli.terminal import note, print_json, progress_bar, stdout
+
+app = typer.Typer(
+    help="Train an encoder of term weights, or convert a published one. Needs the extra train.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Data = Annotated[
+    list[str],
+    typer.Option(
+        "--data",
+        metavar="DATA",
+        help="Training pairs: a BEIR folder with qrels/train.tsv, a JSONL file of query and passage, a folder of "
+        "these, or ir_datasets:ID; may be repeated.",
+        show_default=False,
+    ),
+]
+Base = Annotated[
+    str,
+    typer.Option(
+        "--base",
+        metavar="ENCODER",
+        help="The encoder to start from: a folder in the layout of transformers, or a name on its hub.",
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="The new encoder folder.", show_default=False)
+]
+Validation = Annotated[
+    str | None,
+    typer.Option(
+        "--validation",
+        metavar="DATA|none",
+        help="Held-out pairs; the best checkpoint on them is kept.  [default: the split dev of the data, or a "
+        "fiftieth of their queries]",
+        show_default=False,
+    ),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out where it stopped.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A training setting, such as batch=32; may be repeated."
+    ),
+]
+Card = Annotated[
+    Path | None,
+    typer.Option(
+        "--card",
+        metavar="FILE",
+        help="JSON with what only you know for the model card: licence, sources and their licences.",
+        show_default=False,
+    ),
+]
+ExpandWith = Annotated[
+    str,
+    typer.Option(
+        "--expand-with",
+        metavar="ENCODER|none",
+        help="The TILDE encoder that expands passages: one that ships, a folder, or none.",
+    ),
+]
+ExpansionTerms = Annotated[
+    int, typer.Option("--expansion-terms", metavar="N", min=1, help="Terms a passage is expanded by.")
+]
+Counting = Annotated[
+    str,
+    typer.Option(
+        "--counting",
+        metavar="new|raw",
+        help="Count terms that are new to the passage, or as the published code does, before filtering.",
+    ),
+]
+
+
+@app.command("tilde")
+def tilde(
+    data: Data,
+    base: Base,
+    out: Out,
+    validation: Validation = None,
+    resume: Resume = False,
+    settings: Settings = None,
+    card: Card = None,
+    threads: Threads = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Train TILDE: how likely each term is to be asked for, given the document.
+
+    Example: termwise train tilde --data nfcorpus --base all-MiniLM-L6-v2 --out my-tilde
+    """
+    _train("tilde", data, base, out, validation, resume, settings, card, None, threads, as_json)
+
+
+@app.command("tildev2")
+def tildev2(
+    data: Data,
+    base: Base,
+    out: Out,
+    expand_with: ExpandWith = "tilde",
+    expansion_terms: ExpansionTerms = 64,
+    counting: Counting = "new",
+    validation: Validation = None,
+    resume: Resume = False,
+    settings: Settings = None,
+    card: Card = None,
+    threads: Threads = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Train TILDEv2: a weight for each word of a passage and for the terms it is expanded by.
+
+    Example: termwise train tildev2 --data nfcorpus --base all-MiniLM-L6-v2 --out my-tildev2
+    """
+    expansion = None if expand_with == "none" else (expand_with, expansion_terms, counting)
+    _train("tildev2", data, base, out, validation, resume, settings, card, expansion, threads, as_json)
+
+
+@app.command("splade-doc")
+def splade_doc(
+    data: Data,
+    base: Base,
+    out: Out,
+    validation: Validation = None,
+    resume: Resume = False,
+    settings: Settings = None,
+    card: Card = None,
+    threads: Threads = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Train a max-pooled document encoder (SPLADE-doc), to compare with.
+
+    Example: termwise train splade-doc --data nfcorpus --base all-MiniLM-L6-v2 --out my-splade-doc
+    """
+    _train("splade-doc", data, base, out, validation, resume, settings, card, None, threads, as_json)
+
+
+@app.command("convert")
+def convert(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="A published checkpoint: TILDE (a BertLMHeadModel), TILDEv2 or uniCOIL (BERT with a token "
+            "projection), or a SparseEncoder of sentence-transformers.",
+            show_default=False,
+        ),
+    ],
+    out: Out,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help="tilde, tildev2 or splade-doc, where the checkpoint does not tell.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Convert a published checkpoint to an encoder folder.
+
+    Example: termwise train convert ./TILDEv2-TILDE200-exp --out tildev2-msmarco
+    """
+    from termwise.train.extra import require_training
+
+    require_training()
+    from termwise.train.published import convert as convert_checkpoint
+
+    made = convert_checkpoint(folder, out, kind=kind)
+    if as_json:
+        print_json({"encoder": str(out), "kind": made.manifest.kind})
+        return
+    stdout().print(f"{out}: an encoder of kind {made.manifest.kind}", soft_wrap=True)
+    note(f"next: termwise index COLLECTION --model {out} --out DIR")
+
+
+def _train(
+    kind: str,
+    data: list[str],
+    base: str,
+    out: Path,
+    validation: str | None,
+    resume: bool,
+    settings: list[str] | None,
+    card: Path | None,
+    expansion: tuple[str, int, str] | None,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    from termwise.train.extra import require_training
+
+    require_training()
+    from termwise.train.fit import fit
+    from termwise.train.settings import TrainSettings
+
+    chosen = TrainSettings.for_kind(kind, model_settings(settings or ()))
+    with progress_bar() as progress:
+        facts = fit(
+            kind,
+            data,
+            base,
+            out,
+            settings=chosen,
+            validation=validation,
+            expansion=expansion,
+            resume=resume,
+            card=card,
+            threads=threads or available_processors(),
+            progress=progress,
+        )
+    if as_json:
+        print_json(facts)
+        return
+    best = facts["best"]
+    measured = "".join(
+        f", {name} {value:.4f}" for name, value in best.items() if name in ("nDCG@10", "RR@10")
+    )
+    where = f"; best checkpoint at step {best['step']}{measured} on {facts['validation']}" if best else ""
+    stdout().print(
+        f"{out}: {kind}, {facts['steps']:,} steps, {facts['pairs_seen']:,} pairs, {facts['seconds']:.0f} s{where}",
+        soft_wrap=True,
+    )
+    note(f"next: termwise index COLLECTION --model {out} --out DIR")

@@ -1,0 +1,347 @@
+"""The folder of an encoder: a trained network with all it takes to run it, and the manifest that describes it.
+
+::
+
+    encoder.json          the manifest
+    tokenizer.json        the tokenizer, unless it is the one that ships with the package
+    model.onnx            the network in float32    } at least one of the two
+    model.int8.onnx       the network in int8       }
+    floors.npy            kind tilde: float32 of shape (V,), the mean ln P(t|d) over a sample of training passages
+
+What else may lie there (weights to train on with, a model card, the log of the training) is not looked at here.
+
+The networks take ``input_ids`` and ``attention_mask``, int64 of shape (b, l), and give one output:
+
+===========  ============  =======================  ==============================================================
+kind         output        shape, float32           meaning
+===========  ============  =======================  ==============================================================
+tilde        ``logits``    (b, V)                   one for each term, read at position 0
+tildev2      ``weights``   (b, l)                   0 or more, one for each position
+splade-doc   ``weights``   (b, V)                   0 or more, one for each term
+===========  ============  =======================  ==============================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.encode.manifest import NAME, EncoderManifest, Kind, corrupt, digest_of
+from termwise.errors import (
+    CorruptModelError,
+    DataError,
+    MissingFileError,
+    ModelFormatError,
+    ParameterError,
+)
+from termwise.text import AnalyzerSpec, CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
+from termwise.text.cleaning import clean_vocabulary
+
+FLOORS = "floors.npy"
+
+OUTPUTS: dict[Kind, str] = {"tilde": "logits", "tildev2": "weights", "splade-doc": "weights"}
+"""The output that a network of each kind gives."""
+
+MAX_MANIFEST = 1 << 24
+"""Bytes of a manifest; what is larger is not read."""
+
+
+@dataclass(frozen=True, eq=False)
+class EncoderFolder:
+    """An encoder folder whose manifest was read and whose tokenizer fits it.
+
+    Use `open` to make one. Files are compared with the manifest when they are first asked for (`path`).
+
+    Attributes
+    ----------
+    name : str
+        What it was opened as: the name of a shipped encoder, or a path.
+    folder : Path
+        Where it lies.
+    manifest : EncoderManifest
+        What it says.
+    analyzer : WordPieceAnalyzer
+        Cuts text into the pieces the network reads, none left out.
+    """
+
+    name: str
+    folder: Path
+    manifest: EncoderManifest
+    analyzer: WordPieceAnalyzer
+    _checked: set[str] = field(default_factory=set, init=False, repr=False)
+
+    @classmethod
+    def open(cls, name_or_path: str | Path) -> EncoderFolder:
+        """Open an encoder that ships with the package, or a folder.
+
+        Parameters
+        ----------
+        name_or_path : str or Path
+            A name of `shipped_encoders`, or a path; ``./tilde`` is a folder of that name.
+
+        Raises
+        ------
+        MissingFileError
+            If there is no such folder, or it cannot be read.
+        ModelFormatError
+            If it is not an encoder folder, was written by a later version, or its tokenizer has another number
+            of terms than its network.
+        CorruptModelError
+            If its manifest or its tokenizer was changed.
+        """
+        name = str(name_or_path)
+        shipped = isinstance(name_or_path, str) and name in shipped_encoders()
+        folder = _shipped_root() / name if shipped else Path(name_or_path)
+        manifest = EncoderManifest.parse(_read_manifest(folder), folder / NAME)
+        return cls(name, folder, manifest, _analyzer(folder, manifest))
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """All terms, numbered as the network numbers them."""
+        return self.analyzer.vocabulary
+
+    @cached_property
+    def query_analyzer(self) -> CleanedAnalyzer:
+        """Cuts queries into the terms that take part."""
+        return CleanedAnalyzer.of(self.analyzer, cleaning=self.manifest.cleaning)
+
+    @cached_property
+    def kept(self) -> npt.NDArray[np.bool_]:
+        """Mark the terms that take part: those the cleaning keeps, without special pieces; shape (V,)."""
+        kept = clean_vocabulary(self.vocabulary, self.manifest.cleaning)
+        kept[list(asdict(self.manifest.special).values())] = False
+        kept.setflags(write=False)
+        return kept
+
+    @cached_property
+    def floors(self) -> npt.NDArray[np.float32]:
+        """What an absent term contributes to the compact form of TILDE, in nats.
+
+        Returns
+        -------
+        ndarray of shape (V,), float32
+            At most 0; 0 for terms that do not take part.
+
+        Raises
+        ------
+        ModelFormatError
+            If the folder has no floors, or they do not have this form.
+        CorruptModelError
+            If the file was changed.
+        """
+        if FLOORS not in self.manifest.files:
+            raise ModelFormatError(
+                "this encoder has no floors, which the compact form needs",
+                facts=[("encoder", self.folder), ("missing", FLOORS)],
+                fixes=["--set form=exact", "export the encoder again with floors"],
+            )
+        path = self.path(FLOORS)
+        try:
+            floors = np.load(path, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise ModelFormatError(
+                "the floors cannot be read", facts=[("file", path), ("why", error)]
+            ) from None
+        shape = (self.manifest.terms,)
+        sound = isinstance(floors, np.ndarray) and floors.dtype == np.float32 and floors.shape == shape
+        if not sound or not np.isfinite(floors).all() or floors.max() > 0:
+            raise ModelFormatError(
+                "the floors are not one finite number of at most 0 for each term",
+                facts=[("file", path), ("expected", f"float32 of shape {shape}, mean ln P(t|d)")],
+            )
+        taking_part = np.where(self.kept, floors, np.float32(0))
+        taking_part.setflags(write=False)
+        return cast("npt.NDArray[np.float32]", taking_part)
+
+    @cached_property
+    def id(self) -> str:
+        """``sha256:`` and a digest of all that decides about the numbers: equal ids mean equal encoders.
+
+        Where the folder lies, how it was trained and what else is in it do not matter.
+        """
+        return self.fingerprint(self.manifest.files)
+
+    def fingerprint(self, files: Iterable[str]) -> str:
+        """Return ``sha256:`` and a digest of what decides about the numbers when only `files` are used."""
+        manifest = self.manifest
+        head = {
+            "kind": manifest.kind,
+            "tokenizer": manifest.tokenizer.fingerprint,
+            "terms": manifest.terms,
+            "cleaning": manifest.cleaning,
+            "special": asdict(manifest.special),
+            "positions": manifest.positions,
+            "files": {name: manifest.files[name].sha256 for name in files},
+        }
+        return f"sha256:{hashlib.sha256(json.dumps(head, sort_keys=True).encode()).hexdigest()}"
+
+    def path(self, file: str) -> Path:
+        """Return the path of a file of the manifest; the first time, compare the file with it.
+
+        Raises
+        ------
+        ModelFormatError
+            If the manifest names no such file.
+        MissingFileError
+            If it is not there or cannot be read.
+        CorruptModelError
+            If it is truncated or has other bytes than the manifest says.
+        """
+        record = self.manifest.files.get(file)
+        path = self.folder / file
+        if record is None:
+            raise ModelFormatError(
+                "the encoder has no such file",
+                facts=[
+                    ("encoder", self.folder),
+                    ("asked for", file),
+                    ("has", ", ".join(self.manifest.files)),
+                ],
+            )
+        if file not in self._checked:
+            try:
+                size = path.stat().st_size
+                digest = digest_of(path) if size == record.bytes else ""
+            except OSError as error:
+                raise MissingFileError(
+                    "a file of the encoder cannot be read",
+                    facts=[("file", path), ("system says", error.strerror)],
+                    fixes=_again(self.name),
+                ) from error
+            if size != record.bytes:
+                raise CorruptModelError(
+                    "a file of the encoder is not as long as it was",
+                    facts=[("file", path), ("bytes", size), ("expected", record.bytes)],
+                    fixes=_again(self.name),
+                )
+            if digest != record.sha256:
+                raise CorruptModelError(
+                    "a file of the encoder was changed",
+                    facts=[("file", path), ("sha256", digest), ("expected", record.sha256)],
+                    fixes=_again(self.name),
+                )
+            self._checked.add(file)
+        return path
+
+
+def shipped_encoders() -> tuple[str, ...]:
+    """Return the names of the encoders that ship with the package, sorted."""
+    root = _shipped_root()
+    if not root.is_dir():
+        return ()
+    return tuple(sorted(path.name for path in root.iterdir() if (path / NAME).is_file()))
+
+
+def require_kind(folder: EncoderFolder, kind: Kind) -> None:
+    """Refuse an encoder of another kind.
+
+    Raises
+    ------
+    ModelFormatError
+        If it is of another kind.
+    """
+    if folder.manifest.kind != kind:
+        raise ModelFormatError(
+            f"an encoder of kind {kind} is needed, and this is one of kind {folder.manifest.kind}",
+            facts=[("encoder", folder.name), ("kind", folder.manifest.kind), ("expected", kind)],
+            fixes=[f"--model {folder.manifest.kind}", "--set encoder=FOLDER of the kind that is needed"],
+        )
+
+
+def _shipped_root() -> Path:
+    return Path(str(resources.files("termwise"))) / "assets" / "models"
+
+
+def _read_manifest(folder: Path) -> bytes:
+    path = folder / NAME
+    names = ", ".join(shipped_encoders()) or "none"
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_MANIFEST + 1)
+    except FileNotFoundError:
+        if not folder.exists():
+            raise MissingFileError(
+                "there is no such encoder",
+                facts=[("path", folder), ("ship with the package", names)],
+                fixes=["name one that ships, or the path of an encoder folder"],
+            ) from None
+        published = (folder / "config.json").is_file()
+        raise ModelFormatError(
+            "this is a checkpoint for training, not an encoder folder"
+            if published
+            else "this folder is not an encoder folder",
+            facts=[("path", folder), ("missing", NAME), ("ship with the package", names)],
+            fixes=[f"termwise train convert {folder} --out DIR"],
+        ) from None
+    except NotADirectoryError:
+        raise ModelFormatError(
+            "this is a file, an encoder is a folder",
+            facts=[("path", folder), ("ship with the package", names)],
+            fixes=["name the folder that holds encoder.json"],
+        ) from None
+    except OSError as error:
+        raise MissingFileError(
+            "the encoder cannot be read", facts=[("path", path), ("system says", error.strerror)]
+        ) from error
+    if len(data) > MAX_MANIFEST:
+        raise corrupt(path, f"at most {MAX_MANIFEST} bytes", "more")
+    return data
+
+
+def _analyzer(folder: Path, manifest: EncoderManifest) -> WordPieceAnalyzer:
+    record = manifest.tokenizer
+    files = {}
+    for name in record.files:
+        try:
+            files[name] = (folder / name).read_bytes()
+        except OSError as error:
+            raise MissingFileError(
+                "the tokenizer of the encoder cannot be read",
+                facts=[("file", folder / name), ("system says", error.strerror)],
+            ) from error
+    spec = AnalyzerSpec(record.name, record.options, files)
+    if spec.fingerprint != record.fingerprint:
+        raise CorruptModelError(
+            "the tokenizer of the encoder was changed",
+            facts=[
+                ("encoder", folder),
+                ("files", ", ".join(record.files) or "none"),
+                ("fingerprint", spec.fingerprint),
+                ("expected", record.fingerprint),
+            ],
+            fixes=_again(str(folder)),
+        )
+    try:
+        analyzer = WordPieceAnalyzer(spec)
+    except (DataError, ParameterError) as error:
+        raise ModelFormatError(
+            "the tokenizer of the encoder cannot be used",
+            facts=[("encoder", folder), *error.facts],
+            fixes=error.fixes,
+        ) from error
+    if len(analyzer.vocabulary) != manifest.terms:
+        raise ModelFormatError(
+            "the tokenizer and the network of the encoder have different vocabularies",
+            facts=[
+                ("encoder", folder),
+                ("terms of the tokenizer", len(analyzer.vocabulary)),
+                ("terms of the network", manifest.terms),
+            ],
+            fixes=["export the encoder again with the tokenizer it was trained with"],
+        )
+    return analyzer
+
+
+def _again(name: str) -> list[str]:
+    if name in shipped_encoders():
+        return ["pip install --force-reinstall termwise"]
+    return ["copy the folder again, or export the encoder again"]

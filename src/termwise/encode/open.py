@@ -1,0 +1,147 @@
+"""From a model to what runs its network: one line for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from termwise.encode.documents import DocumentEncoder
+from termwise.encode.folder import EncoderFolder
+from termwise.encode.manifest import Precision
+from termwise.encode.queries import TildeQueryEncoder
+from termwise.encode.remembered import Missing, RememberedEncoder, RememberedRows
+from termwise.encode.session import OnnxSession
+from termwise.encode.splade_doc import SpladeDocumentEncoder
+from termwise.encode.tilde import TildeDocumentEncoder
+from termwise.encode.tildev2 import TildeV2DocumentEncoder
+from termwise.errors import ParameterError
+from termwise.models import NetworkModel, SpladeDoc, Tilde, TildeV2
+
+
+def open_document_encoder(
+    model: NetworkModel,
+    *,
+    threads: int = 1,
+    precision: Precision | None = None,
+    providers: Sequence[str] | None = None,
+) -> DocumentEncoder:
+    """Open the encoder that a model names and load its network.
+
+    Parameters
+    ----------
+    model : NetworkModel
+        `Tilde`, `TildeV2` or `SpladeDoc`.
+    threads : int, optional
+        Threads for the arithmetic within a layer.
+    precision : {"float32", "int8"}, optional
+        Which network, where the encoder has both. Where nothing is said: see `choose_precision`.
+    providers : sequence of str, optional
+        Execution providers of onnxruntime in order of preference, such as ``cuda``; the processor where nothing is
+        said.
+
+    Returns
+    -------
+    DocumentEncoder
+        Its `description` says what was chosen.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such encoder.
+    ModelFormatError, CorruptModelError
+        If it cannot be used, or is damaged.
+    VocabularyMismatchError
+        If an encoder and the one that expands its documents do not fit each other.
+    ParameterError
+        If a setting does not suit the encoder, or this machine has no such provider.
+    """
+    encoder = _made(model, partial(_session, threads=threads, precision=precision, providers=providers))
+    encoder.load()
+    return encoder
+
+
+def open_remembered_encoder(
+    model: NetworkModel,
+    rows: str | Path,
+    *,
+    missing: Missing = "refuse",
+    threads: int = 1,
+    precision: Precision | None = None,
+    providers: Sequence[str] | None = None,
+) -> RememberedEncoder:
+    """Open the encoder that a model names together with a file of rows that it made before.
+
+    The network is not loaded before a text comes whose row is not in the file.
+
+    Parameters
+    ----------
+    model, threads, precision, providers
+        See `open_document_encoder`. Where no precision is named, it is the one the rows were made in.
+    rows : str or Path
+        File of rows, see `RememberedRows`.
+    missing : {"encode", "refuse"}, optional
+        What happens to texts whose rows are not in the file; `RememberedEncoder.missing` tells which they are.
+
+    Raises
+    ------
+    VocabularyMismatchError
+        If the rows were made by another encoder, or with other settings.
+    TermwiseError
+        As `open_document_encoder` and `RememberedRows.open` do.
+    """
+    known = RememberedRows.open(rows)
+    chosen = known.precision if precision is None else precision
+    encoder = _made(model, partial(_session, threads=threads, precision=chosen, providers=providers))
+    return RememberedEncoder(known, encoder, missing=missing)
+
+
+def open_query_encoder(
+    name_or_path: str | Path,
+    *,
+    threads: int = 1,
+    precision: Precision | None = None,
+    providers: Sequence[str] | None = None,
+) -> TildeQueryEncoder:
+    """Open an encoder of kind ``tilde`` for queries and load its network.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        See `EncoderFolder.open`.
+    threads, precision, providers
+        See `open_document_encoder`.
+
+    Raises
+    ------
+    TermwiseError
+        As `open_document_encoder` does.
+    """
+    encoder = TildeQueryEncoder(
+        _session(str(name_or_path), threads=threads, precision=precision, providers=providers)
+    )
+    encoder.load()
+    return encoder
+
+
+class _Loading(DocumentEncoder, Protocol):
+    def load(self) -> None: ...
+
+
+def _made(model: NetworkModel, session: Callable[[str], OnnxSession]) -> _Loading:
+    if isinstance(model, Tilde):
+        return TildeDocumentEncoder(model, session(model.encoder))
+    if isinstance(model, TildeV2):
+        expander = None if model.exact else session(model.expansion_encoder)
+        return TildeV2DocumentEncoder(model, session(model.encoder), expander)
+    if isinstance(model, SpladeDoc):
+        return SpladeDocumentEncoder(model, session(model.encoder))
+    raise ParameterError("nothing here runs the network of this model", facts=[("model", model.name)])
+
+
+def _session(
+    name_or_path: str, *, threads: int, precision: Precision | None, providers: Sequence[str] | None
+) -> OnnxSession:
+    folder = EncoderFolder.open(name_or_path)
+    return OnnxSession(folder, precision=precision, threads=threads, providers=providers)

@@ -1,0 +1,132 @@
+"""Queries read by the network of TILDE: for the document likelihood, which needs one pass for each query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.encode.batching import run_batches
+from termwise.encode.documents import fingerprint_of
+from termwise.encode.folder import EncoderFolder, require_kind
+from termwise.encode.pieces import Numbers, joined, numbers_of
+from termwise.encode.session import OnnxSession, network_description
+from termwise.encode.windows import cut_windows, window_sizes
+from termwise.kernels.likelihood import log_sigmoid
+from termwise.text import Analyzer, Vocabulary
+
+
+class TildeQueryEncoder:
+    """How likely each term is to be in a document, given the query: ln P(t|q).
+
+    With these the document likelihood of TILDE [1]_ is
+
+        DL(d|q) = 1/n * sum over the n kept pieces t of the document, with repetitions, of ln P(t|q)
+
+    Nothing in termwise runs this while it searches an index unless it is handed one.
+
+    Parameters
+    ----------
+    session : OnnxSession
+        A network of kind ``tilde``.
+    overlap : int, optional
+        Pieces that neighbouring windows of a query share, where it is longer than the network reads; an eighth of a
+        window where it is left out.
+
+    Raises
+    ------
+    ModelFormatError
+        If the encoder is of another kind.
+    ParameterError
+        If windows share more pieces than they have.
+
+    References
+    ----------
+    .. [1] S. Zhuang and G. Zuccon, *TILDE: Term Independent Likelihood moDEl for Passage Re-ranking*, SIGIR 2021.
+    """
+
+    def __init__(self, session: OnnxSession, *, overlap: int | None = None) -> None:
+        require_kind(session.folder, "tilde")
+        self._session = session
+        positions = session.folder.manifest.positions
+        self._size, self._overlap = window_sizes(length=positions, overlap=overlap, positions=positions)
+
+    @property
+    def folder(self) -> EncoderFolder:
+        """The encoder folder."""
+        return self._session.folder
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """All terms of the network, numbered as it numbers them."""
+        return self.folder.vocabulary
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """What cuts texts into the terms that take part."""
+        return self.folder.query_analyzer
+
+    @property
+    def kept(self) -> npt.NDArray[np.bool_]:
+        """Mark the terms that take part, shape (V,); what the network says of others means nothing."""
+        return self.folder.kept
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """``sha256:`` and a digest of network, precision and settings."""
+        encoder = self.folder.fingerprint([self._session.file])
+        return fingerprint_of({"encoder": encoder, "settings": self._settings})
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {"side": "query", "length": self._size + 2, "overlap": self._overlap}
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """JSON-like facts about network, precision, processor and settings."""
+        return network_description(self._session, self.fingerprint, self._settings)
+
+    def load(self) -> None:
+        """Load the network now; see `OnnxSession.load`."""
+        self._session.load()
+
+    def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Run the network once over each query.
+
+        A query may be a document, for query by example; for documents of the collection the same can be done when they
+        are indexed (``side="query"`` of `Tilde`). Where one is longer than the network reads, a term takes
+        its largest likelihood over the windows.
+
+        Parameters
+        ----------
+        texts : sequence of str of length n
+            A text without a piece is read as the marker and the separator alone.
+
+        Returns
+        -------
+        ndarray of shape (n, V), float32
+            ln P(t|q), natural logarithms, at most 0.
+
+        Raises
+        ------
+        ModelFormatError
+            If the network gives something that is not a finite number.
+        """
+        special = self.folder.manifest.special
+        inputs: list[Numbers] = []
+        owners: list[int] = []
+        for position, text in enumerate(texts):
+            numbers = numbers_of(self.folder.analyzer, text)
+            windows = cut_windows(len(numbers), size=self._size, overlap=self._overlap)
+            for start, stop in windows or [(0, 0)]:
+                inputs.append(joined(special.query, numbers[start:stop], special.sep))
+                owners.append(position)
+        largest = np.full((len(texts), self.folder.manifest.terms), -np.inf, dtype=np.float32)
+        for positions, logits in run_batches(self._session, inputs):
+            for row, position in enumerate(positions.tolist()):
+                owner = owners[position]
+                np.maximum(largest[owner], logits[row], out=largest[owner])
+        return log_sigmoid(largest)

@@ -1,0 +1,129 @@
+"""Documents encoded with SPLADE-doc; the formulae stand with the model, `termwise.models.splade_doc`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from termwise.encode.batching import PIECES_OF_LOGITS
+from termwise.encode.documents import Advance, fingerprint_of, part_of, unheard
+from termwise.encode.folder import EncoderFolder, require_kind
+from termwise.encode.rows import RowPool
+from termwise.encode.session import OnnxSession, network_description
+from termwise.encode.tilde import DOCUMENTS, outputs
+from termwise.encode.windows import chunks, window_sizes
+from termwise.models.splade_doc import SpladeDoc
+from termwise.text import Analyzer, Vocabulary
+from termwise.weights import TermWeights
+
+
+class SpladeDocumentEncoder:
+    """Rows of SPLADE-doc: the weights above 0 of the terms that take part.
+
+    Parameters
+    ----------
+    model : SpladeDoc
+        The settings; its `encoder` is not looked at.
+    session : OnnxSession
+        A network of kind ``splade-doc``.
+
+    Raises
+    ------
+    ModelFormatError
+        If the encoder is of another kind.
+    ParameterError
+        If the windows are longer than the encoder can read or share too many pieces.
+    """
+
+    def __init__(self, model: SpladeDoc, session: OnnxSession) -> None:
+        folder = session.folder
+        require_kind(folder, "splade-doc")
+        self._model = model
+        self._session = session
+        length = folder.manifest.length if model.length is None else model.length
+        self._size, self._overlap = window_sizes(
+            length=length, overlap=model.overlap, positions=folder.manifest.positions
+        )
+
+    @property
+    def folder(self) -> EncoderFolder:
+        """The encoder folder."""
+        return self._session.folder
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """All terms of the network, numbered as it numbers them."""
+        return self.folder.vocabulary
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """What cuts queries: word pieces without those that are cleaned away."""
+        return self.folder.query_analyzer
+
+    @property
+    def floors(self) -> None:
+        """None: an absent term contributes 0."""
+
+    @property
+    def minimum_floor(self) -> bool:
+        """False: weights are above 0."""
+        return False
+
+    @property
+    def exact(self) -> bool:
+        """False: rows also hold terms that are not in the text."""
+        return self._model.exact
+
+    @property
+    def block(self) -> int:
+        """Documents that are encoded together."""
+        return DOCUMENTS
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """``sha256:`` and a digest of network, precision and settings."""
+        encoder = self.folder.fingerprint([self._session.file])
+        return fingerprint_of({"encoder": encoder, "settings": self._settings})
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {"keep": self._model.keep, "length": self._size + 2, "overlap": self._overlap}
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Network, precision, processor and settings, for the manifest of an index."""
+        return network_description(self._session, self.fingerprint, self._settings)
+
+    def load(self) -> None:
+        """Load the network now; see `OnnxSession.load`."""
+        self._session.load()
+
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
+        """Return one row for each text: weights above 0, the `keep` largest where the model says so.
+
+        A text without a piece has an empty row.
+
+        Raises
+        ------
+        ModelFormatError
+            If the network gives something that is not a finite number.
+        """
+        pool = RowPool(len(texts), keep=self._model.keep)
+        for first, last in chunks(len(texts), DOCUMENTS):
+            found = outputs(
+                self._session,
+                texts[first:last],
+                marker=self.folder.manifest.special.cls,
+                size=self._size,
+                overlap=self._overlap,
+                pieces=PIECES_OF_LOGITS,
+                advance=part_of(advance, first, last, len(texts)),
+            )
+            for documents, weights in found:
+                rows, terms = np.nonzero((weights > 0) & self.folder.kept)
+                indptr = np.searchsorted(rows, np.arange(len(weights) + 1))
+                pool.add(first + documents, indptr, terms, weights[rows, terms])
+        return pool.rows(self.vocabulary.id)

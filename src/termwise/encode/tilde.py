@@ -1,0 +1,230 @@
+"""Documents encoded with TILDE; the formulae stand with the model, `termwise.models.tilde`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.encode.batching import PIECES, run_batches
+from termwise.encode.documents import Advance, fingerprint_of, part_of, unheard
+from termwise.encode.folder import FLOORS, EncoderFolder, require_kind
+from termwise.encode.pieces import joined, windows_of
+from termwise.encode.rows import RowPool
+from termwise.encode.session import OnnxSession, network_description
+from termwise.encode.windows import chunks, window_sizes
+from termwise.kernels.likelihood import excess_rows, log_sigmoid
+from termwise.models.tilde import Tilde
+from termwise.text import Analyzer, Vocabulary
+from termwise.weights import TermWeights
+
+DOCUMENTS = 1024
+"""Documents whose windows are sorted by length together."""
+
+DENSE_DOCUMENTS = 64
+"""The same where every term of a document is kept."""
+
+WINDOWS = 4096
+"""Windows whose inputs are made together."""
+
+
+def outputs(
+    session: OnnxSession,
+    texts: Sequence[str],
+    *,
+    marker: int,
+    size: int,
+    overlap: int,
+    pieces: int,
+    advance: Advance = unheard,
+) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
+    """Run a network that gives numbers for a text over the windows of texts.
+
+    Parameters
+    ----------
+    session : OnnxSession
+        The network.
+    texts : sequence of str
+        What is read.
+    marker : int
+        The special piece in position 0.
+    size, overlap : int
+        Pieces of text in a window, and those that neighbours share.
+    pieces : int
+        Pieces of a batch, see `plan_batches`.
+    advance : callable
+        Hears of the share of the pieces that are done.
+
+    Yields
+    ------
+    documents : ndarray of shape (b,), int64
+        Positions of the texts that the windows are of.
+    outputs : ndarray of shape (b, V), float32
+        What the network gives for each window.
+    """
+    windows = windows_of(session.folder.analyzer, texts, size=size, overlap=overlap)
+    sep = session.folder.manifest.special.sep
+    total = sum(map(len, windows.pieces))
+    done = 0
+    for first, last in chunks(len(windows), WINDOWS):
+        inputs = [joined(marker, part, sep) for part in windows.pieces[first:last]]
+        for positions, values in run_batches(session, inputs, pieces=pieces):
+            yield windows.documents[first + positions], values
+            done += sum(len(inputs[position]) - 2 for position in positions.tolist())
+            advance(done / total)
+
+
+class TildeDocumentEncoder:
+    """Rows of TILDE, in the form that the model names.
+
+    Parameters
+    ----------
+    model : Tilde
+        The settings; its `encoder` is not looked at.
+    session : OnnxSession
+        A network of kind ``tilde``.
+
+    Raises
+    ------
+    ModelFormatError
+        If the encoder is of another kind, or lacks the floors of the compact form.
+    ParameterError
+        If the windows are longer than the encoder can read or share too many pieces.
+    """
+
+    def __init__(self, model: Tilde, session: OnnxSession) -> None:
+        folder = session.folder
+        require_kind(folder, "tilde")
+        self._model = model
+        self._session = session
+        length = folder.manifest.length if model.length is None else model.length
+        self._size, self._overlap = window_sizes(
+            length=length, overlap=model.overlap, positions=folder.manifest.positions
+        )
+        special = folder.manifest.special
+        self._marker = special.document if model.side == "document" else special.query
+        self._terms = np.flatnonzero(folder.kept)
+        if not self.minimum_floor:
+            self._floors = np.ascontiguousarray(folder.floors[self._terms])
+
+    @property
+    def folder(self) -> EncoderFolder:
+        """The encoder folder."""
+        return self._session.folder
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """All terms of the network, numbered as it numbers them."""
+        return self.folder.vocabulary
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """What cuts queries: word pieces without those that are cleaned away."""
+        return self.folder.query_analyzer
+
+    @property
+    def floors(self) -> npt.NDArray[np.float64] | None:
+        """The mean ln P(t|d) of the compact form, shape (V,); None for the exact form."""
+        return None if self.minimum_floor else self.folder.floors.astype(np.float64)
+
+    @property
+    def minimum_floor(self) -> bool:
+        """Whether the form is exact: rows then hold ln P(t|d) of every term that takes part."""
+        return self._model.form == "exact"
+
+    @property
+    def exact(self) -> bool:
+        """False: rows also hold terms that are not in the text."""
+        return self._model.exact
+
+    @property
+    def block(self) -> int:
+        """Documents that are encoded together."""
+        return DENSE_DOCUMENTS if self.minimum_floor else DOCUMENTS
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """``sha256:`` and a digest of network, precision and settings."""
+        files = [self._session.file] if self.minimum_floor else [self._session.file, FLOORS]
+        return fingerprint_of({"encoder": self.folder.fingerprint(files), "settings": self._settings})
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        model = self._model
+        return {
+            "form": model.form,
+            "keep": model.keep,
+            "length": self._size + 2,
+            "overlap": self._overlap,
+            "side": model.side,
+        }
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Network, precision, processor and settings, for the manifest of an index."""
+        return network_description(self._session, self.fingerprint, self._settings)
+
+    def load(self) -> None:
+        """Load the network now; see `OnnxSession.load`."""
+        self._session.load()
+
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
+        """Return one row for each text.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Any number, of any length.
+        advance : callable, optional
+            Hears of the share of the work that is done.
+
+        Returns
+        -------
+        TermWeights
+            ``compact``: at most `keep` weights above 0 in a row. ``exact``: ln P(t|d), at most 0, of every term
+            that takes part. In both, a text without a piece has an empty row.
+
+        Raises
+        ------
+        ModelFormatError
+            If the network gives something that is not a finite number.
+        """
+        encode = self._dense if self.minimum_floor else self._compact
+        parts = []
+        for first, last in chunks(len(texts), self.block):
+            parts.append(encode(texts[first:last], part_of(advance, first, last, len(texts))))
+        if not parts:
+            return TermWeights([0], [], [], self.vocabulary.id)
+        return TermWeights.concatenate(parts)
+
+    def _outputs(
+        self, texts: Sequence[str], advance: Advance
+    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
+        return outputs(
+            self._session,
+            texts,
+            marker=self._marker,
+            size=self._size,
+            overlap=self._overlap,
+            pieces=PIECES,
+            advance=advance,
+        )
+
+    def _compact(self, texts: Sequence[str], advance: Advance) -> TermWeights:
+        pool = RowPool(len(texts), keep=self._model.keep)
+        for documents, logits in self._outputs(texts, advance):
+            pool.add(documents, *excess_rows(logits, self._terms, self._floors))
+        return pool.rows(self.vocabulary.id)
+
+    def _dense(self, texts: Sequence[str], advance: Advance) -> TermWeights:
+        largest = np.full((len(texts), len(self._terms)), -np.inf, dtype=np.float32)
+        for documents, logits in self._outputs(texts, advance):
+            for document, row in zip(documents.tolist(), logits[:, self._terms], strict=True):
+                np.maximum(largest[document], row, out=largest[document])
+        seen = np.isfinite(largest[:, 0]) if len(self._terms) else np.zeros(len(texts), dtype=np.bool_)
+        indptr = np.concatenate([[0], np.cumsum(seen * len(self._terms))])
+        weights = log_sigmoid(largest[seen])
+        return TermWeights(indptr, np.tile(self._terms, len(weights)), weights.ravel(), self.vocabulary.id)

@@ -1,0 +1,309 @@
+"""Documents encoded with TILDEv2; the formulae stand with the model, `termwise.models.tildev2`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.encode.batching import run_batches
+from termwise.encode.documents import Advance, fingerprint_of, part_of, unheard
+from termwise.encode.expansion import expand, expandable
+from termwise.encode.folder import EncoderFolder, require_kind
+from termwise.encode.pieces import Numbers, joined, windows_of
+from termwise.encode.rows import RowPool
+from termwise.encode.session import OnnxSession, network_description
+from termwise.encode.tilde import DOCUMENTS, WINDOWS
+from termwise.encode.windows import chunks, window_sizes
+from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.models.tildev2 import Counting, TildeV2
+from termwise.text import Analyzer, Vocabulary
+from termwise.weights import TermWeights
+
+
+class Expander:
+    """Chooses the terms that a TILDE encoder appends to windows of text.
+
+    Parameters
+    ----------
+    session : OnnxSession
+        A network of kind ``tilde``.
+    terms, counting
+        How many terms, see `expand`.
+
+    Raises
+    ------
+    ModelFormatError
+        If the encoder is of another kind.
+    """
+
+    def __init__(self, session: OnnxSession, *, terms: int, counting: Counting) -> None:
+        require_kind(session.folder, "tilde")
+        self.session = session
+        self.terms = terms
+        self.counting = counting
+        self._allowed = expandable(session.folder.vocabulary)
+
+    @property
+    def fingerprint(self) -> str:
+        """``sha256:`` and a digest of what decides about the expansions."""
+        encoder = self.session.folder.fingerprint([self.session.file])
+        return fingerprint_of({"encoder": encoder, "terms": self.terms, "counting": self.counting})
+
+    def expansions(self, windows: Sequence[Numbers], *, advance: Advance = unheard) -> list[Numbers]:
+        """Return the terms to append to each window, likeliest first.
+
+        Parameters
+        ----------
+        windows : sequence of ndarray, int32
+            Pieces of the text, without special ones, 1 or more each.
+        """
+        special = self.session.folder.manifest.special
+        inputs = [joined(special.document, window, special.sep) for window in windows]
+        found: list[Numbers] = [np.empty(0, dtype=np.int32)] * len(windows)
+        done = 0
+        for positions, logits in run_batches(self.session, inputs):
+            passages = [inputs[position] for position in positions.tolist()]
+            chosen = expand(logits, passages, allowed=self._allowed, terms=self.terms, counting=self.counting)
+            for position, terms in zip(positions.tolist(), chosen, strict=True):
+                found[position] = terms
+            done += len(positions)
+            advance(done / len(windows))
+        return found
+
+
+class TildeV2DocumentEncoder:
+    """Rows of TILDEv2: the largest weight of each piece of the text and of its expansion.
+
+    Parameters
+    ----------
+    model : TildeV2
+        The settings; names of encoders in it are not looked at.
+    session : OnnxSession
+        A network of kind ``tildev2``.
+    expander : OnnxSession, optional
+        A network of kind ``tilde``; left out where documents are not expanded.
+
+    Raises
+    ------
+    ModelFormatError
+        If an encoder is of another kind.
+    VocabularyMismatchError
+        If the two encoders have different vocabularies.
+    ParameterError
+        If there is an expander and the encoder was trained without one, or windows and expansions are longer than
+        the encoders can read, or windows share too many pieces.
+    """
+
+    def __init__(self, model: TildeV2, session: OnnxSession, expander: OnnxSession | None = None) -> None:
+        folder = session.folder
+        require_kind(folder, "tildev2")
+        self._model = model
+        self._session = session
+        self._length = folder.manifest.length if model.length is None else model.length
+        self._expander = None if expander is None else self._checked(expander)
+        self._size, self._overlap = window_sizes(
+            length=self._length, overlap=model.overlap, positions=folder.manifest.positions
+        )
+
+    def _checked(self, session: OnnxSession) -> Expander:
+        manifest, model = self.folder.manifest, self._model
+        trained = manifest.expansion
+        if trained is None:
+            raise ParameterError(
+                "this encoder was trained on documents that were not expanded",
+                facts=[("encoder", self.folder.name), ("expansion_encoder", session.folder.name)],
+                fixes=["--set expansion_encoder=none"],
+            )
+        expander = Expander(
+            session,
+            terms=trained.terms if model.expansion_terms is None else model.expansion_terms,
+            counting=trained.counting if model.counting is None else model.counting,
+        )
+        if session.folder.vocabulary.id != self.vocabulary.id:
+            raise VocabularyMismatchError(
+                "the encoder and the one that expands documents have different vocabularies",
+                facts=[
+                    ("encoder", f"{self.folder.name}, {len(self.vocabulary)} terms"),
+                    ("expansion_encoder", f"{session.folder.name}, {len(session.folder.vocabulary)} terms"),
+                ],
+                fixes=["name the encoder it was trained with: --set expansion_encoder=FOLDER"],
+            )
+        if model.length is None:
+            self._length = min(self._length, trained.length)
+        room = min(session.folder.manifest.positions, manifest.positions - expander.terms - 1)
+        if self._length > room:
+            raise ParameterError(
+                "windows and their expansions are longer than what the encoders can read",
+                facts=[
+                    ("length", self._length),
+                    ("expansion_terms", expander.terms),
+                    ("the encoder reads", manifest.positions),
+                    ("the one that expands reads", session.folder.manifest.positions),
+                ],
+                fixes=[f"--set length={room}"] if room >= 3 else ["--set expansion_terms=NUMBER, fewer"],
+            )
+        return expander
+
+    @property
+    def folder(self) -> EncoderFolder:
+        """The encoder folder."""
+        return self._session.folder
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """All terms of the network, numbered as it numbers them."""
+        return self.folder.vocabulary
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """What cuts queries: word pieces without those that are cleaned away."""
+        return self.folder.query_analyzer
+
+    @property
+    def floors(self) -> None:
+        """None: an absent term contributes 0."""
+
+    @property
+    def minimum_floor(self) -> bool:
+        """False: weights are above 0."""
+        return False
+
+    @property
+    def exact(self) -> bool:
+        """Whether documents are not expanded, so that every weighted term occurs in the text."""
+        return self._expander is None
+
+    @property
+    def block(self) -> int:
+        """Documents that are encoded together."""
+        return DOCUMENTS
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """``sha256:`` and a digest of networks, precisions and settings."""
+        return fingerprint_of(
+            {
+                "encoder": self.folder.fingerprint([self._session.file]),
+                "expansion": self._expander and self._expander.fingerprint,
+                "settings": self._settings,
+            }
+        )
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {"length": self._length, "overlap": self._overlap}
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Networks, precisions, processor and settings, for the manifest of an index."""
+        described = network_description(self._session, self.fingerprint, self._settings)
+        if self._expander is None:
+            return {**described, "expansion": None}
+        trained = self.folder.manifest.expansion
+        settings = {"terms": self._expander.terms, "counting": self._expander.counting}
+        return {
+            **described,
+            "expansion": {
+                **network_description(self._expander.session, self._expander.fingerprint, settings),
+                "trained_with": trained and asdict(trained),
+            },
+        }
+
+    def load(self) -> None:
+        """Load the networks now; see `OnnxSession.load`."""
+        self._session.load()
+        if self._expander is not None:
+            self._expander.session.load()
+
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
+        """Return one row for each text.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Any number, of any length.
+        advance : callable, optional
+            Hears of the share of the work that is done.
+
+        Returns
+        -------
+        TermWeights
+            Weights above 0 of pieces that take part. A text without a piece has an empty row.
+
+        Raises
+        ------
+        ModelFormatError
+            If a network gives something that is not a finite number.
+        """
+        pool = RowPool(len(texts))
+        for first, last in chunks(len(texts), DOCUMENTS):
+            self._encode(pool, texts, first, last, part_of(advance, first, last, len(texts)))
+        return pool.rows(self.vocabulary.id)
+
+    def _encode(self, pool: RowPool, texts: Sequence[str], first: int, last: int, advance: Advance) -> None:
+        windows = windows_of(self.folder.analyzer, texts[first:last], size=self._size, overlap=self._overlap)
+        for start, stop in chunks(len(windows), WINDOWS):
+            heard = part_of(advance, start, stop, len(windows))
+            inputs = self._inputs(windows.pieces[start:stop], part_of(heard, 0, 1, 2))
+            heard = heard if self._expander is None else part_of(heard, 1, 2, 2)
+            done = 0
+            for positions, weights in run_batches(self._session, inputs):
+                read = [inputs[position] for position in positions.tolist()]
+                documents = first + windows.documents[start + positions]
+                pool.add(documents, *occurrences(read, weights, self.folder.kept))
+                done += len(positions)
+                heard(done / len(inputs))
+
+    def _inputs(self, windows: Sequence[Numbers], advance: Advance) -> list[Numbers]:
+        cls, sep = self.folder.manifest.special.cls, self.folder.manifest.special.sep
+        if self._expander is None:
+            return [joined(cls, window, sep) for window in windows]
+        expansions = self._expander.expansions(windows, advance=advance)
+        return [
+            joined(cls, window, sep, terms, sep) if len(terms) else joined(cls, window, sep)
+            for window, terms in zip(windows, expansions, strict=True)
+        ]
+
+
+def occurrences(
+    inputs: Sequence[Numbers], weights: npt.NDArray[np.float32], kept: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.int64], Numbers, npt.NDArray[np.float32]]:
+    """Return the weights of the pieces that take part, occurrence by occurrence.
+
+    Parameters
+    ----------
+    inputs : sequence of b ndarrays, int32
+        The pieces that the network read.
+    weights : ndarray of shape (b, l), float32
+        What it gave for each position.
+    kept : ndarray of shape (V,), bool
+        Terms that take part.
+
+    Returns
+    -------
+    indptr : ndarray of shape (b + 1,), int64
+        Row boundaries.
+    terms : ndarray of shape (nnz,), int32
+        In the order of the input, repeated where they are repeated there.
+    weights : ndarray of shape (nnz,), float32
+        Of each occurrence.
+
+    Examples
+    --------
+    >>> read = [np.array([0, 2, 2, 1], dtype=np.int32), np.array([0, 2], dtype=np.int32)]
+    >>> weights = np.array([[9, 0.5, 1.5, 9], [9, 0.25, 0, 0]], dtype=np.float32)
+    >>> [part.tolist() for part in occurrences(read, weights, np.array([False, False, True]))]
+    [[0, 2, 3], [2, 2, 2], [0.5, 1.5, 0.25]]
+    """
+    lengths = np.array([len(one) for one in inputs])
+    numbers = np.concatenate(inputs)
+    taken = kept[numbers]
+    rows = np.repeat(np.arange(len(inputs)), lengths)[taken]
+    indptr = np.searchsorted(rows, np.arange(len(inputs) + 1))
+    values = weights[np.arange(weights.shape[1]) < lengths[:, None]]
+    return indptr, numbers[taken], values[taken]

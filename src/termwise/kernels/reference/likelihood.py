@@ -1,0 +1,38 @@
+"""Log-likelihoods from logits, one at a time, in float64."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def log_sigmoid(logits: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return ``ln(1 / (1 + exp(-z)))`` of each logit, without overflow.
+
+    Examples
+    --------
+    >>> log_sigmoid([[-1000.0, 1000.0]])
+    [[-1000.0, 0.0]]
+    """
+    return [[min(float(z), 0.0) - math.log1p(math.exp(-abs(float(z)))) for z in row] for row in logits]
+
+
+def excess_rows(
+    logits: Sequence[Sequence[float]], terms: Sequence[int], floors: Sequence[float]
+) -> tuple[list[int], list[int], list[float]]:
+    """Return ``ln sigmoid(z) - floor`` of the `terms` of each row where it is above 0.
+
+    Examples
+    --------
+    >>> excess_rows([[1000.0, -3.0, 1000.0]], [1, 2], [-1.0, -0.5])
+    ([0, 1], [2], [0.5])
+    """
+    boundaries, found_terms, found = [0], [], []
+    for row in log_sigmoid(logits):
+        for term, floor in zip(terms, floors, strict=True):
+            weight = row[term] - float(floor)
+            if weight > 0:
+                found_terms.append(int(term))
+                found.append(weight)
+        boundaries.append(len(found_terms))
+    return boundaries, found_terms, found

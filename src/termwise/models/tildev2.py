@@ -1,0 +1,117 @@
+"""TILDEv2: one weight for each piece of the document, made by a network that reads them in context.
+
+    w(t, d) = max over the occurrences j of t in d of  relu(u . h[j] + c)
+    score(q, d) = sum over the terms of the query, with repetitions, of w(t, d)
+
+with h[j] what the network makes of the piece at place j [1]_. A term that the document lacks weighs 0; to weigh
+terms that it does not hold, it is expanded first: the terms that a TILDE encoder finds likeliest are appended, and
+the network weighs them like its own [1]_.
+
+Departures from the published code [2]_: `expansion_terms` counts what is appended, where the code counts what it
+looks at before stop words, symbols and pieces of the text are taken out (``counting="raw"`` does as the code does);
+weights stay as they are, in place of 16-bit floats; documents longer than a window are cut into windows that
+overlap, each expanded by itself, and a term takes its largest weight over the windows.
+
+.. [1] S. Zhuang and G. Zuccon, *Fast Passage Re-ranking with Contextualized Exact Term Matching and Efficient
+   Passage Expansion*, arXiv 2108.08513, 2021.
+.. [2] https://github.com/ielab/TILDE, commit 9751709.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from termwise.errors import ParameterError
+from termwise.models.checks import check_choice, check_name, check_whole
+from termwise.models.contract import QueryWeighting
+from termwise.models.tilde import LONGEST_WINDOW
+
+Counting = Literal["new", "raw"]
+"""What the number of expansion terms counts: terms that are appended, or terms looked at before filtering."""
+
+NO_EXPANSION = "none"
+"""The `TildeV2.expansion_encoder` of documents that are not expanded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TildeV2:
+    """TILDEv2 with its settings; the formulae stand at the top of the module.
+
+    Parameters
+    ----------
+    encoder : str, optional
+        An encoder of kind ``tildev2``: the name of one that ships with the package, or the path of a folder.
+    expansion_encoder : str, optional
+        The encoder of kind ``tilde`` that expands documents, or ``none``.
+    expansion_terms : int, optional
+        How many terms, 1 or more; where it is left out, as many as the encoder was trained with.
+    counting : {"new", "raw"}, optional
+        ``new``: so many terms are appended. ``raw``: so many of the likeliest terms of the whole vocabulary are
+        looked at, and those that are neither cleaned away nor in the text are appended, as in the published
+        code. Where it is left out, as the encoder was trained.
+    length : int, optional
+        Pieces of a window of the text, the two special ones included and expansions not; where it is left out,
+        what the encoder was made for.
+    overlap : int, optional
+        Pieces that neighbouring windows of a long document share, fewer than a window has; an eighth of a window where
+        it is left out.
+
+    Raises
+    ------
+    ParameterError
+        If a value is out of range, or there are settings of an expansion and no encoder that makes it.
+    UnknownNameError
+        If there is no such way of counting.
+
+    Examples
+    --------
+    >>> TildeV2(expansion_encoder="none").exact
+    True
+    """
+
+    encoder: str = "tildev2"
+    expansion_encoder: str = "tilde"
+    expansion_terms: int | None = None
+    counting: Counting | None = None
+    length: int | None = None
+    overlap: int | None = None
+
+    name: ClassVar[str] = "tildev2"
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "encoder", self.encoder)
+        check_name(self.name, "expansion_encoder", self.expansion_encoder)
+        if self.exact and (self.expansion_terms is not None or self.counting is not None):
+            raise ParameterError(
+                "documents that are not expanded have no settings of an expansion",
+                facts=[
+                    ("expansion_encoder", self.expansion_encoder),
+                    ("expansion_terms", self.expansion_terms),
+                    ("counting", self.counting),
+                ],
+                fixes=["leave expansion_terms and counting out", "--set expansion_encoder=tilde"],
+            )
+        if self.expansion_terms is not None:
+            check_whole(self.name, "expansion_terms", self.expansion_terms, least=1, most=LONGEST_WINDOW)
+        if self.counting is not None:
+            check_choice(self.name, "counting", self.counting, ("new", "raw"))
+        if self.length is not None:
+            check_whole(self.name, "length", self.length, least=3, most=LONGEST_WINDOW)
+        if self.overlap is not None:
+            check_whole(self.name, "overlap", self.overlap, least=0, most=LONGEST_WINDOW)
+
+    @property
+    def query_weighting(self) -> QueryWeighting:
+        """``"counts"``: every occurrence of a token in the query adds its weight."""
+        return "counts"
+
+    @property
+    def exact(self) -> bool:
+        """Whether documents are not expanded, so that every weighted term occurs in the text."""
+        return self.expansion_encoder == NO_EXPANSION
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name."""
+        return dataclasses.asdict(self)

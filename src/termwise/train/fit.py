@@ -1,0 +1,244 @@
+"""From data and a base encoder to an encoder folder: the whole of ``termwise train``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.nn import functional
+
+from termwise.encode.tildev2 import Expander
+from termwise.errors import ParameterError
+from termwise.models.tildev2 import Counting
+from termwise.text.cleaning import clean_vocabulary
+from termwise.train.base import base_analyzer
+from termwise.train.inputs import Pieces
+from termwise.train.networks import Tilde
+from termwise.train.pairs import Source, read_sources
+from termwise.train.run import Trained, train_network
+from termwise.train.settings import TrainSettings
+from termwise.train.validation import HeldOut
+from termwise.train.warm_start import Progress
+
+FLOOR_PASSAGES = 4096
+"""Passages over which the floors of TILDE are means."""
+
+HELD_OUT_SPLITS = ("dev", "validation")
+
+TRAINING = "training"
+"""Folder inside an encoder folder that keeps settings, log and checkpoints of the run."""
+
+_HELD_OUT_SHARE = 0.02
+_FORWARD = 32
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Pairs to train on and pairs to validate on.
+
+    Attributes
+    ----------
+    sources : list of Source
+    held_out : HeldOut or None
+        None where validation is switched off.
+    origin : str
+        Where the held-out pairs come from, in words.
+    """
+
+    sources: list[Source]
+    held_out: HeldOut | None
+    origin: str
+
+
+def read_training_data(
+    data: Sequence[str | Path], *, validation: str | Path | None, settings: TrainSettings
+) -> TrainingData:
+    """Read what a network is trained and validated on.
+
+    Parameters
+    ----------
+    data : sequence of str or Path
+        See `read_sources`; several are taken together.
+    validation : str, Path or None
+        Held-out pairs, read like `data`, or the word ``none``. Where nothing is said: the split ``dev`` or
+        ``validation`` of a BEIR folder; failing that, a fiftieth of the queries is held out.
+    settings : TrainSettings
+        `validation_queries` of them are drawn.
+
+    Raises
+    ------
+    ParameterError
+        If two sources have the same name.
+    """
+    sources = [source for spec in data for source in read_sources(spec)]
+    names = [source.name for source in sources]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ParameterError("two sources of training pairs have one name", facts=[("name", twice[0])])
+    if validation == "none" or settings.validation_queries == 0:
+        return TrainingData(sources, None, "none")
+    if validation is not None:
+        held, origin = read_sources(validation), str(validation)
+    else:
+        split = next((name for name in HELD_OUT_SPLITS if all(_has_split(spec, name) for spec in data)), None)
+        if split is not None:
+            held, origin = [source for spec in data for source in read_sources(spec, split=split)], f"split {split}"
+        else:
+            parted = [_parted(source, settings.seed) for source in sources]
+            sources, held = [one for one, _ in parted], [other for _, other in parted]
+            origin = f"a fiftieth of the queries, drawn with seed {settings.seed}"
+    chosen = HeldOut.sample(held, queries=settings.validation_queries, seed=settings.seed)
+    return TrainingData(sources, chosen, origin)
+
+
+def _has_split(spec: str | Path, split: str) -> bool:
+    folder = Path(spec) / "qrels"
+    return any((folder / f"{split}.tsv{ending}").is_file() for ending in ("", ".gz"))
+
+
+def _parted(source: Source, seed: int) -> tuple[Source, Source]:
+    """Hold out some of the queries with their pairs."""
+    random = np.random.default_rng(seed)
+    queries = np.unique(source.pairs[:, 0])
+    count = max(1, round(_HELD_OUT_SHARE * len(queries)))
+    held = np.isin(source.pairs[:, 0], random.permutation(queries)[:count])
+    return (
+        Source(source.name, source.queries, source.passages, source.pairs[~held]),
+        Source(source.name, source.queries, source.passages, source.pairs[held]),
+    )
+
+
+def open_expander(name: str, *, terms: int, counting: Counting, threads: int) -> Expander:
+    """Open the TILDE encoder that expands passages.
+
+    Parameters
+    ----------
+    name : str
+        A shipped encoder or a folder.
+    terms, counting
+        How many terms, see `termwise.encode.expansion.expand`.
+    threads : int
+    """
+    from termwise.encode.folder import EncoderFolder
+    from termwise.encode.session import OnnxSession
+
+    session = OnnxSession(EncoderFolder.open(name), precision=None, threads=threads, providers=None)
+    session.load()
+    return Expander(session, terms=terms, counting=counting)
+
+
+@torch.no_grad()
+def floors_of(
+    network: Tilde, pieces: Pieces, sources: Sequence[Source], settings: TrainSettings, *, progress: Progress
+) -> npt.NDArray[np.float32]:
+    """Compute the floors of the compact form: the mean of ln P(t|d) over training passages.
+
+    The passages are drawn from the sources in equal parts, as far as they go.
+
+    Returns
+    -------
+    ndarray of shape (V,), float32
+        0 for terms that are cleaned away.
+    """
+    random = np.random.default_rng(settings.seed)
+    rows = []
+    for source in sources:
+        used = np.unique(source.pairs[:, 1])
+        share = -(-FLOOR_PASSAGES // len(sources))
+        rows += [pieces(source.passages[number]) for number in random.permutation(used)[:share]]
+    rows.sort(key=len)
+    network.eval()
+    device = next(network.parameters()).device
+    total = torch.zeros(len(pieces.analyzer.vocabulary), dtype=torch.float64)
+    for start in range(0, len(rows), _FORWARD):
+        framed = [
+            pieces.framed(pieces.special.document, row[: settings.document_length - 2])
+            for row in rows[start : start + _FORWARD]
+        ]
+        ids, mask = (tensor.to(device) for tensor in pieces.padded(framed))
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=settings.precision == "bfloat16"):
+            logits = network(ids, mask)
+        total += functional.logsigmoid(logits.float()).sum(dim=0).double().cpu()
+        progress("measure floors", min(start + _FORWARD, len(rows)), len(rows))
+    kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
+    return np.where(kept, (total / len(rows)).numpy(), 0.0).astype(np.float32)
+
+
+def fit(
+    kind: Literal["tilde", "tildev2", "splade-doc"],
+    data: Sequence[str | Path],
+    base: str | Path,
+    out: str | Path,
+    *,
+    settings: TrainSettings,
+    validation: str | Path | None = None,
+    expansion: tuple[str, int, Counting] | None = None,
+    resume: bool = False,
+    card: Mapping[str, Any] | None = None,
+    threads: int = 1,
+    progress: Progress = lambda *_: None,
+) -> dict[str, Any]:
+    """Train an encoder and write its folder.
+
+    Parameters
+    ----------
+    kind : {"tilde", "tildev2", "splade-doc"}
+    data : sequence of str or Path
+        Training pairs, see `read_sources`.
+    base : str or Path
+        The encoder to start from.
+    out : str or Path
+        The encoder folder; checkpoints and logs are kept in its folder ``training``.
+    settings : TrainSettings
+    validation : str or Path, optional
+        See `read_training_data`.
+    expansion : (str, int, str), optional
+        For ``tildev2``: the TILDE encoder that expands passages, the number of terms, and how they are counted.
+    resume : bool, optional
+        Go on with a run that was interrupted.
+    card : mapping, optional
+        What only its maker knows of the model, for the card; see `termwise.train.card`.
+    threads : int, optional
+    progress : callable, optional
+        Called with a stage, what is done, and the total.
+
+    Returns
+    -------
+    dict
+        JSON-like facts, as they stand in ``encoder.json`` under ``trained``.
+
+    Raises
+    ------
+    TermwiseError
+        Whatever is wrong with data, base, settings or folder.
+    """
+    out = Path(out)
+    read = read_training_data(data, validation=validation, settings=settings)
+    analyzer = base_analyzer(base)
+    expander = None
+    if expansion is not None:
+        name, terms, counting = expansion
+        expander = open_expander(name, terms=terms, counting=counting, threads=threads)
+    trained = train_network(
+        kind,
+        read.sources,
+        base,
+        out / TRAINING,
+        analyzer=analyzer,
+        settings=settings,
+        held_out=read.held_out,
+        expander=expander,
+        resume=resume,
+        threads=threads,
+        progress=progress,
+    )
+    facts = trained.facts | {"validation": read.origin}
+    floors = None
+    if isinstance(trained.network, Tilde):
+        floors = floors_of(trained.network, trained.pieces, read.sources, settings, progress=progress)
+    return facts

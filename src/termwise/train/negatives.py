@@ -1,0 +1,72 @@
+"""Hard negatives: passages that BM25 ranks high for a query and that nobody judged relevant to it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.build import build_index
+from termwise.records import Document, Query
+from termwise.train.pairs import Source
+
+KEPT = 64
+"""Negatives kept of each pair; a training step draws from them."""
+
+_QUERIES = 2048
+
+
+def mine_negatives(
+    source: Source,
+    *,
+    depth: int,
+    seed: int,
+    threads: int = 1,
+    folder: str | Path | None = None,
+    progress: Callable[[str, int, int | None], None] = lambda *_: None,
+) -> npt.NDArray[np.int32]:
+    """Rank the passages of a source with BM25 for each of its queries, and draw negatives from the top.
+
+    Parameters
+    ----------
+    source : Source
+        Its passages are the collection that is searched.
+    depth : int
+        Ranks to draw from, 1 or more; the published training data of TILDEv2 draws from 1,000.
+    seed : int
+        Of the draw.
+    threads : int, optional
+        The result does not depend on it.
+    folder : str or Path, optional
+        Where the BM25 index is built and removed again; by default where the system keeps temporary files.
+    progress : callable, optional
+        Called with a stage, what is done, and the total.
+
+    Returns
+    -------
+    ndarray of shape (n, m), int32
+        For each pair of the source the positions of up to 64 passages, none relevant to the query by any pair;
+        -1 fills up where BM25 finds fewer.
+    """
+    random = np.random.default_rng(seed)
+    relevant: dict[int, set[int]] = {}
+    for query, passage in source.pairs.tolist():
+        relevant.setdefault(query, set()).add(passage)
+    drawn = np.full((len(source.queries), KEPT), -1, dtype=np.int32)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="negatives-") as place:
+        documents = [Document(str(number), text) for number, text in enumerate(source.passages)]
+        searcher = build_index(documents, Path(place) / "passages.tw", threads=threads)
+        asked = sorted(relevant)
+        for start in range(0, len(asked), _QUERIES):
+            part = asked[start : start + _QUERIES]
+            queries = [Query(str(number), source.queries[number]) for number in part]
+            for ranking in searcher.rank_many(queries, k=depth + 1, threads=threads).run:
+                number = int(ranking.query_id)
+                found = [int(doc_id) for doc_id in ranking.doc_ids if int(doc_id) not in relevant[number]][:depth]
+                chosen = random.permutation(found)[:KEPT] if found else []
+                drawn[number, : len(chosen)] = chosen
+            progress("mine negatives", start + len(part), len(asked))
+    return drawn[source.pairs[:, 0]]

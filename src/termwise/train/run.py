@@ -1,0 +1,314 @@
+"""A training run from pairs to a network: what ``termwise train`` does before it exports."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from transformers import set_seed
+
+from termwise.encode.tildev2 import Expander
+from termwise.errors import ForeignFolderError, ParameterError
+from termwise.text.cleaning import clean_vocabulary
+from termwise.text.wordpiece import WordPieceAnalyzer
+from termwise.train.batches import BatchPlan, plan_batches
+from termwise.train.expansions import Expansions, Place
+from termwise.train.inputs import Pieces
+from termwise.train.negatives import mine_negatives
+from termwise.train.neighbours import neighbour_order
+from termwise.train.networks import TermNetwork, Tilde, TildeV2, decoder_bias, network_from, set_dropout
+from termwise.train.pairs import Source
+from termwise.train.settings import TrainSettings
+from termwise.train.step import Collator, PlannedBatches, TrainingStep
+from termwise.train.trainer import JsonLog, TermTrainer, last_checkpoint, training_arguments
+from termwise.train.validation import HeldOut, validate
+from termwise.train.warm_start import Progress, fit_head
+
+_SETTINGS = "settings.json"
+_LOG = "log.jsonl"
+_HEAD_LOG = "head.jsonl"
+_CHECKPOINTS = "checkpoints"
+_NEGATIVES = "negatives.npz"
+_EXPANSIONS = "expansions.npz"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training run made.
+
+    Attributes
+    ----------
+    network : TermNetwork
+        With the best weights by validation, or the last where there was none.
+    pieces : Pieces
+        Its tokenizer.
+    facts : dict
+        JSON-like: settings, sources and their pairs, pairs seen, steps, seconds, best step and measures.
+    """
+
+    network: TermNetwork
+    pieces: Pieces
+    facts: dict[str, Any]
+
+
+def train_network(
+    kind: str,
+    sources: Sequence[Source],
+    base: str | Path,
+    folder: str | Path,
+    *,
+    analyzer: WordPieceAnalyzer,
+    settings: TrainSettings,
+    held_out: HeldOut | None = None,
+    expander: Expander | None = None,
+    resume: bool = False,
+    threads: int = 1,
+    progress: Progress = lambda *_: None,
+) -> Trained:
+    """Train a network.
+
+    Parameters
+    ----------
+    kind : str
+        ``tilde``, ``tildev2`` or ``splade-doc``.
+    sources : sequence of Source
+        Training pairs.
+    base : str or Path
+        The encoder to start from.
+    folder : str or Path
+        Checkpoints, settings and the log are kept here.
+    analyzer : WordPieceAnalyzer
+        The tokenizer of the encoder.
+    settings : TrainSettings
+    held_out : HeldOut, optional
+        To validate on; the best checkpoint is then the result.
+    expander : Expander, optional
+        Expands the passages before the network reads them; not for TILDE.
+    resume : bool, optional
+        Go on from the last checkpoint in `folder`. On one CPU the result is, bit for bit, that of a run that was
+        never interrupted.
+    threads : int, optional
+        For ordering passages; torch has its own setting.
+    progress : callable, optional
+        Called with a stage, what is done, and the total, for what comes before the Trainer's own bar.
+
+    Returns
+    -------
+    Trained
+
+    Raises
+    ------
+    ForeignFolderError
+        If `folder` holds another run, or a run and `resume` is false.
+    ParameterError
+        If the settings do not go with the kind of network, or with each other.
+    ModelFormatError
+        If the base cannot be loaded.
+    """
+    folder = Path(folder)
+    _check(kind, settings)
+    _claim(folder, kind, str(base), sources, settings, resume=resume)
+    set_seed(settings.seed)
+    network = network_from(kind, base)
+    set_dropout(network, settings.dropout)
+    pieces = Pieces(analyzer)
+    if settings.checkpointing:
+        network.pretrained.gradient_checkpointing_enable()
+    if settings.prior_bias and isinstance(network, Tilde):
+        set_prior_bias(network, pieces, sources, settings)
+    if isinstance(network, TildeV2):
+        torch.nn.init.constant_(network.token_projection.bias, settings.initial_weight)
+    plans = _plans(sources, settings, threads)
+    checkpoint = last_checkpoint(folder / _CHECKPOINTS) if resume else None
+    if settings.head_steps and isinstance(network, Tilde) and checkpoint is None:
+        losses = fit_head(network, pieces, _texts(sources, plans[0], settings.head_pairs), settings, progress=progress)
+        (folder / _HEAD_LOG).write_text("".join(f"{json.dumps(loss)}\n" for loss in losses))
+    batches = PlannedBatches(plans)
+    steps = -(-len(batches) // settings.accumulate)
+    steps = min(steps, settings.max_steps) if settings.max_steps else steps
+    negatives = _negatives(sources, settings, folder, threads, progress) if settings.negatives else None
+    collator = Collator(kind, settings, pieces, sources, batches, negatives=negatives)
+    if expander is not None:
+        taken = range(min(len(batches), steps * settings.accumulate))
+        places = {place for number in taken for place in collator.places(number)}
+        collator.expansions = _expansions(expander, sources, places, pieces, settings, folder, progress)
+        held_out = None if held_out is None else held_out.expanded(expander, pieces, settings)
+    step = TrainingStep(network, settings, pieces)
+    trainer = TermTrainer(
+        step,
+        training_arguments(folder / _CHECKPOINTS, settings, steps=steps, validation=held_out is not None),
+        batches,
+        collator,
+        settings=settings,
+        validate=None if held_out is None else lambda: validate(network, pieces, held_out, settings),
+        callbacks=[JsonLog(folder / _LOG)],
+        progress=progress,
+    )
+    begin = time.monotonic()
+    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    facts = {
+        "kind": kind,
+        "base": str(base),
+        "settings": asdict(settings),
+        "sources": {source.name: len(source) for source in sources},
+        "steps": trainer.state.global_step,
+        "pairs_seen": trainer.state.global_step * settings.accumulate * settings.batch,
+        "seconds": round(time.monotonic() - begin, 1),
+        "best": _best(trainer),
+        "torch": torch.__version__,
+    }
+    (folder / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
+    return Trained(network, pieces, facts)
+
+
+def _check(kind: str, settings: TrainSettings) -> None:
+    if (settings.objective == "contrastive") == (kind == Tilde.kind):
+        raise ParameterError(
+            "the objective does not go with the kind of network",
+            facts=[("network", kind), ("objective", settings.objective)],
+            fixes=["--set objective=biqdl for tilde, contrastive for the others"],
+        )
+
+
+def _claim(
+    folder: Path, kind: str, base: str, sources: Sequence[Source], settings: TrainSettings, *, resume: bool
+) -> None:
+    """Write down what the run is, or see that the run in the folder is the same."""
+    described = {
+        "kind": kind,
+        "base": base,
+        "sources": {source.name: len(source) for source in sources},
+        "settings": asdict(settings),
+    }
+    file = folder / _SETTINGS
+    if file.exists():
+        if not resume:
+            raise ForeignFolderError(
+                "the folder holds a training run already",
+                facts=[("folder", folder)],
+                fixes=["go on with it: --resume", "or name another folder"],
+            )
+        before = json.loads(file.read_text())
+        odd = [name for name in described if before.get(name) != described[name]]
+        if odd:
+            raise ForeignFolderError(
+                "the run in the folder is another one",
+                facts=[("folder", folder), ("differs in", ", ".join(odd))],
+                fixes=["name another folder, or give the settings the run was started with"],
+            )
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(described, indent=1) + "\n")
+
+
+def _plans(sources: Sequence[Source], settings: TrainSettings, threads: int) -> list[BatchPlan]:
+    orders = None
+    if settings.block > 1:
+        orders = [neighbour_order(source, threads=threads) for source in sources]
+    return [
+        plan_batches(
+            [len(source) for source in sources],
+            batch=settings.batch,
+            seed=settings.seed,
+            epoch=epoch,
+            mixing=settings.mixing,
+            flattening=settings.flattening,
+            neighbours=orders,
+            block=settings.block,
+        )
+        for epoch in range(settings.epochs)
+    ]
+
+
+def _texts(sources: Sequence[Source], plan: BatchPlan, count: int) -> list[tuple[str, str]]:
+    """Return query and passage of the first pairs of a plan."""
+    owners, numbers = plan.sources.reshape(-1)[:count].tolist(), plan.pairs.reshape(-1)[:count].tolist()
+    chosen = [(sources[owner], *sources[owner].pairs[number].tolist()) for owner, number in zip(owners, numbers, strict=True)]
+    return [(source.queries[query], source.passages[passage]) for source, query, passage in chosen]
+
+
+def _negatives(
+    sources: Sequence[Source], settings: TrainSettings, folder: Path, threads: int, progress: Progress
+) -> list[npt.NDArray[np.int32]]:
+    """Mine negatives, or read those that the run has mined before."""
+    file = folder / _NEGATIVES
+    if not file.exists():
+        mined = {}
+        for number, source in enumerate(sources):
+            mined[f"source_{number}"] = mine_negatives(
+                source,
+                depth=settings.negative_depth,
+                seed=settings.seed,
+                threads=threads,
+                folder=folder,
+                progress=progress,
+            )
+        _keep(file, mined)
+    with np.load(file) as kept:
+        return [kept[f"source_{number}"] for number in range(len(sources))]
+
+
+def _expansions(
+    expander: Expander,
+    sources: Sequence[Source],
+    places: set[Place],
+    pieces: Pieces,
+    settings: TrainSettings,
+    folder: Path,
+    progress: Progress,
+) -> Expansions:
+    """Expand passages, or read the expansions that the run has made before."""
+    file = folder / _EXPANSIONS
+    if not file.exists():
+        made = Expansions.make(
+            expander, sources, places, pieces, length=settings.document_length, progress=progress
+        )
+        _keep(file, {"places": np.array(made.places), "indptr": made.indptr, "terms": made.terms})
+    with np.load(file) as kept:
+        return Expansions([(int(a), int(b)) for a, b in kept["places"]], kept["indptr"], kept["terms"])
+
+
+def _keep(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
+    """Write arrays to a file that is there whole or not at all."""
+    unfinished = file.with_suffix(".unfinished.npz")
+    np.savez(unfinished, **arrays)  # type: ignore[arg-type]
+    unfinished.replace(file)
+
+
+@torch.no_grad()
+def set_prior_bias(
+    network: Tilde, pieces: Pieces, sources: Sequence[Source], settings: TrainSettings
+) -> None:
+    """Set the decoder's bias of each term to the log-odds that a training query holds it.
+
+    With n queries of which df hold the term, ln((df + 0.5) / (n - df + 0.5)). A network whose logits start at 0
+    spends its first thousands of steps learning that no term is likely.
+    """
+    vocabulary = pieces.analyzer.vocabulary
+    kept = clean_vocabulary(vocabulary, settings.cleaning)
+    holding = np.zeros(len(vocabulary))
+    total = 0
+    for source in sources:
+        for text in source.queries:
+            row = np.unique(pieces(text))
+            holding[row[kept[row]]] += 1
+            total += 1
+    odds = np.log((holding + 0.5) / (total - holding + 0.5))
+    decoder_bias(network.pretrained).copy_(torch.from_numpy(odds.astype(np.float32)))
+
+
+def _best(trainer: TermTrainer) -> dict[str, Any]:
+    if trainer.state.best_model_checkpoint is None:
+        return {}
+    step = int(Path(trainer.state.best_model_checkpoint).name.rpartition("-")[2])
+    measured = [line for line in trainer.state.log_history if line.get("step") == step and "eval_nDCG@10" in line]
+    return {"step": step} | {
+        name.removeprefix("eval_"): value for line in measured for name, value in line.items() if name.startswith("eval_")
+    }

@@ -1,0 +1,243 @@
+"""What can be set about a training run; the defaults are the papers'."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.text.cleaning import CleanMode
+from termwise.train.batches import Mixing
+
+Objective = Literal["biqdl", "query-likelihood", "document-likelihood", "contrastive"]
+Schedule = Literal["constant", "linear"]
+Precision = Literal["float32", "bfloat16", "float16"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings:
+    """Settings of a training run.
+
+    The defaults depend on the kind of network and are those of its paper and published code: see `for_kind`.
+
+    Attributes
+    ----------
+    objective : {"biqdl", "query-likelihood", "document-likelihood", "contrastive"}
+        The loss; ``contrastive`` for TILDEv2 and the max-pooled encoder, the others for TILDE.
+    cleaning : {"paper", "repo", "none"}
+        Which terms of the vocabulary take part, see `clean_vocabulary`.
+    document_length, query_length : int
+        Most pieces of a passage and of a query, special ones included. What is longer is cut off.
+    epochs : int
+        Passes over the pairs.
+    max_steps : int
+        Stop after this many steps, whatever `epochs` says; 0 for no such limit. The schedule of the learning rate
+        ends there too.
+    batch : int
+        Pairs of a step on one device.
+    negatives : int
+        Hard negatives of each pair, drawn from the BM25 ranking of its query. The passages of the other pairs
+        of the batch are negatives as well. For ``contrastive``.
+    negative_depth : int
+        Ranks of BM25 from which negatives are drawn.
+    accumulate : int
+        Batches whose gradients are averaged before the weights change.
+    learning_rate, head_learning_rate : float
+        Of the encoder, and of the head, which starts at random; 0 stands for that of the encoder.
+    weight_decay, warm_up, clip : float
+        AdamW's decay; the share of the steps in which the rate rises from 0; the largest norm of a gradient,
+        0 for no limit.
+    schedule : {"constant", "linear"}
+        Whether the rate stays or falls to 0.
+    precision : {"float32", "bfloat16", "float16"}
+        Of the arithmetic inside the network; weights and losses are float32.
+    dropout : float
+        Of the encoder; BERT's own is 0.1.
+    checkpointing : bool
+        Compute activations twice instead of keeping them.
+    mixing : {"together", "by-source"}
+        Batches of all sources, or of one each; see `plan_batches`.
+    flattening : float
+        How far small sources are favoured, 0 to 1; see `plan_batches`.
+    block : int
+        Similar passages that are put into a batch together; 1 for none. See `plan_batches`.
+    prior_bias : bool
+        For TILDE: start the decoder's bias at the log-odds with which each term occurs in training queries.
+    initial_weight : float
+        For TILDEv2: the bias that the projection starts with. At 0 half of all pieces start at a weight of 0, where
+        a ReLU passes no gradient; at 1 the network starts by counting matches.
+    head_steps, head_pairs : int
+        For TILDE: steps in which the head alone is fitted beforehand, and the pairs it is fitted to; see
+        `termwise.train.warm_start`.
+    teacher : str
+        For ``contrastive``: folder or name of a dense encoder (mean pooling, cosine) whose ranking of the batch
+        is learned beside the judgments; empty for none.
+    teacher_weight, teacher_scale : float
+        Share of the teacher in the loss, and the factor of its cosines.
+    sparsity : float
+        For the max-pooled encoder: factor of the regulariser `flops_loss`.
+    seed : int
+        Of everything random.
+    save_every, validate_every : int
+        Steps between checkpoints, and between validations; a checkpoint is written at each validation.
+    validation_queries : int
+        Held-out queries to validate on.
+    """
+
+    objective: Objective = "biqdl"
+    cleaning: CleanMode = "repo"
+    document_length: int = 512
+    query_length: int = 512
+    epochs: int = 10
+    max_steps: int = 0
+    batch: int = 128
+    negatives: int = 0
+    negative_depth: int = 1000
+    accumulate: int = 1
+    learning_rate: float = 2e-5
+    head_learning_rate: float = 0.0
+    weight_decay: float = 0.0
+    warm_up: float = 0.0
+    clip: float = 0.0
+    schedule: Schedule = "constant"
+    precision: Precision = "float32"
+    dropout: float = 0.1
+    checkpointing: bool = False
+    mixing: Mixing = "together"
+    flattening: float = 0.0
+    block: int = 1
+    prior_bias: bool = False
+    initial_weight: float = 0.0
+    head_steps: int = 0
+    head_pairs: int = 20_000
+    teacher: str = ""
+    teacher_weight: float = 0.5
+    teacher_scale: float = 20.0
+    sparsity: float = 0.0
+    seed: int = 313
+    save_every: int = 1000
+    validate_every: int = 1000
+    validation_queries: int = 1000
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            value, hint = getattr(self, field.name), hints[field.name]
+            if get_origin(hint) is Literal:
+                if value not in get_args(hint):
+                    raise UnknownNameError.of(field.name, str(value), get_args(hint))
+            elif not isinstance(value, (int, float) if hint is float else hint):
+                raise _unreadable(field.name, value, hint)
+            elif hint in (int, float):
+                least, most = _LEAST.get(field.name, 0), _MOST.get(field.name, math.inf)
+                if not least <= value <= most or value == math.inf:
+                    raise ParameterError(
+                        f"{field.name} is out of range",
+                        facts=[("given", value), ("least", least), ("most", most)],
+                    )
+        if self.batch % self.block:
+            raise ParameterError(
+                "a batch is made of whole blocks of neighbours",
+                facts=[("batch", self.batch), ("block", self.block)],
+            )
+
+    @classmethod
+    def for_kind(cls, kind: str, given: Mapping[str, str] | None = None) -> TrainSettings:
+        """Return the defaults of a kind of network, changed by what the command line gives.
+
+        TILDE: Adam 2e-5, constant, batch 128, 10 epochs, seed 313. TILDEv2: AdamW 5e-6, falling linearly after
+        a rise over a tenth, groups of 8 passages, 8 queries a batch, 5 epochs, passages of 192 and queries of 16
+        pieces, gradients clipped at 1 (the published code). The max-pooled encoder: as TILDEv2, at 2e-5.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such kind or setting.
+        ParameterError
+            If a value is not of the type of its setting, or out of range.
+
+        Examples
+        --------
+        >>> TrainSettings.for_kind("tildev2", {"batch": "16"}).batch
+        16
+        """
+        if kind not in _DEFAULTS:
+            raise UnknownNameError.of("kind of network", kind, _DEFAULTS)
+        hints = get_type_hints(cls)
+        values: dict[str, Any] = dict(_DEFAULTS[kind])
+        for name, text in (given or {}).items():
+            if name not in hints:
+                raise UnknownNameError.of("training setting", name, hints)
+            values[name] = _parsed(name, text, hints[name])
+        return cls(**values)
+
+    def departures(self, kind: str) -> dict[str, tuple[object, object]]:
+        """Return the settings that are not the paper's: name to (the paper's, ours)."""
+        usual = type(self).for_kind(kind)
+        pairs = {
+            field.name: (getattr(usual, field.name), getattr(self, field.name))
+            for field in dataclasses.fields(self)
+        }
+        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+_LEAST = {
+    "document_length": 3,
+    "query_length": 3,
+    "batch": 1,
+    "epochs": 1,
+    "accumulate": 1,
+    "block": 1,
+    "negative_depth": 1,
+    "head_pairs": 1,
+    "save_every": 1,
+    "validate_every": 1,
+}
+
+_MOST = {
+    "warm_up": 1,
+    "dropout": 1,
+    "flattening": 1,
+    "teacher_weight": 1,
+    "seed": 2**32 - 1,
+}
+
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "tilde": {},
+    "tildev2": {
+        "objective": "contrastive",
+        "document_length": 192,
+        "query_length": 16,
+        "epochs": 5,
+        "batch": 8,
+        "negatives": 7,
+        "learning_rate": 5e-6,
+        "warm_up": 0.1,
+        "clip": 1.0,
+        "schedule": "linear",
+        "seed": 42,
+    },
+}
+_DEFAULTS["splade-doc"] = _DEFAULTS["tildev2"] | {"learning_rate": 2e-5, "sparsity": 1e-3}
+
+
+def _parsed(name: str, text: str, hint: Any) -> object:
+    try:
+        if hint is bool:
+            return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
+        return hint(text) if hint in (int, float) else text
+    except (ValueError, KeyError):
+        raise _unreadable(name, text, hint) from None
+
+
+_EXPECTED = {bool: "true or false", int: "a whole number", float: "a number"}
+
+
+def _unreadable(name: str, value: object, hint: Any) -> ParameterError:
+    return ParameterError(
+        f"the training setting {name} cannot be read",
+        facts=[("given", repr(value)), ("expected", _EXPECTED.get(hint, "a text"))],
+    )

@@ -1,0 +1,271 @@
+"""One training step: from a planned batch to a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.utils.data import Dataset
+
+from termwise.text.cleaning import clean_vocabulary
+from termwise.train.batches import BatchPlan
+from termwise.train.expansions import Expansions, Place
+from termwise.train.inputs import Ids, Pieces, distinct_terms, occurrences
+from termwise.train.networks import SpladeDoc, TermNetwork, Tilde, check_network
+from termwise.train.objectives import (
+    biqdl,
+    contrastive_loss,
+    distillation_loss,
+    flops_loss,
+    likelihood_loss,
+    match_scores,
+)
+from termwise.train.pairs import Source
+from termwise.train.settings import TrainSettings
+from termwise.train.teacher import Teacher
+
+Batch = dict[str, Tensor]
+
+_TEACHER_QUERY = 64
+"""Most pieces of a query that a teacher reads, special ones included."""
+
+
+class PlannedBatches(Dataset[int]):
+    """The batches of all epochs in order: item i is the number i, and the collator makes the batch of it."""
+
+    def __init__(self, plans: Sequence[BatchPlan]) -> None:
+        self.sources = np.concatenate([plan.sources for plan in plans])
+        self.pairs = np.concatenate([plan.pairs for plan in plans])
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, number: int) -> int:
+        return number
+
+
+class Collator:
+    """Turns a planned batch into tensors.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of network.
+    settings : TrainSettings
+    pieces : Pieces
+        The tokenizer.
+    sources : sequence of Source
+    batches : PlannedBatches
+    negatives : sequence of ndarray of shape (n, m), int32, or None
+        For each source, positions of passages that are not relevant to the query of each pair; -1 fills up.
+        Which of them a step takes is drawn from the seed and the number of the batch.
+    expansions : Expansions, optional
+        The terms that expand the passages, those of `places` at least.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        settings: TrainSettings,
+        pieces: Pieces,
+        sources: Sequence[Source],
+        batches: PlannedBatches,
+        *,
+        negatives: Sequence[npt.NDArray[np.int32]] | None = None,
+        expansions: Expansions | None = None,
+    ) -> None:
+        self.kind, self.settings, self.pieces = kind, settings, pieces
+        self.sources, self.batches = sources, batches
+        self.negatives, self.expansions = negatives, expansions
+        self.kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
+        self._relevant = [np.unique(_keys(source, *source.pairs.T)) for source in sources]
+
+    @property
+    def longest(self) -> int:
+        """Pieces of the longest input, special ones included."""
+        settings = self.settings
+        if self.kind == Tilde.kind:
+            read = {
+                "query-likelihood": settings.document_length,
+                "document-likelihood": settings.query_length,
+            }
+            return read.get(settings.objective, max(settings.document_length, settings.query_length))
+        added = 0 if self.expansions is None else int(np.diff(self.expansions.indptr).max(initial=0))
+        return settings.document_length + (added + 1 if added else 0)
+
+    def __call__(self, items: Sequence[int]) -> dict[str, Batch]:
+        """Return ``{"batch": tensors}`` for a list of one number."""
+        (number,) = items
+        pairs = self._pairs(number)
+        queries = [self.pieces(self.sources[owner].queries[query]) for owner, query, _ in pairs]
+        if self.kind == Tilde.kind:
+            passages = [self.pieces(self.sources[owner].passages[passage]) for owner, _, passage in pairs]
+            return {"batch": self._likelihoods(queries, passages)}
+        return {"batch": self._contrast(queries, self.places(number), pairs)}
+
+    def _pairs(self, number: int) -> list[tuple[int, int, int]]:
+        """Return source, query and passage of each pair of a batch."""
+        owners, chosen = self.batches.sources[number].tolist(), self.batches.pairs[number].tolist()
+        return [
+            (owner, *self.sources[owner].pairs[pair].tolist())
+            for owner, pair in zip(owners, chosen, strict=True)
+        ]
+
+    def places(self, number: int) -> list[Place]:
+        """Return the passages of a batch: each relevant one, followed by its hard negatives."""
+        random = np.random.default_rng((self.settings.seed, number))
+        places: list[Place] = []
+        chosen = self.batches.pairs[number].tolist()
+        for (owner, _, passage), pair in zip(self._pairs(number), chosen, strict=True):
+            places += [(owner, passage), *((owner, other) for other in self._hard(owner, pair, random))]
+        return places
+
+    def _likelihoods(self, queries: list[Ids], passages: list[Ids]) -> Batch:
+        special, settings = self.pieces.special, self.settings
+        room_d, room_q = settings.document_length - 2, settings.query_length - 2
+        batch: Batch = {}
+        if settings.objective != "document-likelihood":
+            ids = [self.pieces.framed(special.document, row[:room_d]) for row in passages]
+            batch["passage_ids"], batch["passage_mask"] = self.pieces.padded(ids)
+            batch["query_rows"], batch["query_terms"] = distinct_terms(queries, self.kept)
+        if settings.objective != "query-likelihood":
+            ids = [self.pieces.framed(special.query, row[:room_q]) for row in queries]
+            batch["query_ids"], batch["query_mask"] = self.pieces.padded(ids)
+            batch["passage_rows"], batch["passage_terms"] = distinct_terms(passages, self.kept)
+        return batch
+
+    def _hard(self, owner: int, pair: int, random: np.random.Generator) -> list[int]:
+        count = self.settings.negatives
+        if count == 0 or self.negatives is None:
+            return []
+        known = self.negatives[owner][pair]
+        known = known[known >= 0]
+        if len(known) == 0:
+            drawn = random.integers(len(self.sources[owner].passages), size=count)
+        else:
+            drawn = random.choice(known, size=count, replace=len(known) < count)
+        return [int(passage) for passage in drawn]
+
+    def _contrast(self, queries: list[Ids], places: list[Place], pairs: list[tuple[int, int, int]]) -> Batch:
+        special, settings = self.pieces.special, self.settings
+        texts = [self.sources[owner].passages[passage] for owner, passage in places]
+        plain = [self.pieces(text)[: settings.document_length - 2] for text in texts]
+        rows = []
+        for (owner, passage), row in zip(places, plain, strict=True):
+            added = np.empty(0, dtype=np.int64)
+            if self.expansions is not None:
+                added = self.expansions[owner, passage]
+            rows.append(self.pieces.framed(special.cls, row, added))
+        batch: Batch = {}
+        batch["passage_ids"], batch["passage_mask"] = self.pieces.padded(rows)
+        kept = [row[self.kept[row]][: settings.query_length - 2] for row in queries]
+        batch["query_rows"], batch["query_terms"] = occurrences(kept, self.kept)
+        batch["targets"] = torch.arange(len(queries)) * (len(places) // len(queries))
+        batch["same"] = self._same(pairs, places)
+        if settings.teacher:
+            teacher_rows = [self.pieces.framed(special.cls, row) for row in plain]
+            batch["teacher_passage_ids"], batch["teacher_passage_mask"] = self.pieces.padded(teacher_rows)
+            asked = [self.pieces.framed(special.cls, row[: _TEACHER_QUERY - 2]) for row in queries]
+            batch["teacher_query_ids"], batch["teacher_query_mask"] = self.pieces.padded(asked)
+        return batch
+
+    def _same(self, pairs: Sequence[tuple[int, int, int]], places: Sequence[Place]) -> Tensor:
+        """Mark passages of the batch that are relevant to a query, but for the one that stands for its pair.
+
+        Its own passage once more, or one that is relevant to it by any other pair of its source, is no negative.
+        """
+        owners, queries, _ = np.array(pairs, dtype=np.int64).T
+        homes, passages = np.array(places, dtype=np.int64).T
+        marked = np.zeros((len(pairs), len(places)), dtype=np.bool_)
+        for owner in np.unique(owners).tolist():
+            rows, columns = np.flatnonzero(owners == owner), np.flatnonzero(homes == owner)
+            keys = _keys(self.sources[owner], queries[rows, None], passages[columns])
+            known = self._relevant[owner]
+            found = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys
+            marked[np.ix_(rows, columns)] = found
+        own = np.arange(len(pairs))
+        marked[own, own * (len(places) // len(pairs))] = False
+        return torch.from_numpy(marked)
+
+
+def _keys(source: Source, queries: npt.NDArray[Any], passages: npt.NDArray[Any]) -> Ids:
+    """Return one number for each pair of a query and a passage of a source."""
+    keys: Ids = queries.astype(np.int64) * len(source.passages) + passages
+    return keys
+
+
+class TrainingStep(nn.Module):
+    """The network with its loss, which is what the Trainer trains.
+
+    Parameters
+    ----------
+    network : TermNetwork
+    settings : TrainSettings
+    pieces : Pieces
+
+    Raises
+    ------
+    ModelFormatError
+        If the teacher cannot be loaded, or has another vocabulary.
+    """
+
+    kept: Tensor
+    ends: Tensor
+
+    def __init__(self, network: TermNetwork, settings: TrainSettings, pieces: Pieces) -> None:
+        super().__init__()
+        self.network = network
+        self.settings = settings
+        kept = torch.from_numpy(clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning))
+        self.register_buffer("kept", kept, persistent=False)
+        special = pieces.special
+        ends = torch.tensor([special.cls, special.sep, special.pad, special.document, special.query])
+        self.register_buffer("ends", ends, persistent=False)
+        # In a list, so that it is no part of what is trained and kept.
+        self._teacher = [Teacher.load(settings.teacher)] if settings.teacher else []
+        for teacher in self._teacher:
+            check_network(teacher, terms=len(kept), length=max(settings.document_length, _TEACHER_QUERY))
+
+    def forward(self, batch: Batch) -> dict[str, Any]:
+        """Return ``{"loss": tensor of shape ()}``."""
+        if self.settings.objective == "contrastive":
+            return {"loss": self._contrast(batch)}
+        losses = []
+        if "passage_ids" in batch:
+            logits = self.network(batch["passage_ids"], batch["passage_mask"])
+            losses.append(likelihood_loss(logits, batch["query_rows"], batch["query_terms"], self.kept))
+        if "query_ids" in batch:
+            logits = self.network(batch["query_ids"], batch["query_mask"])
+            losses.append(likelihood_loss(logits, batch["passage_rows"], batch["passage_terms"], self.kept))
+        return {"loss": biqdl(*losses) if len(losses) == 2 else losses[0]}
+
+    def _contrast(self, batch: Batch) -> Tensor:
+        weights = self.network(batch["passage_ids"], batch["passage_mask"])
+        targets = batch["targets"]
+        rows, terms = batch["query_rows"], batch["query_terms"]
+        if isinstance(self.network, SpladeDoc):
+            places = torch.arange(weights.shape[1], device=weights.device).expand_as(weights)
+            scores = match_scores(weights, places, rows, terms, len(targets), weights.shape[1])
+        else:
+            ids = batch["passage_ids"]
+            shown = weights.masked_fill(torch.isin(ids, self.ends), 0.0)
+            scores = match_scores(shown, ids, rows, terms, len(targets), len(self.kept))
+        scores = scores.masked_fill(batch["same"], float("-inf"))
+        loss = contrastive_loss(scores, targets)
+        if self._teacher:
+            with torch.no_grad():
+                teacher = self._teacher[0].to(weights.device)
+                asked = teacher(batch["teacher_query_ids"], batch["teacher_query_mask"])
+                shown = teacher(batch["teacher_passage_ids"], batch["teacher_passage_mask"])
+                wanted = self.settings.teacher_scale * (asked @ shown.T).float()
+            share = self.settings.teacher_weight
+            finite = scores.masked_fill(batch["same"], -1e4)
+            distilled = distillation_loss(finite, wanted.masked_fill(batch["same"], -1e4))
+            loss = (1 - share) * loss + share * distilled
+        if self.settings.sparsity and isinstance(self.network, SpladeDoc):
+            loss = loss + self.settings.sparsity * flops_loss(weights)
+        return loss

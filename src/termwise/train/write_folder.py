@@ -1,0 +1,305 @@
+"""Writing the folder of an encoder: export, quantise, compare with torch, and only then show it to the world."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import torch
+from safetensors.torch import save_file
+
+from termwise.encode.folder import FLOORS, EncoderFolder
+from termwise.encode.manifest import (
+    NAME,
+    EncoderManifest,
+    ExpansionRecord,
+    FileRecord,
+    Precision,
+    SpecialIds,
+    TokenizerRecord,
+)
+from termwise.encode.session import OnnxSession
+from termwise.errors import ForeignFolderError, ModelFormatError, ParameterError, StorageError
+from termwise.text import Vocabulary, WordPieceAnalyzer
+from termwise.text.cleaning import CleanMode
+from termwise.train.export import OPSET, agreement, check_agreement, positions, to_onnx, vocabulary_size
+from termwise.train.networks import TermNetwork, Tilde, TildeV2
+from termwise.train.quantise import quantise
+
+GRAPHS: dict[Precision, str] = {"float32": "model.onnx", "int8": "model.int8.onnx"}
+"""The file of each precision."""
+
+CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
+
+_STAGE = ".unfinished-"
+_OURS = frozenset(
+    {NAME, FLOORS, CONFIG, WEIGHTS, CARD, "tokenizer.json", "vocab.txt", "training", *GRAPHS.values()}
+)
+_MARKER = "[unused"
+_CLS, _SEP, _PAD = ("[CLS]", "<s>"), ("[SEP]", "</s>"), ("[PAD]", "<pad>")
+
+
+def special_ids(vocabulary: Vocabulary, kind: str) -> SpecialIds:
+    """Look up the pieces that are not text.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    kind : str
+        ``tilde`` marks documents and queries by the first two pieces whose names begin with ``[unused``; for the
+        other kinds the markers are the start of the input.
+
+    Raises
+    ------
+    ModelFormatError
+        If the vocabulary has no such pieces.
+    """
+    found = {
+        what: next((number for name in names if (number := vocabulary.number(name)) is not None), None)
+        for what, names in (("cls", _CLS), ("sep", _SEP), ("pad", _PAD))
+    }
+    if kind == Tilde.kind:
+        unused = [number for number, piece in enumerate(vocabulary) if piece.startswith(_MARKER)]
+        found["document"], found["query"] = (*unused, None, None)[:2]
+    else:
+        found["document"] = found["query"] = found["cls"]
+    lacking = [what for what, number in found.items() if number is None]
+    if lacking:
+        raise ModelFormatError(
+            "the vocabulary has no pieces for what is not text",
+            facts=[
+                ("lacking", ", ".join(lacking)),
+                ("looked for", f"{_CLS}, {_SEP}, {_PAD} and, for tilde, two pieces named {_MARKER}..."),
+            ],
+            fixes=["name their numbers: special=SpecialIds(document=…, query=…, cls=…, sep=…, pad=…)"],
+        )
+    return SpecialIds(**{what: number for what, number in found.items() if number is not None})
+
+
+def write_encoder_folder(
+    network: TermNetwork,
+    analyzer: WordPieceAnalyzer,
+    out: str | Path,
+    *,
+    cleaning: CleanMode,
+    length: int,
+    trained: Mapping[str, Any],
+    floors: npt.NDArray[np.float32] | None = None,
+    expansion: ExpansionRecord | None = None,
+    special: SpecialIds | None = None,
+    precisions: Sequence[Precision] = ("float32", "int8"),
+    weights: Literal["kept", "left out"] = "kept",
+    card: str | None = None,
+) -> EncoderFolder:
+    """Write an encoder folder.
+
+    Everything is made and checked in a hidden folder inside `out` and moved into place afterwards, the manifest last.
+    An encoder that was there before is replaced; what training keeps there (``training/``) stays.
+
+    Parameters
+    ----------
+    network : TermNetwork
+        It is not changed.
+    analyzer : WordPieceAnalyzer
+        The tokenizer of the network. Its files are written too; the shipped vocabulary has none.
+    out : str or Path
+        The folder.
+    cleaning : {"paper", "repo", "none"}
+        Terms that take part.
+    length : int
+        Pieces of a window at index time where nothing else is said, the two special ones included.
+    trained : mapping
+        JSON-like facts on the training; what the export measured is added under ``export``.
+    floors : ndarray of shape (V,), float32, optional
+        Kind tilde: the mean ln P(t|d) of each term, at most 0.
+    expansion : ExpansionRecord, optional
+        Kind tildev2: the expansion it was trained with.
+    special : SpecialIds, optional
+        Where nothing is said: see `special_ids`.
+    precisions : sequence of str, optional
+        Which graphs to write. The float32 graph is compared with torch in any case.
+    weights : {"kept", "left out"}, optional
+        Whether the folder gets what training needs to go on.
+    card : str, optional
+        The model card, see `termwise.train.card`.
+
+    Returns
+    -------
+    EncoderFolder
+
+    Raises
+    ------
+    ForeignFolderError
+        If `out` holds something that is not an encoder.
+    ModelFormatError
+        If network, tokenizer and special pieces do not go together, or a weight is not finite.
+    ParameterError
+        If the length, the floors or the precisions cannot be.
+    CheckFailedError
+        If the float32 graph does not compute what torch computes.
+    StorageError
+        If the folder cannot be written.
+    """
+    out = Path(out)
+    _check(network, analyzer, length=length, floors=floors, expansion=expansion, precisions=precisions)
+    special = special_ids(analyzer.vocabulary, network.kind) if special is None else special
+    with _stage(out) as stage:
+        graph = to_onnx(network)
+        onnx.save(graph, stage / GRAPHS["float32"])
+        if "int8" in precisions:
+            onnx.save(quantise(graph), stage / GRAPHS["int8"])
+        if floors is not None:
+            np.save(stage / FLOORS, floors.astype(np.float32))
+        for name, data in analyzer.spec.files.items():
+            (stage / name).write_bytes(data)
+
+        def manifest(kept: Sequence[Precision], facts: Mapping[str, Any]) -> bytes:
+            files = {GRAPHS[one]: FileRecord.of(stage / GRAPHS[one], precision=one) for one in kept}
+            if floors is not None:
+                files[FLOORS] = FileRecord.of(stage / FLOORS)
+            return EncoderManifest(
+                kind=network.kind,  # type: ignore[arg-type]
+                tokenizer=TokenizerRecord.of(analyzer.spec),
+                terms=len(analyzer.vocabulary),
+                cleaning=cleaning,
+                special=special,
+                positions=positions(network),
+                length=length,
+                expansion=expansion,
+                files=files,
+                trained={**trained, "export": facts},
+            ).to_bytes()
+
+        (stage / NAME).write_bytes(manifest(("float32", *(("int8",) if "int8" in precisions else ())), {}))
+        facts = _compared(network, EncoderFolder.open(stage), precisions)
+        if "float32" not in precisions:
+            (stage / GRAPHS["float32"]).unlink()
+        if weights == "kept":
+            save_weights(network, stage)
+        if card is not None:
+            (stage / CARD).write_text(card, encoding="utf-8")
+        (stage / NAME).write_bytes(manifest(precisions, facts))
+        _publish(stage, out)
+    return EncoderFolder.open(out)
+
+
+def save_weights(network: TermNetwork, folder: Path) -> None:
+    """Write ``config.json`` and ``model.safetensors``, which transformers and `published.load` read.
+
+    A tied weight is written once. A token projection stands beside the encoder as ``token_projection``.
+    """
+    network.config.to_json_file(folder / CONFIG, use_diff=True)
+    prefix = f"{network.pretrained.base_model_prefix}." if isinstance(network, TildeV2) else ""
+    named = {}
+    for name, parameter in network.named_parameters():
+        inner = name.removeprefix("pretrained.")
+        named[name if inner == name else prefix + inner] = parameter.detach().cpu().float().contiguous()
+    save_file(named, folder / WEIGHTS, metadata={"format": "pt"})
+
+
+def _compared(network: TermNetwork, folder: EncoderFolder, precisions: Sequence[Precision]) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "opset": OPSET,
+        "torch": torch.__version__,
+        "transformers": metadata.version("transformers"),
+        "float32": asdict(check_agreement(network, OnnxSession(folder, precision="float32"))),
+    }
+    if "int8" in precisions:
+        facts["int8"] = asdict(agreement(network, OnnxSession(folder, precision="int8")))
+    return facts
+
+
+def _check(
+    network: TermNetwork,
+    analyzer: WordPieceAnalyzer,
+    *,
+    length: int,
+    floors: npt.NDArray[np.float32] | None,
+    expansion: ExpansionRecord | None,
+    precisions: Sequence[Precision],
+) -> None:
+    terms = len(analyzer.vocabulary)
+    if vocabulary_size(network) != terms:
+        raise ModelFormatError(
+            "the network and its tokenizer have vocabularies of different sizes",
+            facts=[("terms of the network", vocabulary_size(network)), ("terms of the tokenizer", terms)],
+            fixes=["give the tokenizer that the network was trained with"],
+        )
+    if not 3 <= length <= positions(network):
+        raise ParameterError(
+            "the length of a window must hold a piece between two special ones, and be within what the network reads",
+            facts=[("length", length), ("expected", f"3 to {positions(network)}")],
+        )
+    if not precisions or len(set(precisions)) < len(precisions) or set(precisions) - set(GRAPHS):
+        raise ParameterError(
+            "an encoder has graphs in float32, in int8, or one in each",
+            facts=[("given", ", ".join(precisions) or "none")],
+        )
+    if expansion is not None and network.kind != TildeV2.kind:
+        raise ParameterError(
+            "only encoders of kind tildev2 are trained with expansions", facts=[("kind", network.kind)]
+        )
+    if floors is None:
+        return
+    if network.kind != Tilde.kind:
+        raise ParameterError("only encoders of kind tilde have floors", facts=[("kind", network.kind)])
+    if floors.shape != (terms,) or not np.isfinite(floors).all() or floors.max() > 0:
+        raise ParameterError(
+            "floors are one finite number of at most 0 for each term",
+            facts=[("shape", floors.shape), ("terms", terms)],
+        )
+
+
+@contextmanager
+def _stage(out: Path) -> Iterator[Path]:
+    """Give a folder inside `out` to work in, and remove it in the end."""
+    with _storage(out):
+        out.mkdir(parents=True, exist_ok=True)
+        foreign = sorted(
+            path.name for path in out.iterdir() if path.name not in _OURS and not path.name.startswith(_STAGE)
+        )
+    if foreign:
+        raise ForeignFolderError(
+            "the folder holds something that is not an encoder",
+            facts=[("folder", out), ("found", ", ".join(foreign[:5]))],
+            fixes=["name another folder with --out"],
+        )
+    with _storage(out):
+        stage = Path(tempfile.mkdtemp(prefix=_STAGE, dir=out))
+        try:
+            yield stage
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+
+
+def _publish(stage: Path, out: Path) -> None:
+    """Move what was made into place. While that goes on there is no manifest, so nobody reads half of it."""
+    (out / NAME).unlink(missing_ok=True)
+    made = {path.name for path in stage.iterdir()}
+    for name in _OURS - made - {"training"}:
+        (out / name).unlink(missing_ok=True)
+    for name in sorted(made - {NAME}):
+        (stage / name).replace(out / name)
+    (stage / NAME).replace(out / NAME)
+
+
+@contextmanager
+def _storage(out: Path) -> Iterator[None]:
+    """Turn what the operating system says while writing into an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            "the encoder cannot be written",
+            facts=[("path", error.filename or out), ("system says", error.strerror or str(error))],
+            fixes=["choose a folder that can be written and has room with --out"],
+        ) from error

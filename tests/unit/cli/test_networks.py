@@ -1,0 +1,221 @@
+"""The verbs that run a network, with one small enough to compute by hand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.unit.encode import tiny
+
+from termwise.cli.main import run
+from termwise.encode.tilde import TildeDocumentEncoder
+
+DOCUMENTS = [
+    {"_id": "a", "text": "merge the lists"},
+    {"_id": "b", "text": "sort"},
+    {"_id": "c", "text": "the"},
+    {"_id": "d", "text": "sort lists, merge"},
+    {"_id": "e", "text": "list"},
+]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("termwise.encode.tilde.DOCUMENTS", 2)
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(d) + "\n" for d in DOCUMENTS))
+    (tmp_path / "queries.tsv").write_text("q1\tmerging sorts: merge\nq2\tlist\n")
+    table = tiny.square(
+        {
+            tiny.DOC: {tiny.CAT: -1.0},
+            tiny.QRY: {tiny.DOG: 4.0},
+            tiny.MERGE: {tiny.MERGE: 3.0, tiny.SORT: 1.0},
+            tiny.SORT: {tiny.SORT: 2.0, tiny.LIST: 0.5},
+            tiny.LIST: {tiny.LIST: 1.5, tiny.MERGE: 0.0},
+        }
+    )
+    tiny.make_folder(
+        tmp_path / "encoder",
+        "tilde",
+        {"float32": table, "int8": table},
+        floors=[-3.0] * len(tiny.PIECES),
+        positions=64,
+        length=64,
+    )
+    return tmp_path
+
+
+def lines(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def index(*options, model="encoder", out="i.tw"):
+    return run(["index", "docs.jsonl", "--model", model, "--out", out, "--threads", "1", *options])
+
+
+def test_index_search_rerank_and_explain(place, capsys):
+    assert index("--store-text") == 0
+    assert "5 documents, 16 terms" in capsys.readouterr().out
+    assert not (place / "i.tw.encoding").exists()
+    assert run(["search", "i.tw", "merge", "--json"]) == 0
+    found = lines(capsys)
+    assert [hit["doc_id"] for hit in found] == ["a", "d", "e"]
+    assert run(["search", "i.tw", "--queries", "queries.tsv", "--output", "run.trec"]) == 0
+    assert run(["rerank", "i.tw", "--run", "run.trec", "--queries", "queries.tsv", "--output", "o.trec"]) == 0
+    assert (place / "o.trec").read_text() == (place / "run.trec").read_text()
+    capsys.readouterr()
+    assert run(["explain", "i.tw", "sort cat", "a"]) == 0
+    shown = capsys.readouterr().out
+    assert "constant" in shown
+    assert "added by the model, not in the text: sort, cat" in shown
+    assert run(["verify", "i.tw"]) == 0
+
+
+def test_inspect_says_which_network_ran_how(place, capsys):
+    assert index("--precision", "int8", "--set", "keep=3") == 0
+    capsys.readouterr()
+    assert run(["inspect", "i.tw"]) == 0
+    shown = capsys.readouterr().out
+    assert "encoder" in shown
+    assert "sha256:" in shown
+    assert "int8 on " in shown
+    assert "keep 3" in shown
+    assert run(["inspect", "i.tw", "--json"]) == 0
+    (facts,) = lines(capsys)
+    assert facts["encoder"]["network"]["network"]["precision"] == "int8"
+    assert facts["encoder"]["network"]["network"]["processor"]
+
+
+def test_the_exact_form_keeps_its_weights(place, capsys):
+    assert index("--set", "form=exact") == 0
+    capsys.readouterr()
+    assert run(["inspect", "i.tw", "--json"]) == 0
+    assert lines(capsys)[0]["quantiser"]["kind"] == "float32"
+
+
+def test_documents_as_queries(place, capsys):
+    assert index("--set", "side=query") == 0
+    capsys.readouterr()
+    assert run(["search", "i.tw", "dog", "--json", "-k", "1"]) == 0
+    assert lines(capsys)[0]["score"] == pytest.approx(-0.0181, abs=0.01)  # ln sigmoid(4), the marker's
+
+
+def test_encode_shares_then_index(place, capsys):
+    encode = ["encode", "docs.jsonl", "--model", "encoder", "--encoding", "rows", "--threads", "1"]
+    assert run([*encode, "--shard", "2/2", "--json"]) == 0
+    (report,) = lines(capsys)
+    assert {key: report[key] for key in ("documents", "blocks", "share", "left")} == {
+        "documents": 5,
+        "blocks": 3,
+        "share": 1,
+        "left": 2,
+    }
+    assert run([*encode, "--shard", "1/2"]) == 0
+    streams = capsys.readouterr()
+    assert streams.out.startswith("rows: 2 of 3 blocks are this share, 0 are left, ")
+    assert "resuming: 1 blocks are done" in streams.err
+    assert "next: termwise index docs.jsonl --model encoder --encoding rows --out DIR" in streams.err
+
+    def refuse(*_, **__):
+        raise AssertionError("everything was encoded before")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TildeDocumentEncoder, "encode_documents", refuse)
+        assert index("--encoding", "rows") == 0
+    assert "resuming: 3 blocks are done" in capsys.readouterr().err
+    assert len(list((place / "rows").glob("block-*"))) == 3
+    assert index(out="j.tw") == 0
+    assert (place / "i.tw" / "manifest.json").read_bytes() == (place / "j.tw" / "manifest.json").read_bytes()
+
+
+@pytest.mark.parametrize("verb", ["index", "encode"])
+def test_what_is_interrupted_goes_on(place, capsys, monkeypatch, verb):
+    encode = TildeDocumentEncoder.encode_documents
+    calls = []
+
+    def interrupted(self, texts, **options):
+        calls.append(texts)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return encode(self, texts, **options)
+
+    monkeypatch.setattr(TildeDocumentEncoder, "encode_documents", interrupted)
+    output, work = (["--out", "i.tw"], "i.tw.encoding") if verb == "index" else (["--encoding", "w"], "w")
+    arguments = [verb, "docs.jsonl", "--model", "encoder", "--threads", "1", *output]
+    assert run(arguments) == 130
+    said = capsys.readouterr().err
+    assert f"interrupted: 2 blocks are done and kept in {work}; the same command goes on from there" in said
+    assert run(arguments) == 0
+    assert "resuming: 2 blocks are done" in capsys.readouterr().err
+    assert calls[3:] == [["list"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["index", "docs.jsonl", "--out", "n", "--encoding", "rows"], "encoding"),
+        (["index", "docs.jsonl", "--out", "n", "--precision", "int8"], "precision"),
+        (["index", "docs.jsonl", "--out", "n", "--provider", "cuda"], "providers"),
+        (
+            ["index", "docs.jsonl", "--out", "n", "--model", "encoder", "--precision", "int4"],
+            "--precision int8",
+        ),
+        (["index", "docs.jsonl", "--out", "n", "--model", "encoder", "--provider", "gpu"], "provider"),
+        (["index", "docs.jsonl", "--out", "n", "--model", "encoder", "--analyzer", "english"], "analyzer"),
+        (["index", "docs.jsonl", "--out", "n", "--model", "encoder", "--set", "form=tight"], "compact"),
+        (["index", "docs.jsonl", "--out", "n", "--model", "encoder", "--set", "encoder=x"], "twice"),
+        (["encode", "docs.jsonl", "--model", "bm25", "--encoding", "n"], "termwise index COLLECTION"),
+        (["encode", "docs.jsonl", "--model", "encoder", "--encoding", "n", "--shard", "3/2"], "1/4"),
+        (["encode", "docs.jsonl", "--model", "encoder", "--encoding", "n", "--shard", "half"], "1/4"),
+        (["encode", "docs.jsonl", "--model", "encoder", "--encoding", "."], "something other"),
+        (["encode", "docs.jsonl", "--model", "encoder"], "--encoding"),
+    ],
+)
+def test_wrong_usage(place, capsys, arguments, said):
+    assert run(arguments) == 2
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert said in streams.err
+    assert not (place / "n").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["index", "docs.jsonl", "--out", "n", "--model", "./nowhere"], "no such encoder"),
+        (["index", "docs.jsonl", "--out", "n", "--model", "."], "encoder.json"),
+        (
+            [
+                "index",
+                "docs.jsonl",
+                "--out",
+                "n",
+                "--model",
+                "tildev2",
+                "--set",
+                "encoder=encoder",
+                "--set",
+                "expansion_encoder=none",
+            ],
+            "kind tildev2",
+        ),
+        (["encode", "nowhere.jsonl", "--model", "encoder", "--encoding", "n"], "nowhere.jsonl"),
+    ],
+)
+def test_bad_data(place, capsys, arguments, said):
+    assert run(arguments) == 3
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert said in streams.err
+    assert not (place / "n").exists()
+
+
+def test_a_network_that_was_changed_is_found(place, capsys):
+    path = place / "encoder" / "model.onnx"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    assert index("--precision", "float32") == 3
+    assert "model.onnx" in capsys.readouterr().err
+    assert not (place / "i.tw").exists()
+    assert not (place / "i.tw.encoding").exists()

@@ -1,0 +1,125 @@
+"""``termwise try`` with networks small enough to compute by hand, and weights made with them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.unit.encode import tiny
+
+from termwise import Document, Searcher
+from termwise.cli import try_
+from termwise.cli.main import run
+from termwise.encode import EncoderFolder, ExpansionRecord, RememberedRows, open_document_encoder
+from termwise.models import Tilde, TildeV2
+
+DOCUMENTS = [
+    Document("heapq.merge", "merge sort lists"),
+    Document("list.sort", "sort the list"),
+    Document("random.choice", "dog cat"),
+]
+
+
+class Documentation:
+    name = "python:stdlib"
+    length = len(DOCUMENTS)
+
+    def documents(self):
+        yield from DOCUMENTS
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Ship two small encoders, and no weights yet."""
+    monkeypatch.chdir(tmp_path)
+    shipped = tmp_path / "models"
+    shipped.mkdir()
+    monkeypatch.setattr("termwise.encode.folder._shipped_root", lambda: shipped)
+    monkeypatch.setattr("termwise.collection.open_collection", lambda spec: Documentation())
+    monkeypatch.setattr(try_, "shipped_weights", lambda name: found.get(name))
+    table = tiny.square(
+        {
+            tiny.DOC: {},
+            tiny.MERGE: {tiny.MERGE: 3.0, tiny.SORT: 1.0},
+            tiny.SORT: {tiny.SORT: 2.0, tiny.LIST: 0.5},
+            tiny.LIST: {tiny.LIST: 1.5, tiny.MERGE: 0.0},
+        }
+    )
+    sizes = {"positions": 64, "length": 64}
+    tiny.make_folder(shipped / "tilde", "tilde", table, floors=[-3.0] * len(tiny.PIECES), **sizes)
+    expansion = ExpansionRecord(2, "new", 32, EncoderFolder.open("tilde").id, "tilde")
+    each = [0.5] * len(tiny.PIECES)
+    tiny.make_folder(
+        shipped / "tildev2", "tildev2", tiny.np.array(each, dtype="float32"), expansion=expansion, **sizes
+    )
+    found = {}
+
+    def ship(name, documents):
+        model = {"tilde": Tilde(), "tildev2": TildeV2()}[name]
+        rows = RememberedRows.of([document.text for document in documents], open_document_encoder(model))
+        found[name] = tmp_path / f"{name}.npz"
+        rows.write(found[name])
+
+    return ship
+
+
+def lines(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_without_weights_only_bm25_is_shown(place, capsys, tmp_path):
+    assert run(["try", "sort lists"]) == 0
+    shown = capsys.readouterr().out
+    assert "BM25, measured on the " in shown
+    assert "TILDE" not in shown
+    assert [path.name for path in tmp_path.glob("*.tw")] == ["python-stdlib.tw"]
+
+
+def test_three_systems_side_by_side(place, capsys, tmp_path):
+    place("tilde", DOCUMENTS)
+    place("tildev2", DOCUMENTS)
+    assert run(["try", "merge lists"]) == 0
+    streams = capsys.readouterr()
+    head = next(line for line in streams.out.splitlines() if line.startswith("rank "))
+    assert head.split() == ["rank", "BM25", "TILDE", "TILDEv2"]
+    assert "\nTILDE, on the same questions: nDCG@10 " in streams.out
+    assert "\nTILDEv2, on the same questions: nDCG@10 " in streams.out
+    assert "left out" not in streams.err
+    assert "termwise search python-stdlib-tildev2.tw" in streams.err
+    names = {path.name for path in tmp_path.glob("*.tw*")}
+    assert names == {"python-stdlib.tw", "python-stdlib-tilde.tw", "python-stdlib-tildev2.tw"}
+    searcher = Searcher.open("python-stdlib-tilde.tw")
+    assert searcher.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")
+    assert searcher.index.text(0) == DOCUMENTS[0].text
+
+
+def test_documents_without_weights_are_left_out_and_counted(place, capsys):
+    place("tilde", DOCUMENTS[:2])
+    assert run(["try", "merge", "--json", "--out", "py.tw"]) == 0
+    (report,) = lines(capsys)
+    assert [(system["model"], system["left_out"]) for system in report["systems"]] == [
+        ("bm25", 0),
+        ("tilde", 1),
+    ]
+    assert report["systems"][1]["index"] == "py-tilde.tw"
+    assert report["systems"][1]["ranking"] == ["heapq.merge", "list.sort"]
+    assert report["systems"][0]["measures"] == report["measures"]
+    assert len(Searcher.open("py-tilde.tw").index) == 2
+    assert run(["try", "merge"]) == 0
+    said = capsys.readouterr().err
+    assert "TILDE: no weights ship for 1 of the 3 documents, which are left out; --encode computes" in said
+
+
+def test_encode_computes_the_rest(place, capsys):
+    place("tilde", DOCUMENTS[:1])
+    assert run(["try", "merge", "--encode", "--json"]) == 0
+    (report,) = lines(capsys)
+    assert report["systems"][1]["left_out"] == 0
+    assert len(Searcher.open("python-stdlib-tilde.tw").index) == 3
+
+
+def test_weights_of_another_encoder_are_refused(place, capsys, monkeypatch):
+    place("tilde", DOCUMENTS)
+    monkeypatch.setattr("termwise.models.tilde.DEFAULT_KEEP", 7)
+    assert run(["try", "merge"]) == 3
+    assert "another encoder or with other settings" in capsys.readouterr().err

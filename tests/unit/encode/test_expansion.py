@@ -1,0 +1,82 @@
+"""Expansion of passages: the terms that may be appended, which are, and in what order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from termwise.encode.expansion import NEVER_APPENDED, expand, expandable
+from termwise.text import Vocabulary, WordPieceAnalyzer, clean_vocabulary
+
+
+def test_the_terms_of_uncased_bert_that_may_be_appended() -> None:
+    vocabulary = WordPieceAnalyzer.shipped().vocabulary
+    allowed = expandable(vocabulary)
+    assert (~allowed).sum() == 2_128
+    assert allowed.sum() == 28_394
+    cleaned = clean_vocabulary(vocabulary, "repo")
+    assert {vocabulary.token(number) for number in np.flatnonzero(cleaned & ~allowed)} == NEVER_APPENDED
+    assert not allowed[vocabulary.number("##s")]
+    assert allowed[vocabulary.number("##ing")]
+
+
+@pytest.mark.parametrize("token", ["[unused5]", "[MASK]", "...", "ab²", "über", "日本", "–", "##s"])
+def test_symbols_of_several_characters_are_symbols(token: str) -> None:
+    assert expandable(Vocabulary([token, "word"])).tolist() == [False, True]
+
+
+def scores(*values: float) -> Any:
+    return np.array([values], dtype=np.float32)
+
+
+ALL = np.ones(5, dtype=np.bool_)
+
+
+def test_what_is_in_the_passage_is_not_appended() -> None:
+    found = expand(scores(5, 4, 3, 2, 1), [np.array([0, 2])], allowed=ALL, terms=2)
+    assert [one.tolist() for one in found] == [[1, 3]]
+
+
+def test_equally_likely_terms_go_by_number() -> None:
+    (found,) = expand(scores(1, 7, 7, 7, 9), [np.array([], dtype=np.int32)], allowed=ALL, terms=3)
+    assert found.tolist() == [4, 1, 2]
+    assert found.dtype == np.int32
+
+
+def test_there_may_be_fewer_than_were_asked_for() -> None:
+    allowed = np.array([False, True, True, False, False])
+    (found,) = expand(scores(9, -1e30, 2, 3, 4), [np.array([2])], allowed=allowed, terms=4)
+    assert found.tolist() == [1]
+    (found,) = expand(scores(9, 1, 2, 3, 4), [np.array([1, 2])], allowed=allowed, terms=4)
+    assert found.tolist() == []
+
+
+def test_raw_counting_looks_at_the_likeliest_of_all_first() -> None:
+    allowed = np.array([False, True, True, False, True])
+    logits, passage = scores(9, 1, 6, 7, 8), [np.array([4])]
+    by_terms = {
+        terms: expand(logits, passage, allowed=allowed, terms=terms, counting="raw")[0].tolist()
+        for terms in range(1, 6)
+    }
+    assert by_terms == {1: [], 2: [], 3: [], 4: [2], 5: [2, 1]}
+
+
+LOGITS = arrays(np.float32, (3, 12), elements=st.sampled_from([-2.0, 0.0, 0.5, 1.0, 3.0]))
+
+
+@given(LOGITS, st.sets(st.integers(0, 11)), st.sets(st.integers(0, 11)), st.integers(1, 15))
+def test_against_sorting_everything(logits: Any, bad: set[int], passage: set[int], terms: int) -> None:
+    allowed = np.array([term not in bad for term in range(12)])
+    pieces = np.array(sorted(passage), dtype=np.int32)
+    for counting in ("new", "raw"):
+        found = expand(logits, [pieces] * 3, allowed=allowed, terms=terms, counting=counting)  # type: ignore[arg-type]
+        for row, one in zip(logits, found, strict=True):
+            order = sorted(range(12), key=lambda term: (-row[term], term))
+            order = order[:terms] if counting == "raw" else order
+            usable = [term for term in order if term not in bad | passage]
+            assert one.tolist() == usable[:terms]

@@ -1,0 +1,243 @@
+"""Encoder folders: what opens, what is refused, and with which words."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from termwise.encode import folder as module
+from termwise.encode.folder import EncoderFolder, require_kind, shipped_encoders
+from termwise.encode.manifest import EncoderManifest, checksum_of
+from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError
+
+
+def edit(folder: Path, **changes: Any) -> None:
+    """Change a manifest and seal it again."""
+    path = folder / "encoder.json"
+    body = {**json.loads(path.read_text()), **changes}
+    path.write_text(json.dumps({**body, "checksum": checksum_of(body)}))
+
+
+def test_a_folder_says_what_it_is(tilde: Path, tiny: ModuleType) -> None:
+    encoder = EncoderFolder.open(tilde)
+    assert encoder.manifest.kind == "tilde"
+    assert encoder.vocabulary.token(tiny.MERGE) == "merge"
+    assert encoder.query_analyzer.tokens("The merge of lists") == ["merge", "list"]
+    assert np.flatnonzero(encoder.kept).tolist() == [
+        tiny.MERGE,
+        tiny.SORT,
+        tiny.LIST,
+        tiny.HOW,
+        tiny.DEFINITION,
+        tiny.CAT,
+        tiny.DOG,
+    ]
+    assert encoder.floors[tiny.MERGE] == -3
+    assert encoder.floors[tiny.THE] == encoder.floors[tiny.DOC] == 0
+    assert encoder.path("model.onnx") == tilde / "model.onnx"
+
+
+def test_the_manifest_survives_writing(tilde: Path) -> None:
+    data = (tilde / "encoder.json").read_bytes()
+    manifest = EncoderManifest.parse(data, tilde / "encoder.json")
+    assert manifest.to_bytes() == data
+    assert manifest.networks() == {"float32": "model.onnx"}
+
+
+def test_special_pieces_never_take_part(tiny: ModuleType, tmp_path: Path) -> None:
+    folder = tiny.make_folder(tmp_path / "a", "tilde", tiny.square({}), cleaning="none")
+    kept = EncoderFolder.open(folder).kept
+    assert not kept[[tiny.PAD, tiny.CLS, tiny.SEP, tiny.DOC, tiny.QRY]].any()
+    assert kept[tiny.THE]
+
+
+def test_the_id_is_that_of_the_numbers(tiny: ModuleType, tmp_path: Path) -> None:
+    def made(name: str, **changes: Any) -> str:
+        table = tiny.square(changes.pop("weights", {}))
+        return EncoderFolder.open(tiny.make_folder(tmp_path / name, "tilde", table, **changes)).id
+
+    first = made("a")
+    assert made("b", trained={"pairs": 7}, length=8) == first
+    assert made("c", cleaning="none") != first
+    assert made("d", weights={tiny.CAT: {tiny.DOG: 1.0}}) != first
+    assert made("e", floors=[-1.0] * len(tiny.PIECES)) != first
+
+
+def test_shipped_encoders_go_by_their_names(
+    tilde: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(module, "_shipped_root", lambda: tilde.parent)
+    monkeypatch.chdir(tmp_path)
+    assert shipped_encoders() == ("tilde",)
+    assert EncoderFolder.open("tilde").folder == tilde
+    assert EncoderFolder.open("./tilde").name == "./tilde"
+    with pytest.raises(MissingFileError) as caught:
+        EncoderFolder.open("tilda")
+    assert dict(caught.value.facts)["ship with the package"] == "tilde"
+    (tilde / "model.onnx").write_bytes(b"")
+    with pytest.raises(CorruptModelError) as damaged:
+        EncoderFolder.open("tilde").path("model.onnx")
+    assert damaged.value.fixes == ("pip install --force-reinstall termwise",)
+
+
+def test_a_package_without_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "_shipped_root", lambda: tmp_path / "none")
+    assert shipped_encoders() == ()
+
+
+def test_folders_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelFormatError, match=r"not an encoder folder") as caught:
+        EncoderFolder.open(tmp_path / "empty")
+    assert caught.value.fixes == (f"termwise train convert {tmp_path / 'empty'} --out DIR",)
+    (tmp_path / "empty" / "config.json").write_text("{}")
+    with pytest.raises(ModelFormatError, match="a checkpoint for training"):
+        EncoderFolder.open(tmp_path / "empty")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ModelFormatError, match="this is a file"):
+        EncoderFolder.open(tmp_path / "file")
+    with pytest.raises(MissingFileError, match="no such encoder"):
+        EncoderFolder.open(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": "another"}, "does not belong to an encoder"),
+        ({"version": 2}, "written by a later version"),
+    ],
+)
+def test_manifests_of_others(tilde: Path, changes: dict[str, Any], message: str) -> None:
+    edit(tilde, **changes)
+    with pytest.raises(ModelFormatError, match=message) as caught:
+        EncoderFolder.open(tilde)
+    assert caught.value.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "splade"},
+        {"terms": 0},
+        {"terms": "16"},
+        {"terms": True},
+        {"cleaning": "all"},
+        {"cleaning": ["repo"]},
+        {"positions": 1 << 20},
+        {"length": 17},
+        {"length": 2},
+        {"special": {"document": 5, "query": 6, "cls": 2, "sep": 3}},
+        {"special": {"document": 5, "query": 6, "cls": 2, "sep": 3, "pad": 16}},
+        {"expansion": {"terms": 3, "counting": "new", "length": 8, "encoder": "a", "name": "a"}},
+        {"files": {}},
+        {"files": []},
+        {"files": {"../model.onnx": {"sha256": "0" * 64, "bytes": 1, "precision": "float32"}}},
+        {"files": {".hidden": {"sha256": "0" * 64, "bytes": 1, "precision": "float32"}}},
+        {"files": {"model.onnx": {"sha256": "0" * 63, "bytes": 1, "precision": "float32"}}},
+        {"files": {"model.onnx": {"sha256": "0" * 64, "bytes": -1, "precision": "float32"}}},
+        {"files": {"model.onnx": {"sha256": "0" * 64, "bytes": 1, "precision": "float16"}}},
+        {"files": {"model.onnx": {"sha256": "0" * 64, "bytes": 1}}},
+        {
+            "files": {
+                "a.onnx": {"sha256": "0" * 64, "bytes": 1, "precision": "int8"},
+                "b.onnx": {"sha256": "0" * 64, "bytes": 1, "precision": "int8"},
+            }
+        },
+        {"trained": None},
+        {"tokenizer": {"name": "wordpiece", "options": {}, "files": ["../vocab.txt"], "fingerprint": "a"}},
+        {"tokenizer": {"name": "wordpiece", "options": [], "files": [], "fingerprint": "a"}},
+        {"tokenizer": {"name": "", "options": {}, "files": [], "fingerprint": "a"}},
+        {"version": 0},
+        {"another": 1},
+    ],
+)
+def test_values_that_no_exporter_writes(tilde: Path, changes: dict[str, Any]) -> None:
+    edit(tilde, **changes)
+    with pytest.raises(CorruptModelError) as caught:
+        EncoderFolder.open(tilde)
+    facts = dict(caught.value.facts)
+    assert facts["file"] == tilde / "encoder.json"
+    assert facts["expected"]
+
+
+def test_a_precision_may_be_left_out_of_what_is_no_network(tilde: Path) -> None:
+    body = json.loads((tilde / "encoder.json").read_text())
+    del body["files"]["floors.npy"]["precision"]
+    edit(tilde, files=body["files"])
+    assert EncoderFolder.open(tilde).floors is not None
+
+
+def test_descriptions_that_are_no_json(tilde: Path) -> None:
+    manifest = EncoderFolder.open(tilde).manifest
+    with pytest.raises(ParameterError, match="cannot be written as JSON"):
+        dataclasses.replace(manifest, trained={"loss": float("nan")}).to_bytes()
+
+
+def test_a_tokenizer_with_another_number_of_terms(tilde: Path) -> None:
+    edit(tilde, terms=17)
+    with pytest.raises(ModelFormatError, match="different vocabularies") as caught:
+        EncoderFolder.open(tilde)
+    assert dict(caught.value.facts)["terms of the tokenizer"] == 16
+    assert dict(caught.value.facts)["terms of the network"] == 17
+
+
+def test_a_tokenizer_that_was_changed_or_is_gone(tilde: Path) -> None:
+    (tilde / "vocab.txt").write_text("[UNK]\n")
+    with pytest.raises(CorruptModelError, match="tokenizer of the encoder was changed"):
+        EncoderFolder.open(tilde)
+    (tilde / "vocab.txt").unlink()
+    with pytest.raises(MissingFileError, match="tokenizer"):
+        EncoderFolder.open(tilde)
+
+
+def test_a_tokenizer_that_is_none(tiny: ModuleType, tilde: Path) -> None:
+    from termwise.text import AnalyzerSpec
+
+    (tilde / "vocab.txt").write_text("a\n")
+    spec = AnalyzerSpec("wordpiece", {}, {"vocab.txt": b"a\n"})
+    body = json.loads((tilde / "encoder.json").read_text())
+    edit(tilde, tokenizer={**body["tokenizer"], "fingerprint": spec.fingerprint})
+    with pytest.raises(ModelFormatError, match="tokenizer of the encoder cannot be used"):
+        EncoderFolder.open(tilde)
+
+
+def test_the_shipped_vocabulary_needs_no_file(tiny: ModuleType, tmp_path: Path) -> None:
+    from termwise.encode import TokenizerRecord
+    from termwise.text import WordPieceAnalyzer
+
+    record = TokenizerRecord.of(WordPieceAnalyzer.shipped().spec)
+    assert record.files == ()
+    made = tiny.make_folder(
+        tmp_path / "a", "tildev2", np.zeros(30_522, dtype=np.float32), tokenizer=record, terms=30_522
+    )
+    (made / "vocab.txt").unlink()
+    assert EncoderFolder.open(made).kept.sum() == 28_402
+
+
+def test_floors_that_cannot_be_used(tiny: ModuleType, tmp_path: Path) -> None:
+    table = tiny.square({})
+    without = EncoderFolder.open(tiny.make_folder(tmp_path / "a", "tilde", table))
+    with pytest.raises(ModelFormatError, match="no floors") as caught:
+        _ = without.floors
+    assert "--set form=exact" in caught.value.fixes
+    for number, odd in enumerate(([-1.0] * 3, [0.5] * 16, [float("nan")] * 16)):
+        encoder = EncoderFolder.open(tiny.make_folder(tmp_path / str(number), "tilde", table, floors=odd))
+        with pytest.raises(ModelFormatError, match="not one finite number"):
+            _ = encoder.floors
+
+
+def test_files_that_nobody_names(tilde: Path) -> None:
+    with pytest.raises(ModelFormatError, match="no such file"):
+        EncoderFolder.open(tilde).path("weights.bin")
+
+
+def test_the_kind_is_checked(tilde: Path) -> None:
+    with pytest.raises(ModelFormatError, match="kind tildev2 is needed") as caught:
+        require_kind(EncoderFolder.open(tilde), "tildev2")
+    assert "--model tilde" in caught.value.fixes

@@ -1,0 +1,61 @@
+"""From a model to its encoder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from termwise.encode import ExpansionRecord, open_document_encoder
+from termwise.encode.splade_doc import SpladeDocumentEncoder
+from termwise.encode.tilde import TildeDocumentEncoder
+from termwise.encode.tildev2 import TildeV2DocumentEncoder
+from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError
+from termwise.models import BM25, NetworkModel, SpladeDoc, Tilde, TildeV2
+
+
+def test_every_model_has_its_encoder(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:
+    record = ExpansionRecord(terms=2, counting="new", length=8, encoder="sha256:0", name="toy")
+    second = tiny.make_folder(tmp_path / "v2", "tildev2", np.zeros(16), expansion=record)
+    splade = tiny.make_folder(tmp_path / "splade", "splade-doc", tiny.square({}))
+    models: list[tuple[NetworkModel, type]] = [
+        (Tilde(encoder=str(tilde)), TildeDocumentEncoder),
+        (TildeV2(encoder=str(second), expansion_encoder=str(tilde)), TildeV2DocumentEncoder),
+        (TildeV2(encoder=str(second), expansion_encoder="none"), TildeV2DocumentEncoder),
+        (SpladeDoc(encoder=str(splade)), SpladeDocumentEncoder),
+    ]
+    for model, kind in models:
+        encoder = open_document_encoder(model, precision="float32", threads=2, providers=["cpu"])
+        assert isinstance(encoder, kind)
+        assert encoder.exact == model.exact
+        assert len(encoder.encode_documents(["merge", "cat"])) == 2
+
+
+def test_opening_loads_the_network(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:
+    (tilde / "model.onnx").write_bytes(b"")
+    with pytest.raises(CorruptModelError):
+        open_document_encoder(Tilde(encoder=str(tilde)))
+    record = ExpansionRecord(terms=2, counting="new", length=8, encoder="sha256:0", name="toy")
+    second = tiny.make_folder(tmp_path / "v2", "tildev2", np.zeros(16), expansion=record)
+    with pytest.raises(CorruptModelError):
+        open_document_encoder(TildeV2(encoder=str(second), expansion_encoder=str(tilde)))
+
+
+def test_models_and_encoders_that_do_not_go_together(tilde: Path) -> None:
+    with pytest.raises(MissingFileError):
+        open_document_encoder(Tilde(encoder="no-such-encoder"))
+    with pytest.raises(ModelFormatError, match="kind tildev2 is needed"):
+        open_document_encoder(TildeV2(encoder=str(tilde), expansion_encoder="none"))
+    with pytest.raises(ParameterError, match="nothing here runs"):
+        open_document_encoder(BM25())  # type: ignore[arg-type]
+    assert not isinstance(BM25(), NetworkModel)
+
+
+def test_onnxruntime_is_loaded_when_a_network_is() -> None:
+    program = "import sys, termwise.encode; print('onnxruntime' in sys.modules, 'torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"

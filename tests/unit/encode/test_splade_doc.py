@@ -1,0 +1,71 @@
+"""Rows of SPLADE-doc by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from termwise.encode.documents import DocumentEncoder
+from termwise.encode.folder import EncoderFolder
+from termwise.encode.session import OnnxSession
+from termwise.encode.splade_doc import SpladeDocumentEncoder
+from termwise.errors import ModelFormatError, ParameterError
+from termwise.models import SpladeDoc
+from termwise.weights import TermWeights
+
+
+@pytest.fixture
+def folder(tiny: ModuleType, tmp_path: Path) -> Path:
+    table = tiny.square(
+        {
+            tiny.CLS: {tiny.DOG: 0.25, tiny.SEP: 9.0},
+            tiny.MERGE: {tiny.MERGE: 2.0, tiny.SORT: 1.0, tiny.THE: 5.0, tiny.CAT: -1.0},
+            tiny.SORT: {tiny.SORT: 1.5, tiny.MERGE: 0.5},
+        }
+    )
+    return tiny.make_folder(tmp_path / "splade", "splade-doc", table)
+
+
+def encoder(folder: Path, **settings: Any) -> SpladeDocumentEncoder:
+    return SpladeDocumentEncoder(
+        SpladeDoc(**{"overlap": 2, **settings}), OnnxSession(EncoderFolder.open(folder))
+    )
+
+
+def test_by_hand(folder: Path, tiny: ModuleType) -> None:
+    made = encoder(folder)
+    assert isinstance(made, DocumentEncoder)
+    assert (made.exact, made.minimum_floor, made.floors) == (False, False, None)
+    rows = made.encode_documents(["merge", "", "sort merge", "cat"])
+    expected = [
+        {tiny.MERGE: 2.0, tiny.SORT: 1.0, tiny.DOG: 0.25},
+        {},
+        {tiny.MERGE: 2.0, tiny.SORT: 1.5, tiny.DOG: 0.25},
+        {tiny.DOG: 0.25},
+    ]
+    assert rows == TermWeights.from_rows(expected, made.vocabulary.id)
+
+
+def test_the_largest_are_kept_and_windows_pooled(folder: Path, tiny: ModuleType) -> None:
+    rows = encoder(folder, keep=1, length=5).encode_documents(["cat cat cat cat sort cat merge", "sort"])
+    assert [terms.tolist() for terms, _ in rows] == [[tiny.MERGE], [tiny.SORT]]
+
+
+def test_one_document_in_the_last_batch(folder: Path) -> None:
+    made = encoder(folder)
+    texts = ["merge", "sort sort", "cat sort merge", "dog"] * 3
+    alone = [made.encode_documents([text]) for text in texts]
+    assert made.encode_documents(texts) == TermWeights.concatenate(alone)
+    assert len(made.encode_documents([])) == 0
+
+
+def test_settings_and_kind(folder: Path, tilde: Path) -> None:
+    assert encoder(folder).fingerprint != encoder(folder, keep=3).fingerprint
+    assert encoder(folder).description["kind"] == "splade-doc"
+    with pytest.raises(ModelFormatError, match="kind splade-doc is needed"):
+        encoder(tilde)
+    with pytest.raises(ParameterError, match="longer than"):
+        encoder(folder, length=17)

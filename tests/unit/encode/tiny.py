@@ -1,0 +1,130 @@
+"""Encoders small enough to compute by hand: graphs of a few operations over a vocabulary of a few pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from termwise.encode import EncoderManifest, ExpansionRecord, FileRecord, SpecialIds, TokenizerRecord
+from termwise.encode.folder import FLOORS
+from termwise.text import AnalyzerSpec, WordPieceAnalyzer
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[unused1]")
+WORDS = ("the", "merge", "sort", "list", "##s", "how", "definition", "cat", "dog")
+PIECES = (*SPECIAL, *WORDS)
+PAD, UNK, CLS, SEP, MASK, DOC, QRY = range(7)
+THE, MERGE, SORT, LIST, S, HOW, DEFINITION, CAT, DOG = range(7, 16)
+
+NETWORKS = {"float32": "model.onnx", "int8": "model.int8.onnx"}
+FAR_BELOW = np.float32(-1e9)
+
+
+def graph(kind: str, table: np.ndarray, **names: str) -> bytes:
+    """Return a network as ONNX.
+
+    - ``tilde``: ``logits[t] = max over the pieces j of table[j, t]``
+    - ``splade-doc``: the same, and 0 instead of what is below 0
+    - ``tildev2``: ``weights[j] = relu(table[piece at j] + j / 4)``
+    """
+    inputs = [
+        helper.make_tensor_value_info(names.get(name, name), TensorProto.INT64, ["b", "l"])
+        for name in ("input_ids", "attention_mask")
+    ]
+    ids, mask = (one.name for one in inputs)
+    constants = {"table": table.astype(np.float32)}
+    output = names.get("output", "logits" if kind == "tilde" else "weights")
+    if kind == "tildev2":
+        shape: list[Any] = ["b", "l"]
+        constants |= {"axis": np.int64(1), "one": np.float32(1), "quarter": np.float32(0.25)}
+        nodes = [
+            helper.make_node("Gather", ["table", ids], ["found"]),
+            helper.make_node("Cast", [mask], ["there"], to=TensorProto.FLOAT),
+            helper.make_node("CumSum", ["there", "axis"], ["counted"]),
+            helper.make_node("Sub", ["counted", "one"], ["places"]),
+            helper.make_node("Mul", ["places", "quarter"], ["quarters"]),
+            helper.make_node("Add", ["found", "quarters"], ["sum"]),
+            helper.make_node("Relu", ["sum"], [output]),
+        ]
+    else:
+        shape = ["b", table.shape[1]]
+        constants |= {"far": FAR_BELOW, "last": np.array([2])}
+        pooled = output if kind == "tilde" else "pooled"
+        nodes = [
+            helper.make_node("Gather", ["table", ids], ["found"]),
+            helper.make_node("Cast", [mask], ["bits"], to=TensorProto.BOOL),
+            helper.make_node("Unsqueeze", ["bits", "last"], ["there"]),
+            helper.make_node("Where", ["there", "found", "far"], ["masked"]),
+            helper.make_node("ReduceMax", ["masked"], [pooled], axes=[1], keepdims=0),
+        ]
+        if kind == "splade-doc":
+            nodes.append(helper.make_node("Relu", [pooled], [output]))
+    made = helper.make_graph(
+        nodes,
+        "tiny",
+        inputs,
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()],
+    )
+    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    return bytes(model.SerializeToString())
+
+
+def square(
+    weights: Mapping[int, Mapping[int, float]], *, otherwise: float = -8.0, terms: int = len(PIECES)
+) -> np.ndarray:
+    """Return a table of logits: ``weights[piece][term]``, and `otherwise` where nothing is said."""
+    table = np.full((terms, terms), otherwise, dtype=np.float32)
+    for piece, row in weights.items():
+        for term, weight in row.items():
+            table[piece, term] = weight
+    return table
+
+
+def make_folder(
+    folder: Path,
+    kind: str,
+    tables: np.ndarray | Mapping[str, np.ndarray],
+    *,
+    floors: Sequence[float] | None = None,
+    expansion: ExpansionRecord | None = None,
+    pieces: Sequence[str] = PIECES,
+    networks: Mapping[str, bytes] | None = None,
+    **changes: Any,
+) -> Path:
+    """Write an encoder folder; `changes` go to the manifest."""
+    folder.mkdir(parents=True)
+    vocabulary = "\n".join(pieces).encode() + b"\n"
+    (folder / "vocab.txt").write_bytes(vocabulary)
+    spec = AnalyzerSpec("wordpiece", {}, {"vocab.txt": vocabulary})
+    WordPieceAnalyzer(spec)
+    if not isinstance(tables, Mapping):
+        tables = {"float32": tables}
+    files = {}
+    for precision, table in tables.items():
+        path = folder / NETWORKS[precision]
+        path.write_bytes((networks or {}).get(precision) or graph(kind, table))
+        files[path.name] = FileRecord.of(path, precision=precision)  # type: ignore[arg-type]
+    if floors is not None:
+        np.save(folder / FLOORS, np.asarray(floors, dtype=np.float32))
+        files[FLOORS] = FileRecord.of(folder / FLOORS)
+    settings: dict[str, Any] = {
+        "kind": kind,
+        "tokenizer": TokenizerRecord.of(spec),
+        "terms": len(pieces),
+        "cleaning": "repo",
+        "special": SpecialIds(document=DOC, query=QRY, cls=CLS, sep=SEP, pad=PAD),
+        "positions": 16,
+        "length": 10,
+        "expansion": expansion,
+        "files": files,
+        "trained": {"base": "none"},
+    }
+    manifest = EncoderManifest(**{**settings, **changes})
+    (folder / "encoder.json").write_bytes(manifest.to_bytes())
+    return folder

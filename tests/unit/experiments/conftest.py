@@ -1,0 +1,96 @@
+"""A judged collection and encoders so small that whole experiments run in a test."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+EXPERIMENTS = ROOT / "experiments"
+
+WORDS = ("merge", "sort", "list", "cat", "dog", "read", "file", "heap", "queue", "wing", "flow", "heat")
+
+
+@pytest.fixture(scope="session")
+def tiny() -> ModuleType:
+    """Return the module that makes encoders small enough to compute by hand."""
+    path = ROOT / "tests" / "unit" / "encode" / "tiny.py"
+    spec = importlib.util.spec_from_file_location("tiny_encoders", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def _on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not EXPERIMENTS.is_dir():
+        pytest.skip("the experiments are not part of this distribution")
+    for folder in (EXPERIMENTS, EXPERIMENTS / "zero_shot", EXPERIMENTS / "tilde_tables", ROOT / "benchmarks"):
+        monkeypatch.syspath_prepend(str(folder))
+
+
+@pytest.fixture
+def pieces(tiny: ModuleType) -> tuple[str, ...]:
+    return (*tiny.SPECIAL, "the", "##s", *WORDS)
+
+
+@pytest.fixture
+def encoders(tiny: ModuleType, pieces: tuple[str, ...], tmp_path: Path) -> dict[str, str]:
+    """Return folders of a TILDE, a TILDEv2 and a SPLADE-doc encoder that put neighbouring words together."""
+    terms = len(pieces)
+    first = pieces.index(WORDS[0])
+    near = {
+        number: {number: 3.0, first + (number - first + 1) % len(WORDS): 1.0} for number in range(first, terms)
+    }
+    table = tiny.square(near, otherwise=-6.0, terms=terms)
+    table[tiny.DOC] = -7.0
+    table[tiny.QRY] = -7.0
+    expansion = tiny.ExpansionRecord(terms=2, counting="new", length=8, encoder="sha256:none", name="tilde")
+    made = {
+        "tilde": tiny.make_folder(
+            tmp_path / "tilde", "tilde", table, floors=[-5.0] * terms, pieces=pieces, positions=32
+        ),
+        "tildev2": tiny.make_folder(
+            tmp_path / "tildev2",
+            "tildev2",
+            np.linspace(0.5, 2.0, terms),
+            expansion=expansion,
+            pieces=pieces,
+            positions=32,
+        ),
+        "splade-doc": tiny.make_folder(tmp_path / "splade", "splade-doc", table, pieces=pieces, positions=32),
+    }
+    return {name: str(folder) for name, folder in made.items()}
+
+
+@pytest.fixture
+def collections(tmp_path: Path) -> Path:
+    """Return a folder with two collections of 50 documents; each query is four words of its document."""
+    root = tmp_path / "collections"
+    for seed, name in enumerate(("cats", "dogs")):
+        random = np.random.default_rng(seed)
+        folder = root / name
+        (folder / "qrels").mkdir(parents=True)
+        texts = [" ".join(random.choice(WORDS, size=random.integers(5, 25))) for _ in range(50)]
+        with (folder / "corpus.jsonl").open("w") as file:
+            file.writelines(
+                json.dumps({"_id": f"d{place}", "title": "", "text": text}) + "\n"
+                for place, text in enumerate(texts)
+            )
+        with (folder / "queries.jsonl").open("w") as file:
+            for place in range(20):
+                words = " ".join(texts[place].split()[:4])
+                file.write(json.dumps({"_id": f"q{place}", "text": words}) + "\n")
+        for split, queries in (("test", range(10)), ("dev", range(10, 20))):
+            lines = ["query-id\tcorpus-id\tscore", *(f"q{place}\td{place}\t1" for place in queries)]
+            lines += [f"q{place}\td{place + 20}\t1" for place in queries]
+            (folder / "qrels" / f"{split}.tsv").write_text("\n".join(lines) + "\n")
+    (root / "dogs" / "seeds.tsv").write_text("".join(f"q{place}\td{place}\n" for place in range(20)))
+    return root

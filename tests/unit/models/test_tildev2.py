@@ -1,0 +1,44 @@
+"""Settings of TILDEv2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.models import NetworkModel, TildeV2
+
+
+def test_a_model_of_a_network() -> None:
+    model = TildeV2()
+    assert isinstance(model, NetworkModel)
+    assert (model.encoder, model.expansion_encoder, model.exact) == ("tildev2", "tilde", False)
+    assert TildeV2(expansion_encoder="none").exact
+
+
+def test_settings_of_an_expansion_need_one() -> None:
+    for settings in ({"expansion_terms": 3}, {"counting": "new"}):
+        with pytest.raises(ParameterError, match="not expanded have no settings"):
+            TildeV2(expansion_encoder="none", **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"expansion_terms": 0},
+        {"expansion_terms": 2.0},
+        {"length": 2},
+        {"overlap": -1},
+        {"encoder": ""},
+        {"expansion_encoder": ""},
+    ],
+)
+def test_values_out_of_range(settings: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        TildeV2(**settings)
+
+
+def test_names_that_do_not_exist() -> None:
+    with pytest.raises(UnknownNameError, match="unknown counting of tildev2"):
+        TildeV2(counting="old")  # type: ignore[arg-type]

@@ -1,0 +1,488 @@
+"""Indexes whose weights a network made: built, resumed, shared out, searched and explained."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from io import StringIO
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.encode import tiny
+
+from termwise import BM25, Document, Index, Searcher, TermWeights, build_index, make_analyzer
+from termwise.build import chosen_model, default_encoding, encode_collection, finished_blocks
+from termwise.encode import open_query_encoder
+from termwise.errors import (
+    DuplicateIdError,
+    EmptyCollectionError,
+    ForeignFolderError,
+    IndexExistsError,
+    ModelFormatError,
+    ParameterError,
+    UnknownNameError,
+    VocabularyMismatchError,
+    WeightError,
+)
+from termwise.models import Tilde, TildeV2
+from termwise.search import QueryDocumentLikelihood, StoredQueryVectors
+
+PIECES = ["[UNK]", "the", "of", "merge", "sort", "list", "card", "##s", "file", "##ed", "line"]
+KEPT = [3, 4, 5, 6, 8, 9, 10]
+DOCUMENTS = [
+    Document("a", "merge the sorted lists"),
+    Document("b", "sort the cards of the card file"),
+    Document("c", "of the"),
+    Document("d", ""),
+    Document("e", "list"),
+    Document("f", "file line file line"),
+]
+
+
+def dense(text):
+    """Return ln P(t|d) as a network might give it, in steps of 1/64."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return np.array([-(digest[t] + 1) / 64 for t in range(len(PIECES))], dtype=np.float32)
+
+
+class Encoder:
+    """Stands in for a network; counts what it is asked for, and can be interrupted."""
+
+    minimum_floor = False
+    exact = False
+    block = 2
+
+    def __init__(self, analyzer, *, fingerprint="sha256:toy"):
+        self.analyzer = analyzer
+        self.vocabulary = analyzer.vocabulary
+        self.fingerprint = fingerprint
+        self.asked = []
+        self.patience = 1 << 30
+
+    @property
+    def floors(self):
+        floors = np.zeros(len(PIECES))
+        floors[KEPT] = -3.0
+        return floors
+
+    @property
+    def description(self):
+        return {
+            "name": "toy",
+            "id": "sha256:toy",
+            "network": {"precision": "int8", "processor": "avx2"},
+            "settings": {"length": 128, "expansion": None},
+        }
+
+    def encode_documents(self, texts, *, advance=None):
+        if len(self.asked) >= self.patience:
+            raise KeyboardInterrupt
+        self.asked.extend(texts)
+        return TermWeights.from_rows([self.row(text) for text in texts], self.vocabulary.id)
+
+    def row(self, text):
+        above = dense(text) + 3.0
+        return {t: float(above[t]) for t in KEPT if above[t] > 0 and text}
+
+
+class Exact(Encoder):
+    """The same in the exact form: rows of log-probabilities."""
+
+    minimum_floor = True
+    floors = None
+
+    def row(self, text):
+        return {t: float(dense(text)[t]) for t in KEPT} if text else {}
+
+
+@pytest.fixture(scope="module")
+def analyzer(tmp_path_factory):
+    path = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
+    path.write_text("\n".join(PIECES) + "\n")
+    return make_analyzer(f"wordpiece-clean:{path}")
+
+
+@pytest.fixture
+def encoder(analyzer):
+    return Encoder(analyzer)
+
+
+@pytest.fixture
+def searcher(tmp_path, encoder):
+    return build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, store_text=True)
+
+
+def plain(searcher, query, text):
+    """Score a document in the plainest way, from the weights before quantisation."""
+    numbers = [searcher.index.vocabulary.number(token) for token in searcher.encoder.analyzer.tokens(query)]
+    row = Encoder(searcher.encoder.analyzer).row(text)
+    return sum(row.get(t, 0.0) - 3.0 for t in numbers)
+
+
+def test_scores_are_the_weights_of_the_network_and_the_floors(tmp_path, encoder):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, quantiser="float32")
+    for query in ("merge lists", "sorted cards of a file", "list list list"):
+        ranking = searcher.rank(query, candidates=[d.doc_id for d in DOCUMENTS])
+        texts = dict(DOCUMENTS)
+        expected = [plain(searcher, query, texts[doc_id]) for doc_id in ranking.doc_ids]
+        assert ranking.scores.tolist() == pytest.approx(expected, rel=1e-6)
+    assert len(searcher.rank("of the")) == 0
+
+
+def test_the_manifest_says_which_network_ran_how(searcher):
+    described = searcher.index.manifest.encoder
+    assert described["model"] == {
+        "name": "tilde",
+        "parameters": dict(Tilde().parameters()),
+        "exact": False,
+    }
+    assert described["network"]["network"] == {"precision": "int8", "processor": "avx2"}
+    assert described["network"]["settings"]["length"] == 128
+    assert described["analyzer"]["name"] == "wordpiece-clean"
+    assert described["query"] == {"weighting": "counts"}
+
+
+def test_the_index_stands_alone(searcher, tmp_path):
+    again = Searcher.open(tmp_path / "i")
+    assert again.rank("merge lists") == searcher.rank("merge lists")
+    assert again.encoder.analyzer.spec.fingerprint == searcher.encoder.analyzer.spec.fingerprint
+
+
+def test_repeated_pieces_of_a_query_count_as_often_as_they_occur(searcher):
+    once = searcher.explain("list", "e")
+    twice = searcher.explain("lists list", "e")
+    assert twice.constant == 2 * once.constant
+    assert twice.score == 2 * once.score
+
+
+# --- the exact form ---------------------------------------------------------------------------------------------
+
+
+def ranked(scores, doc_ids):
+    return [doc_id for _, doc_id in sorted(zip(scores, doc_ids, strict=True), key=lambda pair: -pair[0])]
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.text("abcdefgh", min_size=1, max_size=6), min_size=1, max_size=12, unique=True),
+    st.lists(st.sampled_from(["merge", "sort", "list", "card", "file", "the", "sorted"]), max_size=8),
+)
+def test_the_exact_form_has_the_order_and_the_scores_of_the_dense_vectors(
+    tmp_path_factory, analyzer, texts, words
+):
+    folder = tmp_path_factory.mktemp("exact")
+    documents = [Document(f"d{i}", text) for i, text in enumerate(texts)]
+    searcher = build_index(documents, folder / "i", model=Tilde(form="exact"), encoder=Exact(analyzer))
+    assert searcher.index.manifest.quantiser.kind == "float32"
+    query = " ".join(words)
+    numbers = [analyzer.vocabulary.number(token) for token in analyzer.tokens(query)]
+    expected = [float(dense(text).astype(np.float64)[numbers].sum()) for text in texts]
+    doc_ids = [document.doc_id for document in documents]
+    ranking = searcher.rank(query, candidates=doc_ids, k=len(texts))
+    found = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
+    assert [found[doc_id] for doc_id in doc_ids] == expected  # to the last digit: all are multiples of 2**-10
+    assert list(ranking.doc_ids) == ranked(expected, doc_ids)
+    if numbers:  # every document is a result, the one with the smallest of every term too
+        assert searcher.rank(query, k=len(texts)) == ranking
+
+
+def test_floors_of_the_exact_form_lie_just_below_the_smallest_of_the_collection(tmp_path, analyzer):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(form="exact"), encoder=Exact(analyzer))
+    rows = np.array([dense(text) for _, text in DOCUMENTS if text])
+    floors = searcher.index.floors
+    assert floors[KEPT].tolist() == (rows[:, KEPT].min(axis=0) - 2**-10).tolist()
+    assert floors[[t for t in range(len(PIECES)) if t not in KEPT]].tolist() == [0.0] * 4
+    # A document without a piece has no row: the floor of each term, and never a better place than another.
+    query = "merge lists of cards"
+    assert searcher.rank(query, candidates=[d.doc_id for d in DOCUMENTS]).doc_ids[-1] == "d"
+
+
+def test_one_byte_would_not_keep_the_order(tmp_path, analyzer):
+    for model, encoder in ((Tilde(form="exact"), None), (Tilde(), Exact(analyzer))):
+        with pytest.raises(ParameterError, match="order of the exact form"):
+            build_index(DOCUMENTS, tmp_path / "i", model=model, encoder=encoder, quantiser="uint8")
+
+
+def test_rows_of_the_exact_form_that_lack_terms_are_refused(tmp_path, analyzer):
+    class Lacking(Exact):
+        def row(self, text):
+            return {3: -1.0} if text == "list" else super().row(text)
+
+    with pytest.raises(WeightError, match="the same terms"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(form="exact"), encoder=Lacking(analyzer))
+    assert not (tmp_path / "i").exists()
+
+
+# --- finished blocks --------------------------------------------------------------------------------------------
+
+
+def test_an_interrupted_build_goes_on_where_it_was(tmp_path, encoder, analyzer):
+    encoder.patience = 4
+    with pytest.raises(KeyboardInterrupt):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    work = default_encoding(tmp_path / "i")
+    assert finished_blocks(work) == 2
+    assert not (tmp_path / "i").exists()
+    second = Encoder(analyzer)
+    resumed = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=second)
+    assert second.asked == [text for _, text in DOCUMENTS[4:]]
+    assert not work.exists()
+    whole = build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=Encoder(analyzer))
+    assert (tmp_path / "i" / "manifest.json").read_bytes() == (tmp_path / "j" / "manifest.json").read_bytes()
+    assert resumed.rank("sorted lists") == whole.rank("sorted lists")
+
+
+def test_a_folder_that_was_named_is_kept(tmp_path, encoder, analyzer):
+    build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, encoding=tmp_path / "rows")
+    assert finished_blocks(tmp_path / "rows") == 3
+    assert not default_encoding(tmp_path / "i").exists()
+    again = Encoder(analyzer)
+    build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=again, encoding=tmp_path / "rows")
+    assert again.asked == []
+
+
+def test_rows_of_another_encoder_are_not_taken(tmp_path, encoder, analyzer):
+    build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, encoding=tmp_path / "rows")
+    other = Encoder(analyzer, fingerprint="sha256:other")
+    with pytest.raises(ForeignFolderError):
+        build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=other, encoding=tmp_path / "rows")
+
+
+def test_nothing_is_left_of_a_build_that_failed_before_the_first_block(tmp_path, encoder):
+    with pytest.raises(EmptyCollectionError):
+        build_index([], tmp_path / "i", model=Tilde(), encoder=encoder)
+    with pytest.raises(ParameterError, match="made of documents"):
+        build_index([("a", 5)], tmp_path / "i", model=Tilde(), encoder=encoder)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_ours_in_the_default_folder_stays(tmp_path, encoder):
+    work = default_encoding(tmp_path / "i")
+    work.mkdir()
+    (work / "notes.txt").write_text("mine")
+    with pytest.raises(ForeignFolderError):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    assert (work / "notes.txt").read_text() == "mine"
+
+
+def test_an_index_that_is_there_is_found_before_anything_is_encoded(tmp_path, encoder, searcher):
+    before = list(encoder.asked)
+    with pytest.raises(IndexExistsError):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    assert encoder.asked == before
+
+
+def test_shares_of_a_collection(tmp_path, analyzer):
+    seen = []
+    for part in (1, 2):
+        encoder = Encoder(analyzer)
+        share = encode_collection(
+            DOCUMENTS,
+            tmp_path / "rows",
+            model=Tilde(),
+            encoder=encoder,
+            shard=(part, 2),
+            progress=lambda *step: seen.append(step),
+        )
+        assert (share.documents, share.blocks, share.share) == (6, 3, 3 - part)
+    assert (share.finished, share.left) == (3, 0)
+    assert seen[-1] == ("encode documents", 6, 6)
+    last = Encoder(analyzer)
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=last, encoding=tmp_path / "rows")
+    assert last.asked == []
+    assert len(searcher.index) == 6
+
+
+def test_what_is_left_after_one_share(tmp_path, analyzer):
+    share = encode_collection(
+        DOCUMENTS, tmp_path / "rows", model=Tilde(), encoder=Encoder(analyzer), shard=(3, 3)
+    )
+    assert (share.share, share.finished, share.left) == (1, 1, 2)
+
+
+def test_shares_that_cannot_be(tmp_path, encoder):
+    for shard in ((0, 2), (3, 2)):
+        with pytest.raises(ParameterError, match="shard"):
+            encode_collection(DOCUMENTS, tmp_path / "rows", model=Tilde(), encoder=encoder, shard=shard)
+    with pytest.raises(EmptyCollectionError):
+        encode_collection([], tmp_path / "rows", model=Tilde(), encoder=encoder)
+    with pytest.raises(ParameterError, match="with a network"):
+        encode_collection(DOCUMENTS, tmp_path / "rows", model="bm25")
+
+
+# --- what is refused --------------------------------------------------------------------------------------------
+
+
+def test_a_network_brings_its_analyzer(tmp_path, encoder):
+    with pytest.raises(ParameterError, match="its own analyzer"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, analyzer="english")
+
+
+@pytest.mark.parametrize("option", ["encoder", "encoding", "precision", "providers"])
+@pytest.mark.parametrize("model", ["bm25", "vectors"])
+def test_options_of_a_network_without_one(tmp_path, option, model):
+    with pytest.raises(ParameterError, match="has a network") as caught:
+        build_index(DOCUMENTS, tmp_path / "i", model=model, **{option: "x"})
+    assert ("given", option) in caught.value.facts
+
+
+@pytest.mark.parametrize("option", ["precision", "providers"])
+def test_an_encoder_that_is_open_has_its_precision(tmp_path, encoder, option):
+    with pytest.raises(ParameterError, match="open already"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, **{option: "x"})
+
+
+def test_an_encoder_of_two_vocabularies(tmp_path, encoder):
+    encoder.analyzer = make_analyzer("wordpiece-clean")
+    with pytest.raises(VocabularyMismatchError, match="another vocabulary"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    encoder.analyzer = make_analyzer("english")
+    with pytest.raises(VocabularyMismatchError, match="open"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    assert not (tmp_path / "i").exists()
+
+
+def test_duplicate_documents(tmp_path, encoder):
+    with pytest.raises(DuplicateIdError, match="number 1 and number 3"):
+        build_index([*DOCUMENTS[:2], DOCUMENTS[0]], tmp_path / "i", model=Tilde(), encoder=encoder)
+
+
+def test_models_by_name_and_by_folder(tmp_path, monkeypatch):
+    assert chosen_model("tilde", {"keep": "64"}) == Tilde(keep=64)
+    assert chosen_model("tildev2", {"expansion_encoder": "none"}) == TildeV2(expansion_encoder="none")
+    assert chosen_model(BM25(), {}) == BM25()
+    with pytest.raises(UnknownNameError, match="tildev2"):
+        chosen_model("tildev3", {})
+    with pytest.raises(ParameterError, match="made already"):
+        chosen_model(Tilde(), {"keep": "64"})
+    with pytest.raises(ParameterError, match="named twice"):
+        chosen_model(tmp_path, {"encoder": "elsewhere"})
+    with pytest.raises(ModelFormatError, match="not an encoder folder"):
+        chosen_model(str(tmp_path), {})
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(ModelFormatError, match="not an encoder folder"):
+        chosen_model("mine", {})
+
+
+# --- searching --------------------------------------------------------------------------------------------------
+
+
+def test_searching_loads_no_network(searcher, tmp_path):
+    program = (
+        "import sys, termwise\n"
+        f"searcher = termwise.Searcher.open({str(tmp_path / 'i')!r})\n"
+        "assert searcher.rank('merge lists', k=1)\n"
+        "assert searcher.rank('merge lists', candidates=['a', 'b'])\n"
+        "assert searcher.explain('merge lists', 'a').contributions\n"
+        "import termwise.search\n"
+        "heavy = {'torch', 'onnxruntime', 'transformers', 'termwise.encode'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_documents_read_as_queries_are_kept_for_later(tmp_path, analyzer):
+    model = Tilde(form="exact", side="query")
+    index = build_index(DOCUMENTS, tmp_path / "i", model=model, encoder=Exact(analyzer)).index
+    stored = StoredQueryVectors(Index.open(index.path))
+    found = stored.encode_queries(["b", "e"])
+    assert found[:, KEPT].tolist() == [dense(DOCUMENTS[1].text)[KEPT].tolist(), dense("list")[KEPT].tolist()]
+
+
+# --- explaining -------------------------------------------------------------------------------------------------
+
+
+def test_explanations_add_up_and_tell_expansions(searcher):
+    seen = set()
+    for document in DOCUMENTS:
+        explanation = searcher.explain("merge the sorted lists of cards", document.doc_id, competitors=1)
+        parts = explanation.contributions
+        assert sum(part.score for part in parts) + explanation.constant == explanation.score
+        assert explanation.constant == -3.0 * 5  # merge, sort, ##ed, list, card; ##s is cleaned away
+        assert all(part.weight >= 0 for part in parts)
+        tokens = searcher.encoder.analyzer.tokens(document.text)
+        for part in parts:
+            seen.add(part.origin)
+            if part.weight > 0:
+                assert part.origin == ("exact" if part.term in tokens else "expansion")
+                assert bool(part.spans) == (part.origin == "exact")
+            for start, end in part.spans:
+                assert part.term.removeprefix("##") == document.text[start:end]
+    assert seen == {"exact", "expansion", "absent"}
+
+
+def test_pieces_and_expansions_are_said_in_words(tmp_path, analyzer):
+    class Chosen(Encoder):
+        def row(self, text):
+            return {4: 2.0, 9: 1.0, 6: 0.5} if text else {}
+
+    documents = [Document("x", "the sorted file"), Document("y", "")]
+    searcher = build_index(
+        documents, tmp_path / "i", model=Tilde(), encoder=Chosen(analyzer), store_text=True
+    )
+    explanation = searcher.explain("sorted cards", "x")
+    from rich.console import Console
+
+    from termwise.search.explain_terminal import explanation_renderable
+
+    console = Console(width=100, no_color=True, record=True, file=StringIO())
+    console.print(explanation_renderable(explanation))
+    shown = console.export_text()
+    assert "constant" in shown
+    assert "-9.0000" in shown
+    assert "ed (##ed)" in shown
+    assert "added by the model, not in the text: card" in shown
+    assert "the ‹sort›‹ed› file" in shown
+    page = explanation.to_html()
+    assert "added by the model, not in the text" in page
+    assert "−9.0000" in page
+    assert "##ed" in page
+
+
+# --- the whole way, through onnxruntime -------------------------------------------------------------------------
+
+
+def test_a_stored_vector_says_what_a_pass_would(tmp_path):
+    table = tiny.square(
+        {
+            tiny.DOC: {tiny.CAT: -1.0},
+            tiny.QRY: {tiny.DOG: 4.0, tiny.MERGE: -2.0},
+            tiny.MERGE: {tiny.MERGE: 3.0, tiny.SORT: 1.0},
+            tiny.SORT: {tiny.SORT: 2.0, tiny.LIST: 0.5},
+            tiny.LIST: {tiny.LIST: 1.5, tiny.MERGE: 0.0},
+        }
+    )
+    floors = [-8.5] * len(tiny.PIECES)
+    path = tiny.make_folder(tmp_path / "e", "tilde", table, floors=floors, positions=64, length=64)
+    documents = [Document("a", "merge the lists"), Document("b", "sort"), Document("c", "list, sort list")]
+    build = {"model": path, "quantiser": "float32"}
+    searcher = build_index(documents, tmp_path / "d", **build, settings={"form": "exact"})
+    shares = build_index(
+        documents,
+        tmp_path / "s",
+        model="ml",
+        analyzer=searcher.encoder.analyzer,
+        quantiser="float32",
+    )
+    network = open_query_encoder(path)
+    for form in ("exact", "compact"):
+        settings = {"form": form, "side": "query"}
+        index = build_index(documents, tmp_path / form, **build, settings=settings).index
+        stored = StoredQueryVectors(index)
+        kept = network.kept
+        for document in documents:
+            passed = network.encode_queries([document.text])[:, kept]
+            assert stored.encode_queries([document.doc_id])[:, kept] == pytest.approx(passed, abs=1e-5)
+        ranked = [
+            QueryDocumentLikelihood(searcher, alpha=0.5, documents=shares.index, query_encoder=encoder).rank(
+                documents[2].text, candidates=["a", "b", "c"], example=example
+            )
+            for encoder, example in ((network, None), (stored, "c"))
+        ]
+        assert ranked[0].doc_ids == ranked[1].doc_ids
+        assert ranked[0].scores == pytest.approx(ranked[1].scores, abs=1e-5)

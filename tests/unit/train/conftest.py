@@ -1,0 +1,109 @@
+"""A BERT of a few thousand weights with a vocabulary of its own, in the layout of transformers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
+from termwise.train.inputs import Pieces  # noqa: E402
+from termwise.train.pairs import Source  # noqa: E402
+
+SPECIAL = ("[PAD]", "[unused0]", "[unused1]", "[unused2]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+STOP = ("the", "of", "a", "is", ".", ",", "?")
+WORDS = tuple(
+    "how what wing flutter lift drag shock wave body flow heat transfer plate jet nozzle pressure speed mach "
+    "boundary layer cone angle attack merge sort list tree graph node edge path cycle stack queue heap hash "
+    "table key value string byte file disk page cache lock thread process signal socket packet route port".split()
+)
+ENDINGS = ("##s", "##ing", "##er")
+VOCABULARY = (*SPECIAL, *STOP, *WORDS, *ENDINGS)
+SIZE = 16
+POSITIONS = 48
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def configuration(**changes: object) -> object:
+    settings = {
+        "vocab_size": len(VOCABULARY),
+        "hidden_size": SIZE,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": POSITIONS,
+    }
+    return transformers.BertConfig(**(settings | changes))
+
+
+def save(model: object, folder: Path) -> Path:
+    """Write a model of transformers and the vocabulary, without a word on the terminal."""
+    from termwise.train.loading import quiet
+
+    with quiet(bars=False):
+        model.save_pretrained(folder)  # type: ignore[attr-defined]
+    (folder / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bare encoder, with a pooling layer and without a language-model head."""
+    torch.manual_seed(7)
+    return save(transformers.BertModel(configuration()), tmp_path_factory.mktemp("encoders") / "bare")
+
+
+@pytest.fixture(scope="session")
+def headed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An encoder with its language-model head."""
+    torch.manual_seed(8)
+    return save(transformers.BertForMaskedLM(configuration()), tmp_path_factory.mktemp("encoders") / "headed")
+
+
+@pytest.fixture(scope="session")
+def analyzer(base: Path) -> WordPieceAnalyzer:
+    return WordPieceAnalyzer.from_file(base / "vocab.txt")
+
+
+@pytest.fixture(scope="session")
+def pieces(analyzer: WordPieceAnalyzer) -> Pieces:
+    return Pieces(analyzer)
+
+
+@pytest.fixture(scope="session")
+def number(pieces: Pieces) -> Callable[[str], int]:
+    """The number of a piece by its name."""
+    return {token: position for position, token in enumerate(VOCABULARY)}.__getitem__
+
+
+def made_source(name: str, pairs: int, *, seed: int = 0) -> Source:
+    """Pairs of a passage of eight words and a query of two of them."""
+    random = np.random.default_rng(seed)
+    passages = [" ".join(random.choice(WORDS, size=8, replace=False)) for _ in range(pairs)]
+    queries = [" ".join(text.split()[2:4]) + " ?" for text in passages]
+    numbers = np.arange(pairs, dtype=np.int32)
+    return Source(name, queries, passages, np.stack([numbers, numbers], axis=1))
+
+
+@pytest.fixture
+def sources() -> Sequence[Source]:
+    return [made_source("air", 24, seed=1), made_source("code", 40, seed=2)]
+
+
+def write_jsonl(path: Path, *records: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path

@@ -1,0 +1,90 @@
+"""From texts to tensors: special pieces, truncation, padding, targets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from termwise.errors import ModelFormatError  # noqa: E402
+from termwise.text import Vocabulary  # noqa: E402
+from termwise.text.cleaning import clean_vocabulary  # noqa: E402
+from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
+from termwise.train.inputs import Pieces, SpecialPieces, distinct_terms, occurrences  # noqa: E402
+
+
+def test_special_pieces_are_looked_up_and_not_assumed(pieces, number):
+    assert pieces.special == SpecialPieces(
+        document=number("[unused0]"),
+        query=number("[unused1]"),
+        cls=number("[CLS]"),
+        sep=number("[SEP]"),
+        pad=number("[PAD]"),
+    )
+    bert = Pieces(WordPieceAnalyzer.shipped()).special
+    assert (bert.document, bert.query, bert.cls, bert.sep, bert.pad) == (1, 2, 101, 102, 0)
+
+
+@pytest.mark.parametrize("missing", ["[CLS]", "[SEP]", "[PAD]", "[unused1]"])
+def test_a_vocabulary_without_special_pieces(missing):
+    tokens = ["[PAD]", "[unused0]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "word"]
+    tokens.remove(missing)
+    with pytest.raises(ModelFormatError) as error:
+        SpecialPieces.of(Vocabulary(tokens))
+    assert missing not in dict(error.value.facts)["found"]
+
+
+def test_the_marker_stands_in_the_place_of_cls(pieces, number):
+    row = pieces("wing flutter")
+    framed = pieces.framed(pieces.special.document, row)
+    assert framed.tolist() == [number("[unused0]"), number("wing"), number("flutter"), number("[SEP]")]
+    assert number("[CLS]") not in framed
+
+
+def test_each_part_ends_with_a_separator_and_empty_later_parts_are_left_out(pieces, number):
+    sep, cls = number("[SEP]"), number("[CLS]")
+    none = np.empty(0, dtype=np.int64)
+    wing, lift = np.array([number("wing")]), np.array([number("lift")])
+    assert pieces.framed(cls, wing, lift).tolist() == [cls, wing[0], sep, lift[0], sep]
+    assert pieces.framed(cls, wing, none).tolist() == [cls, wing[0], sep]
+    assert pieces.framed(cls, none).tolist() == [cls, sep]
+
+
+def test_padding(pieces, number):
+    ids, mask = pieces.padded([pieces("wing"), pieces("lift drag")])
+    assert ids.tolist() == [[number("wing"), number("[PAD]")], [number("lift"), number("drag")]]
+    assert mask.tolist() == [[1, 0], [1, 1]]
+    assert ids.dtype == mask.dtype == __import__("torch").int64
+
+
+def test_targets_are_the_distinct_kept_terms_and_unknown_words_vanish(pieces, analyzer, number):
+    kept = clean_vocabulary(analyzer.vocabulary, "repo")
+    text = pieces("the wing , wings of zebra")
+    assert number("[UNK]") in text
+    rows, terms = distinct_terms([text, pieces("of the ?"), pieces("lift")], kept)
+    assert rows.tolist() == [0, 2]
+    assert terms.tolist() == [number("wing"), number("lift")]
+    rows, terms = occurrences([text, pieces("of the ?"), pieces("lift")], kept)
+    assert rows.tolist() == [0, 0, 2]
+    assert terms.tolist() == [number("wing"), number("wing"), number("lift")]
+
+
+def test_a_batch_of_nothing_but_stop_words(pieces, analyzer):
+    kept = clean_vocabulary(analyzer.vocabulary, "repo")
+    for listed in (distinct_terms, occurrences):
+        rows, terms = listed([pieces("the of"), pieces("")], kept)
+        assert rows.shape == terms.shape == (0,)
+        assert rows.dtype == terms.dtype == __import__("torch").int64
+
+
+def test_vocabularies_of_more_terms_than_sixteen_bits_number(tmp_path):
+    words = ["[PAD]", "[unused0]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", *(f"w{i}" for i in range(40_000))]
+    (tmp_path / "vocab.txt").write_text("\n".join(words) + "\n")
+    pieces = Pieces(WordPieceAnalyzer.from_file(tmp_path / "vocab.txt"))
+    row = pieces("w32767 w39999 w39999")
+    assert row.tolist() == [32_773, 40_005, 40_005]
+    _, terms = distinct_terms([row], np.ones(len(words), dtype=np.bool_))
+    assert terms.tolist() == [32_773, 40_005]
+    ids, _ = pieces.padded([pieces.framed(pieces.special.document, row)])
+    assert ids.max().item() == 40_005
