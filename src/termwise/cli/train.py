@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
 from termwise.cli.terminal import note, print_json, progress_bar, stdout
+from termwise.errors import MalformedRecordError, MissingFileError, ParameterError
+
+if TYPE_CHECKING:
+    from termwise.encode.manifest import Kind
+    from termwise.models.tildev2 import Counting
 
 app = typer.Typer(
     help="Train an encoder of term weights, or convert a published one. Needs the extra train.",
@@ -76,7 +82,7 @@ ExpandWith = Annotated[
 ExpansionTerms = Annotated[
     int, typer.Option("--expansion-terms", metavar="N", min=1, help="Terms a passage is expanded by.")
 ]
-Counting = Annotated[
+CountingOption = Annotated[
     str,
     typer.Option(
         "--counting",
@@ -112,7 +118,7 @@ def tildev2(
     out: Out,
     expand_with: ExpandWith = "tilde",
     expansion_terms: ExpansionTerms = 64,
-    counting: Counting = "new",
+    counting: CountingOption = "new",
     validation: Validation = None,
     resume: Resume = False,
     settings: Settings = None,
@@ -124,7 +130,7 @@ def tildev2(
 
     Example: termwise train tildev2 --data nfcorpus --base all-MiniLM-L6-v2 --out my-tildev2
     """
-    expansion = None if expand_with == "none" else (expand_with, expansion_terms, counting)
+    expansion = None if expand_with == "none" else (expand_with, expansion_terms, _counting(counting))
     _train("tildev2", data, base, out, validation, resume, settings, card, expansion, threads, as_json)
 
 
@@ -188,7 +194,7 @@ def convert(
 
 
 def _train(
-    kind: str,
+    kind: Kind,
     data: list[str],
     base: str,
     out: Path,
@@ -196,7 +202,7 @@ def _train(
     resume: bool,
     settings: list[str] | None,
     card: Path | None,
-    expansion: tuple[str, int, str] | None,
+    expansion: tuple[str, int, Counting] | None,
     threads: int | None,
     as_json: bool,
 ) -> None:
@@ -217,7 +223,7 @@ def _train(
             validation=validation,
             expansion=expansion,
             resume=resume,
-            card=card,
+            card=None if card is None else _facts(card),
             threads=threads or available_processors(),
             progress=progress,
         )
@@ -234,3 +240,32 @@ def _train(
         soft_wrap=True,
     )
     note(f"next: termwise index COLLECTION --model {out} --out DIR")
+
+
+def _counting(text: str) -> Counting:
+    if text == "new":
+        return "new"
+    if text == "raw":
+        return "raw"
+    raise ParameterError("--counting is new or raw", facts=[("given", text)], fixes=["--counting new"])
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """Read the file of ``--card``."""
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise MissingFileError(
+            "the facts for the model card cannot be read",
+            facts=[("file", path), ("system says", error.strerror)],
+        ) from error
+    except ValueError as error:
+        raise MalformedRecordError(
+            "the facts for the model card are not JSON", facts=[("file", path), ("reason", error)]
+        ) from error
+    if not isinstance(facts, dict):
+        raise MalformedRecordError(
+            "the facts for the model card are not a JSON object",
+            facts=[("file", path), ("expected", '{"license": ..., "data": {...}}')],
+        )
+    return facts

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from termwise.encode.folder import EncoderFolder
+from termwise.encode.manifest import NAME as MANIFEST
 from termwise.errors import DataError, ModelFormatError
 from termwise.text import WordPieceAnalyzer
 
@@ -17,7 +19,8 @@ def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
     Parameters
     ----------
     base : str or Path
-        A folder with ``tokenizer.json`` or ``vocab.txt``, or the name of a model on the hub of transformers.
+        A folder with ``tokenizer.json`` or ``vocab.txt``, an encoder folder of termwise, or the name of a model on
+        the hub of transformers.
 
     Returns
     -------
@@ -31,6 +34,8 @@ def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
         If there is no tokenizer, or it does not cut words into WordPieces.
     """
     folder = Path(base)
+    if (folder / MANIFEST).is_file():
+        return EncoderFolder.open(folder).analyzer
     if folder.is_dir():
         return _read(folder, base)
     from transformers import AutoTokenizer

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
 
 from termwise.encode.folder import OUTPUTS
+from termwise.encode.manifest import Kind
 from termwise.encode.session import OnnxSession
 from termwise.errors import CheckFailedError, ModelFormatError
 from termwise.train.networks import NETWORKS, TermNetwork, TildeV2
@@ -85,7 +86,7 @@ def to_onnx(network: TermNetwork) -> onnx.ModelProto:
                 dynamo=True,
                 dynamic_shapes=dict.fromkeys(INPUTS, free),
                 input_names=list(INPUTS),
-                output_names=[OUTPUTS[still.kind]],
+                output_names=[OUTPUTS[cast(Kind, still.kind)]],
                 opset_version=OPSET,
                 optimize=False,
                 verbose=False,
@@ -99,7 +100,7 @@ def to_onnx(network: TermNetwork) -> onnx.ModelProto:
             ],
             fixes=["use a BERT, DistilBERT or MPNet encoder"],
         ) from error
-    model: onnx.ModelProto = program.model_proto
+    model = cast(torch.onnx.ONNXProgram, program).model_proto
     _tidy(model, still)
     _check_tied(model, still)
     return model
@@ -162,31 +163,37 @@ def load_weights(network: TermNetwork, weights: Mapping[str, npt.NDArray[np.floa
     Raises
     ------
     ModelFormatError
-        If a parameter is missing or has another shape.
+        If a parameter is missing, has another shape, or is given twice with different values.
     """
     names: dict[int, list[str]] = {}
     for name, parameter in network.named_parameters(remove_duplicate=False):
         names.setdefault(id(parameter), []).append(name)
-    missing = []
+    missing: list[str] = []
     with torch.no_grad():
         for parameter in network.parameters():
-            name = next((name for name in names[id(parameter)] if name in weights), None)
-            if name is None:
+            known = [name for name in names[id(parameter)] if name in weights]
+            if not known:
                 missing.append(names[id(parameter)][0])
-            elif tuple(weights[name].shape) != tuple(parameter.shape):
+                continue
+            array = weights[known[0]]
+            if tuple(array.shape) != tuple(parameter.shape):
                 raise ModelFormatError(
                     "a weight has another shape than the network needs",
-                    facts=[
-                        ("weight", name),
-                        ("seen", weights[name].shape),
-                        ("expected", tuple(parameter.shape)),
-                    ],
+                    facts=[("weight", known[0]), ("seen", array.shape), ("expected", tuple(parameter.shape))],
+                    fixes=["use the configuration that the weights were saved with"],
                 )
-            else:
-                parameter.copy_(torch.from_numpy(np.array(weights[name], dtype=np.float32)))
+            if any(not np.array_equal(array, weights[other]) for other in known[1:]):
+                raise ModelFormatError(
+                    "weights that the network has as one differ",
+                    facts=[("weights", ", ".join(known))],
+                    fixes=["train with an embedding that is tied to the decoder"],
+                )
+            parameter.copy_(torch.from_numpy(np.array(array, dtype=np.float32)))
     if missing:
         raise ModelFormatError(
-            "the graph lacks weights of the network", facts=[("missing", ", ".join(missing))]
+            "weights of the network are missing",
+            facts=[("missing", f"{len(missing)}: {', '.join(missing[:8])}")],
+            fixes=["take the whole checkpoint"],
         )
 
 
@@ -284,7 +291,7 @@ def check_finite(network: nn.Module) -> None:
 
 def vocabulary_size(network: TermNetwork) -> int:
     """Return the number of rows of the input embedding."""
-    return int(network.encoder.get_input_embeddings().weight.shape[0])
+    return len(_embedding(network))
 
 
 def positions(network: TermNetwork) -> int:
@@ -324,10 +331,14 @@ def _tidy(model: onnx.ModelProto, network: TermNetwork) -> None:
     onnx.helper.set_model_props(model, {_KIND: network.kind, _CONFIG: json.dumps(config, sort_keys=True)})
 
 
+def _embedding(network: TermNetwork) -> nn.Parameter:
+    return cast(nn.Parameter, network.encoder.get_input_embeddings().weight)
+
+
 def _check_tied(model: onnx.ModelProto, network: TermNetwork) -> None:
     """Make sure that what is one tensor in torch is one in the graph."""
-    embedding = network.encoder.get_input_embeddings().weight
-    output = network.pretrained.get_output_embeddings()
+    embedding = _embedding(network)
+    output: Any = network.pretrained.get_output_embeddings()
     tied = output is None or output.weight is embedding
     tables = [
         tensor.name

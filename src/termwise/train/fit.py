@@ -5,25 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch.nn import functional
 
+from termwise.collection.writing import written_whole
+from termwise.encode.manifest import ExpansionRecord, Kind
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError
 from termwise.models.tildev2 import Counting
 from termwise.text.cleaning import clean_vocabulary
 from termwise.train.base import base_analyzer
+from termwise.train.card import card as write_card
+from termwise.train.describe import card_facts
 from termwise.train.inputs import Pieces
 from termwise.train.networks import Tilde
 from termwise.train.pairs import Source, read_sources
-from termwise.train.run import Trained, train_network
+from termwise.train.run import train_network
 from termwise.train.settings import TrainSettings
 from termwise.train.validation import HeldOut
 from termwise.train.warm_start import Progress
+from termwise.train.write_folder import CARD, write_encoder_folder
 
 FLOOR_PASSAGES = 4096
 """Passages over which the floors of TILDE are means."""
@@ -87,7 +92,10 @@ def read_training_data(
     else:
         split = next((name for name in HELD_OUT_SPLITS if all(_has_split(spec, name) for spec in data)), None)
         if split is not None:
-            held, origin = [source for spec in data for source in read_sources(spec, split=split)], f"split {split}"
+            held, origin = (
+                [source for spec in data for source in read_sources(spec, split=split)],
+                f"split {split}",
+            )
         else:
             parted = [_parted(source, settings.seed) for source in sources]
             sources, held = [one for one, _ in parted], [other for _, other in parted]
@@ -113,7 +121,7 @@ def _parted(source: Source, seed: int) -> tuple[Source, Source]:
     )
 
 
-def open_expander(name: str, *, terms: int, counting: Counting, threads: int) -> Expander:
+def open_expander(name: str | Path, *, terms: int, counting: Counting, threads: int) -> Expander:
     """Open the TILDE encoder that expands passages.
 
     Parameters
@@ -170,14 +178,14 @@ def floors_of(
 
 
 def fit(
-    kind: Literal["tilde", "tildev2", "splade-doc"],
+    kind: Kind,
     data: Sequence[str | Path],
     base: str | Path,
     out: str | Path,
     *,
     settings: TrainSettings,
     validation: str | Path | None = None,
-    expansion: tuple[str, int, Counting] | None = None,
+    expansion: tuple[str | Path, int, Counting] | None = None,
     resume: bool = False,
     card: Mapping[str, Any] | None = None,
     threads: int = 1,
@@ -188,6 +196,7 @@ def fit(
     Parameters
     ----------
     kind : {"tilde", "tildev2", "splade-doc"}
+        Kind of network.
     data : sequence of str or Path
         Training pairs, see `read_sources`.
     base : str or Path
@@ -202,7 +211,7 @@ def fit(
     resume : bool, optional
         Go on with a run that was interrupted.
     card : mapping, optional
-        What only its maker knows of the model, for the card; see `termwise.train.card`.
+        What only its maker knows of the model, for the card; see `card_facts`.
     threads : int, optional
     progress : callable, optional
         Called with a stage, what is done, and the total.
@@ -237,8 +246,31 @@ def fit(
         threads=threads,
         progress=progress,
     )
+    network = trained.network
     facts = trained.facts | {"validation": read.origin}
     floors = None
-    if isinstance(trained.network, Tilde):
-        floors = floors_of(trained.network, trained.pieces, read.sources, settings, progress=progress)
+    if isinstance(network, Tilde):
+        floors = floors_of(network, trained.pieces, read.sources, settings, progress=progress)
+    record = None
+    if expander is not None:
+        record = ExpansionRecord(
+            terms=expander.terms,
+            counting=expander.counting,
+            length=settings.document_length,
+            encoder=expander.session.folder.id,
+            name=Path(expander.session.folder.name).name,
+        )
+    write_encoder_folder(
+        network,
+        analyzer,
+        out,
+        cleaning=settings.cleaning,
+        length=settings.document_length,
+        trained=facts,
+        floors=floors,
+        expansion=record,
+    )
+    described = card_facts(out, kind, facts, settings, card or {})
+    with written_whole(out / CARD) as write:
+        write(write_card(described))
     return facts

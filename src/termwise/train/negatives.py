@@ -65,8 +65,10 @@ def mine_negatives(
             queries = [Query(str(number), source.queries[number]) for number in part]
             for ranking in searcher.rank_many(queries, k=depth + 1, threads=threads).run:
                 number = int(ranking.query_id)
-                found = [int(doc_id) for doc_id in ranking.doc_ids if int(doc_id) not in relevant[number]][:depth]
-                chosen = random.permutation(found)[:KEPT] if found else []
+                found = [int(doc_id) for doc_id in ranking.doc_ids if int(doc_id) not in relevant[number]][
+                    :depth
+                ]
+                chosen = random.permutation(np.array(found, dtype=np.int32))[:KEPT]
                 drawn[number, : len(chosen)] = chosen
             progress("mine negatives", start + len(part), len(asked))
     return drawn[source.pairs[:, 0]]

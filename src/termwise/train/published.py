@@ -36,7 +36,7 @@ from termwise.errors import MissingFileError, ModelFormatError, UnknownNameError
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaning import CleanMode
 from termwise.train.base import base_analyzer
-from termwise.train.export import bare_encoder, check_finite, load_weights, network_of, positions
+from termwise.train.export import bare_encoder, load_weights, network_of, positions
 from termwise.train.networks import NETWORKS, SpladeDoc, TermNetwork, Tilde, TildeV2
 from termwise.train.quantise import dequantised_weights
 from termwise.train.write_folder import write_encoder_folder
@@ -129,8 +129,8 @@ def load(folder: str | Path, *, kind: str | None = None) -> tuple[TermNetwork, W
     weights = _read_weights(folder)
     if kind is None:
         kind = TildeV2.kind if f"{_PROJECTION}.weight" in weights else Tilde.kind
+    _check_finite(folder, weights)
     network = _network(folder, kind, weights)
-    check_finite(network)
     analyzer = base_analyzer(folder)
     terms = network.config.vocab_size
     if terms != len(analyzer.vocabulary):
@@ -195,6 +195,17 @@ def _network(folder: Path, kind: str, weights: Arrays) -> TermNetwork:
     return network
 
 
+def _check_finite(folder: Path, weights: Arrays) -> None:
+    for name, array in weights.items():
+        unsound = int((~np.isfinite(array)).sum())
+        if unsound:
+            raise ModelFormatError(
+                "a weight of the checkpoint is not a finite number",
+                facts=[("folder", folder), ("tensor", name), ("not finite", f"{unsound} of {array.size}")],
+                fixes=["download the checkpoint again, or take an earlier one"],
+            )
+
+
 def _check_head(folder: Path, network: TermNetwork, weights: Mapping[str, Any]) -> None:
     """Tell a checkpoint without the head of its kind from one that is damaged."""
     head = {id(parameter) for parameter in network.head_parameters()}
@@ -206,12 +217,9 @@ def _check_head(folder: Path, network: TermNetwork, weights: Mapping[str, Any]) 
         alike[0].removeprefix("pretrained.") for alike in names.values() if not set(alike) & set(weights)
     ]
     if missing:
-        others = [kind for kind, found in (("tildev2", f"{_PROJECTION}.weight" in weights),) if found]
-        others += [
-            kind
-            for kind in ("tilde",)
-            if any(name.startswith(tuple(f"pretrained.{h}" for h in _HEADS)) for name in weights)
-        ]
+        bare = {name.removeprefix("pretrained.") for name in weights}
+        others = [TildeV2.kind] if f"{_PROJECTION}.weight" in bare else []
+        others += [Tilde.kind] if any(name.startswith(_HEADS) for name in bare) else []
         raise ModelFormatError(
             f"the checkpoint has no head for the kind {network.kind}",
             facts=[
@@ -281,14 +289,14 @@ def _document_side(folder: Path) -> Path:
     for setting, expected in (("pooling_strategy", "max"), ("activation_function", "relu")):
         if pooling.get(setting, expected) != expected:
             raise _unlike(setting, expected, str(pooling[setting]))
-    return folder / modules[0][1]
+    return folder / str(modules[0][1])
 
 
 def _unlike(what: str, expected: str, seen: str) -> ModelFormatError:
     return ModelFormatError(
         "this SparseEncoder does not compute what a splade-doc network computes",
         facts=[("part", what), ("expected", expected), ("seen", seen)],
-        fixes=["write its weights as JSON vectors and index them with --model vectors-jsonl"],
+        fixes=["write its weights as JSON vectors and index them with --model vectors"],
     )
 
 

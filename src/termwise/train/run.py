@@ -128,7 +128,9 @@ def train_network(
     plans = _plans(sources, settings, threads)
     checkpoint = last_checkpoint(folder / _CHECKPOINTS) if resume else None
     if settings.head_steps and isinstance(network, Tilde) and checkpoint is None:
-        losses = fit_head(network, pieces, _texts(sources, plans[0], settings.head_pairs), settings, progress=progress)
+        losses = fit_head(
+            network, pieces, _texts(sources, plans[0], settings.head_pairs), settings, progress=progress
+        )
         (folder / _HEAD_LOG).write_text("".join(f"{json.dumps(loss)}\n" for loss in losses))
     batches = PlannedBatches(plans)
     steps = -(-len(batches) // settings.accumulate)
@@ -230,7 +232,10 @@ def _plans(sources: Sequence[Source], settings: TrainSettings, threads: int) -> 
 def _texts(sources: Sequence[Source], plan: BatchPlan, count: int) -> list[tuple[str, str]]:
     """Return query and passage of the first pairs of a plan."""
     owners, numbers = plan.sources.reshape(-1)[:count].tolist(), plan.pairs.reshape(-1)[:count].tolist()
-    chosen = [(sources[owner], *sources[owner].pairs[number].tolist()) for owner, number in zip(owners, numbers, strict=True)]
+    chosen = [
+        (sources[owner], *sources[owner].pairs[number].tolist())
+        for owner, number in zip(owners, numbers, strict=True)
+    ]
     return [(source.queries[query], source.passages[passage]) for source, query, passage in chosen]
 
 
@@ -308,7 +313,12 @@ def _best(trainer: TermTrainer) -> dict[str, Any]:
     if trainer.state.best_model_checkpoint is None:
         return {}
     step = int(Path(trainer.state.best_model_checkpoint).name.rpartition("-")[2])
-    measured = [line for line in trainer.state.log_history if line.get("step") == step and "eval_nDCG@10" in line]
+    measured = [
+        line for line in trainer.state.log_history if line.get("step") == step and "eval_nDCG@10" in line
+    ]
     return {"step": step} | {
-        name.removeprefix("eval_"): value for line in measured for name, value in line.items() if name.startswith("eval_")
+        name.removeprefix("eval_"): value
+        for line in measured
+        for name, value in line.items()
+        if name.startswith("eval_")
     }

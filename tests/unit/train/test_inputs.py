@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 from termwise.errors import ModelFormatError  # noqa: E402
 from termwise.text import Vocabulary  # noqa: E402
@@ -55,7 +55,7 @@ def test_padding(pieces, number):
     ids, mask = pieces.padded([pieces("wing"), pieces("lift drag")])
     assert ids.tolist() == [[number("wing"), number("[PAD]")], [number("lift"), number("drag")]]
     assert mask.tolist() == [[1, 0], [1, 1]]
-    assert ids.dtype == mask.dtype == __import__("torch").int64
+    assert ids.dtype == mask.dtype == torch.int64
 
 
 def test_targets_are_the_distinct_kept_terms_and_unknown_words_vanish(pieces, analyzer, number):
@@ -75,7 +75,7 @@ def test_a_batch_of_nothing_but_stop_words(pieces, analyzer):
     for listed in (distinct_terms, occurrences):
         rows, terms = listed([pieces("the of"), pieces("")], kept)
         assert rows.shape == terms.shape == (0,)
-        assert rows.dtype == terms.dtype == __import__("torch").int64
+        assert rows.dtype == terms.dtype == torch.int64
 
 
 def test_vocabularies_of_more_terms_than_sixteen_bits_number(tmp_path):

@@ -1,0 +1,100 @@
+"""The facts of a model card, from a training run and from what only its maker knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from termwise.errors import UnknownNameError
+from termwise.train.settings import TrainSettings
+
+GIVEN = ("name", "summary", "language", "license", "base", "data", "reasons", "evaluation", "limits", "usage")
+"""What the maker of a model may give: facts of `termwise.train.card.FACTS`, and the reasons of departures."""
+
+_UNSAID = "not stated by whoever trained it"
+_SUMMARIES = {
+    "tilde": "Says of a text how likely each term of a vocabulary is to be asked for, given the text.",
+    "tildev2": "Weighs each word of a text, and each term the text is expanded by, for what a query with it means.",
+    "splade-doc": "Weighs the terms of a vocabulary for a text, by the largest output over its positions.",
+}
+
+
+def card_facts(
+    out: Path, kind: str, run: Mapping[str, Any], settings: TrainSettings, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Put the facts of a card together.
+
+    Parameters
+    ----------
+    out : Path
+        The encoder folder, written but for the card.
+    kind : str
+        Kind of network.
+    run : mapping
+        What `train_network` says of the run, and where its held-out pairs come from.
+    settings : TrainSettings
+    given : mapping
+        Some of `GIVEN`. ``data`` maps names of sources to ``{"license": ..., "origin": ...}``; ``reasons`` maps
+        names of settings to why they depart from the paper's. What is not given is said to be not stated.
+
+    Returns
+    -------
+    dict
+        What `termwise.train.card.card` takes.
+
+    Raises
+    ------
+    UnknownNameError
+        If something else is given.
+    """
+    for name in given:
+        if name not in GIVEN:
+            raise UnknownNameError.of("fact of a model card", name, GIVEN)
+    data, reasons, base = given.get("data", {}), given.get("reasons", {}), given.get("base", {})
+    best = run["best"]
+    measured = {name: value for name, value in best.items() if name in ("nDCG@10", "RR@10")}
+    selection = (
+        f"The checkpoint of step {best['step']} of {run['steps']}, the best by nDCG@10 on held-out pairs "
+        f"({run['validation']})."
+        if best
+        else f"The last weights, after {run['steps']} steps; nothing was held out."
+    )
+    evaluation = {
+        "columns": ["held-out pairs", *measured] if measured else ["held-out pairs"],
+        "rows": [[run["validation"], *(f"{value:.4f}" for value in measured.values())]],
+        "note": "Each query is ranked over the pool of all held-out passages, which is small: the values tell one "
+        "checkpoint from another and cannot be compared with those of a collection.",
+    }
+    return {
+        "name": given.get("name", out.resolve().name),
+        "kind": kind,
+        "summary": given.get("summary", _SUMMARIES[kind]),
+        "language": given.get("language", "en"),
+        "license": given.get("license", _UNSAID),
+        "base": {"name": run["base"], "license": _UNSAID, "seen": _UNSAID} | base,
+        "data": [
+            {"name": name, "pairs": pairs, "license": _UNSAID, "origin": _UNSAID} | data.get(name, {})
+            for name, pairs in run["sources"].items()
+        ],
+        "pairs_seen": run["pairs_seen"],
+        "settings": run["settings"],
+        "departures": [
+            {
+                "setting": name,
+                "published": str(paper),
+                "here": str(here),
+                "reason": reasons.get(name, _UNSAID),
+            }
+            for name, (paper, here) in settings.departures(kind).items()
+        ],
+        "selection": selection,
+        "evaluation": given.get("evaluation", evaluation),
+        "limits": given.get("limits", ["Texts unlike those it was trained on were not tried."]),
+        "usage": given.get("usage", [f"termwise index COLLECTION --model {out} --out INDEX"]),
+        "files": {
+            path.name: path.stat().st_size
+            for path in sorted(out.iterdir())
+            if path.is_file() and path.name != "README.md"
+        },
+    }

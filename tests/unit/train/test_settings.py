@@ -1,0 +1,95 @@
+"""Settings: the papers' defaults, what may be given, and what differs."""
+
+from __future__ import annotations
+
+import pytest
+
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.train.settings import TrainSettings
+
+
+def test_the_defaults_are_those_of_the_papers():
+    tilde = TrainSettings.for_kind("tilde")
+    assert (tilde.learning_rate, tilde.batch, tilde.epochs, tilde.seed) == (2e-5, 128, 10, 313)
+    assert (tilde.schedule, tilde.warm_up, tilde.weight_decay, tilde.clip) == ("constant", 0, 0, 0)
+    assert (tilde.objective, tilde.precision, tilde.document_length) == ("biqdl", "float32", 512)
+    second = TrainSettings.for_kind("tildev2")
+    assert (second.learning_rate, second.batch, second.epochs, second.negatives) == (5e-6, 8, 5, 7)
+    assert (second.schedule, second.warm_up, second.clip) == ("linear", 0.1, 1.0)
+    assert (second.document_length, second.query_length, second.objective) == (192, 16, "contrastive")
+
+
+def test_values_are_read_by_the_type_of_their_setting():
+    given = {"batch": "16", "learning_rate": "1e-4", "checkpointing": "true", "teacher": "x", "precision": "bfloat16"}
+    settings = TrainSettings.for_kind("tilde", given)
+    assert settings.batch == 16
+    assert settings.learning_rate == 1e-4
+    assert settings.checkpointing is True
+    assert settings.teacher == "x"
+    assert settings.precision == "bfloat16"
+
+
+def test_departures_are_what_differs_from_the_paper():
+    assert TrainSettings.for_kind("tildev2").departures("tildev2") == {}
+    settings = TrainSettings.for_kind("tildev2", {"batch": "32", "epochs": "5"})
+    assert settings.departures("tildev2") == {"batch": (8, 32)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("batch", "many"),
+        ("batch", "1.5"),
+        ("batch", "0"),
+        ("batch", "-3"),
+        ("epochs", "0"),
+        ("accumulate", "0"),
+        ("learning_rate", "fast"),
+        ("learning_rate", "nan"),
+        ("learning_rate", "inf"),
+        ("learning_rate", "-1"),
+        ("document_length", "2"),
+        ("query_length", "2"),
+        ("dropout", "1.5"),
+        ("warm_up", "1.1"),
+        ("flattening", "-0.1"),
+        ("flattening", "nan"),
+        ("teacher_weight", "2"),
+        ("seed", "-1"),
+        ("seed", "4294967296"),
+        ("checkpointing", "perhaps"),
+        ("save_every", "0"),
+        ("negative_depth", "0"),
+        ("block", "3"),
+    ],
+)
+def test_values_out_of_range_or_unreadable(name, value):
+    with pytest.raises(ParameterError) as error:
+        TrainSettings.for_kind("tilde", {name: value})
+    assert error.value.facts
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("objective", "fame"), ("precision", "int4"), ("schedule", "cosine"), ("cleaning", "soap")]
+)
+def test_names_that_are_not_there(name, value):
+    with pytest.raises(UnknownNameError):
+        TrainSettings.for_kind("tilde", {name: value})
+
+
+def test_misspelt_settings_and_kinds():
+    with pytest.raises(UnknownNameError) as error:
+        TrainSettings.for_kind("tilde", {"bach": "3"})
+    assert "batch" in error.value.fixes[0]
+    with pytest.raises(UnknownNameError):
+        TrainSettings.for_kind("tilde3")
+
+
+@pytest.mark.parametrize("given", [{"batch": 2.5}, {"batch": "16"}, {"learning_rate": "1"}, {"teacher": None}])
+def test_python_values_of_another_type(given):
+    with pytest.raises(ParameterError):
+        TrainSettings(**given)
+
+
+def test_whole_numbers_do_for_fractions():
+    assert TrainSettings(learning_rate=1).learning_rate == 1

@@ -1,0 +1,296 @@
+"""What a planned batch becomes, and the loss of it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from termwise.errors import ModelFormatError  # noqa: E402
+from termwise.text.cleaning import clean_vocabulary  # noqa: E402
+from termwise.train.batches import BatchPlan, plan_batches  # noqa: E402
+from termwise.train.expansions import Expansions  # noqa: E402
+from termwise.train.networks import network_from  # noqa: E402
+from termwise.train.pairs import Source  # noqa: E402
+from termwise.train.settings import TrainSettings  # noqa: E402
+from termwise.train.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
+from termwise.train.teacher import Teacher  # noqa: E402
+
+from .conftest import VOCABULARY, configuration, made_source, save  # noqa: E402
+
+
+def planned(*rows: list[tuple[int, int]]) -> PlannedBatches:
+    """Batches written out: source and pair."""
+    plan = np.array(rows)
+    return PlannedBatches([BatchPlan(plan[..., 0].astype(np.int32), plan[..., 1].astype(np.int64))])
+
+
+def settings(kind: str, **changes: object) -> TrainSettings:
+    plain = {"document_length": 12, "query_length": 8, "dropout": 0.0}
+    usual = {"tilde": {}}.get(kind, {"objective": "contrastive", "negatives": 0})
+    return TrainSettings(**(plain | usual | changes))
+
+
+def mini(*pairs: tuple[str, str]) -> Source:
+    queries = list(dict.fromkeys(query for query, _ in pairs))
+    passages = list(dict.fromkeys(passage for _, passage in pairs))
+    numbers = [(queries.index(query), passages.index(passage)) for query, passage in pairs]
+    return Source("mini", queries, passages, np.array(numbers, dtype=np.int32))
+
+
+def test_batches_of_all_epochs_follow_each_other():
+    plans = [plan_batches([10], batch=5, seed=0, epoch=epoch) for epoch in range(3)]
+    batches = PlannedBatches(plans)
+    assert len(batches) == 6
+    assert [batches[number] for number in range(6)] == list(range(6))
+    assert np.array_equal(batches.pairs[2:4], plans[1].pairs)
+
+
+def test_a_batch_for_tilde(pieces, number):
+    source = mini(("the wing zebra wing ?", "flutter of the wing"), ("lift", "drag , drag"))
+    batch = Collator("tilde", settings("tilde"), pieces, [source], planned([(0, 0), (0, 1)]))([0])["batch"]
+    doc, query, sep, pad = (number(name) for name in ("[unused0]", "[unused1]", "[SEP]", "[PAD]"))
+    assert batch["passage_ids"].tolist() == [
+        [doc, number("flutter"), number("of"), number("the"), number("wing"), sep],
+        [doc, number("drag"), number(","), number("drag"), sep, pad],
+    ]
+    assert batch["query_ids"][1].tolist() == [query, number("lift"), sep, *[pad] * 4]
+    assert batch["query_ids"][0, :4].tolist() == [query, number("the"), number("wing"), number("[UNK]")]
+    # Targets: distinct, without stop words and without what is not in the vocabulary.
+    assert batch["query_rows"].tolist() == [0, 1]
+    assert batch["query_terms"].tolist() == [number("wing"), number("lift")]
+    assert batch["passage_rows"].tolist() == [0, 0, 1]
+    assert batch["passage_terms"].tolist() == [*sorted([number("wing"), number("flutter")]), number("drag")]
+
+
+def test_inputs_are_cut_off_and_targets_are_not(pieces, number):
+    source = mini(("lift drag shock wave body flow heat", "wing flutter lift drag shock"))
+    short = settings("tilde", document_length=4, query_length=5)
+    batch = Collator("tilde", short, pieces, [source], planned([(0, 0)]))([0])["batch"]
+    assert batch["passage_ids"].tolist() == [
+        [number("[unused0]"), number("wing"), number("flutter"), number("[SEP]")]
+    ]
+    assert batch["query_ids"].shape == (1, 5)
+    assert len(batch["query_terms"]) == 7
+    assert len(batch["passage_terms"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("objective", "there", "absent"),
+    [("query-likelihood", "passage_ids", "query_ids"), ("document-likelihood", "query_ids", "passage_ids")],
+)
+def test_one_sided_objectives_read_one_side(pieces, objective, there, absent, base):
+    chosen = settings("tilde", objective=objective)
+    collator = Collator("tilde", chosen, pieces, [made_source("air", 4)], planned([(0, 0), (0, 1)]))
+    batch = collator([0])["batch"]
+    assert there in batch
+    assert absent not in batch
+    loss = TrainingStep(network_from("tilde", base), chosen, pieces)(batch)["loss"]
+    assert loss.shape == ()
+    assert math.isfinite(loss.item())
+
+
+def test_two_queries_of_eight_passages_are_sixteen_columns(pieces):
+    source = made_source("air", 30)
+    negatives = np.stack([np.delete(np.arange(30), pair)[:12] for pair in range(30)]).astype(np.int32)
+    chosen = settings("tildev2", negatives=7)
+    collator = Collator(
+        "tildev2", chosen, pieces, [source], planned([(0, 3), (0, 9)]), negatives=[negatives]
+    )
+    batch = collator([0])["batch"]
+    assert batch["passage_ids"].shape[0] == 16
+    assert batch["targets"].tolist() == [0, 8]
+    places = collator.places(0)
+    assert (places[0], places[8]) == ((0, 3), (0, 9))
+    assert len(set(places[1:8])) == 7
+    assert set(places[1:8]) <= {(0, passage) for passage in negatives[3].tolist()}
+    assert batch["passage_ids"][:, 0].unique().tolist() == [pieces.special.cls]
+
+
+def test_scores_of_a_batch_are_those_of_all_its_passages(pieces, base):
+    """The loss from a hand-made network: a weight of 1 for everything counts matching terms."""
+    source = mini(("wing lift", "wing lift drag"), ("drag", "shock drag"))
+    chosen = settings("tildev2")
+    network = network_from("tildev2", base)
+    with torch.no_grad():
+        network.token_projection.weight.zero_()
+        network.token_projection.bias.fill_(1.0)
+    batch = Collator("tildev2", chosen, pieces, [source], planned([(0, 0), (0, 1)]))([0])["batch"]
+    loss = TrainingStep(network, chosen, pieces)(batch)["loss"].item()
+    # Scores: (2, 0) for the first, (1, 1) for the second.
+    assert loss == pytest.approx((math.log(1 + math.exp(-2)) + math.log(2)) / 2, rel=1e-5)
+
+
+def test_special_pieces_and_padding_match_nothing(pieces, base):
+    source = mini(("[SEP] [CLS] [PAD] lift", "drag drag"), ("drag", "lift"))
+    chosen = settings("tildev2", cleaning="none")
+    network = network_from("tildev2", base)
+    with torch.no_grad():
+        network.token_projection.weight.zero_()
+        network.token_projection.bias.fill_(1.0)
+    batch = Collator("tildev2", chosen, pieces, [source], planned([(0, 0), (0, 1)]))([0])["batch"]
+    loss = TrainingStep(network, chosen, pieces)(batch)["loss"].item()
+    assert loss == pytest.approx(math.log(1 + math.e), rel=1e-5)  # both: (0, 1) with the right one at 0
+
+
+def test_queries_are_cut_off_after_cleaning(pieces, number):
+    source = mini(("the of wing the lift a drag", "wing"))
+    batch = Collator("tildev2", settings("tildev2", query_length=4), pieces, [source], planned([(0, 0)]))([0])
+    assert batch["batch"]["query_terms"].tolist() == [number("wing"), number("lift")]
+
+
+def test_a_query_that_cleans_to_nothing_moves_nothing(pieces, base):
+    source = mini(("the of ?", "wing lift"), ("the", "drag"))
+    chosen = settings("tildev2")
+    network = network_from("tildev2", base)
+    batch = Collator("tildev2", chosen, pieces, [source], planned([(0, 0), (0, 1)]))([0])["batch"]
+    loss = TrainingStep(network, chosen, pieces)(batch)["loss"]
+    assert loss.item() == pytest.approx(math.log(2))
+    loss.backward()
+    assert all(p.grad is None or p.grad.abs().max() == 0 for p in network.parameters())
+
+
+@pytest.mark.parametrize("kind", ["tilde", "tildev2", "splade-doc"])
+def test_a_batch_of_one_pair(kind, pieces, base):
+    chosen = settings(kind, sparsity=0.1 if kind == "splade-doc" else 0.0)
+    collator = Collator(kind, chosen, pieces, [made_source("air", 3)], planned([(0, 1)]))
+    loss = TrainingStep(network_from(kind, base), chosen, pieces)(collator([0])["batch"])["loss"]
+    assert math.isfinite(loss.item())
+    loss.backward()
+
+
+def test_passages_that_are_relevant_are_no_negatives(pieces):
+    """Pairs: 0 (q0, p0), 1 (q0, p1), 2 (q1, p1), 3 (q2, p2); p2 stands in the batch as a hard negative too."""
+    source = Source(
+        "mini", ["q", "r", "s"], ["one", "two", "three"], np.array([[0, 0], [0, 1], [1, 1], [2, 2]], dtype=np.int32)
+    )
+    negatives = [np.array([[2], [2], [0], [0]], dtype=np.int32)]
+    collator = Collator(
+        "tildev2",
+        settings("tildev2", negatives=1),
+        pieces,
+        [source],
+        planned([(0, 0), (0, 2), (0, 3)]),
+        negatives=negatives,
+    )
+    assert collator.places(0) == [(0, 0), (0, 2), (0, 1), (0, 0), (0, 2), (0, 0)]
+    assert collator([0])["batch"]["same"].int().tolist() == [
+        # p0 p2 p1 p0 p2 p0
+        [0, 0, 1, 1, 0, 1],  # q0: p0 once more, and p1 by a pair that is not in the batch
+        [0, 0, 0, 0, 0, 0],  # q1: only its own, in its own place
+        [0, 1, 0, 0, 0, 0],  # q2: p2 as the hard negative of another
+    ]
+
+
+def test_passages_of_other_sources_with_the_same_number_are_negatives(pieces):
+    sources = [made_source("air", 3, seed=1), made_source("code", 3, seed=2)]
+    collator = Collator("tildev2", settings("tildev2"), pieces, sources, planned([(0, 1), (1, 1), (1, 1)]))
+    assert collator([0])["batch"]["same"].int().tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
+
+
+def test_hard_negatives_follow_seed_and_batch(pieces):
+    source = made_source("air", 40)
+    negatives = [np.tile(np.arange(20, dtype=np.int32) + 20, (40, 1))]
+    batches = planned([(0, 3)], [(0, 3)])
+
+    def drawn(seed: int, number: int) -> list[tuple[int, int]]:
+        chosen = settings("tildev2", negatives=5, seed=seed)
+        return Collator("tildev2", chosen, pieces, [source], batches, negatives=negatives).places(number)
+
+    assert drawn(1, 0) == drawn(1, 0)
+    assert drawn(1, 0) != drawn(1, 1)
+    assert drawn(1, 0) != drawn(2, 0)
+
+
+def test_few_and_no_known_negatives(pieces):
+    source = made_source("air", 10)
+    few = np.full((10, 4), -1, dtype=np.int32)
+    few[0, :2] = [5, 6]
+    chosen = settings("tildev2", negatives=7)
+    collator = Collator("tildev2", chosen, pieces, [source], planned([(0, 0)], [(0, 1)]), negatives=[few])
+    assert {passage for _, passage in collator.places(0)[1:]} == {5, 6}  # with replacement
+    assert len(collator.places(0)) == len(collator.places(1)) == 8  # from all passages
+
+
+def test_expansions_stand_behind_a_separator(pieces, number):
+    source = mini(("wing", "lift drag"), ("lift", "wing"))
+    terms = np.array([number("shock"), number("wave")], dtype=np.int32)
+    expansions = Expansions([(0, 0), (0, 1)], np.array([0, 2, 2]), terms)
+    batches = planned([(0, 0), (0, 1)])
+    collator = Collator("tildev2", settings("tildev2"), pieces, [source], batches, expansions=expansions)
+    cls, sep, pad = number("[CLS]"), number("[SEP]"), number("[PAD]")
+    assert collator([0])["batch"]["passage_ids"].tolist() == [
+        [cls, number("lift"), number("drag"), sep, number("shock"), number("wave"), sep],
+        [cls, number("wing"), sep, *[pad] * 4],
+    ]
+    assert collator.longest == 12 + 2 + 1
+
+
+def test_the_longest_input_by_objective(pieces):
+    def longest(**changes: object) -> int:
+        chosen = settings("tilde", document_length=30, query_length=40, **changes)
+        return Collator("tilde", chosen, pieces, [], planned([(0, 0)])).longest
+
+    assert longest() == 40
+    assert longest(objective="query-likelihood") == 30
+    assert longest(objective="document-likelihood") == 40
+
+
+def test_cleaned_away_terms_get_no_gradient_through_the_network(pieces, base, analyzer):
+    chosen = settings("tilde")
+    network = network_from("tilde", base)
+    collator = Collator("tilde", chosen, pieces, [made_source("air", 4)], planned([(0, 0), (0, 1)]))
+    TrainingStep(network, chosen, pieces)(collator([0])["batch"])["loss"].backward()
+    gradient = network.pretrained.get_output_embeddings().bias.grad
+    kept = torch.from_numpy(clean_vocabulary(analyzer.vocabulary, "repo"))
+    assert gradient[~kept].abs().max().item() == 0.0
+    assert gradient[kept].abs().min().item() > 0.0
+
+
+def test_the_sparsity_of_the_max_pooled_encoder_is_added(pieces, base):
+    plain, sparse = settings("splade-doc"), settings("splade-doc", sparsity=2.0)
+    network = network_from("splade-doc", base)
+    batch = Collator("splade-doc", plain, pieces, [made_source("air", 4)], planned([(0, 0), (0, 1)]))([0])["batch"]
+    with torch.no_grad():
+        weights = network(batch["passage_ids"], batch["passage_mask"])
+        losses = [TrainingStep(network, chosen, pieces)(batch)["loss"].item() for chosen in (plain, sparse)]
+    assert losses[1] - losses[0] == pytest.approx(2 * weights.mean(0).square().sum().item(), rel=1e-4)
+
+
+def test_a_teacher_takes_its_share_and_is_not_trained(pieces, base):
+    source = mini(("wing lift", "wing lift drag"), ("drag", "shock drag"), ("lift", "shock drag"))
+    batches = planned([(0, 0), (0, 1), (0, 1)])
+    alone = settings("tildev2")
+    taught = settings("tildev2", teacher=str(base), teacher_weight=0.25, teacher_scale=4.0)
+    only = settings("tildev2", teacher=str(base), teacher_weight=1.0, teacher_scale=4.0)
+    network = network_from("tildev2", base).eval()
+    with torch.no_grad():
+        network.token_projection.weight.fill_(0.3)
+    batch = Collator("tildev2", taught, pieces, [source], batches)([0])["batch"]
+    steps = [TrainingStep(network, chosen, pieces) for chosen in (alone, taught, only)]
+    losses = [step(batch)["loss"].item() for step in steps]
+    assert all(math.isfinite(loss) for loss in losses)
+    assert losses[1] == pytest.approx(0.75 * losses[0] + 0.25 * losses[2], rel=1e-5)
+    assert {name for name, _ in steps[1].named_parameters()} == {name for name, _ in steps[0].named_parameters()}
+
+
+def test_a_teacher_returns_unit_means_of_what_is_shown(base, pieces):
+    teacher = Teacher.load(base)
+    ids, mask = pieces.padded([pieces("wing lift"), pieces("drag")])
+    vectors = teacher(ids, mask)
+    assert vectors.norm(dim=1).tolist() == pytest.approx([1.0, 1.0])
+    alone = teacher(*pieces.padded([pieces("drag")]))
+    torch.testing.assert_close(vectors[1:], alone, atol=1e-5, rtol=1e-4)
+    assert not [p for p in teacher.parameters() if p.requires_grad]
+
+
+def test_a_teacher_of_another_vocabulary(base, pieces, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    other = save(transformers.BertModel(configuration(vocab_size=len(VOCABULARY) + 1)), tmp_path / "other")
+    with pytest.raises(ModelFormatError, match="vocabularies of different sizes"):
+        TrainingStep(network_from("tildev2", base), settings("tildev2", teacher=str(other)), pieces)
+    with pytest.raises(ModelFormatError):
+        Teacher.load(tmp_path / "nowhere")
