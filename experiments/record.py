@@ -78,7 +78,7 @@ def provenance(packages: Sequence[str]) -> dict[str, Any]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _git("rev-parse", "HEAD"),
         "uncommitted": _git("status", "--porcelain", "--", "src", "experiments").splitlines(),
-        "sources": tree_hash([*(ROOT / "src").rglob("*.py"), *(ROOT / "experiments").glob("*.py")], ROOT),
+        "sources": tree_hash([*(ROOT / "src").rglob("*.py"), *(ROOT / "experiments").rglob("*.py")], ROOT),
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in packages},
         "system": f"{platform.system()} {platform.machine()}",
@@ -191,6 +191,17 @@ def save(record: dict[str, Any], page: str, folder: Path, name: str) -> None:
         partial.write_text(text + "\n", encoding="utf-8")
         partial.replace(path)
         say(f"wrote {path}")
+
+
+def append(record: dict[str, Any], page: str, folder: Path, name: str) -> None:
+    """Add a line to ``NAME.jsonl``, numbers to six significant digits, write ``NAME.md`` anew, and say so."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(_short(record), ensure_ascii=False) + "\n")
+    partial = folder / f"{name}.md.part"
+    partial.write_text(page.rstrip() + "\n", encoding="utf-8")
+    partial.replace(folder / f"{name}.md")
+    say(f"added a line to {folder / f'{name}.jsonl'} and wrote {folder / f'{name}.md'}")
 
 
 def _short(value: Any) -> Any:

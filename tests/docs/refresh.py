@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.docs.snippets import ROOT, documents, run_document
+from tests.docs.snippets import ROOT, blocks, documents, run_document
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -31,6 +31,9 @@ def main(arguments: Sequence[str]) -> int:
             print(problem if check else f"{shown}:{problem.line}: {problem.what}", file=sys.stderr)
         if outcome.problems and not check:
             path.write_text("\n".join(outcome.lines), encoding="utf-8")
+        for block in blocks(path):
+            if block.skipped is not None:
+                print(f"{block.place}: not run: {block.skipped}", file=sys.stderr)
         changed += bool(outcome.problems)
         print(f"{shown}: {len(outcome.problems) or 'nothing'} to change", file=sys.stderr)
     return int(check and changed > 0)

@@ -16,7 +16,9 @@ anything else
 All blocks of a document share one folder, empty at first, and one Python namespace. In the output shown, ``...``
 stands for anything; white space at the ends of lines does not count. A comment before a block changes how it is
 read: ``<!-- not run: reason -->`` leaves it out, ``<!-- numbers vary: reason -->`` lets any number stand for any
-other, with the bars and columns that depend on them.
+other, with the bars and columns that depend on them. ``<!-- needs: tilde, train -->`` leaves it out where an
+encoder of that name does not ship with the package, or the extra of that name is not installed; the tests name
+what they left out. A block may have several such comments.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +43,7 @@ TOOLS = frozenset({"cat", "head", "tail", "ls", "echo", "printf", "mkdir", "mv",
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _FENCE = re.compile(r"( *)(`{3,})\s*([\w+-]*)\s*$")
-_COMMENT = re.compile(r"\s*<!--\s*(not run|numbers vary):\s*(.*?)\s*-->\s*$")
+_COMMENT = re.compile(r"\s*<!--\s*(not run|numbers vary|needs):\s*(.*?)\s*-->\s*$")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)*%?")
 _BAR = re.compile("[━╸╺─]+")
 _ROUNDING = re.compile(r"^ *rounding +[-+]?[\d.]+ *\n", re.MULTILINE)
@@ -57,8 +60,17 @@ class Block:
     language: str
     lines: tuple[str, ...]
     indent: str = ""
-    skipped: str | None = None
+    not_run: str | None = None
     numbers_vary: str | None = None
+    needs: tuple[str, ...] = ()
+
+    @property
+    def skipped(self) -> str | None:
+        """Why the block is left out, None where it is run."""
+        if self.not_run is not None:
+            return self.not_run
+        lacking = [name for name in self.needs if not is_here(name)]
+        return f"needs {', '.join(lacking)}, which is not here" if lacking else None
 
     @property
     def place(self) -> str:
@@ -101,6 +113,17 @@ class Outcome:
     lines: list[str] = field(default_factory=list)
 
 
+def is_here(name: str) -> bool:
+    """Tell whether a shipped encoder, or what an extra brings, is there."""
+    if name != "train":
+        from termwise.encode import shipped_encoders
+
+        return name in shipped_encoders()
+    from termwise.train.extra import NEEDED
+
+    return all(find_spec(package) is not None for package in NEEDED)
+
+
 def documents() -> list[Path]:
     """Return the documents whose blocks are run."""
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -111,13 +134,17 @@ def blocks(path: Path) -> list[Block]:
     """Return the fenced blocks of a document, in order."""
     found = []
     lines = path.read_text(encoding="utf-8").split("\n")
-    position, comment = 0, None
+    position, comments = 0, dict[str, str]()
     while position < len(lines):
         line = lines[position]
         position += 1
         opening = _FENCE.match(line)
         if opening is None:
-            comment = _COMMENT.match(line) or (comment if not line.strip() else None)
+            comment = _COMMENT.match(line)
+            if comment:
+                comments[comment.group(1)] = comment.group(2)
+            elif line.strip():
+                comments = {}
             continue
         indent, fence, language = opening.groups()
         first = position
@@ -126,11 +153,10 @@ def blocks(path: Path) -> list[Block]:
         if position == len(lines):
             raise ValueError(f"{path}:{first}: the block is not closed")
         inner = tuple(text.removeprefix(indent) for text in lines[first:position])
-        kind, reason = comment.groups() if comment else (None, None)
-        skipped = reason if kind == "not run" else None
-        vary = reason if kind == "numbers vary" else None
-        found.append(Block(path, first + 1, language, inner, indent, skipped, vary))
-        position, comment = position + 1, None
+        needs = tuple(name.strip() for name in comments.get("needs", "").split(",") if name.strip())
+        vary = comments.get("numbers vary")
+        found.append(Block(path, first + 1, language, inner, indent, comments.get("not run"), vary, needs))
+        position, comments = position + 1, {}
     return found
 
 

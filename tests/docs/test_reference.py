@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from typing import Any
 
 import pytest
 import typer
@@ -14,9 +16,11 @@ from termwise.cli.main import app
 from termwise.evaluate import measure_names
 from termwise.models import make_model, model_names
 from termwise.text import analyzer_names
+from termwise.train.settings import TrainSettings
 
 DOCS = ROOT / "docs"
 COMMANDS = typer.main.get_command(app).commands
+KINDS = ("tilde", "tildev2", "splade-doc")
 
 
 def sections(name: str) -> dict[str, str]:
@@ -26,10 +30,16 @@ def sections(name: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
+def parameters(verb: str) -> list[Any]:
+    """Return options and arguments of a verb, or of all verbs below it."""
+    command = COMMANDS[verb]
+    return [one for each in (command, *getattr(command, "commands", {}).values()) for one in each.params]
+
+
 def options(verb: str) -> set[str]:
     return {
         flag
-        for parameter in COMMANDS[verb].params
+        for parameter in parameters(verb)
         if parameter.param_type_name == "option"
         for flag in (*parameter.opts, *parameter.secondary_opts)
     } - {"--help"}
@@ -51,9 +61,37 @@ def test_every_option_of_a_verb_is_described(verb):
 @pytest.mark.parametrize("verb", sorted(COMMANDS))
 def test_every_argument_of_a_verb_is_described(verb):
     text = sections("reference/cli.md")[f"`termwise {verb}`"]
-    for parameter in COMMANDS[verb].params:
+    for parameter in parameters(verb):
         if parameter.param_type_name == "argument":
             assert parameter.metavar.split()[0].rstrip(".") in text
+
+
+@pytest.mark.parametrize(
+    ("verb", "below"),
+    [(verb, below) for verb, group in COMMANDS.items() for below in getattr(group, "commands", {})],
+)
+def test_every_verb_below_a_verb_is_described(verb, below):
+    assert f"termwise {verb} {below} " in sections("reference/cli.md")[f"`termwise {verb}`"]
+
+
+def test_every_training_setting_is_listed_with_its_defaults():
+    text = (DOCS / "how-to/train-an-encoder.md").read_text(encoding="utf-8")
+    rows = {
+        cells[0].strip("`"): cells[1:4]
+        for line in text.split("\n")
+        if line.startswith("| `")
+        for cells in [[cell.strip() for cell in line.strip("|").split("|")]]
+    }
+    usual = [TrainSettings.for_kind(kind) for kind in KINDS]
+    for field in dataclasses.fields(TrainSettings):
+        assert rows[field.name] == [shown(getattr(settings, field.name)) for settings in usual], field.name
+
+
+def shown(value: object) -> str:
+    """Return a setting as the table writes it."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value).lower() if isinstance(value, bool) else str(value) or "–"
 
 
 def kinds() -> list[type[errors.TermwiseError]]:

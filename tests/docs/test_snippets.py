@@ -25,6 +25,7 @@ def test_document(path, tmp_path):
 @pytest.mark.parametrize("block", SKIPPED, ids=lambda block: block.place)
 def test_blocks_that_are_not_run(block):
     assert block.skipped, f"{block.place}: a block is left out without a reason"
+    assert set(block.needs) <= {"tilde", "tildev2", "train"}, f"{block.place}: needs what will never be there"
     print(f"not run: {block.place}: {block.skipped}")
     pytest.skip(block.skipped)
 
@@ -108,6 +109,20 @@ def test_python_sessions_share_names(tmp_path):
 def test_a_block_can_be_left_out_with_a_reason(tmp_path):
     path = document(tmp_path, "<!-- not run: needs a download -->", "", "```python", "1 / 0", "```")
     assert blocks(path)[0].skipped == "needs a download"
+    assert problems(path) == []
+
+
+def test_a_block_can_need_what_is_not_here(tmp_path):
+    needing = [
+        "<!-- needs: no-such-encoder -->",
+        "<!-- numbers vary: with it -->",
+        "```python",
+        "1 / 0",
+        "```",
+    ]
+    path = document(tmp_path, *needing, "```python", ">>> 1 + 1", "2", "```")
+    assert [block.skipped for block in blocks(path)] == ["needs no-such-encoder, which is not here", None]
+    assert blocks(path)[0].numbers_vary == "with it"
     assert problems(path) == []
 
 

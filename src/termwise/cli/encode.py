@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated
@@ -99,4 +100,8 @@ def command(
         soft_wrap=True,
     )
     if done.left == 0:
-        note(f"next: termwise index {collection} --model {model} --encoding {encoding} --out DIR")
+        same = [f"--set {shlex.quote(pair)}" for pair in settings or ()]
+        same += [f"--fields {shlex.quote(fields)}"] if fields is not None else []
+        same += [f"--precision {precision}"] if precision is not None else []
+        given = " ".join([shlex.quote(collection), "--model", shlex.quote(model), *same])
+        note(f"next: termwise index {given} --encoding {shlex.quote(str(encoding))} --out DIR")

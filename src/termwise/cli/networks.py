@@ -17,7 +17,8 @@ def say_resuming(work: Path, collection: str) -> None:
     if done:
         length = _length(collection)
         total = None if length is None else all_blocks(work, length)
-        note(f"resuming: {done:,}{'' if total is None else f' of {total:,}'} blocks are done")
+        blocks = "block is" if done == 1 and total is None else "blocks are"
+        note(f"resuming: {done:,}{'' if total is None else f' of {total:,}'} {blocks} done")
 
 
 def _length(collection: str) -> int | None:

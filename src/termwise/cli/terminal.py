@@ -48,12 +48,12 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-MEASURED = "encode"
-"""Stages whose name begins with this word are slow enough for their speed to be of interest."""
+MEASURED = ("encode", "train")
+"""Stages whose name begins with these words are slow enough for their speed to be of interest."""
 
 
 class _Speed(ProgressColumn):
-    """Documents a second, of late, and what is left at that speed."""
+    """Documents or steps a second, of late, and what is left at that speed."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -65,7 +65,10 @@ class _Speed(ProgressColumn):
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Show stages of work on stderr while the block runs; nothing where stderr is not a terminal."""
+    """Show stages of work on stderr while the block runs; nothing where stderr is not a terminal.
+
+    What follows a colon in the name of a stage is shown and may change while the stage lasts.
+    """
     console = Console(stderr=True)
     with Progress(
         TextColumn("{task.description:<16}"),
@@ -80,9 +83,10 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
         tasks: dict[str, TaskID] = {}
 
         def report(stage: str, done: int, total: int | None) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage, total=total)
-            bars.update(tasks[stage], completed=done, total=total)
+            name = stage.partition(":")[0]
+            if name not in tasks:
+                tasks[name] = bars.add_task(stage, total=total)
+            bars.update(tasks[name], description=stage, completed=done, total=total)
 
         yield report
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from termwise.encode.documents import DocumentEncoder
-from termwise.encode.folder import EncoderFolder
+from termwise.encode.folder import EncoderFolder, shipped_encoders
+from termwise.encode.manifest import NAME as MANIFEST
 from termwise.encode.manifest import Precision
 from termwise.encode.queries import TildeQueryEncoder
 from termwise.encode.remembered import Missing, RememberedEncoder, RememberedRows
@@ -16,8 +17,9 @@ from termwise.encode.session import OnnxSession
 from termwise.encode.splade_doc import SpladeDocumentEncoder
 from termwise.encode.tilde import TildeDocumentEncoder
 from termwise.encode.tildev2 import TildeV2DocumentEncoder
-from termwise.errors import ParameterError
+from termwise.errors import MissingFileError, ParameterError
 from termwise.models import NetworkModel, SpladeDoc, Tilde, TildeV2
+from termwise.models.tildev2 import AS_TRAINED, NO_EXPANSION
 
 
 def open_document_encoder(
@@ -133,11 +135,51 @@ def _made(model: NetworkModel, session: Callable[[str], OnnxSession]) -> _Loadin
     if isinstance(model, Tilde):
         return TildeDocumentEncoder(model, session(model.encoder))
     if isinstance(model, TildeV2):
-        expander = None if model.exact else session(model.expansion_encoder)
-        return TildeV2DocumentEncoder(model, session(model.encoder), expander)
+        network = session(model.encoder)
+        expander = expander_of(model, network.folder)
+        return TildeV2DocumentEncoder(model, network, None if expander is None else session(expander))
     if isinstance(model, SpladeDoc):
         return SpladeDocumentEncoder(model, session(model.encoder))
     raise ParameterError("nothing here runs the network of this model", facts=[("model", model.name)])
+
+
+def expander_of(model: TildeV2, folder: EncoderFolder) -> str | None:
+    """Find the encoder that expands documents for another.
+
+    Returns
+    -------
+    str or None
+        Its name or path; None where documents are not expanded.
+
+    Raises
+    ------
+    MissingFileError
+        If the one that the encoder was trained with is neither among those that ship nor beside its folder.
+    """
+    if model.expansion_encoder == NO_EXPANSION:
+        return None
+    trained = folder.manifest.expansion
+    if model.expansion_encoder != AS_TRAINED:
+        return model.expansion_encoder
+    if trained is None:
+        return None
+    beside = folder.folder.parent / trained.name
+    places = [*shipped_encoders(), *([str(beside)] if (beside / MANIFEST).is_file() else [])]
+    for place in places:
+        if EncoderFolder.open(place).id == trained.encoder:
+            return place
+    raise MissingFileError(
+        "the encoder that expands documents for this one is not here",
+        facts=[
+            ("encoder", folder.name),
+            ("was trained with", f"{trained.name}, {trained.encoder}"),
+            ("looked for", ", ".join([*shipped_encoders(), str(beside)])),
+        ],
+        fixes=[
+            "--set expansion_encoder=FOLDER, the TILDE encoder it was trained with",
+            "--set expansion_encoder=none",
+        ],
+    )
 
 
 def _session(

@@ -30,8 +30,8 @@ class OnnxSession:
 
     The network is loaded by `load`, or when it is first run.
 
-    An int8 network computes the scale of its activations from a whole batch: in which batch a text is run can change
-    its outputs a little. The same batches give the same outputs.
+    The int8 networks that termwise writes scale each row of activations by itself, so a text gives the same outputs in
+    any batch of one length; those of other makers may scale a whole batch.
 
     Parameters
     ----------

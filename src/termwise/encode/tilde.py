@@ -138,7 +138,7 @@ class TildeDocumentEncoder:
     @property
     def exact(self) -> bool:
         """False: rows also hold terms that are not in the text."""
-        return self._model.exact
+        return False
 
     @property
     def block(self) -> int:

@@ -100,11 +100,6 @@ class NetworkModel(Model, Protocol):
         """Name of an encoder that ships with the package, or path of an encoder folder."""
         ...
 
-    @property
-    def exact(self) -> bool:
-        """Whether every weighted term occurs in the text of its document."""
-        ...
-
 
 @runtime_checkable
 class QueryEncoder(Protocol):

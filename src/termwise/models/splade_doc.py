@@ -69,11 +69,6 @@ class SpladeDoc:
         """``"counts"``: every occurrence of a token in the query adds its weight."""
         return "counts"
 
-    @property
-    def exact(self) -> bool:
-        """False: a document also weighs terms that it does not hold."""
-        return False
-
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name."""
         return dataclasses.asdict(self)

@@ -114,11 +114,6 @@ class Tilde:
         """``"counts"``: every occurrence of a token in the query is a factor of the likelihood."""
         return "counts"
 
-    @property
-    def exact(self) -> bool:
-        """False: a document also weighs terms that it does not hold."""
-        return False
-
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name."""
         return dataclasses.asdict(self)

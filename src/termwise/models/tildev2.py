@@ -31,8 +31,8 @@ from termwise.models.tilde import LONGEST_WINDOW
 Counting = Literal["new", "raw"]
 """What the number of expansion terms counts: terms that are appended, or terms looked at before filtering."""
 
-NO_EXPANSION = "none"
-"""The `TildeV2.expansion_encoder` of documents that are not expanded."""
+AS_TRAINED, NO_EXPANSION = "as-trained", "none"
+"""The `TildeV2.expansion_encoder` of documents that are expanded as in training, and of those that are not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,9 @@ class TildeV2:
     encoder : str, optional
         An encoder of kind ``tildev2``: the name of one that ships with the package, or the path of a folder.
     expansion_encoder : str, optional
-        The encoder of kind ``tilde`` that expands documents, or ``none``.
+        The encoder of kind ``tilde`` that expands documents: one that ships, a folder, or ``none``. Where nothing is
+        said, ``as-trained``: the one that expanded the passages the encoder was trained on, or none if they were not
+        expanded. It is looked for among those that ship and beside the encoder's folder.
     expansion_terms : int, optional
         How many terms, 1 or more; where it is left out, as many as the encoder was trained with.
     counting : {"new", "raw"}, optional
@@ -67,12 +69,12 @@ class TildeV2:
 
     Examples
     --------
-    >>> TildeV2(expansion_encoder="none").exact
-    True
+    >>> TildeV2(expansion_terms=100).expansion_encoder
+    'as-trained'
     """
 
     encoder: str = "tildev2"
-    expansion_encoder: str = "tilde"
+    expansion_encoder: str = AS_TRAINED
     expansion_terms: int | None = None
     counting: Counting | None = None
     length: int | None = None
@@ -83,7 +85,9 @@ class TildeV2:
     def __post_init__(self) -> None:
         check_name(self.name, "encoder", self.encoder)
         check_name(self.name, "expansion_encoder", self.expansion_encoder)
-        if self.exact and (self.expansion_terms is not None or self.counting is not None):
+        if self.expansion_encoder == NO_EXPANSION and (
+            self.expansion_terms is not None or self.counting is not None
+        ):
             raise ParameterError(
                 "documents that are not expanded have no settings of an expansion",
                 facts=[
@@ -91,7 +95,7 @@ class TildeV2:
                     ("expansion_terms", self.expansion_terms),
                     ("counting", self.counting),
                 ],
-                fixes=["leave expansion_terms and counting out", "--set expansion_encoder=tilde"],
+                fixes=["leave expansion_terms and counting out", "leave expansion_encoder out"],
             )
         if self.expansion_terms is not None:
             check_whole(self.name, "expansion_terms", self.expansion_terms, least=1, most=LONGEST_WINDOW)
@@ -106,11 +110,6 @@ class TildeV2:
     def query_weighting(self) -> QueryWeighting:
         """``"counts"``: every occurrence of a token in the query adds its weight."""
         return "counts"
-
-    @property
-    def exact(self) -> bool:
-        """Whether documents are not expanded, so that every weighted term occurs in the text."""
-        return self.expansion_encoder == NO_EXPANSION
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name."""

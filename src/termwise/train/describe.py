@@ -78,12 +78,12 @@ def card_facts(
             for name, pairs in run["sources"].items()
         ],
         "pairs_seen": run["pairs_seen"],
-        "settings": run["settings"],
+        "settings": {name: "none" if value == "" else value for name, value in run["settings"].items()},
         "departures": [
             {
                 "setting": name,
-                "published": str(paper),
-                "here": str(here),
+                "published": str(paper) or "none",
+                "here": str(here) or "none",
                 "reason": reasons.get(name, _UNSAID),
             }
             for name, (paper, here) in settings.departures(kind).items()

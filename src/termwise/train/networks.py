@@ -64,6 +64,14 @@ class TermNetwork(nn.Module):
         outputs = self.encoder(input_ids=input_ids, attention_mask=attention_mask)
         return cast(Tensor, outputs.last_hidden_state)
 
+    def checkpoint_activations(self) -> None:
+        """Keep only the outputs of the layers in training, and compute what lies between a second time."""
+        pretrained: Any = self.pretrained
+        enable = getattr(pretrained, "activation_checkpointing_enable", None)
+        if enable is None:  # its name before
+            enable = pretrained.gradient_checkpointing_enable
+        enable({"use_reentrant": False})
+
     def head_parameters(self) -> list[nn.Parameter]:
         """Return the parameters that a bare encoder does not bring: those that start at random."""
         raise NotImplementedError

@@ -120,7 +120,7 @@ def train_network(
     set_dropout(network, settings.dropout)
     pieces = Pieces(analyzer)
     if settings.checkpointing:
-        network.pretrained.gradient_checkpointing_enable()
+        network.checkpoint_activations()
     if settings.prior_bias and isinstance(network, Tilde):
         set_prior_bias(network, pieces, sources, settings)
     if isinstance(network, TildeV2):

@@ -16,6 +16,7 @@ from torch import nn
 from torch.utils.data import DataLoader, SequentialSampler
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import TrainerControl, TrainerState
+from transformers.trainer_utils import TrainOutput
 
 from termwise.errors import DivergedError, ParameterError
 from termwise.train.networks import check_network
@@ -78,7 +79,7 @@ class TermTrainer(Trainer):
             train_dataset=batches,
             eval_dataset=batches,  # asked for, never read: see `evaluate`
             data_collator=collator,
-            callbacks=[_MovedFolder(), *callbacks],
+            callbacks=callbacks,
         )
         self.remove_callback(PrinterCallback)
         self.add_callback(_ShownSteps(progress, self._taken_loss))
@@ -87,6 +88,37 @@ class TermTrainer(Trainer):
         self._settings = settings
         self._validate = validate
         self._loss = 0.0
+
+    def train(
+        self,
+        resume_from_checkpoint: str | bool | None = None,
+        trial: Any = None,
+        ignore_keys_for_eval: list[str] | None = None,
+    ) -> TrainOutput:
+        """Train, or go on from a checkpoint; a run that was at its end makes no further step."""
+        if not isinstance(resume_from_checkpoint, str):
+            return super().train()
+        state = self._found_state(Path(resume_from_checkpoint))
+        if state.global_step < self.args.max_steps:
+            return super().train(resume_from_checkpoint)
+        self.state = state
+        self._load_from_checkpoint(resume_from_checkpoint)
+        if state.best_model_checkpoint is not None:
+            self._load_best_model()
+        return TrainOutput(state.global_step, 0.0, {})
+
+    def _found_state(self, checkpoint: Path) -> TrainerState:
+        """Read the state of a checkpoint, with the best one where it is now: the folder may have been moved."""
+        file = checkpoint / _STATE
+        state = TrainerState.load_from_json(str(file))
+        if state.best_global_step:
+            best = Path(str(self.args.output_dir)) / f"{_PREFIX}{state.best_global_step}"
+            found = str(best) if best.is_dir() else None
+            if found != state.best_model_checkpoint:
+                state.best_model_checkpoint = found
+                state.save_to_json(f"{file}.new")
+                Path(f"{file}.new").replace(file)
+        return state
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Return the planned batches, in their order."""
@@ -257,17 +289,6 @@ class _ShownSteps(TrainerCallback):
         loss = self._loss()
         if state.is_world_process_zero:
             self._progress(f"train: loss {loss:.4g}", state.global_step, state.max_steps)
-
-
-class _MovedFolder(TrainerCallback):
-    """Looks for the best checkpoint where the run is now, whatever its folder was called when it began."""
-
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
-    ) -> None:
-        if state.best_global_step:
-            best = Path(str(args.output_dir)) / f"{_PREFIX}{state.best_global_step}"
-            state.best_model_checkpoint = str(best) if best.is_dir() else None
 
 
 def training_arguments(

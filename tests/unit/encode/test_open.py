@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from termwise.encode import ExpansionRecord, open_document_encoder
+from termwise.encode import EncoderFolder, ExpansionRecord, open_document_encoder
 from termwise.encode.splade_doc import SpladeDocumentEncoder
 from termwise.encode.tilde import TildeDocumentEncoder
 from termwise.encode.tildev2 import TildeV2DocumentEncoder
@@ -31,8 +31,31 @@ def test_every_model_has_its_encoder(tiny: ModuleType, tilde: Path, tmp_path: Pa
     for model, kind in models:
         encoder = open_document_encoder(model, precision="float32", threads=2, providers=["cpu"])
         assert isinstance(encoder, kind)
-        assert encoder.exact == model.exact
+        assert encoder.exact == (isinstance(model, TildeV2) and model.expansion_encoder == "none")
         assert len(encoder.encode_documents(["merge", "cat"])) == 2
+
+
+def test_what_expands_documents_is_what_expanded_them_in_training(
+    tiny: ModuleType, tilde: Path, tmp_path: Path
+) -> None:
+    def trained_with(**changes: object) -> str:
+        facts = {
+            "terms": 2,
+            "counting": "new",
+            "length": 8,
+            "encoder": EncoderFolder.open(tilde).id,
+            "name": tilde.name,
+        }
+        record = ExpansionRecord(**facts | changes)  # type: ignore[arg-type]
+        return str(tiny.make_folder(tilde.parent / "v2", "tildev2", np.zeros(16), expansion=record))
+
+    assert not open_document_encoder(TildeV2(encoder=trained_with())).exact
+    for changes in ({"name": "gone"}, {"encoder": "sha256:0"}):
+        with pytest.raises(MissingFileError, match="is not here") as caught:
+            open_document_encoder(TildeV2(encoder=trained_with(**changes)))
+        assert "--set expansion_encoder=none" in caught.value.fixes
+    plain = tiny.make_folder(tmp_path / "plain", "tildev2", np.zeros(16))
+    assert open_document_encoder(TildeV2(encoder=str(plain))).exact
 
 
 def test_opening_loads_the_network(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:

@@ -34,6 +34,9 @@ def _on_path(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("the experiments are not part of this distribution")
     for folder in (EXPERIMENTS, EXPERIMENTS / "zero_shot", EXPERIMENTS / "tilde_tables", ROOT / "benchmarks"):
         monkeypatch.syspath_prepend(str(folder))
+    import record
+
+    monkeypatch.setattr(record, "RESAMPLES", 200)
 
 
 @pytest.fixture
@@ -47,7 +50,8 @@ def encoders(tiny: ModuleType, pieces: tuple[str, ...], tmp_path: Path) -> dict[
     terms = len(pieces)
     first = pieces.index(WORDS[0])
     near = {
-        number: {number: 3.0, first + (number - first + 1) % len(WORDS): 1.0} for number in range(first, terms)
+        number: {number: 3.0, first + (number - first + 1) % len(WORDS): 1.0}
+        for number in range(first, terms)
     }
     table = tiny.square(near, otherwise=-6.0, terms=terms)
     table[tiny.DOC] = -7.0

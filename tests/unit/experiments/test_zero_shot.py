@@ -66,6 +66,7 @@ tolerance = 0.5
 system = "tildev2"
 setting = "expansion_terms"
 values = ["1", "2"]
+collections = ["cats"]
 
 [[targets]]
 system = "bm25+tilde"
@@ -138,7 +139,9 @@ def test_choose_then_report(run, tmp_path, collections):
     assert systems["tilde"]["against bm25"]["nDCG@10"]["p_permutation"] is not None
     macro = result["macro"]["systems"]
     assert macro["bm25"]["ratio"] == {"ratio": 1.0, "interval": [1.0, 1.0]}
-    values = [result["collections"][name]["systems"]["tilde"]["measures"]["nDCG@10"] for name in ("cats", "dogs")]
+    values = [
+        result["collections"][name]["systems"]["tilde"]["measures"]["nDCG@10"] for name in ("cats", "dogs")
+    ]
     assert macro["tilde"]["mean"] == pytest.approx(np.mean(values), rel=1e-5)
     (target,) = result["targets"]
     assert target["reached"] == (target["ratio"]["ratio"] >= 1.05 and not target["collections below"])
@@ -206,9 +209,11 @@ def test_seeds_leave_the_run_before_it_is_cut(collections):
     assert judged.deepest == 1
 
 
-def test_resampled_means_have_the_mean_and_spread_of_the_bootstrap():
+def test_resampled_means_have_the_mean_and_spread_of_the_bootstrap(monkeypatch):
+    import record
     from reporting import _resampled
 
+    monkeypatch.setattr(record, "RESAMPLES", 10_000)
     values = np.array([[0.0, 1.0, 1.0, 0.0], [0.5, 0.5, 0.5, 0.5]])
     drawn = _resampled(values, 3)
     assert drawn.shape == (10_000, 2)

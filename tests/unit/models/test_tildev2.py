@@ -13,8 +13,7 @@ from termwise.models import NetworkModel, TildeV2
 def test_a_model_of_a_network() -> None:
     model = TildeV2()
     assert isinstance(model, NetworkModel)
-    assert (model.encoder, model.expansion_encoder, model.exact) == ("tildev2", "tilde", False)
-    assert TildeV2(expansion_encoder="none").exact
+    assert (model.encoder, model.expansion_encoder) == ("tildev2", "as-trained")
 
 
 def test_settings_of_an_expansion_need_one() -> None:

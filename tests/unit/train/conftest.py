@@ -18,15 +18,16 @@ from termwise.train.pairs import Source  # noqa: E402
 
 SPECIAL = ("[PAD]", "[unused0]", "[unused1]", "[unused2]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 STOP = ("the", "of", "a", "is", ".", ",", "?")
-WORDS = tuple(
-    "how what wing flutter lift drag shock wave body flow heat transfer plate jet nozzle pressure speed mach "
-    "boundary layer cone angle attack merge sort list tree graph node edge path cycle stack queue heap hash "
-    "table key value string byte file disk page cache lock thread process signal socket packet route port".split()
-)
+SPOKEN = """
+how what wing flutter lift drag shock wave body flow heat transfer plate jet nozzle pressure speed mach
+boundary layer cone angle attack merge sort list tree graph node edge path cycle stack queue heap hash
+table key value string byte file disk page cache lock thread process signal socket packet route port
+"""
+WORDS = tuple(SPOKEN.split())
 ENDINGS = ("##s", "##ing", "##er")
 VOCABULARY = (*SPECIAL, *STOP, *WORDS, *ENDINGS)
 SIZE = 16
-POSITIONS = 48
+POSITIONS = 64
 
 
 @pytest.fixture(scope="session", autouse=True)

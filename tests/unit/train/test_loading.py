@@ -30,9 +30,14 @@ def test_nothing_is_written_while_an_encoder_is_loaded(kind, base, headed, capfd
 
 def test_what_was_shown_before_is_shown_again():
     before = their_logging.get_verbosity(), their_logging.is_progress_bar_enabled()
-    with pytest.raises(KeyError), quiet(bars=False):
-        assert not their_logging.is_progress_bar_enabled()
-        raise KeyError
+
+    def fail():
+        with quiet(bars=False):
+            assert not their_logging.is_progress_bar_enabled()
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert (their_logging.get_verbosity(), their_logging.is_progress_bar_enabled()) == before
 
 

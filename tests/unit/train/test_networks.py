@@ -153,9 +153,9 @@ def test_an_architecture_whose_head_is_not_known(base):
 
 def test_a_network_for_another_tokenizer(base):
     network = network_from("tildev2", base)
-    check_network(network, terms=len(VOCABULARY), length=48)
+    check_network(network, terms=len(VOCABULARY), length=64)
     with pytest.raises(ModelFormatError) as error:
-        check_network(network, terms=30_522, length=48)
+        check_network(network, terms=30_522, length=64)
     assert dict(error.value.facts) == {
         "encoder": f"{len(VOCABULARY)} terms",
         "tokenizer": "30,522 terms",
@@ -164,5 +164,5 @@ def test_a_network_for_another_tokenizer(base):
 
 def test_inputs_that_are_longer_than_the_encoder_reads(base):
     with pytest.raises(ParameterError) as error:
-        check_network(network_from("tildev2", base), terms=len(VOCABULARY), length=49)
-    assert dict(error.value.facts) == {"longest input": "49 pieces", "encoder": "48 positions"}
+        check_network(network_from("tildev2", base), terms=len(VOCABULARY), length=65)
+    assert dict(error.value.facts) == {"longest input": "65 pieces", "encoder": "64 positions"}

@@ -76,7 +76,9 @@ def test_saturated_logits_stay_finite(dtype):
 
 def test_a_pair_whose_other_side_cleans_to_nothing_asks_for_no_term():
     logits = torch.zeros(1, 2)
-    assert likelihood_loss(logits, ids(), ids(), torch.tensor([True, True])).item() == pytest.approx(math.log(2))
+    assert likelihood_loss(logits, ids(), ids(), torch.tensor([True, True])).item() == pytest.approx(
+        math.log(2)
+    )
 
 
 def slow_scores(weights, terms, queries):
@@ -100,7 +102,9 @@ def matches(draw):
     distinct = draw(st.permutations(range(1, passages * length + 1)))
     weights = np.array(distinct, dtype=np.float64).reshape(passages, length) / 8
     term = st.integers(0, 6)
-    terms = draw(st.lists(st.lists(term, min_size=length, max_size=length), min_size=passages, max_size=passages))
+    terms = draw(
+        st.lists(st.lists(term, min_size=length, max_size=length), min_size=passages, max_size=passages)
+    )
     asked = draw(st.lists(st.lists(term, max_size=5), min_size=queries, max_size=queries))
     return weights, terms, asked
 

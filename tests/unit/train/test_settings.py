@@ -20,7 +20,13 @@ def test_the_defaults_are_those_of_the_papers():
 
 
 def test_values_are_read_by_the_type_of_their_setting():
-    given = {"batch": "16", "learning_rate": "1e-4", "checkpointing": "true", "teacher": "x", "precision": "bfloat16"}
+    given = {
+        "batch": "16",
+        "learning_rate": "1e-4",
+        "checkpointing": "true",
+        "teacher": "x",
+        "precision": "bfloat16",
+    }
     settings = TrainSettings.for_kind("tilde", given)
     assert settings.batch == 16
     assert settings.learning_rate == 1e-4
@@ -70,7 +76,8 @@ def test_values_out_of_range_or_unreadable(name, value):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("objective", "fame"), ("precision", "int4"), ("schedule", "cosine"), ("cleaning", "soap")]
+    ("name", "value"),
+    [("objective", "fame"), ("precision", "int4"), ("schedule", "cosine"), ("cleaning", "soap")],
 )
 def test_names_that_are_not_there(name, value):
     with pytest.raises(UnknownNameError):
@@ -85,7 +92,9 @@ def test_misspelt_settings_and_kinds():
         TrainSettings.for_kind("tilde3")
 
 
-@pytest.mark.parametrize("given", [{"batch": 2.5}, {"batch": "16"}, {"learning_rate": "1"}, {"teacher": None}])
+@pytest.mark.parametrize(
+    "given", [{"batch": 2.5}, {"batch": "16"}, {"learning_rate": "1"}, {"teacher": None}]
+)
 def test_python_values_of_another_type(given):
     with pytest.raises(ParameterError):
         TrainSettings(**given)

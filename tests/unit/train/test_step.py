@@ -97,9 +97,7 @@ def test_two_queries_of_eight_passages_are_sixteen_columns(pieces):
     source = made_source("air", 30)
     negatives = np.stack([np.delete(np.arange(30), pair)[:12] for pair in range(30)]).astype(np.int32)
     chosen = settings("tildev2", negatives=7)
-    collator = Collator(
-        "tildev2", chosen, pieces, [source], planned([(0, 3), (0, 9)]), negatives=[negatives]
-    )
+    collator = Collator("tildev2", chosen, pieces, [source], planned([(0, 3), (0, 9)]), negatives=[negatives])
     batch = collator([0])["batch"]
     assert batch["passage_ids"].shape[0] == 16
     assert batch["targets"].tolist() == [0, 8]
@@ -165,7 +163,10 @@ def test_a_batch_of_one_pair(kind, pieces, base):
 def test_passages_that_are_relevant_are_no_negatives(pieces):
     """Pairs: 0 (q0, p0), 1 (q0, p1), 2 (q1, p1), 3 (q2, p2); p2 stands in the batch as a hard negative too."""
     source = Source(
-        "mini", ["q", "r", "s"], ["one", "two", "three"], np.array([[0, 0], [0, 1], [1, 1], [2, 2]], dtype=np.int32)
+        "mini",
+        ["q", "r", "s"],
+        ["one", "two", "three"],
+        np.array([[0, 0], [0, 1], [1, 1], [2, 2]], dtype=np.int32),
     )
     negatives = [np.array([[2], [2], [0], [0]], dtype=np.int32)]
     collator = Collator(
@@ -252,8 +253,10 @@ def test_cleaned_away_terms_get_no_gradient_through_the_network(pieces, base, an
 
 def test_the_sparsity_of_the_max_pooled_encoder_is_added(pieces, base):
     plain, sparse = settings("splade-doc"), settings("splade-doc", sparsity=2.0)
-    network = network_from("splade-doc", base)
-    batch = Collator("splade-doc", plain, pieces, [made_source("air", 4)], planned([(0, 0), (0, 1)]))([0])["batch"]
+    network = network_from("splade-doc", base).eval()
+    batch = Collator("splade-doc", plain, pieces, [made_source("air", 4)], planned([(0, 0), (0, 1)]))([0])[
+        "batch"
+    ]
     with torch.no_grad():
         weights = network(batch["passage_ids"], batch["passage_mask"])
         losses = [TrainingStep(network, chosen, pieces)(batch)["loss"].item() for chosen in (plain, sparse)]
@@ -274,7 +277,9 @@ def test_a_teacher_takes_its_share_and_is_not_trained(pieces, base):
     losses = [step(batch)["loss"].item() for step in steps]
     assert all(math.isfinite(loss) for loss in losses)
     assert losses[1] == pytest.approx(0.75 * losses[0] + 0.25 * losses[2], rel=1e-5)
-    assert {name for name, _ in steps[1].named_parameters()} == {name for name, _ in steps[0].named_parameters()}
+    assert {name for name, _ in steps[1].named_parameters()} == {
+        name for name, _ in steps[0].named_parameters()
+    }
 
 
 def test_a_teacher_returns_unit_means_of_what_is_shown(base, pieces):

@@ -1,0 +1,433 @@
+r"""What a query costs: encoding it, re-ranking 1,000 candidates, and the first stage over 100,000 documents.
+
+    pip install -e . -r benchmarks/requirements.txt
+    python benchmarks/query_side.py --work SCRATCH [--index tilde=FOLDER] [--index tildev2=FOLDER]
+
+Each beside the same work in its plainest form, on one thread:
+
+=================  ===============================================================================================
+query encoding     ours: text to a row of term weights. Beside: ``tokenizers`` alone, text to numbers of pieces
+re-ranking         ours: scores of 1,000 given documents. Beside: numpy, a dense query vector and a product for each
+                   document in turn; and numpy without a loop, gathering all postings at once
+first stage        ours: the best k. Beside: ``bm25s`` over the very same impacts, and numpy, adding up the posting
+                   lists and partitioning
+=================  ===============================================================================================
+
+Two kinds of documents: ``tilde``, 256 weights each, and ``tildev2``, the pieces of a passage and of its expansion.
+With ``--index`` the rows of an index made by termwise are taken; where it has fewer documents than are wanted, further
+ones are mixed from pairs of documents that share a term. Without one, rows have the pieces of ``python:stdlib`` with
+drawn weights: the lengths of posting lists are real, the weights are not. Queries are the questions that ship.
+
+Engines take turns, round after round; medians over rounds of the median query. Results are printed and appended, one
+JSON object, to ``benchmarks/results/query_side.jsonl``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from retrieval import about, say, show  # noqa: E402
+
+from termwise.collection import PythonQuestions, open_collection  # noqa: E402
+from termwise.index import Index, IndexWriter  # noqa: E402
+from termwise.search import Searcher  # noqa: E402
+from termwise.search.encoding import encoder_description  # noqa: E402
+from termwise.search.retrieval import first_stage, score_documents  # noqa: E402
+from termwise.search.vector import query_vector  # noqa: E402
+from termwise.text import Analyzer, CleanedAnalyzer  # noqa: E402
+from termwise.weights import TermWeights  # noqa: E402
+
+KINDS = {"tilde": 256, "tildev2": 128}
+"""Weights of a document that is made up: as many as a row of TILDE keeps; at most the pieces of an expanded passage."""
+
+DEPTHS = (10, 1000)
+CANDIDATES = 1000
+CHUNK = 4096
+TRIES = 40
+"""Other rows that a document takes terms from, at most."""
+
+KEPT = 0.6
+"""Share of the terms that a mixture has of its first row."""
+
+LIMITS = {"query encoding": 0.1, "re-ranking": 0.5, "first stage, k = 10": 2.0, "first stage, k = 1000": 2.0}
+"""Milliseconds that were to be reached, over 100,000 documents."""
+
+Row = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
+Timer = Callable[[], npt.NDArray[np.float64]]
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--work", type=Path, required=True, help="folder for indexes; kept between runs")
+    parser.add_argument("--index", action="append", default=[], metavar="KIND=FOLDER", help="take its rows")
+    parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=HERE / "results")
+    arguments = parser.parse_args(given)
+    named = dict(pair.split("=", 1) for pair in arguments.index)
+    texts = [query.text for query in PythonQuestions.load(()).queries][: arguments.queries]
+    report: dict[str, Any] = {
+        "about": about(),
+        "rounds": arguments.rounds,
+        "queries": len(texts),
+        "wanted, ms": LIMITS,
+        "kinds": {},
+    }
+    for kind in KINDS:
+        searcher = made(kind, named.get(kind), arguments)
+        report["kinds"][kind] = measure(kind, searcher, texts, arguments.rounds)
+        report["kinds"][kind]["rows"] = named.get(kind, "pieces of python:stdlib, drawn weights")
+    report["load at the end"] = os.getloadavg()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    results = arguments.out / "query_side.jsonl"
+    with results.open("a") as file:
+        file.write(json.dumps(report) + "\n")
+    say(f"appended to {results}")
+
+
+def measure(kind: str, searcher: Searcher, texts: Sequence[str], rounds: int) -> dict[str, Any]:
+    """Time all three parts over one index."""
+    index = searcher.index
+    impacts = Impacts.of(index)
+    postings = impacts.postings(index.manifest.terms)
+    rows = [searcher.encode(text) for text in texts]
+    vectors = [query_vector(index, row) for row in rows]
+    say(f"\n{kind}: {len(index):,} documents, {len(impacts.terms) / len(index):.0f} postings each")
+    lengths = [
+        int((postings.indptr[vector.terms + 1] - postings.indptr[vector.terms]).sum()) for vector in vectors
+    ]
+    ours = "termwise"
+    report: dict[str, Any] = {
+        "documents": len(index),
+        "postings a document": len(impacts.terms) / len(index),
+        "terms a query": float(np.mean([len(vector.terms) for vector in vectors])),
+        "postings a query": float(np.mean(lengths)),
+    }
+    pieces = tokenizer(searcher.encoder.analyzer)
+    report["query encoding"] = timed(
+        f"{kind}: query encoding, ms",
+        {
+            ours: each(texts, searcher.encode),
+            "tokenizers alone": each(texts, lambda text: pieces.encode(text, add_special_tokens=False).ids),
+        },
+        rounds,
+    )
+    random = np.random.default_rng(0)
+    candidates = []
+    for vector in vectors:
+        best, _ = first_stage(index, vector, CANDIDATES)
+        others = random.permutation(len(index))[: CANDIDATES + len(best)]
+        candidates.append(np.concatenate([best, np.setdiff1d(others, best)])[:CANDIDATES])
+    identifiers = [index.doc_ids(chosen) for chosen in candidates]
+    asked = list(zip(rows, vectors, candidates, identifiers, texts, strict=True))
+    report["re-ranking"] = timed(
+        f"{kind}: re-ranking {CANDIDATES:,}, ms",
+        {
+            ours: each(asked, lambda query: score_documents(index, query_vector(index, query[0]), query[2])),
+            "termwise, from text and identifiers to a ranking": each(
+                asked, lambda query: searcher.rank(query[4], candidates=query[3], k=CANDIDATES)
+            ),
+            "numpy, document by document": each(asked, lambda query: impacts.one_by_one(query[1], query[2])),
+            "numpy, one gather": each(asked, lambda query: impacts.gathered(query[1], query[2])),
+        },
+        rounds,
+    )
+    report["re-ranking, same scores"] = float(
+        np.mean(
+            [
+                np.allclose(scored(index, vector, chosen), impacts.gathered(vector, chosen))
+                for _, vector, chosen, _, _ in asked
+            ]
+        )
+    )
+    peer = bm25s_engine(postings)
+    repeated = [np.repeat(vector.terms, vector.weights).tolist() for vector in vectors]
+    for k in DEPTHS:
+        contestants: dict[str, Timer] = {
+            ours: each(rows, lambda row, k=k: first_stage(index, query_vector(index, row), k)),
+            "numpy": each(vectors, lambda vector, k=k: postings.search(vector, k)),
+        }
+        if peer is not None:
+            contestants["bm25s"] = each(repeated, partial(bm25s_search, peer, k))
+        report[f"first stage, k = {k}"] = timed(f"{kind}: first stage, k = {k}, ms", contestants, rounds)
+        report[f"first stage, k = {k}, same scores"] = agreement(index, vectors, postings, k)
+    return report
+
+
+def timed(title: str, contestants: dict[str, Timer], rounds: int) -> dict[str, Any]:
+    """Let contestants take turns and show the times of each; `show` gives ours over theirs."""
+    for run in contestants.values():
+        run()
+    seconds: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in contestants}
+    for _ in range(rounds):
+        for name, run in contestants.items():
+            seconds[name].append(run())
+    return show(title, {name: np.stack(times) for name, times in seconds.items()}, "termwise")
+
+
+def each(items: Sequence[Any], call: Callable[[Any], object]) -> Timer:
+    """Return what runs a call for each item and gives the seconds of each."""
+
+    def run() -> npt.NDArray[np.float64]:
+        seconds = np.empty(len(items))
+        for place, item in enumerate(items):
+            begin = time.perf_counter()
+            call(item)
+            seconds[place] = time.perf_counter() - begin
+        return seconds
+
+    return run
+
+
+def scored(index: Index, vector: Any, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return our sums in units of the impacts."""
+    scores, _ = score_documents(index, vector, chosen)
+    sums: npt.NDArray[np.float64] = (scores - vector.constant) / vector.unit
+    return sums
+
+
+def agreement(
+    index: Index, vectors: Sequence[Any], postings: Postings, k: int, *, queries: int = 50
+) -> float:
+    """Return the share of queries for which ours and numpy find the same scores."""
+    same = []
+    for vector in vectors[:queries]:
+        _, scores = first_stage(index, vector, k)
+        _, theirs = postings.search(vector, k)
+        same.append(np.allclose((scores - vector.constant) / vector.unit, theirs[: len(scores)]))
+    return float(np.mean(same))
+
+
+# --- the plain forms --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Postings:
+    """Impacts by term, as compressed sparse columns: boundaries, documents, impacts."""
+
+    indptr: npt.NDArray[np.int64]
+    documents: npt.NDArray[np.int32]
+    impacts: npt.NDArray[np.float32]
+    count: int
+
+    def search(self, query: Any, k: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float32]]:
+        """Add up the posting lists of the query, and take the best."""
+        scores = np.zeros(self.count, dtype=np.float32)
+        for term, weight in zip(query.terms.tolist(), query.weights.tolist(), strict=True):
+            first, last = self.indptr[term], self.indptr[term + 1]
+            scores[self.documents[first:last]] += weight * self.impacts[first:last]
+        k = min(k, self.count)
+        best = np.argpartition(-scores, k - 1)[:k]
+        best = best[np.argsort(-scores[best], kind="stable")]
+        return best, scores[best]
+
+
+@dataclass(frozen=True)
+class Impacts:
+    """Impacts by document, as compressed sparse rows, and the plain ways to score documents with them."""
+
+    indptr: npt.NDArray[np.int64]
+    terms: npt.NDArray[np.int32]
+    impacts: npt.NDArray[np.float32]
+    width: int
+
+    @classmethod
+    def of(cls, index: Index) -> Impacts:
+        """Copy the forward view of an index."""
+        (segment,) = index.segments
+        return cls(
+            segment.starts.astype(np.int64),
+            segment.terms.astype(np.int32),
+            segment.impacts.astype(np.float32),
+            index.manifest.terms,
+        )
+
+    def postings(self, terms: int) -> Postings:
+        """Return the same by term."""
+        order = np.argsort(self.terms, kind="stable")
+        documents = np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int32), np.diff(self.indptr))
+        counts = np.bincount(self.terms, minlength=terms)
+        return Postings(
+            np.concatenate([[0], np.cumsum(counts)]),
+            documents[order],
+            self.impacts[order],
+            len(self.indptr) - 1,
+        )
+
+    def _dense(self, query: Any) -> npt.NDArray[np.float32]:
+        dense = np.zeros(self.width, dtype=np.float32)
+        dense[query.terms] = query.weights
+        return dense
+
+    def one_by_one(self, query: Any, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Score each document by a product of its row with the dense query."""
+        dense = self._dense(query)
+        scores = np.empty(len(chosen))
+        for place, document in enumerate(chosen.tolist()):
+            first, last = self.indptr[document], self.indptr[document + 1]
+            scores[place] = dense[self.terms[first:last]] @ self.impacts[first:last]
+        return scores
+
+    def gathered(self, query: Any, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Score all documents at once: gather their postings, multiply, add up by document."""
+        dense = self._dense(query)
+        firsts = self.indptr[chosen]
+        lengths = self.indptr[chosen + 1] - firsts
+        ends = np.cumsum(lengths)
+        places = np.repeat(firsts - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+        rows = np.repeat(np.arange(len(chosen)), lengths)
+        weights = dense[self.terms[places]] * self.impacts[places]
+        return np.bincount(rows, weights=weights, minlength=len(chosen))
+
+
+def bm25s_engine(postings: Postings) -> Any | None:
+    """Give the impacts to bm25s, whose index is scores by token and document; None where it is not installed."""
+    try:
+        import bm25s
+    except ImportError:
+        return None
+    engine = bm25s.BM25(backend="numba")
+    engine.scores = {
+        "data": postings.impacts,
+        "indices": postings.documents,
+        "indptr": postings.indptr,
+        "num_docs": postings.count,
+    }
+    terms = range(len(postings.indptr) - 1)
+    engine.vocab_dict = {str(term): term for term in terms}
+    engine.unique_token_ids_set = set(terms)
+    engine.nonoccurrence_array = None
+    return engine
+
+
+def bm25s_search(engine: Any, k: int, terms: list[int]) -> Any:
+    """Search for the best `k`; bm25s refuses a query without terms."""
+    return engine.retrieve([terms], k=k, show_progress=False, n_threads=1) if terms else None
+
+
+def tokenizer(analyzer: Analyzer) -> Any:
+    """Make the tokenizer of the package ``tokenizers`` with the same vocabulary."""
+    import tokenizers
+
+    vocabulary = {token: number for number, token in enumerate(analyzer.vocabulary or ())}
+    return tokenizers.BertWordPieceTokenizer(vocab=vocabulary, lowercase=True)
+
+
+# --- documents --------------------------------------------------------------------------------------------------
+
+
+def made(kind: str, source: str | None, arguments: argparse.Namespace) -> Searcher:
+    """Return an index of as many documents as are wanted, made once."""
+    origin = "stdlib" if source is None else Path(source).resolve().name
+    path = arguments.work / f"{kind}-{origin}-{arguments.documents}-{arguments.seed}"
+    if path.is_dir():
+        return Searcher.open(path)
+    random = np.random.default_rng(arguments.seed)
+    if source is None:
+        analyzer: Analyzer = CleanedAnalyzer.shipped()
+        rows = drawn(analyzer, random)
+        size: int | None = KINDS[kind]
+    else:
+        opened = Searcher.open(source)
+        analyzer = opened.encoder.analyzer
+        scale = opened.index.manifest.quantiser.scale
+        rows = [
+            (terms, impacts.astype(np.float32) * np.float32(scale))
+            for terms, impacts in map(opened.index.row, range(len(opened.index)))
+        ]
+        size = None
+    vocabulary = analyzer.vocabulary
+    if vocabulary is None:
+        raise SystemExit("the index has no closed vocabulary; it was not made by a network")
+    say(f"{kind}: indexing {arguments.documents:,} documents from {len(rows):,} of {origin}")
+    begin = time.perf_counter()
+    with IndexWriter(path) as writer:
+        many = grown(rows, arguments.documents, size, random)
+        for first in range(0, arguments.documents, CHUNK):
+            last = min(first + CHUNK, arguments.documents)
+            part = [next(many) for _ in range(first, last)]
+            indptr = np.concatenate([[0], np.cumsum([len(terms) for terms, _ in part])])
+            terms, weights = (np.concatenate(column) for column in zip(*part, strict=True))
+            writer.add(
+                [str(place) for place in range(first, last)],
+                TermWeights(indptr, terms, weights, vocabulary.id),
+            )
+        writer.commit(
+            vocabulary,
+            encoder=encoder_description(
+                model=kind, parameters={}, analyzer=analyzer.spec, weighting="counts", exact=False
+            ),
+            attachments=analyzer.spec.files,
+        )
+    say(f"{kind}: indexed in {time.perf_counter() - begin:.0f} s")
+    return Searcher.open(path)
+
+
+def drawn(analyzer: Analyzer, random: np.random.Generator) -> list[Row]:
+    """Return rows with the distinct pieces of real passages and weights from a gamma distribution."""
+    vocabulary = analyzer.vocabulary
+    assert vocabulary is not None
+    rows = []
+    for document in open_collection("python:stdlib").documents():
+        numbers = {vocabulary.number(token) for token in analyzer.tokens(document.text)[: KINDS["tildev2"]]}
+        terms = np.array(sorted(number for number in numbers if number is not None), dtype=np.int32)
+        if len(terms):
+            rows.append((terms, random.gamma(2.0, 1.0, size=len(terms)).astype(np.float32)))
+    return rows
+
+
+def grown(rows: Sequence[Row], documents: int, size: int | None, random: np.random.Generator) -> Any:
+    """Yield documents: the rows themselves first, then mixtures of rows that share a term.
+
+    Where `size` is given, each document is filled with terms of rows that share one with it, weaker than its own,
+    as an expansion would be.
+    """
+    lists: dict[int, list[int]] = {}
+    for place, (terms, _) in enumerate(rows):
+        for term in terms.tolist():
+            lists.setdefault(term, []).append(place)
+    order = random.permutation(len(rows))
+    for number in range(documents):
+        terms, weights = rows[order[number % len(rows)]]
+        wanted = len(terms) if size is None else size
+        if number >= len(rows) and len(terms):
+            kept = random.random(len(terms)) < KEPT
+            kept[random.integers(len(terms))] = True
+            terms, weights = terms[kept], weights[kept]
+        row = dict(zip(terms.tolist(), weights.tolist(), strict=True))
+        for _ in range(TRIES):
+            if len(row) >= wanted or len(terms) == 0:
+                break
+            shared = lists[int(terms[random.integers(len(terms))])]
+            others, theirs = rows[shared[random.integers(len(shared))]]
+            for term, weight in zip(others.tolist(), theirs.tolist(), strict=True):
+                if len(row) >= wanted:
+                    break
+                row.setdefault(term, weight if size is None else weight * 0.5)
+        yield (
+            np.array(sorted(row), dtype=np.int32),
+            np.array([row[term] for term in sorted(row)], dtype=np.float32),
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,298 @@
+"""Indexes of trained models for the experiments: encoded once, kept block by block, and timed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import record
+
+from termwise.build import build_index
+from termwise.collection import Collection
+from termwise.encode import DocumentEncoder, encoded_blocks, open_document_encoder
+from termwise.encode.documents import Advance, fingerprint_of, unheard
+from termwise.index import Index
+from termwise.kernels.pooling import keep_largest
+from termwise.models import NetworkModel, Tilde
+from termwise.search import Searcher
+from termwise.text import Analyzer, Vocabulary
+from termwise.weights import TermWeights
+
+Quantiser = Literal["uint8", "float32"]
+
+EVERY = 20.0
+"""Seconds between two lines of progress."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """An index and what it cost.
+
+    Attributes
+    ----------
+    searcher : Searcher
+        The opened index.
+    sizes : dict of str to int
+        Bytes of the inverted and of the forward view, of the order of documents, and of all files together.
+    encode_seconds : float or None
+        Seconds the network ran, over all starts that it took; None without a network.
+    network : dict or None
+        What the encoder says of itself.
+    """
+
+    searcher: Searcher
+    sizes: dict[str, int]
+    encode_seconds: float | None = None
+    network: dict[str, Any] | None = None
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        return len(self.searcher.index)
+
+
+def progress_lines(name: str) -> Callable[[str, int, int | None], None]:
+    """Return what tells progress on stderr, a line now and then."""
+    last = time.monotonic()
+
+    def tell(stage: str, done: int, total: int | None) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= EVERY:
+            last = now
+            record.say(f"  {name}: {stage} {done:,}{f' of {total:,}' if total else ''}")
+
+    return tell
+
+
+def index_counts(
+    documents: Collection,
+    folder: Path,
+    *,
+    model: str,
+    settings: Mapping[str, str],
+    analyzer: str | Analyzer,
+    quantiser: Quantiser = "uint8",
+    threads: int = 1,
+) -> Built:
+    """Index with a model that needs no network; an index that is there is replaced."""
+    searcher = build_index(
+        documents,
+        folder,
+        model=model,
+        settings=settings,
+        analyzer=analyzer,
+        quantiser=quantiser,
+        threads=threads,
+        overwrite=True,
+        progress=progress_lines(folder.name),
+    )
+    return Built(searcher, view_bytes(searcher.index))
+
+
+def index_encoded(
+    documents: Collection,
+    folder: Path,
+    *,
+    model: NetworkModel,
+    threads: int = 1,
+    precision: Literal["float32", "int8"] | None = None,
+    quantiser: Quantiser | None = None,
+) -> Built:
+    """Encode what is not encoded yet, and index.
+
+    Finished blocks lie beside the index in a folder named by the fingerprint of the encoder, so that another
+    network or setting has a folder of its own, and an interrupted run goes on where it was.
+    """
+    encoder = open_document_encoder(model, threads=threads, precision=precision)
+    blocks = blocks_folder(folder, encoder)
+    timed = Timed(encoder, blocks.with_suffix(".json"))
+    searcher = build_index(
+        documents,
+        folder,
+        model=model,
+        encoder=timed,
+        encoding=blocks,
+        quantiser=quantiser,
+        threads=threads,
+        overwrite=True,
+        progress=progress_lines(folder.name),
+    )
+    return Built(searcher, view_bytes(searcher.index), timed.seconds, encoder.description)
+
+
+def index_trimmed(
+    documents: Collection,
+    folder: Path,
+    *,
+    model: Tilde,
+    largest: int,
+    threads: int = 1,
+    precision: Literal["float32", "int8"] | None = None,
+) -> Built:
+    """Index the compact form of TILDE from rows that were encoded with a larger `keep`, see `Trimmed`."""
+    encoder = open_document_encoder(replace(model, keep=largest), threads=threads, precision=precision)
+    blocks = blocks_folder(folder, encoder)
+    trimmed = Trimmed.encoded(documents, blocks, encoder)(model.keep or largest)
+    searcher = build_index(documents, folder, model=model, encoder=trimmed, threads=threads, overwrite=True)
+    seconds = Timed(encoder, blocks.with_suffix(".json")).seconds
+    return Built(searcher, view_bytes(searcher.index), seconds, trimmed.description)
+
+
+def blocks_folder(folder: Path, encoder: DocumentEncoder) -> Path:
+    """Return where the rows of an encoder lie for the indexes beside `folder`, which are of one collection."""
+    digest = hashlib.sha256(encoder.fingerprint.encode()).hexdigest()[:12]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return folder.parent / f"{encoder.description['kind']}-{digest}.blocks"
+
+
+def view_bytes(index: Index) -> dict[str, int]:
+    """Return the bytes of each view of an index, and of all its files."""
+    views = {"inverted": 0, "forward": 0, "order": 0}
+    for segment in index.segments:
+        for name, size in segment.section_bytes.items():
+            views[
+                "order" if name == "documents.order" else "forward" if "forward" in name else "inverted"
+            ] += size
+    return {**views, "all": sum(file.length for file in index.manifest.files())}
+
+
+class Timed:
+    """A `DocumentEncoder` that keeps account of the seconds it runs, in a file that outlives interruptions."""
+
+    def __init__(self, encoder: DocumentEncoder, account: Path) -> None:
+        self._encoder = encoder
+        self._account = account
+
+    @property
+    def seconds(self) -> float:
+        """Seconds so far, earlier runs included."""
+        return float(self._read()["seconds"])
+
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
+        """Encode, and add to the account."""
+        begin = time.perf_counter()
+        rows = self._encoder.encode_documents(texts, advance=advance)
+        before = self._read()
+        spent = {
+            "seconds": before["seconds"] + time.perf_counter() - begin,
+            "documents": before["documents"] + len(texts),
+        }
+        self._account.write_text(json.dumps(spent) + "\n")
+        return rows
+
+    def _read(self) -> dict[str, float]:
+        if not self._account.is_file():
+            return {"seconds": 0.0, "documents": 0}
+        known: dict[str, float] = json.loads(self._account.read_text())
+        return known
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """See `DocumentEncoder`; so below."""
+        return self._encoder.vocabulary
+
+    @property
+    def analyzer(self) -> Analyzer:  # noqa: D102
+        return self._encoder.analyzer
+
+    @property
+    def floors(self) -> npt.NDArray[np.float64] | None:  # noqa: D102
+        return self._encoder.floors
+
+    @property
+    def minimum_floor(self) -> bool:  # noqa: D102
+        return self._encoder.minimum_floor
+
+    @property
+    def exact(self) -> bool:  # noqa: D102
+        return self._encoder.exact
+
+    @property
+    def block(self) -> int:  # noqa: D102
+        return self._encoder.block
+
+    @property
+    def fingerprint(self) -> str:  # noqa: D102
+        return self._encoder.fingerprint
+
+    @property
+    def description(self) -> dict[str, Any]:  # noqa: D102
+        return self._encoder.description
+
+
+class Trimmed(Timed):
+    """The rows that an encoder made with a large `keep`, cut to fewer: what it would make with that `keep`.
+
+    The largest weights of a document are among those that a larger `keep` leaves, so that one run of the network
+    gives the rows of every size.
+
+    Parameters
+    ----------
+    encoder : DocumentEncoder
+        What made the rows.
+    rows : dict of str to int
+        The row of each text.
+    weights : TermWeights
+        The rows.
+    keep : int
+        Weights of a row.
+    """
+
+    def __init__(
+        self, encoder: DocumentEncoder, rows: dict[str, int], weights: TermWeights, keep: int
+    ) -> None:
+        self._encoder = encoder
+        self._rows = rows
+        parts = keep_largest(weights.indptr, weights.terms, weights.weights, keep)
+        self._weights = TermWeights(*parts, weights.vocabulary)
+        self._keep = keep
+
+    @classmethod
+    def encoded(
+        cls, documents: Collection, blocks: Path, encoder: DocumentEncoder
+    ) -> Callable[[int], Trimmed]:
+        """Encode what is not encoded yet, and return what makes encoders of each `keep`."""
+        rows: dict[str, int] = {}
+        parts = []
+        passed = 0
+        tell = progress_lines(blocks.name)
+        timed = Timed(encoder, blocks.with_suffix(".json"))
+        for batch, part in encoded_blocks(
+            documents.documents(), timed, blocks, length=documents.length, progress=tell
+        ):
+            for document in batch:
+                rows[document.text] = passed
+                passed += 1
+            parts.append(part)
+        weights = TermWeights.concatenate(parts)
+        return lambda keep: cls(encoder, rows, weights, keep)
+
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
+        """Return the rows of known texts."""
+        made = [self._weights.row(self._rows[text]) for text in texts]
+        advance(1.0)
+        return TermWeights(
+            np.concatenate([[0], np.cumsum([len(terms) for terms, _ in made])]),
+            np.concatenate([terms for terms, _ in made] or [np.empty(0, np.int32)]),
+            np.concatenate([weights for _, weights in made] or [np.empty(0, np.float32)]),
+            self._weights.vocabulary,
+        )
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What the encoder says of itself, with the `keep` that it is cut to."""
+        described = self._encoder.description
+        return {**described, "settings": {**described["settings"], "keep": self._keep}}
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal ones mean the same rows."""
+        return fingerprint_of({"trimmed": self._encoder.fingerprint, "keep": self._keep})

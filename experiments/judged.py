@@ -1,0 +1,148 @@
+"""A judged collection as the experiments on trained models rank and measure it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import record
+
+from termwise.collection import Collection, open_collection, read_qrels, read_queries, read_seeds
+from termwise.errors import MissingFileError
+from termwise.evaluate import Comparison, Evaluation, compare, evaluate
+from termwise.records import Document, Qrel, Query, Ranking, Run
+
+PREFIX = "ir_datasets:"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Some documents of a collection, in its order."""
+
+    collection: Collection
+    doc_ids: Container[str]
+    length: int
+
+    @property
+    def name(self) -> str:
+        """What the collection is called."""
+        return self.collection.name
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the chosen documents."""
+        return (document for document in self.collection.documents() if document.doc_id in self.doc_ids)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A collection with the queries and judgments of one split.
+
+    Attributes
+    ----------
+    name : str
+        What tables call it.
+    documents : Collection
+        Read anew for each index.
+    queries : list of Query
+        Those that are judged.
+    qrels : list of Qrel
+        Their judgments.
+    seeds : mapping of str to frozenset of str
+        For query by example: the documents that a query is made of, which are no results.
+    data : dict of str to str
+        SHA-256 of each file; empty for ir_datasets, which checks its files itself.
+    """
+
+    name: str
+    documents: Collection
+    queries: list[Query]
+    qrels: list[Qrel]
+    seeds: Mapping[str, frozenset[str]]
+    data: dict[str, str]
+
+    @classmethod
+    def read(cls, name: str, data: str | Path, split: str) -> Judged:
+        """Read a BEIR folder, or a dataset of ir_datasets, whose name says its split itself.
+
+        Raises
+        ------
+        MissingFileError
+            If the folder lacks something; all that is missing is named.
+        """
+        if str(data).startswith(PREFIX):
+            spec = str(data)
+            qrels = read_qrels(spec)
+            queries = _asked(read_queries(spec), qrels)
+            return cls(name, open_collection(spec), queries, qrels, {}, {})
+        folder = Path(data)
+        corpus, asked = (_either(folder, file) for file in ("corpus.jsonl", "queries.jsonl"))
+        judgments = _either(folder / "qrels", f"{split}.tsv")
+        missing = [path for path in (corpus, asked, judgments) if not path.is_file()]
+        if missing:
+            raise MissingFileError(
+                "a judged collection is not complete",
+                facts=[("missing", path) for path in missing],
+                fixes=["--collections FOLDER, the folder that holds one folder a collection"],
+            )
+        qrels = read_qrels(judgments)
+        seeds = folder / "seeds.tsv"
+        files = [corpus, asked, judgments, *([seeds] if seeds.is_file() else [])]
+        return cls(
+            name,
+            open_collection(folder),
+            _asked(read_queries(asked), qrels),
+            qrels,
+            read_seeds(seeds) if seeds.is_file() else {},
+            {path.relative_to(folder).as_posix(): record.file_hash(path) for path in files},
+        )
+
+    def reduced_to(self, doc_ids: frozenset[str]) -> Judged:
+        """Return the same with some of the documents only."""
+        chosen = Selection(self.documents, doc_ids, len(doc_ids))
+        return Judged(self.name, chosen, self.queries, self.qrels, self.seeds, self.data)
+
+    def without_seeds(self, run: Run, k: int) -> Run:
+        """Drop from a run the documents that its queries are made of, and what then stands below rank `k`.
+
+        They are dropped before scores are scaled or fused: a query's own document scores far above all others.
+        """
+        rankings = []
+        for ranking in run:
+            own = self.seeds.get(ranking.query_id, frozenset())
+            kept = [place for place, doc_id in enumerate(ranking.doc_ids) if doc_id not in own][:k]
+            doc_ids = [ranking.doc_ids[place] for place in kept]
+            rankings.append(Ranking(doc_ids, ranking.scores[kept], ranking.query_id))
+        return Run(rankings, run.name)
+
+    @property
+    def deepest(self) -> int:
+        """Most documents that any query is made of: how many more than wanted a run has to hold."""
+        return max((len(doc_ids) for doc_ids in self.seeds.values()), default=0)
+
+    def evaluate(self, run: Run, measures: Sequence[str]) -> Evaluation:
+        """Measure a run, seeds left out."""
+        return evaluate(run, self.qrels, measures, exclude=self.seeds or None)
+
+    def compare(self, runs: Sequence[Run], measures: Sequence[str], baseline: str) -> Comparison:
+        """Hold runs against one of them, seeds left out."""
+        return compare(
+            runs,
+            self.qrels,
+            measures,
+            baseline=baseline,
+            exclude=self.seeds or None,
+            resamples=record.RESAMPLES,
+            seed=record.SEED,
+        )
+
+
+def _either(folder: Path, name: str) -> Path:
+    """Return the file or, where only that is there, its compressed form."""
+    packed = folder / f"{name}.gz"
+    return packed if packed.is_file() and not (folder / name).is_file() else folder / name
+
+
+def _asked(queries: Iterator[Query], qrels: Sequence[Qrel]) -> list[Query]:
+    judged = {qrel.query_id for qrel in qrels}
+    return [query for query in queries if query.query_id in judged]

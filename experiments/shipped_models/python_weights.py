@@ -1,0 +1,50 @@
+"""Compute the weights of the standard library's documentation that ship with the package.
+
+    python experiments/shipped_models/python_weights.py
+
+Encodes ``python:stdlib`` of the Python that runs this with the shipped encoders, and writes one file each to
+``src/termwise/assets/python_weights``. Rows are known by the text they are of, so another version of Python finds
+the rows of all entries that read the same there. ``termwise try`` shows them; its own ``--encode`` computes the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from termwise.cli.terminal import progress_bar
+from termwise.collection import open_collection
+from termwise.encode import RememberedRows, open_document_encoder
+from termwise.models import NetworkModel, make_model
+
+PLACE = Path(__file__).parents[2] / "src" / "termwise" / "assets" / "python_weights"
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("--threads", type=int, default=2)
+    given = arguments.parse_args()
+    texts = [document.text for document in open_collection("python:stdlib").documents()]
+    PLACE.mkdir(parents=True, exist_ok=True)
+    for name in ("tilde", "tildev2"):
+        begin = time.monotonic()
+        model = make_model(name, {})
+        if not isinstance(model, NetworkModel):
+            raise TypeError(name)
+        encoder = open_document_encoder(model, threads=given.threads)
+        with progress_bar() as progress:
+
+            def advance(share: float, name: str = name, progress=progress) -> None:  # type: ignore[no-untyped-def]
+                progress(f"encode {name}", round(share * len(texts)), len(texts))
+
+            rows = RememberedRows.of(texts, encoder, advance=advance)
+        rows.write(PLACE / f"{name}.npz")
+        size = (PLACE / f"{name}.npz").stat().st_size
+        print(f"{name}: {len(rows):,} rows, {size:,} bytes, {time.monotonic() - begin:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

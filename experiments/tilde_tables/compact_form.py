@@ -1,0 +1,284 @@
+r"""How small can an index of TILDE be? Bytes a document against nDCG@10, beside the exact form.
+
+Question
+    How many weights of a document must the compact form keep to lose at most a hundredth of the quality of the
+    exact form, and is that within 1.5 KB a document, inverted and forward view together?
+Run
+    ``compact_form.py --work WORK --encoder FOLDER``. The network reads each document once for all sizes (`Trimmed`),
+    and once more for the exact form. What is encoded stays in WORK.
+Quality
+    nDCG@10 on the dev splits: re-ranking BM25's candidates, and as first stage. Beside bytes, because expansions
+    beyond the `keep` largest count as if the document said nothing of them.
+Result
+    ``results/tilde_compact_form.md``, ``.json``, ``.csv`` and the curve, ``.svg``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import record  # noqa: E402
+from charts import line_chart  # noqa: E402
+from encoded import Built, Trimmed, blocks_folder, index_encoded, view_bytes  # noqa: E402
+from judged import Judged  # noqa: E402
+from stage import Stage, dataset, documents_folder  # noqa: E402
+
+from termwise.build import build_index  # noqa: E402
+from termwise.encode import EncoderFolder, open_document_encoder  # noqa: E402
+from termwise.models import Tilde  # noqa: E402
+from termwise.records import Run  # noqa: E402
+
+PACKAGES = ("termwise", "numpy", "numba", "onnxruntime", "tokenizers", "ir-measures")
+
+
+def measured(plan: Mapping[str, Any], stage: Stage, built: Built) -> dict[str, Any]:
+    """Return bytes and quality of an index."""
+    candidates = stage.first("bm25").run
+    judged, depth = stage.judged, plan["depth"]
+    again = built.searcher.rank_many(judged.queries, k=depth, candidates=candidates).run
+    alone = built.searcher.rank_many(judged.queries, k=depth + judged.deepest).run
+    sizes = {name: size / built.documents for name, size in built.sizes.items()}
+    return {
+        "bytes a document": sizes["inverted"] + sizes["forward"] + sizes["order"],
+        "parts": sizes,
+        "re-ranking": _mean(plan, judged, again),
+        "first stage": _mean(plan, judged, judged.without_seeds(alone, depth)),
+    }
+
+
+def _mean(plan: Mapping[str, Any], judged: Judged, run: Run) -> dict[str, Any]:
+    evaluation = judged.evaluate(run, [plan["measure"]])
+    values = evaluation.values[plan["measure"]]
+    return {"mean": float(values.mean()), "interval": record.mean_interval(values)}
+
+
+def curve(
+    plan: Mapping[str, Any], name: str, entry: Mapping[str, Any], arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """Measure every size on one collection."""
+    _, data = dataset(name, entry["split"], arguments.collections)
+    judged = Judged.read(name, data, entry["split"])
+    work = documents_folder(arguments.work, data)
+    stage = Stage(judged, work, depth=plan["depth"], threads=arguments.threads, precision=arguments.precision)
+    largest = max(plan["keep"])
+    encoder = open_document_encoder(
+        Tilde(encoder=arguments.encoder, keep=largest),
+        threads=arguments.threads,
+        precision=arguments.precision,
+    )
+    trimmed = Trimmed.encoded(judged.documents, blocks_folder(work / "compact", encoder), encoder)
+    points = []
+    for keep in plan["keep"]:
+        searcher = build_index(
+            judged.documents,
+            work / "compact",
+            model=Tilde(encoder=arguments.encoder, keep=keep),
+            encoder=trimmed(keep),
+            threads=arguments.threads,
+            overwrite=True,
+        )
+        points.append({"keep": keep, **measured(plan, stage, Built(searcher, view_bytes(searcher.index)))})
+        record.say(
+            f"{name}: keep {keep}, {points[-1]['bytes a document']:.0f} bytes, {points[-1]['re-ranking']['mean']:.4f}"
+        )
+    exact = None
+    if plan["exact"] and entry["exact"]:
+        built = index_encoded(
+            judged.documents,
+            work / "exact",
+            model=Tilde(encoder=arguments.encoder, form="exact"),
+            threads=arguments.threads,
+            precision=arguments.precision,
+        )
+        exact = measured(plan, stage, built)
+        record.say(f"{name}: exact, {exact['bytes a document']:.0f} bytes, {exact['re-ranking']['mean']:.4f}")
+    bm25 = _mean(plan, judged, stage.first("bm25").run)
+    return {
+        "points": points,
+        "exact": exact,
+        "bm25": bm25,
+        "data": judged.data,
+        "queries": len(judged.queries),
+    }
+
+
+def summary(plan: Mapping[str, Any], collections: Mapping[str, Any]) -> dict[str, Any]:
+    """Return macro means over the collections that have the exact form, or over all where none has, and a choice."""
+    with_exact = [name for name in collections if collections[name]["exact"] is not None]
+    counted = with_exact or list(collections)
+    rows = []
+    for place, keep in enumerate(plan["keep"]):
+        points = [collections[name]["points"][place] for name in counted]
+        rows.append(
+            {
+                "keep": keep,
+                "bytes a document": float(np.mean([point["bytes a document"] for point in points])),
+                "re-ranking": float(np.mean([point["re-ranking"]["mean"] for point in points])),
+                "first stage": float(np.mean([point["first stage"]["mean"] for point in points])),
+            }
+        )
+    exact: dict[str, float] | None = None
+    if with_exact:
+        exact = {
+            part: float(np.mean([collections[name]["exact"][part]["mean"] for name in with_exact]))
+            for part in ("re-ranking", "first stage")
+        }
+        exact["bytes a document"] = float(
+            np.mean([collections[name]["exact"]["bytes a document"] for name in with_exact])
+        )
+    reference = max(row["re-ranking"] for row in rows) if exact is None else exact["re-ranking"]
+    enough = [
+        row
+        for row in rows
+        if row["bytes a document"] <= plan["budget"] and row["re-ranking"] >= (1 - plan["loss"]) * reference
+    ]
+    return {
+        "collections": counted,
+        "rows": rows,
+        "exact": exact,
+        "suggested keep": enough[0]["keep"] if enough else None,
+    }
+
+
+def page(result: Mapping[str, Any], name: str) -> str:
+    """Write the tables."""
+    plan, macro = result["config"], result["macro"]
+    exact = macro["exact"]
+    against = "the exact form" if exact else "the largest size"
+    reference = exact["re-ranking"] if exact else max(row["re-ranking"] for row in macro["rows"])
+    rows = [
+        [
+            f"{row['keep']:,}",
+            f"{row['bytes a document']:,.0f}",
+            record.number(row["re-ranking"], digits=4),
+            f"{row['re-ranking'] / reference - 1:+.2%}".replace("-", "−") if reference else "–",
+            record.number(row["first stage"], digits=4),
+        ]
+        for row in macro["rows"]
+    ]
+    if exact:
+        rows.append(
+            [
+                "exact",
+                f"{exact['bytes a document']:,.0f}",
+                record.number(exact["re-ranking"], digits=4),
+                "",
+                record.number(exact["first stage"], digits=4),
+            ]
+        )
+    found = macro["suggested keep"]
+    said = (
+        f"The fewest within {plan['budget']:,} bytes and {plan['loss']:.0%} of {against}: **{found}**."
+        if found
+        else f"No size is within {plan['budget']:,} bytes and {plan['loss']:.0%} of {against}."
+    )
+    parts = [
+        f"# {plan['title']}",
+        "Made by `experiments/tilde_tables/compact_form.py` on dev splits. Bytes: inverted and forward view and the "
+        "order of documents, one byte a weight (exact: four, and no inverted view). Quality: macro mean "
+        f"{plan['measure']} over {', '.join(macro['collections'])}, re-ranking {plan['depth']:,} candidates of BM25 "
+        "and as first stage.",
+        f"![{plan['title']}]({name}.svg)",
+        record.table(("keep", "bytes a document", "re-ranking", f"against {against}", "first stage"), rows),
+        said,
+    ]
+    for collection, entry in result["collections"].items():
+        lines = [
+            [
+                f"{point['keep']:,}",
+                f"{point['bytes a document']:,.0f}",
+                record.number(point["re-ranking"]["mean"]),
+                record.interval(point["re-ranking"]["interval"]),
+                record.number(point["first stage"]["mean"]),
+            ]
+            for point in entry["points"]
+        ]
+        if entry["exact"]:
+            point = entry["exact"]
+            lines.append(
+                [
+                    "exact",
+                    f"{point['bytes a document']:,.0f}",
+                    record.number(point["re-ranking"]["mean"]),
+                    record.interval(point["re-ranking"]["interval"]),
+                    record.number(point["first stage"]["mean"]),
+                ]
+            )
+        lines.append(
+            ["BM25", "", record.number(entry["bm25"]["mean"]), record.interval(entry["bm25"]["interval"]), ""]
+        )
+        head = ("keep", "bytes a document", "re-ranking", "95 %", "first stage")
+        parts += [f"## {collection}", f"{entry['queries']} queries.", record.table(head, lines)]
+    return "\n\n".join([*parts, record.about(dict(result))])
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Run the experiment."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--plan", type=Path, default=HERE / "compact_form.toml")
+    parser.add_argument("--work", type=Path, required=True, help="kept between runs")
+    parser.add_argument("--encoder", default="tilde", help="a shipped encoder or a folder, of kind tilde")
+    parser.add_argument("--collections", type=Path, default=record.COLLECTIONS)
+    parser.add_argument("--only", metavar="A,B", help="only these collections")
+    parser.add_argument("--out", type=Path, default=record.RESULTS)
+    parser.add_argument("--precision", choices=("float32", "int8"))
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    arguments = parser.parse_args(given)
+    begin = time.perf_counter()
+    provenance = record.provenance(PACKAGES)
+    plan = tomllib.loads(arguments.plan.read_text(encoding="utf-8"))
+    wanted = arguments.only.split(",") if arguments.only else list(plan["collections"])
+    collections = {name: curve(plan, name, plan["collections"][name], arguments) for name in wanted}
+    macro = summary(plan, collections)
+    result = {
+        "experiment": plan["name"],
+        "config": plan,
+        "encoder": EncoderFolder.open(arguments.encoder).id,
+        "collections": collections,
+        "macro": macro,
+        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+    }
+    name = plan["name"] + ("_partial" if arguments.only else "")
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    lines = ["collection,keep,bytes,re_ranking,first_stage"]
+    for collection, entry in collections.items():
+        last = [{"keep": "exact", **entry["exact"]}] if entry["exact"] else []
+        lines += [
+            f"{collection},{point['keep']},{point['bytes a document']:.1f},"
+            f"{point['re-ranking']['mean']:.6f},{point['first stage']['mean']:.6f}"
+            for point in [*entry["points"], *last]
+        ]
+    (arguments.out / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    chart = line_chart(
+        {
+            part: [(row["bytes a document"], row[part]) for row in macro["rows"]]
+            for part in ("re-ranking", "first stage")
+        },
+        title=plan["title"],
+        x="bytes a document, inverted and forward",
+        y=f"macro {plan['measure']}",
+        logarithmic=True,
+        levels={f"exact, {part}": macro["exact"][part] for part in ("re-ranking", "first stage")}
+        if macro["exact"]
+        else None,
+    )
+    (arguments.out / f"{name}.svg").write_text(chart, encoding="utf-8")
+    record.save(result, page(result, name), arguments.out, name)
+
+
+if __name__ == "__main__":
+    record.script(main)

@@ -1,0 +1,236 @@
+r"""How much do more training pairs bring? Quality on dev splits against the pairs a network has seen.
+
+Question
+    Is the end of the curve flat, or would more training help?
+Run
+    ``learning_curve.py --work WORK --encoders tilde=FOLDER``: FOLDER holds encoder folders, at any depth, made at
+    different times of one training or with different ``max_steps``; each says itself how many pairs it has seen.
+    ``--logs tilde=FOLDER`` adds the validations that a training run logged while it ran (its folder ``training``),
+    on its own held-out pairs.
+    ``tildev2`` expands with the TILDE encoder it was trained with, or with the one that ``--expand-with`` names.
+Quality
+    nDCG@10 on the dev splits, re-ranking BM25's candidates.
+Result
+    ``results/learning_curve.md``, ``.json``, ``.csv`` and the curves, ``.svg``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import record  # noqa: E402
+from charts import line_chart  # noqa: E402
+from encoded import index_encoded  # noqa: E402
+from judged import Judged  # noqa: E402
+from stage import Stage, dataset, documents_folder  # noqa: E402
+
+from termwise.encode import EncoderFolder  # noqa: E402
+from termwise.errors import MissingFileError, ParameterError  # noqa: E402
+from termwise.models import NetworkModel, make_model  # noqa: E402
+
+PACKAGES = ("termwise", "numpy", "numba", "onnxruntime", "tokenizers", "ir-measures")
+
+
+def checkpoints(root: Path) -> list[tuple[int, Path]]:
+    """Return the encoder folders below a folder with the pairs they have seen, fewest first.
+
+    Raises
+    ------
+    MissingFileError
+        If there is none that says so.
+    """
+    found = []
+    for manifest in sorted(root.rglob("encoder.json")):
+        seen = EncoderFolder.open(manifest.parent).manifest.trained.get("pairs_seen")
+        if isinstance(seen, int):
+            found.append((seen, manifest.parent))
+    if not found:
+        raise MissingFileError(
+            "no encoder there says how many pairs it has seen",
+            facts=[("folder", root), ("expected", "encoder folders with trained.pairs_seen in encoder.json")],
+        )
+    return sorted(found)
+
+
+def logged(folder: Path, measure: str) -> list[tuple[int, float]]:
+    """Return pairs seen and validation measure from the log of a training run."""
+    settings = json.loads((folder / "settings.json").read_text(encoding="utf-8"))["settings"]
+    pairs = settings["batch"] * settings["accumulate"]
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        (line["step"] * pairs, line[f"eval_{measure}"])
+        for line in lines
+        if f"eval_{measure}" in line and line["step"] > 0
+    ]
+
+
+def measured(
+    plan: Mapping[str, Any], stages: Mapping[str, Stage], folder: Path, arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """Return the mean of each collection, and over the collections."""
+    kind = EncoderFolder.open(folder).manifest.kind
+    settings = {"encoder": str(folder)}
+    if kind == "tildev2":
+        settings["expansion_encoder"] = arguments.expand_with
+    model = make_model(kind, settings)
+    if not isinstance(model, NetworkModel):
+        raise ParameterError("only networks learn", facts=[("kind", kind)])
+    means = {}
+    for name, stage in stages.items():
+        _, data = dataset(name, plan["collections"][name]["split"], arguments.collections)
+        built = index_encoded(
+            stage.judged.documents,
+            documents_folder(arguments.work, data) / "learning-curve",
+            model=model,
+            threads=arguments.threads,
+            precision=arguments.precision,
+        )
+        run = built.searcher.rank_many(
+            stage.judged.queries, k=plan["depth"], candidates=stage.first("bm25").run
+        ).run
+        values = stage.judged.evaluate(run, [plan["measure"]]).values[plan["measure"]]
+        means[name] = {"mean": float(values.mean()), "interval": record.mean_interval(values)}
+    return {"collections": means, "macro": float(np.mean([entry["mean"] for entry in means.values()]))}
+
+
+def page(result: Mapping[str, Any], name: str) -> str:
+    """Write the tables."""
+    plan = result["config"]
+    collections = list(plan["collections"])
+    parts = [
+        f"# {plan['title']}",
+        f"Made by `experiments/tilde_tables/learning_curve.py` on dev splits: {plan['measure']} of re-ranking "
+        f"{plan['depth']:,} candidates of BM25.",
+        f"![{plan['title']}]({name}.svg)",
+    ]
+    for kind, points in result["curves"].items():
+        rows = [
+            [
+                f"{point['pairs']:,}",
+                record.number(point["macro"], digits=4),
+                *(record.number(point["collections"][collection]["mean"]) for collection in collections),
+            ]
+            for point in points
+        ]
+        bm25 = [result["bm25"][collection] for collection in collections]
+        rows.append(["BM25", record.number(float(np.mean(bm25)), digits=4), *map(record.number, bm25)])
+        parts += [f"## {kind}", record.table(("pairs seen", "macro", *collections), rows)]
+    for kind, logged_points in result["logged"].items():
+        rows = [[f"{pairs:,}", record.number(value, digits=4)] for pairs, value in logged_points]
+        parts += [
+            f"## {kind}, as logged in training",
+            "On held-out pairs of the training sources: another pool of passages, so that only the shape compares.",
+            record.table(("pairs seen", plan["measure"]), rows),
+        ]
+    return "\n\n".join([*parts, record.about(dict(result))])
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Run the experiment."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--plan", type=Path, default=HERE / "learning_curve.toml")
+    parser.add_argument("--work", type=Path, required=True, help="kept between runs")
+    parser.add_argument("--encoders", action="append", default=[], metavar="NAME=FOLDER")
+    parser.add_argument("--logs", action="append", default=[], metavar="NAME=FOLDER")
+    parser.add_argument(
+        "--expand-with", default="as-trained", help="for tildev2: a TILDE encoder, as-trained, or none"
+    )
+    parser.add_argument("--collections", type=Path, default=record.COLLECTIONS)
+    parser.add_argument("--out", type=Path, default=record.RESULTS)
+    parser.add_argument("--precision", choices=("float32", "int8"))
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    arguments = parser.parse_args(given)
+    begin = time.perf_counter()
+    provenance = record.provenance(PACKAGES)
+    plan = tomllib.loads(arguments.plan.read_text(encoding="utf-8"))
+    named = dict(_named(pair) for pair in arguments.encoders)
+    logs = {name: logged(folder, plan["measure"]) for name, folder in map(_named, arguments.logs)}
+    if not named and not logs:
+        raise ParameterError(
+            "there is no curve to draw", fixes=["--encoders tilde=FOLDER", "--logs tilde=FOLDER"]
+        )
+    stages = {}
+    if named:
+        for name, entry in plan["collections"].items():
+            _, data = dataset(name, entry["split"], arguments.collections)
+            judged = Judged.read(name, data, entry["split"])
+            work = documents_folder(arguments.work, data)
+            stages[name] = Stage(judged, work, depth=plan["depth"], threads=arguments.threads)
+    curves: dict[str, list[dict[str, Any]]] = {}
+    for name, root in named.items():
+        for pairs, folder in checkpoints(root):
+            point = {"pairs": pairs, **measured(plan, stages, folder, arguments)}
+            curves.setdefault(name, []).append(point)
+            record.say(f"{name}: {pairs:,} pairs, macro {point['macro']:.4f}")
+    bm25 = {
+        name: float(
+            stage.judged.evaluate(stage.first("bm25").run, [plan["measure"]]).values[plan["measure"]].mean()
+        )
+        for name, stage in stages.items()
+    }
+    result = {
+        "experiment": plan["name"],
+        "config": plan,
+        "curves": curves,
+        "logged": logs,
+        "bm25": bm25,
+        "data": {name: stage.judged.data for name, stage in stages.items()},
+        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+    }
+    name = plan["name"]
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    lines = ["curve,pairs,collection,value"]
+    for curve, points in curves.items():
+        for point in points:
+            lines.append(f"{curve},{point['pairs']},macro,{point['macro']:.6f}")
+            for collection, entry in point["collections"].items():
+                lines.append(f"{curve},{point['pairs']},{collection},{entry['mean']:.6f}")
+    for curve, validations in logs.items():
+        lines += [f"{curve},{pairs},logged,{value:.6f}" for pairs, value in validations]
+    (arguments.out / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    drawn: dict[str, list[tuple[float, float]]] = {
+        curve: [(point["pairs"], point["macro"]) for point in points] for curve, points in curves.items()
+    }
+    drawn |= {
+        f"{curve}, logged": [(pairs, value) for pairs, value in points] for curve, points in logs.items()
+    }
+    chart = line_chart(
+        {
+            curve: [(max(1, pairs), value) for pairs, value in points]
+            for curve, points in drawn.items()
+            if points
+        },
+        title=plan["title"],
+        x="training pairs seen",
+        y=plan["measure"],
+        logarithmic=True,
+        levels={"BM25": float(np.mean(list(bm25.values())))} if bm25 else None,
+    )
+    (arguments.out / f"{name}.svg").write_text(chart, encoding="utf-8")
+    record.save(result, page(result, name), arguments.out, name)
+
+
+def _named(pair: str) -> tuple[str, Path]:
+    name, equals, folder = pair.partition("=")
+    if not equals:
+        raise ParameterError("NAME=FOLDER is expected", facts=[("given", pair)])
+    return name, Path(folder)
+
+
+if __name__ == "__main__":
+    record.script(main)

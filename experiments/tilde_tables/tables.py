@@ -1,0 +1,397 @@
+r"""The tables and the figure of the TILDE paper, each declared in a file of its own, on any judged collection.
+
+Question
+    Do the paper's findings hold for networks trained here: query likelihood improves on BM25, the mixture with
+    document likelihood a little more, and document likelihood alone is poor?
+Declared
+    ``table2.toml``, ``table3.toml``, ``figure2.toml``: datasets, rows, encoders by name.
+Run
+    ``tables.py run FILE --work WORK --encoder NAME=FOLDER``; with ``--models FOLDER``, encoders are looked for in
+    its folders. ``--data`` replaces the datasets of the file, and may be repeated; ``ir_datasets:ID`` is one.
+    Rows whose encoder, or whose T5 (``--t5``), is not named are left blank and say so.
+Train
+    ``tables.py train FILE --pairs PAIRS --base ENCODER --models FOLDER`` trains the networks the file declares,
+    with ``termwise train tilde``, and skips those that are there.
+Latency
+    Milliseconds a query on one thread, as the paper splits them: query encoding (tokens, and the network where
+    there is a document likelihood) and re-ranking of all candidates; the first stage beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import record  # noqa: E402
+from charts import line_chart  # noqa: E402
+from judged import Judged  # noqa: E402
+from stage import Stage, dataset, documents_folder  # noqa: E402
+
+from termwise.encode import EncoderFolder, shipped_encoders  # noqa: E402
+from termwise.errors import CheckFailedError, MissingFileError, ParameterError, UnknownNameError  # noqa: E402
+from termwise.evaluate import Latency  # noqa: E402
+from termwise.records import Run  # noqa: E402
+from termwise.search.interpolation import interpolate  # noqa: E402
+
+PACKAGES = ("termwise", "numpy", "numba", "onnxruntime", "tokenizers", "ir-measures", "ir-datasets")
+
+
+def run(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
+    """Run a table or a figure on its datasets."""
+    begin = time.perf_counter()
+    provenance = record.provenance(PACKAGES) | {"load": os.getloadavg()}
+    encoders = _encoders(arguments)
+    given = [{"data": data, "split": arguments.split} for data in arguments.data] or plan["datasets"]
+    results: dict[str, Any] = {}
+    hashes = {}
+    for entry in given:
+        name, data = dataset(entry["data"], entry.get("split", "test"), arguments.collections)
+        stage = Stage(
+            Judged.read(name, data, entry.get("split", "test")),
+            documents_folder(arguments.work, data),
+            depth=plan["depth"],
+            encode=arguments.encode or plan["encode"],
+            threads=arguments.threads,
+            precision=arguments.precision,
+            question_maker=arguments.t5,
+        )
+        measured = sweep(plan, stage, encoders) if "sweep" in plan else table(plan, stage, encoders)
+        results[name] = measured
+        hashes[name] = stage.judged.data
+        record.say(f"{name}: {time.perf_counter() - begin:.0f} s")
+    result = {
+        "experiment": plan["name"],
+        "config": dict(plan),
+        "encoders": {name: EncoderFolder.open(folder).id for name, folder in encoders.items()},
+        "datasets": results,
+        "data": hashes,
+        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+    }
+    name = plan["name"] if not arguments.data else f"{plan['name']}_{_slug(list(results))}"
+    if "sweep" in plan:
+        _write_sweep(result, arguments.out, name)
+        record.save(result, _sweep_page(result, name), arguments.out, name)
+    else:
+        record.save(result, _table_page(result), arguments.out, name)
+
+
+def _slug(names: Sequence[str]) -> str:
+    return "_".join(name.replace("/", "-") for name in names)
+
+
+def _encoders(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return encoders by the name that tables call them."""
+    encoders = {name: name for name in shipped_encoders()}
+    if arguments.models is not None:
+        found = sorted(path.parent for path in arguments.models.glob("*/encoder.json"))
+        encoders |= {folder.name: str(folder) for folder in found}
+    for pair in arguments.encoder:
+        name, equals, folder = pair.partition("=")
+        if not equals:
+            raise ParameterError(
+                "an encoder is named as NAME=FOLDER",
+                facts=[("given", pair)],
+                fixes=["--encoder tilde=FOLDER"],
+            )
+        encoders[name] = folder
+    return encoders
+
+
+# --- a table ----------------------------------------------------------------------------------------------------
+
+
+def table(plan: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> dict[str, Any]:
+    """Run the rows of a table on one dataset."""
+    rows: list[dict[str, Any]] = []
+    runs: dict[str, Run] = {}
+    for row in plan["rows"]:
+        lacking = _lacking(row, stage, encoders)
+        if lacking is not None:
+            record.say(f"not run: {row['name']}: {lacking}")
+            rows.append({"name": row["name"], "published": row.get("published"), "not run": lacking})
+            continue
+        run, latency = _row(row, stage, encoders)
+        runs[row["name"]] = run
+        rows.append({"name": row["name"], "published": row.get("published"), "latency, ms": latency})
+        record.say(f"  {stage.judged.name}: {row['name']}")
+    if not runs:
+        return {"rows": rows, "queries": len(stage.judged.queries)}
+    baseline = plan["baseline"] if plan["baseline"] in runs else next(iter(runs))
+    measured: dict[str, Any] = {}
+    if len(runs) > 1:
+        comparison = stage.judged.compare(list(runs.values()), plan["measures"], baseline)
+        evaluations = comparison.evaluations
+        for contrast in comparison.contrasts:
+            entry = record.contrast_record(contrast) | {"p_holm": contrast.p_permutation_holm}
+            measured.setdefault(contrast.run, {})[contrast.measure] = entry
+    else:
+        evaluations = tuple(stage.judged.evaluate(run, plan["measures"]) for run in runs.values())
+    by_name = {evaluation.run: evaluation for evaluation in evaluations}
+    for entry in rows:
+        evaluation = by_name.get(entry["name"])
+        if evaluation is not None:
+            entry["measures"] = evaluation.means
+            entry["intervals"] = {
+                name: record.mean_interval(values) for name, values in evaluation.values.items()
+            }
+            entry["against"] = measured.get(entry["name"], {})
+    return {"rows": rows, "queries": len(evaluations[0].query_ids), "baseline": baseline}
+
+
+def _lacking(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> str | None:
+    if row.get("first") == "doctquery" and not stage.makes_questions:
+        return "no T5 was named (--t5 FOLDER)"
+    for part in ("encoder", "query_encoder"):
+        if part in row and row[part] not in encoders:
+            return f"no encoder {row[part]} was named (--encoder {row[part]}=FOLDER)"
+    return None
+
+
+def _row(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> tuple[Run, dict[str, Any]]:
+    """Return the run of a row and its latency, first stage apart."""
+    first = row.get("first", "bm25")
+    depth = row.get("depth")
+    began = stage.first(first)
+    firstly = asdict(Latency.of(began.encoding, began.scoring).total)
+    score = row.get("score", "none")
+    if score == "none":
+        return Run(began.run, row["name"]), {"first stage": firstly}
+    encoder = encoders[row["encoder"]] if "encoder" in row else None
+    reader = encoders[row.get("query_encoder", row.get("encoder"))]
+    form = row.get("form", "compact")
+    if score == "ql" and encoder is not None:
+        timed = stage.query_likelihood(encoder, form, first, depth=depth)
+    elif score == "dl":
+        timed = stage.likelihoods(None, reader, 0.0, form, first, depth=depth)
+    elif score == "qdl" and encoder is not None:
+        timed = stage.likelihoods(encoder, reader, row["alpha"], form, first, depth=depth)
+    else:
+        raise UnknownNameError.of("score", score, ("none", "ql", "dl", "qdl"))
+    latency = Latency.of(timed.encoding, timed.scoring)
+    return Run(timed.run, row["name"]), {
+        "first stage": firstly,
+        "query encoding": asdict(latency.encoding),
+        "re-ranking": asdict(latency.scoring),
+    }
+
+
+def _table_page(result: Mapping[str, Any]) -> str:
+    plan = result["config"]
+    main = plan["measures"][0]
+    parts = [
+        f"# {plan['title']}",
+        f"After {plan['source']}. Made by `experiments/tilde_tables/tables.py`. Latency: milliseconds a query on one "
+        f"thread, means. Difference, interval and p of {main} are paired, against the baseline; p by Holm over the "
+        "rows. Published: the paper's own figure, on its own data.",
+    ]
+    for name, entry in result["datasets"].items():
+        head = (
+            "row", "published", "first stage", "query encoding", "re-ranking", *plan["measures"], "difference", "95 %",
+            "p (Holm)",
+        )  # fmt: skip
+        against = f"; baseline: {entry['baseline']}" if "baseline" in entry else ""
+        parts += [
+            f"## {name}",
+            f"{entry['queries']} queries{against}.",
+            record.table(head, map(_line(plan), entry["rows"])),
+        ]
+        notes = [f"- {row['name']}: not run, {row['not run']}" for row in entry["rows"] if "not run" in row]
+        parts += ["\n".join(notes)] if notes else []
+    return "\n\n".join([*parts, record.about(dict(result))])
+
+
+def _line(plan: Mapping[str, Any]) -> Any:
+    main = plan["measures"][0]
+
+    def cells(row: Mapping[str, Any]) -> list[str]:
+        published = row.get("published") or ""
+        if "measures" not in row:
+            return [row["name"], published, *["–"] * (6 + len(plan["measures"]))]
+        times = [row["latency, ms"].get(part) for part in ("first stage", "query encoding", "re-ranking")]
+        contrast = row["against"].get(main)
+        return [
+            row["name"],
+            published,
+            *("" if time is None else f"{time['mean']:.2f}" for time in times),
+            *(record.number(row["measures"][name]) for name in plan["measures"]),
+            "" if contrast is None else record.number(contrast["difference"], signed=True),
+            "" if contrast is None else record.interval(contrast["interval"], signed=True),
+            "" if contrast is None else record.p_value(contrast["p_holm"]),
+        ]
+
+    return cells
+
+
+# --- a sweep over the share -------------------------------------------------------------------------------------
+
+
+def sweep(plan: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> dict[str, Any]:
+    """Measure the mixture at every share; each network runs once a query."""
+    settings = plan["sweep"]
+    name = settings["encoder"]
+    if name not in encoders:
+        raise MissingFileError(
+            "the encoder of the figure was not named",
+            facts=[("encoder", name)],
+            fixes=[f"--encoder {name}=FOLDER"],
+        )
+    reader = encoders[settings.get("query_encoder", name)]
+    one = stage.query_likelihood(encoders[name], settings["form"])
+    other = stage.likelihoods(None, reader, 0.0, settings["form"])
+    points = []
+    for alpha in settings["alpha"]:
+        mixed = interpolate(
+            one.run, other.run, alpha=alpha, scaling="raw", missing="drop", name=f"alpha {alpha}"
+        )
+        evaluation = stage.judged.evaluate(mixed, plan["measures"])
+        intervals = {name: record.mean_interval(values) for name, values in evaluation.values.items()}
+        points.append({"alpha": alpha, "measures": evaluation.means, "intervals": intervals})
+    bm25 = stage.judged.evaluate(stage.first("bm25").run, plan["measures"])
+    return {"points": points, "bm25": bm25.means, "queries": len(bm25.query_ids)}
+
+
+def _write_sweep(result: Mapping[str, Any], out: Path, name: str) -> None:
+    plan = result["config"]
+    out.mkdir(parents=True, exist_ok=True)
+    lines = ["dataset,alpha,measure,value,low,high"]
+    for dataset_name, entry in result["datasets"].items():
+        for point in entry["points"]:
+            for measure in plan["measures"]:
+                low, high = point["intervals"][measure]
+                value = point["measures"][measure]
+                lines.append(f"{dataset_name},{point['alpha']},{measure},{value:.6f},{low:.6f},{high:.6f}")
+    (out / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    main = plan["measures"][0]
+    chart = line_chart(
+        {
+            dataset_name: [(point["alpha"], point["measures"][main]) for point in entry["points"]]
+            for dataset_name, entry in result["datasets"].items()
+        },
+        title=plan["title"],
+        x="α, share of the query likelihood",
+        y=main,
+        levels={
+            f"BM25, {dataset_name}": entry["bm25"][main] for dataset_name, entry in result["datasets"].items()
+        },
+    )
+    (out / f"{name}.svg").write_text(chart, encoding="utf-8")
+
+
+def _sweep_page(result: Mapping[str, Any], name: str) -> str:
+    plan = result["config"]
+    parts = [
+        f"# {plan['title']}",
+        f"After {plan['source']}. Made by `experiments/tilde_tables/tables.py`; all points with intervals are in "
+        f"[{name}.csv]({name}.csv).",
+        f"![{plan['title']}]({name}.svg)",
+    ]
+    for dataset_name, entry in result["datasets"].items():
+        rows = [
+            [
+                f"{point['alpha']:.2f}",
+                *(record.number(point["measures"][measure]) for measure in plan["measures"]),
+                record.interval(point["intervals"][plan["measures"][0]]),
+            ]
+            for point in entry["points"]
+        ]
+        rows.append(["BM25", *(record.number(entry["bm25"][measure]) for measure in plan["measures"]), ""])
+        head = ("α", *plan["measures"], f"95 % of {plan['measures'][0]}")
+        parts += [f"## {dataset_name}", f"{entry['queries']} queries.", record.table(head, rows)]
+    return "\n\n".join([*parts, record.about(dict(result))])
+
+
+# --- training ---------------------------------------------------------------------------------------------------
+
+
+def train(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
+    """Train the networks that a table declares, one after the other; those that are there stay."""
+    if "models" not in plan:
+        raise ParameterError("this file declares no networks to train", facts=[("file", arguments.file)])
+    if not arguments.pairs or arguments.base is None or arguments.models is None:
+        raise ParameterError(
+            "training needs pairs, an encoder to start from, and a folder",
+            fixes=["--pairs DATA --base ENCODER --models FOLDER"],
+        )
+    for name, objective in plan["models"].items():
+        out = arguments.models / name
+        if (out / "encoder.json").is_file():
+            record.say(f"{name}: there already")
+            continue
+        settings = {
+            **plan.get("train", {}),
+            **objective,
+            **dict(pair.split("=", 1) for pair in arguments.set),
+        }
+        command = [
+            sys.executable,
+            "-m",
+            "termwise",
+            "train",
+            "tilde",
+            "--base",
+            str(arguments.base),
+            "--out",
+            str(out),
+        ]
+        for data in arguments.pairs:
+            command += ["--data", data]
+        if arguments.validation is not None:
+            command += ["--validation", arguments.validation]
+        for setting, value in settings.items():
+            command += ["--set", f"{setting}={value}"]
+        if out.exists():
+            command.append("--resume")
+        record.say(" ".join(command))
+        done = subprocess.run(command, check=False)
+        if done.returncode != 0:
+            raise CheckFailedError(
+                "a network could not be trained", facts=[("network", name), ("exit status", done.returncode)]
+            )
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Run or train what a file declares."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("run", "train"))
+    parser.add_argument("file", type=Path, help="table2.toml, table3.toml or figure2.toml")
+    parser.add_argument("--work", type=Path, default=Path("tilde_tables.work"), help="kept between runs")
+    parser.add_argument("--encoder", action="append", default=[], metavar="NAME=FOLDER")
+    parser.add_argument("--models", type=Path, metavar="FOLDER", help="a folder of encoder folders")
+    parser.add_argument(
+        "--data", action="append", default=[], metavar="DATA", help="instead of the file's datasets"
+    )
+    parser.add_argument("--split", default="test", help="of the datasets of --data")
+    parser.add_argument("--encode", choices=("all", "candidates"), help="which documents networks read")
+    parser.add_argument("--collections", type=Path, default=record.COLLECTIONS)
+    parser.add_argument(
+        "--t5", type=Path, metavar="FOLDER", help="a T5 that generates questions, for docTquery"
+    )
+    parser.add_argument("--out", type=Path, default=record.RESULTS)
+    parser.add_argument("--precision", choices=("float32", "int8"))
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--pairs", action="append", default=[], metavar="DATA", help="training pairs")
+    parser.add_argument("--base", metavar="ENCODER", help="what training starts from")
+    parser.add_argument("--validation", metavar="DATA", help="held-out pairs")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a training setting")
+    arguments = parser.parse_args(given)
+    if not arguments.file.is_file():
+        raise MissingFileError("there is no such file", facts=[("file", arguments.file)])
+    plan = tomllib.loads(arguments.file.read_text(encoding="utf-8"))
+    {"run": run, "train": train}[arguments.what](plan, arguments)
+
+
+if __name__ == "__main__":
+    record.script(main)

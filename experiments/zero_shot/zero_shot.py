@@ -1,0 +1,200 @@
+r"""Trained models, zero-shot, on judged collections, beside BM25 and dense retrieval.
+
+Question
+    How much do TILDE and TILDEv2, trained on none of these collections, add to BM25: as first stage, and mixed
+    with it? And beside what users would otherwise take: dense retrieval, its fusion with BM25, a max-pooled
+    document encoder?
+Declared
+    ``zero_shot.toml``: collections and splits, systems, what is chosen on the dev splits, what was to be reached.
+Order
+    ::
+
+        python experiments/zero_shot/zero_shot.py choose --work WORK --encoder tilde=FOLDER --encoder tildev2=FOLDER
+        python experiments/zero_shot/zero_shot.py report --work WORK --encoder tilde=FOLDER --encoder tildev2=FOLDER \
+            --encoder splade-doc=FOLDER --dense all-MiniLM-L6-v2-FOLDER
+
+    ``choose`` opens dev queries only and writes ``choices.json``; ``report`` applies it to the test splits.
+    ``encode`` only runs the networks over the documents, for a night before. What is encoded stays in WORK, block
+    by block: an interrupted run goes on where it was.
+Result
+    A line in ``results/zero_shot.jsonl`` and the tables in ``results/zero_shot.md``. With ``--collections`` or
+    ``--systems`` it is called ``zero_shot_partial``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import record  # noqa: E402
+from choosing import choose  # noqa: E402
+from judged import Judged  # noqa: E402
+from plan import Choices, Plan, encoder_ids  # noqa: E402
+from reporting import measure, page, ratios, targets  # noqa: E402
+from systems import NETWORKS, Bench, Tools  # noqa: E402
+
+from termwise.encode import shipped_encoders  # noqa: E402
+from termwise.errors import ParameterError, UnknownNameError  # noqa: E402
+
+PACKAGES = (
+    "termwise",
+    "numpy",
+    "numba",
+    "onnxruntime",
+    "tokenizers",
+    "sentence-transformers",
+    "torch",
+    "ir-measures",
+)
+
+
+def run_choose(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
+    """Choose on the dev splits and write the choices down."""
+    names, _ = _systems(plan, tools, arguments.systems)
+    entries = [entry for entry in plan.collections.values() if entry.dev is not None]
+    entries = [entry for entry in entries if entry.name in _chosen(plan, arguments.collections)]
+    if not entries:
+        raise ParameterError("none of the collections has a dev split")
+    benches = {
+        entry.name: Bench(
+            Judged.read(entry.name, arguments.data / entry.name, str(entry.dev)), plan, tools, Choices()
+        )
+        for entry in entries
+    }
+    choices = choose(plan, benches, tools.encoders, names)
+    choices.write(arguments.choices)
+    record.say(f"wrote {arguments.choices}")
+
+
+def run_encode(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
+    """Run the networks over the documents; no query is read."""
+    names, _ = _systems(plan, tools, arguments.systems)
+    choices = Choices.read(arguments.choices) if arguments.choices.is_file() else Choices()
+    for name in _chosen(plan, arguments.collections):
+        begin = time.perf_counter()
+        bench = Bench(
+            Judged.read(name, arguments.data / name, plan.collections[name].test), plan, tools, choices
+        )
+        for system in names:
+            if plan.systems[system].model in NETWORKS:
+                bench.built(system)
+        record.say(f"{name}: encoded, {time.perf_counter() - begin:.0f} s")
+
+
+def run_report(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
+    """Measure on the test splits."""
+    begin = time.perf_counter()
+    provenance = record.provenance(PACKAGES) | {"load": os.getloadavg()}
+    names, skipped = _systems(plan, tools, arguments.systems)
+    mixtures = [name for name in names if plan.systems[name].interpolate]
+    choices = Choices.read(arguments.choices) if mixtures or arguments.choices.is_file() else Choices()
+    choices.check(tools.encoders)
+    for name in mixtures:
+        if name not in choices.alpha:
+            skipped[name] = "no share was chosen for it (zero_shot.py choose)"
+            names.remove(name)
+    collections: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    data = {}
+    for name in _chosen(plan, arguments.collections):
+        judged = Judged.read(name, arguments.data / name, plan.collections[name].test)
+        bench = Bench(judged, plan, tools, choices)
+        collections[name], values[name] = measure(plan, bench, names)
+        data[name] = judged.data
+        shown = ", ".join(
+            f"{system} {record.number(entry['measures'][plan.measure])}"
+            for system, entry in collections[name]["systems"].items()
+        )
+        record.say(f"{name}: {shown}; {time.perf_counter() - begin:.0f} s")
+    macro = ratios(plan, values, names)
+    result: dict[str, Any] = {
+        "experiment": "zero_shot",
+        "config": plan.source,
+        "choices": asdict(choices),
+        "encoders": encoder_ids(tools.encoders),
+        "precision": tools.precision,
+        "threads": tools.threads,
+        "collections": collections,
+        "macro": macro,
+        "targets": targets(plan, macro),
+        "skipped": skipped,
+        "data": data,
+        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+    }
+    partial = arguments.collections or arguments.systems
+    record.append(result, page(result, plan), arguments.out, "zero_shot_partial" if partial else "zero_shot")
+
+
+def _systems(plan: Plan, tools: Tools, given: str | None) -> tuple[list[str], dict[str, str]]:
+    """Return the systems to run, and why others are not."""
+    wanted = plan.with_parts(given.split(",") if given else list(plan.systems))
+    reasons = {name: tools.lacking(plan, name) for name in wanted}
+    skipped = {name: reason for name, reason in reasons.items() if reason is not None}
+    for name, reason in skipped.items():
+        record.say(f"not run: {name}: {reason}")
+    return [name for name in wanted if name not in skipped], skipped
+
+
+def _chosen(plan: Plan, given: str | None) -> list[str]:
+    names = given.split(",") if given else list(plan.collections)
+    for name in names:
+        if name not in plan.collections:
+            raise UnknownNameError.of("collection", name, plan.collections)
+    return names
+
+
+def _encoders(given: Sequence[str]) -> dict[str, str]:
+    """Return the encoders by model: those that are named, and those that ship."""
+    encoders = {name: name for name in shipped_encoders() if name in NETWORKS}
+    for pair in given:
+        name, equals, folder = pair.partition("=")
+        if not equals or name not in NETWORKS:
+            raise ParameterError(
+                "an encoder is named as MODEL=FOLDER",
+                facts=[("given", pair), ("models", ", ".join(NETWORKS))],
+                fixes=["--encoder tilde=FOLDER"],
+            )
+        encoders[name] = folder
+    return encoders
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Run the experiment."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("choose", "encode", "report"))
+    parser.add_argument(
+        "--work", type=Path, required=True, help="folder for indexes and what is encoded; kept"
+    )
+    parser.add_argument("--encoder", action="append", default=[], metavar="MODEL=FOLDER")
+    parser.add_argument("--dense", type=Path, metavar="FOLDER", help="a folder of sentence-transformers")
+    parser.add_argument(
+        "--data", type=Path, default=record.COLLECTIONS, help="folder of the judged collections"
+    )
+    parser.add_argument("--plan", type=Path, default=HERE / "zero_shot.toml")
+    parser.add_argument("--choices", type=Path, default=HERE / "choices.json")
+    parser.add_argument("--out", type=Path, default=record.RESULTS, help="folder for the results")
+    parser.add_argument("--collections", metavar="A,B", help="only these")
+    parser.add_argument("--systems", metavar="A,B", help="only these, what they are made of, and bm25")
+    parser.add_argument("--precision", choices=("float32", "int8"))
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    arguments = parser.parse_args(given)
+    plan = Plan.read(arguments.plan)
+    tools = Tools(
+        _encoders(arguments.encoder), arguments.dense, arguments.work, arguments.threads, arguments.precision
+    )
+    {"choose": run_choose, "encode": run_encode, "report": run_report}[arguments.what](plan, tools, arguments)
+
+
+if __name__ == "__main__":
+    record.script(main)

@@ -1,0 +1,46 @@
+"""Orders in which pairs with similar passages stand side by side."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from termwise.train.neighbours import neighbour_order
+from termwise.train.pairs import Source
+
+
+def topics(repeats: int = 1) -> Source:
+    """Passages on sixteen topics, eight each, shuffled; each pair is listed `repeats` times."""
+    random = np.random.default_rng(4)
+    topic = random.permutation(np.repeat(np.arange(16), 8))
+    passages = [
+        " ".join(f"word{number}x{word}" for word in random.choice(6, size=5, replace=False)) + f" own{place}"
+        for place, number in enumerate(topic)
+    ]
+    pairs = [(query, passage) for query in range(repeats) for passage in range(len(passages))]
+    return Source("topics", [f"q{i}" for i in range(repeats)], passages, np.array(pairs, dtype=np.int32))
+
+
+def test_an_order_of_all_pairs_with_topics_side_by_side():
+    source = topics()
+    order = neighbour_order(source)
+    assert sorted(order.tolist()) == list(range(128))
+    topic = [source.passages[passage].split()[0].partition("x")[0] for passage in source.pairs[order, 1]]
+    together = sum(one == other for one, other in pairwise(topic))
+    assert together > 100  # 112 at best, about 7 in a random order
+
+
+def test_several_pairs_of_one_passage_are_dealt_out():
+    source = topics(repeats=3)
+    passages = source.pairs[neighbour_order(source), 1]
+    for start in range(0, len(passages), 128):
+        assert len(set(passages[start : start + 128].tolist())) == 128
+
+
+def test_the_number_of_threads_changes_nothing():
+    source = topics()
+    assert np.array_equal(neighbour_order(source, threads=1), neighbour_order(source, threads=2))

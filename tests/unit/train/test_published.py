@@ -1,0 +1,338 @@
+"""Checkpoints in the layouts that others publish, made here by the classes that others use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+pytest.importorskip("onnx")
+
+from safetensors.torch import load_file, save_file  # noqa: E402
+
+from termwise.encode import EncoderFolder  # noqa: E402
+from termwise.errors import MissingFileError, ModelFormatError, UnknownNameError  # noqa: E402
+from termwise.train.export import agreement  # noqa: E402
+from termwise.train.loading import quiet  # noqa: E402
+from termwise.train.networks import SpladeDoc, Tilde, TildeV2, network_from  # noqa: E402
+from termwise.train.published import convert, dequantised, load  # noqa: E402
+from termwise.train.write_folder import save_weights, write_encoder_folder  # noqa: E402
+
+from .conftest import SIZE, VOCABULARY, configuration, save  # noqa: E402
+
+IDS = torch.tensor([[1, 20, 21, 22, 6], [1, 23, 6, 0, 0]])
+MASK = (IDS != 0).long()
+
+
+class TILDEv2(transformers.BertPreTrainedModel):
+    """The shape of the published class: an encoder under ``bert`` and a projection under ``tok_proj``."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.bert = transformers.BertModel(config)
+        self.tok_proj = torch.nn.Linear(config.hidden_size, 1)
+        self.post_init()
+
+    def forward(self, input_ids, attention_mask):
+        hidden = self.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return torch.relu(self.tok_proj(hidden)).squeeze(-1)
+
+
+def config():
+    return configuration(num_hidden_layers=1)
+
+
+@pytest.fixture
+def masked(tmp_path):
+    """A published TILDE: a BertLMHeadModel that is no decoder."""
+    torch.manual_seed(1)
+    model = transformers.BertForMaskedLM(config())
+    return model.eval(), save(model, tmp_path / "tilde")
+
+
+@pytest.fixture
+def projected(tmp_path):
+    torch.manual_seed(2)
+    model = TILDEv2(config())
+    torch.nn.init.normal_(model.tok_proj.weight)
+    return model.eval(), save(model, tmp_path / "tildev2")
+
+
+def as_pickle(folder: Path, **changes) -> Path:
+    """Turn the weights of a folder into the older file."""
+    state = load_file(folder / "model.safetensors") | changes
+    (folder / "model.safetensors").unlink()
+    torch.save(state, folder / "pytorch_model.bin")
+    return folder
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_tilde(masked, older):
+    model, folder = masked
+    network, analyzer = load(as_pickle(folder) if older else folder)
+    assert isinstance(network, Tilde)
+    assert network.training
+    assert len(analyzer.vocabulary) == len(VOCABULARY)
+    with torch.no_grad():
+        expected = model(input_ids=IDS, attention_mask=MASK).logits[:, 0]
+        torch.testing.assert_close(network.eval()(IDS, MASK), expected)
+
+
+def test_a_language_model_that_says_it_is_a_decoder_is_read_both_ways(masked):
+    model, folder = masked
+    settings = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(settings | {"is_decoder": True}))
+    network, _ = load(folder)
+    with torch.no_grad():
+        expected = model(input_ids=IDS, attention_mask=MASK).logits[:, 0]
+        torch.testing.assert_close(network.eval()(IDS, MASK), expected)
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_tildev2(projected, older):
+    model, folder = projected
+    network, _ = load(as_pickle(folder) if older else folder)
+    assert isinstance(network, TildeV2)
+    with torch.no_grad():
+        torch.testing.assert_close(network.eval()(IDS, MASK), model(IDS, MASK))
+
+
+def test_names_of_the_first_checkpoints_of_bert_are_read(masked):
+    model, folder = masked
+    state = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"
+        ): tensor
+        for name, tensor in load_file(folder / "model.safetensors").items()
+    }
+    save_file(state, folder / "model.safetensors")
+    network, _ = load(folder)
+    with torch.no_grad():
+        expected = model(input_ids=IDS, attention_mask=MASK).logits[:, 0]
+        torch.testing.assert_close(network.eval()(IDS, MASK), expected)
+
+
+def test_a_splade_is_a_masked_language_model_that_is_named_so(masked):
+    _, folder = masked
+    assert isinstance(load(folder, kind="splade-doc")[0], SpladeDoc)
+
+
+@pytest.mark.parametrize("kind", ["tilde", "tildev2"])
+def test_our_own_weights_are_read_again(kind, headed, tmp_path):
+    torch.manual_seed(3)
+    network = network_from(kind, headed)
+    save_weights(network, tmp_path)
+    (tmp_path / "vocab.txt").write_bytes((headed / "vocab.txt").read_bytes())
+    again, _ = load(tmp_path)
+    before, after = network.state_dict(), again.state_dict()
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    torch.manual_seed(4)
+    encoder = network_from(kind, tmp_path).encoder.state_dict()
+    assert all(torch.equal(tensor, encoder[name]) for name, tensor in network.encoder.state_dict().items())
+
+
+def modules(folder: Path, **changes: str) -> Path:
+    """Put the files of a SparseEncoder around a masked language model."""
+    sparse = "sentence_transformers.sparse_encoder.models"
+    (folder / "modules.json").write_text(
+        json.dumps(
+            [
+                {"idx": 0, "name": "0", "path": "", "type": f"{sparse}.MLMTransformer"},
+                {"idx": 1, "name": "1", "path": "1_SpladePooling", "type": f"{sparse}.SpladePooling"},
+            ]
+        )
+    )
+    (folder / "1_SpladePooling").mkdir()
+    pooling = {"pooling_strategy": "max", "activation_function": "relu"} | changes
+    (folder / "1_SpladePooling" / "config.json").write_text(json.dumps(pooling))
+    return folder
+
+
+def splade(model):
+    with torch.no_grad():
+        logits = model(input_ids=IDS, attention_mask=MASK).logits
+    return (torch.log1p(torch.relu(logits)) * MASK[:, :, None]).amax(dim=1)
+
+
+def test_sparse_encoder(masked):
+    model, folder = masked
+    network, _ = load(modules(folder))
+    assert isinstance(network, SpladeDoc)
+    with torch.no_grad():
+        torch.testing.assert_close(network.eval()(IDS, MASK), splade(model))
+
+
+def test_sparse_encoder_with_a_document_side_of_its_own(masked, tmp_path):
+    model, inner = masked
+    folder = tmp_path / "router"
+    folder.mkdir()
+    inner.rename(folder / "document_0_MLMTransformer")
+    modules(folder)
+    (folder / "1_SpladePooling").rename(folder / "document_1_SpladePooling")
+    kind = "sentence_transformers.base.modules.router.Router"
+    (folder / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": kind}]))
+    parts = ["document_0_MLMTransformer", "document_1_SpladePooling"]
+    types = {part: f"sentence_transformers.sparse_encoder.modules.x.{part[11:]}" for part in parts}
+    router = {"types": types, "structure": {"query": [], "document": parts}, "parameters": {}}
+    (folder / "router_config.json").write_text(json.dumps(router))
+    with torch.no_grad():
+        torch.testing.assert_close(load(folder)[0].eval()(IDS, MASK), splade(model))
+
+
+def test_sparse_encoders_that_compute_something_else_are_refused(masked):
+    folder = modules(masked[1], activation_function="log1p_relu")
+    with pytest.raises(ModelFormatError, match="splade-doc") as caught:
+        load(folder)
+    assert dict(caught.value.facts)["part"] == "activation_function"
+
+
+def test_dense_sentence_transformers_are_refused(masked):
+    folder = modules(masked[1])
+    kinds = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
+    (folder / "modules.json").write_text(json.dumps(kinds))
+    with pytest.raises(ModelFormatError) as caught:
+        load(folder)
+    assert dict(caught.value.facts)["seen"] == "Transformer"
+
+
+def test_a_checkpoint_without_the_head(base):
+    with pytest.raises(ModelFormatError, match="no head for the kind tilde") as caught:
+        load(base)
+    facts = dict(caught.value.facts)
+    assert "cls.predictions.transform.dense.weight" in facts["missing"]
+    assert facts["has a head for"] == "none: it is a bare encoder"
+
+
+def test_a_checkpoint_with_another_head(masked, projected):
+    with pytest.raises(ModelFormatError, match="no head for the kind tildev2") as caught:
+        load(masked[1], kind="tildev2")
+    assert dict(caught.value.facts)["missing"] == "token_projection.weight, token_projection.bias"
+    assert caught.value.fixes == ("--kind tilde",)
+    with pytest.raises(ModelFormatError, match="no head for the kind tilde") as caught:
+        load(projected[1], kind="tilde")
+    assert caught.value.fixes == ("--kind tildev2",)
+
+
+def test_weights_of_the_encoder_that_are_missing(masked):
+    folder = masked[1]
+    state = load_file(folder / "model.safetensors")
+    del state["bert.encoder.layer.0.output.dense.weight"]
+    save_file(state, folder / "model.safetensors")
+    with pytest.raises(ModelFormatError, match="missing") as caught:
+        load(folder)
+    assert "bert.encoder.layer.0.output.dense.weight" in dict(caught.value.facts)["missing"]
+
+
+def test_a_weight_that_is_not_finite(projected):
+    folder = projected[1]
+    state = load_file(folder / "model.safetensors")
+    state["tok_proj.weight"][0, 3] = float("inf")
+    save_file(state, folder / "model.safetensors")
+    with pytest.raises(ModelFormatError, match="not a finite number") as caught:
+        load(folder)
+    facts = dict(caught.value.facts)
+    assert (facts["tensor"], facts["not finite"]) == ("token_projection.weight", f"1 of {SIZE}")
+
+
+def test_a_tokenizer_with_another_vocabulary(masked):
+    folder = masked[1]
+    (folder / "vocab.txt").write_text("\n".join((*VOCABULARY, "more")) + "\n")
+    with pytest.raises(ModelFormatError, match="different sizes"):
+        load(folder)
+
+
+def test_weights_that_would_run_code_are_not_read(masked):
+    folder = masked[1]
+    (folder / "model.safetensors").unlink()
+
+    class Payload:
+        def __reduce__(self):
+            return (print, ("run",))
+
+    torch.save({"bert": Payload()}, folder / "pytorch_model.bin")
+    with pytest.raises(ModelFormatError, match="more than tensors"):
+        load(folder)
+
+
+def test_files_that_are_missing_or_damaged(masked, tmp_path):
+    folder = masked[1]
+    with pytest.raises(MissingFileError):
+        load(tmp_path / "nowhere")
+    with pytest.raises(UnknownNameError):
+        load(folder, kind="tilda")
+    data = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(data[:100])
+    with pytest.raises(ModelFormatError, match="cannot be read"):
+        load(folder)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(MissingFileError, match="no weights"):
+        load(folder)
+    as_pickle_of_numbers = {"a": 1}
+    torch.save(as_pickle_of_numbers, folder / "pytorch_model.bin")
+    with pytest.raises(ModelFormatError, match="not tensors"):
+        load(folder)
+
+
+def test_a_tokenizer_of_its_own_is_needed(masked):
+    (masked[1] / "vocab.txt").unlink()
+    with pytest.raises(ModelFormatError, match="no tokenizer"):
+        load(masked[1])
+
+
+def test_convert(projected, tmp_path):
+    model, folder = projected
+    made = convert(folder, tmp_path / "encoder")
+    assert made.manifest.kind == "tildev2"
+    assert (made.manifest.cleaning, made.manifest.length) == ("repo", made.manifest.positions)
+    assert made.manifest.trained["converted"]["from"] == "tildev2"
+    assert made.manifest.networks().keys() == {"float32", "int8"}
+    again = dequantised(made.folder)  # from the float32 graph: the very weights
+    with torch.no_grad():
+        torch.testing.assert_close(again.eval()(IDS, MASK), model(IDS, MASK), atol=1e-6, rtol=1e-5)
+
+
+def test_a_shipped_encoder_can_be_trained_on(headed, analyzer, tmp_path):
+    from termwise.encode.session import OnnxSession
+
+    network = network_from("tilde", headed)
+    folder = write_encoder_folder(
+        network, analyzer, tmp_path / "encoder", cleaning="repo", length=16, trained={},
+        precisions=("int8",), weights="left out",
+    )  # fmt: skip
+    rebuilt = dequantised(folder.folder)
+    assert isinstance(rebuilt, Tilde)
+    session = OnnxSession(EncoderFolder.open(folder.folder), precision="int8")
+    assert agreement(rebuilt, session).relative < 0.02  # the rounding of activations is left
+    for (name, before), after in zip(network.named_parameters(), rebuilt.parameters(), strict=True):
+        step = before.abs().max().item() / 127
+        assert torch.allclose(before, after, atol=0.51 * step + 1e-7), name
+    loss = rebuilt(IDS, MASK).square().mean()
+    loss.backward()
+    assert rebuilt.encoder.get_input_embeddings().weight.grad is not None
+
+
+def test_a_sparse_encoder_of_sentence_transformers(masked, tmp_path):
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    from sentence_transformers.sparse_encoder import modules as parts
+
+    _, folder = masked
+    with quiet(bars=False):
+        transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+        encoder = sentence_transformers.SparseEncoder(
+            modules=[parts.MLMTransformer(str(folder)), parts.SpladePooling("max")], device="cpu"
+        )
+        encoder.save(str(tmp_path / "sparse"))
+    expected = encoder.encode(["wing flutter", "shock wave"], convert_to_sparse_tensor=False).numpy()
+    network, analyzer = load(tmp_path / "sparse")
+    assert isinstance(network, SpladeDoc)
+    for text, row in zip(("wing flutter", "shock wave"), expected, strict=True):
+        pieces = [analyzer.vocabulary.number(token) for token in ("[CLS]", *analyzer.tokens(text), "[SEP]")]
+        ids = torch.tensor([pieces])
+        with torch.no_grad():
+            seen = network.eval()(ids, torch.ones_like(ids))[0].numpy()
+        np.testing.assert_allclose(seen, row, atol=1e-5)

@@ -1,0 +1,154 @@
+"""Whole training runs, of a few steps."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from termwise.errors import ForeignFolderError, ModelFormatError, ParameterError  # noqa: E402
+from termwise.text.cleaning import clean_vocabulary  # noqa: E402
+from termwise.train.networks import decoder_bias, network_from  # noqa: E402
+from termwise.train.pairs import Source  # noqa: E402
+from termwise.train.run import set_prior_bias, train_network  # noqa: E402
+from termwise.train.settings import TrainSettings  # noqa: E402
+from termwise.train.validation import HeldOut  # noqa: E402
+
+from .conftest import made_source  # noqa: E402
+
+
+class Killed(Exception):
+    pass
+
+
+def settings(kind="tilde", **changes):
+    plain = {
+        "document_length": 12,
+        "query_length": 8,
+        "batch": 4,
+        "max_steps": 6,
+        "epochs": 1,
+        "learning_rate": 1e-3,
+        "save_every": 2,
+        "validate_every": 2,
+    }
+    contrastive = {} if kind == "tilde" else {"objective": "contrastive"}
+    return TrainSettings(**(plain | contrastive | changes))
+
+
+@pytest.fixture
+def train(base, analyzer, sources, tmp_path):
+    """Train with what the tests share; `killed` is the step during which the run is killed."""
+
+    def run(folder, kind="tilde", *, killed=None, chosen=None, data=sources, **options):
+        def progress(stage, done, total):
+            if killed is not None and stage.startswith("train") and done == killed:
+                raise Killed
+
+        return train_network(
+            kind,
+            data,
+            base,
+            tmp_path / folder,
+            analyzer=analyzer,
+            settings=chosen or settings(kind),
+            progress=progress,
+            **options,
+        )
+
+    return run
+
+
+def weights(trained):
+    return {name: value.clone() for name, value in trained.network.state_dict().items()}
+
+
+def test_a_run_and_what_it_says_of_itself(train, sources, tmp_path):
+    held_out = HeldOut.sample([made_source("held", 12, seed=9)], queries=12, seed=1)
+    trained = train("run", held_out=held_out)
+    facts = trained.facts
+    assert facts["steps"] == 6
+    assert facts["pairs_seen"] == 24
+    assert facts["sources"] == {"air": 24, "code": 40}
+    assert facts["settings"]["batch"] == 4
+    assert facts["best"]["step"] in (2, 4, 6)
+    assert 0 <= facts["best"]["nDCG@10"] <= 1
+    assert json.loads((tmp_path / "run" / "facts.json").read_text())["best"] == facts["best"]
+    log = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in log if "eval_RR@10" in line] == [2, 4, 6]
+    best = max((line for line in log if "eval_nDCG@10" in line), key=lambda line: line["eval_nDCG@10"])
+    assert best["step"] == facts["best"]["step"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("tilde", {"head_steps": 5, "head_pairs": 20, "prior_bias": True, "mixing": "by-source", "block": 2}),
+        ("tildev2", {"negatives": 3, "negative_depth": 10, "accumulate": 2, "flattening": 0.5}),
+        ("splade-doc", {"sparsity": 0.01}),
+    ],
+)
+def test_a_killed_run_goes_on_to_the_same_network(kind, changes, train):
+    chosen = settings(kind, **changes)
+    whole = train("whole", kind, chosen=chosen)
+    with pytest.raises(Killed):
+        train("cut", kind, chosen=chosen, killed=4)
+    resumed = train("cut", kind, chosen=chosen, resume=True)
+    one, other = weights(whole), weights(resumed)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    # A finished run stays as it is.
+    again = weights(train("cut", kind, chosen=chosen, resume=True))
+    assert all(torch.equal(one[name], again[name]) for name in one)
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_anew(train):
+    whole = weights(train("whole"))
+    with pytest.raises(Killed):
+        train("cut", killed=1)
+    resumed = weights(train("cut", resume=True))
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+
+
+def test_a_folder_that_holds_a_run(train):
+    train("run")
+    with pytest.raises(ForeignFolderError) as error:
+        train("run")
+    assert "--resume" in error.value.fixes[0]
+    with pytest.raises(ForeignFolderError) as error:
+        train("run", resume=True, chosen=settings(batch=8))
+    assert dict(error.value.facts)["differs in"] == "settings"
+
+
+def test_an_objective_of_another_network(train, tmp_path):
+    for kind, objective in (("tilde", "contrastive"), ("tildev2", "biqdl")):
+        with pytest.raises(ParameterError, match="objective"):
+            train("run", kind, chosen=TrainSettings(objective=objective))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_base_that_cannot_be_loaded(analyzer, sources, tmp_path):
+    with pytest.raises(ModelFormatError):
+        train_network(
+            "tilde", sources, tmp_path / "nowhere", tmp_path / "run", analyzer=analyzer, settings=settings()
+        )
+
+
+def test_the_prior_bias_by_hand(base, pieces, analyzer, number):
+    queries = ["the wing wing", "wing lift", "lift wing zebra", "drag"]
+    source = Source("mini", queries, ["p"], np.array([[i, 0] for i in range(4)], dtype=np.int32))
+    network = network_from("tilde", base)
+    set_prior_bias(network, pieces, [source], TrainSettings())
+    bias = decoder_bias(network.pretrained).tolist()
+    assert bias[number("wing")] == pytest.approx(math.log(3.5 / 1.5))
+    assert bias[number("lift")] == pytest.approx(math.log(2.5 / 2.5), abs=1e-7)
+    assert bias[number("drag")] == pytest.approx(math.log(1.5 / 3.5))
+    assert bias[number("jet")] == pytest.approx(math.log(0.5 / 4.5))
+    kept = clean_vocabulary(analyzer.vocabulary, "repo")
+    assert {round(value, 5) for value, keep in zip(bias, kept, strict=True) if not keep} == {
+        round(math.log(0.5 / 4.5), 5)
+    }

@@ -1,0 +1,341 @@
+"""The training loop: checkpoints, resuming, the log, and what stops it."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from safetensors import safe_open  # noqa: E402
+from transformers import TrainerCallback, set_seed  # noqa: E402
+
+from termwise.errors import DivergedError, ModelFormatError, ParameterError  # noqa: E402
+from termwise.train.batches import plan_batches  # noqa: E402
+from termwise.train.inputs import Pieces  # noqa: E402
+from termwise.train.networks import network_from, set_dropout  # noqa: E402
+from termwise.train.settings import TrainSettings  # noqa: E402
+from termwise.train.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
+from termwise.train.trainer import JsonLog, TermTrainer, last_checkpoint, training_arguments  # noqa: E402
+
+from .conftest import SIZE, VOCABULARY, made_source  # noqa: E402
+
+
+class Killed(Exception):
+    pass
+
+
+class KillAt(TrainerCallback):
+    """Stops a run as a kill does, after a step and its checkpoint."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_step_begin(self, args, state, control, **_):
+        if state.global_step == self.step:
+            raise Killed
+
+
+SHORT = {
+    "document_length": 12,
+    "query_length": 8,
+    "batch": 4,
+    "learning_rate": 1e-3,
+    "save_every": 3,
+    "validate_every": 2,
+    "dropout": 0.1,
+}
+
+
+class Run:
+    """A trainer over forty pairs, put together as a training run does it."""
+
+    def __init__(self, kind, base, pieces, folder, *, callbacks=(), validate=None, progress=None, **changes):
+        contrastive = {} if kind == "tilde" else {"objective": "contrastive"}
+        self.settings = TrainSettings(**(SHORT | contrastive | changes))
+        set_seed(self.settings.seed)
+        self.network = network_from(kind, base)
+        set_dropout(self.network, self.settings.dropout)
+        if self.settings.checkpointing:
+            self.network.checkpoint_activations()
+        source = made_source("air", 40)
+        self.batches = PlannedBatches(
+            [plan_batches([40], batch=4, seed=self.settings.seed, epoch=epoch) for epoch in range(2)]
+        )
+        steps = self.settings.max_steps or -(-len(self.batches) // self.settings.accumulate)
+        self.trainer = TermTrainer(
+            TrainingStep(self.network, self.settings, pieces),
+            training_arguments(folder, self.settings, steps=steps, validation=validate is not None),
+            self.batches,
+            Collator(kind, self.settings, pieces, [source], self.batches),
+            settings=self.settings,
+            validate=validate,
+            callbacks=[JsonLog(folder.parent / f"{folder.name}.jsonl"), *callbacks],
+            progress=progress or (lambda *_: None),
+        )
+
+    def train(self, checkpoint=None):
+        self.trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        return self
+
+    @property
+    def weights(self):
+        return {name: value.clone() for name, value in self.network.state_dict().items()}
+
+
+def equal(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "killed", "saved"),
+    [
+        ("tilde", {}, 8, 6),
+        ("tilde", {"accumulate": 3, "save_every": 2}, 3, 2),
+        ("tildev2", {"schedule": "linear", "warm_up": 0.2, "clip": 0.5}, 4, 3),
+        ("tilde", {"precision": "bfloat16"}, 4, 3),
+        ("tilde", {"checkpointing": True}, 4, 3),
+    ],
+)
+def test_a_killed_run_goes_on_to_the_same_weights(kind, changes, killed, saved, base, pieces, tmp_path):
+    changes = {"max_steps": 10 if "accumulate" not in changes else 5} | changes
+    whole = Run(kind, base, pieces, tmp_path / "whole", **changes).train()
+    assert whole.trainer.state.global_step == changes["max_steps"]
+    with pytest.raises(Killed):
+        Run(kind, base, pieces, tmp_path / "cut", callbacks=[KillAt(killed)], **changes).train()
+    checkpoint = last_checkpoint(tmp_path / "cut")
+    assert checkpoint == tmp_path / "cut" / f"checkpoint-{saved}"
+    resumed = Run(kind, base, pieces, tmp_path / "cut", **changes).train(checkpoint)
+    assert equal(resumed.weights, whole.weights)
+    assert not equal(whole.weights, Run(kind, base, pieces, tmp_path / "new", **changes).weights)
+
+
+def test_training_lowers_the_loss_and_says_so(base, pieces, tmp_path):
+    seen = []
+    Run("tilde", base, pieces, tmp_path / "run", progress=lambda *given: seen.append(given)).train()
+    assert [(done, total) for _, done, total in seen] == [(step, 20) for step in range(1, 21)]
+    losses = [float(stage.removeprefix("train: loss ")) for stage, _, _ in seen]
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_the_loss_shown_is_the_mean_of_what_was_accumulated(base, pieces, tmp_path):
+    changes = {"dropout": 0.0, "max_steps": 1}
+    shown = []
+    run = Run(
+        "tilde", base, pieces, tmp_path / "run", accumulate=3, progress=lambda *g: shown.append(g), **changes
+    )
+    step, collator = run.trainer.model, run.trainer.data_collator
+    with torch.no_grad():
+        expected = sum(step(**collator([number]))["loss"].item() for number in range(3)) / 3
+    run.train()
+    assert float(shown[0][0].removeprefix("train: loss ")) == pytest.approx(expected, rel=1e-3)
+
+
+def test_nothing_but_progress_reaches_the_terminal(base, pieces, tmp_path, capfd, caplog):
+    Run("tildev2", base, pieces, tmp_path / "run", max_steps=3, validate=lambda: {"nDCG@10": 0.5}).train()
+    seen = capfd.readouterr()
+    assert (seen.out, seen.err) == ("", "")
+    assert [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
+
+
+def test_the_best_checkpoint_is_kept_and_loaded(base, pieces, tmp_path):
+    measures = iter([0.2, 0.7, 0.7, 0.4, 0.3])
+    at_best = {}
+
+    def validate():
+        value = next(measures)
+        if value == 0.7 and not at_best:
+            at_best.update(run.weights)
+        return {"nDCG@10": value, "RR@10": value / 2}
+
+    run = Run("tilde", base, pieces, tmp_path / "run", max_steps=9, validate=validate)
+    run.train()
+    assert run.trainer.state.best_model_checkpoint == str(tmp_path / "run" / "checkpoint-4")
+    assert equal(run.weights, at_best)
+    assert (tmp_path / "run" / "checkpoint-4").is_dir()
+    # The last step is validated too, though 9 is no multiple of 2.
+    assert next(measures, None) is None
+    lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "eval_nDCG@10" in line] == [2, 4, 6, 8, 9]
+
+
+def test_a_finished_run_that_is_resumed_ends_with_the_best_weights_wherever_it_was_moved(
+    base, pieces, tmp_path
+):
+    measures = iter([0.7, 0.2])
+    run = Run(
+        "tilde", base, pieces, tmp_path / "run", max_steps=4, validate=lambda: {"nDCG@10": next(measures)}
+    ).train()
+    shutil.move(tmp_path / "run", tmp_path / "moved")
+    again = Run("tilde", base, pieces, tmp_path / "moved", max_steps=4, validate=lambda: {"nDCG@10": 0.0})
+    log = (tmp_path / "run.jsonl").read_text()
+    again.train(last_checkpoint(tmp_path / "moved"))
+    assert (tmp_path / "run.jsonl").read_text() == log
+    assert again.trainer.state.global_step == 4
+    assert again.trainer.state.best_model_checkpoint == str(tmp_path / "moved" / "checkpoint-2")
+    assert equal(again.weights, run.weights)
+
+
+def test_a_moved_run_goes_on_and_keeps_its_best(base, pieces, tmp_path, caplog):
+    measures = iter([0.7, 0.2, 0.1, 0.1])
+
+    def validate():
+        return {"nDCG@10": next(measures)}
+
+    with pytest.raises(Killed):
+        Run(
+            "tilde", base, pieces, tmp_path / "run", max_steps=6, validate=validate, callbacks=[KillAt(5)]
+        ).train()
+    shutil.move(tmp_path / "run", tmp_path / "moved")
+    run = Run("tilde", base, pieces, tmp_path / "moved", max_steps=6, validate=validate)
+    run.train(last_checkpoint(tmp_path / "moved"))
+    assert run.trainer.state.best_model_checkpoint == str(tmp_path / "moved" / "checkpoint-2")
+    assert [record for record in caplog.records if record.levelname == "WARNING"] == []
+
+
+def test_the_log_has_every_step_once_after_a_kill(base, pieces, tmp_path):
+    with pytest.raises(Killed):
+        Run("tilde", base, pieces, tmp_path / "run", max_steps=9, callbacks=[KillAt(8)]).train()
+    log = tmp_path / "run.jsonl"
+    before = [json.loads(line) for line in log.read_text().splitlines()]
+    log.write_text(log.read_text() + '{"step": 8, "los')  # the line that was being written
+    Run("tilde", base, pieces, tmp_path / "run", max_steps=9).train(last_checkpoint(tmp_path / "run"))
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    steps = [line["step"] for line in lines if "loss" in line]
+    assert steps == sorted(set(steps))
+    assert steps[-1] == 9
+    assert lines[0] == before[0]
+    assert lines[0].keys() >= {"step", "seconds", "loss", "learning_rate", "grad_norm", "epoch"}
+    seconds = [line["seconds"] for line in lines]
+    assert seconds == sorted(seconds)
+
+
+def test_a_run_that_begins_anew_begins_its_log_anew(base, pieces, tmp_path):
+    for _ in range(2):
+        Run("tilde", base, pieces, tmp_path / "run", max_steps=2).train()
+    lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    assert sum(line["step"] == 1 for line in lines) == 1
+
+
+def test_a_checkpoint_that_was_being_written_does_not_count(tmp_path):
+    assert last_checkpoint(tmp_path / "nowhere") is None
+    for number, state in ((9, "{}"), (10, "{}"), (11, '{"epoch'), (12, None)):
+        folder = tmp_path / f"checkpoint-{number}"
+        folder.mkdir()
+        (folder / "model.safetensors").write_bytes(b"")
+        if state is not None:
+            (folder / "trainer_state.json").write_text(state)
+    (tmp_path / "checkpoint-99").write_text("a file")
+    (tmp_path / "runs").mkdir()
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(base, pieces, tmp_path):
+    class Poison(TrainerCallback):
+        def on_step_begin(self, args, state, control, model=None, **_):
+            if state.global_step == 4:
+                with torch.no_grad():
+                    model.network.pretrained.get_output_embeddings().bias[20] = math.nan
+
+    run = Run("tilde", base, pieces, tmp_path / "run", max_steps=9, callbacks=[Poison()])
+    with pytest.raises(DivergedError) as error:
+        run.train()
+    facts = dict(error.value.facts)
+    assert facts["step"] == 5
+    assert math.isnan(facts["loss"])
+    assert facts["last checkpoint"] == tmp_path / "run" / "checkpoint-3"
+    assert error.value.fixes[0] == "--resume --set learning_rate=0.0005"
+    assert error.value.exit_code == 3
+
+
+def test_weights_that_are_not_finite_are_not_kept(base, pieces, tmp_path):
+    class Poison(TrainerCallback):
+        def on_step_end(self, args, state, control, model=None, **_):
+            if state.global_step == 6:
+                with torch.no_grad():
+                    next(model.network.parameters())[30, 2] = math.inf
+
+    with pytest.raises(DivergedError) as error:
+        Run("tildev2", base, pieces, tmp_path / "run", max_steps=9, callbacks=[Poison()]).train()
+    assert "word_embeddings" in dict(error.value.facts)["tensor"]
+    assert last_checkpoint(tmp_path / "run") == tmp_path / "run" / "checkpoint-3"
+
+
+def test_a_run_can_go_on_at_a_lower_rate(base, pieces, tmp_path):
+    changes = {"max_steps": 6, "schedule": "linear", "head_learning_rate": 4e-3}
+    with pytest.raises(Killed):
+        Run("tilde", base, pieces, tmp_path / "run", callbacks=[KillAt(3)], **changes).train()
+    lower = changes | {"learning_rate": 1e-4, "head_learning_rate": 2e-4}
+    run = Run("tilde", base, pieces, tmp_path / "run", **lower)
+    seen = []
+
+    class Rates(TrainerCallback):
+        def on_step_begin(self, args, state, control, **_):
+            seen.append([group["lr"] for group in run.trainer.optimizer.param_groups])
+
+    run.trainer.add_callback(Rates())
+    run.train(last_checkpoint(tmp_path / "run"))
+    expected = [[1e-4 * left / 6, 2e-4 * left / 6] for left in (3, 2, 1)]
+    assert [rate for pair in seen for rate in pair] == pytest.approx(
+        [rate for pair in expected for rate in pair]
+    )
+
+
+def test_the_constant_rate_rises_where_it_is_asked_to(base, pieces, tmp_path):
+    run = Run("tilde", base, pieces, tmp_path / "run", max_steps=4, warm_up=0.5)
+    seen = []
+
+    class Rates(TrainerCallback):
+        def on_step_begin(self, args, state, control, **_):
+            seen.append(run.trainer.optimizer.param_groups[0]["lr"])
+
+    run.trainer.add_callback(Rates())
+    run.train()
+    assert seen == pytest.approx([0.0, 5e-4, 1e-3, 1e-3])
+
+
+def test_embedding_and_decoder_are_stored_once_and_stay_one(base, pieces, tmp_path):
+    run = Run("tilde", base, pieces, tmp_path / "run", max_steps=3).train()
+    network = run.network.pretrained
+    assert network.get_output_embeddings().weight is network.get_input_embeddings().weight
+    with safe_open(tmp_path / "run" / "checkpoint-3" / "model.safetensors", "pt") as file:
+        shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118
+    assert shapes.count([len(VOCABULARY), SIZE]) == 1
+
+
+def test_the_rates_of_encoder_and_head(base, pieces, tmp_path):
+    run = Run("tilde", base, pieces, tmp_path / "run", head_learning_rate=5e-3)
+    groups = run.trainer.create_optimizer().param_groups
+    assert [group["lr"] for group in groups] == [1e-3, 5e-3]
+    assert {id(p) for p in groups[1]["params"]} == {id(p) for p in run.network.head_parameters()}
+    assert all(group["weight_decay"] == 0 for group in groups)
+
+
+def test_a_network_for_another_tokenizer_or_shorter_inputs(base, tmp_path):
+    from termwise.text.wordpiece import WordPieceAnalyzer
+
+    with pytest.raises(ModelFormatError, match="vocabularies of different sizes"):
+        Run("tilde", base, Pieces(WordPieceAnalyzer.shipped()), tmp_path / "run")
+
+
+def test_inputs_longer_than_the_encoder_reads(base, pieces, tmp_path):
+    with pytest.raises(ParameterError, match="longer than what the encoder reads"):
+        Run("tilde", base, pieces, tmp_path / "run", document_length=65)
+
+
+def test_float16_needs_a_graphics_processor(tmp_path):
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.raises(ParameterError, match="graphics processor"):
+        training_arguments(tmp_path, TrainSettings(precision="float16"), steps=1, validation=False)
+
+
+def test_without_tensorboard(monkeypatch, tmp_path):
+    import termwise.train.trainer as module
+
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert training_arguments(tmp_path, TrainSettings(), steps=1, validation=False).report_to == []
