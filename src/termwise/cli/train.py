@@ -206,7 +206,7 @@ def _train(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    from termwise.train.extra import require_training
+    from termwise.train.extra import is_first_process, require_training
 
     require_training()
     from termwise.train.fit import fit
@@ -227,6 +227,8 @@ def _train(
             threads=threads or available_processors(),
             progress=progress,
         )
+    if not is_first_process():
+        return
     if as_json:
         print_json(facts)
         return

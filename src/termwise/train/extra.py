@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 
 from termwise.errors import MissingExtraError
 
 NEEDED = ("torch", "transformers", "accelerate", "safetensors", "onnx")
+
+
+def is_first_process() -> bool:
+    """Whether this is the first of the processes that torchrun or accelerate started, or the only one."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def require_training() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from accelerate import PartialState
 from torch.nn import functional
 
 from termwise.collection.writing import written_whole
@@ -219,7 +220,8 @@ def fit(
     Returns
     -------
     dict
-        JSON-like facts, as they stand in ``encoder.json`` under ``trained``.
+        JSON-like facts, as they stand in ``encoder.json`` under ``trained``. Of several processes only the first
+        writes the folder.
 
     Raises
     ------
@@ -248,6 +250,8 @@ def fit(
     )
     network = trained.network
     facts = trained.facts | {"validation": read.origin}
+    if not PartialState().is_main_process:
+        return facts
     floors = None
     if isinstance(network, Tilde):
         floors = floors_of(network, trained.pieces, read.sources, settings, progress=progress)

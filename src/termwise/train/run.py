@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from accelerate import PartialState
 from transformers import set_seed
 
 from termwise.encode.tildev2 import Expander
@@ -103,6 +104,12 @@ def train_network(
     -------
     Trained
 
+    Notes
+    -----
+    Under ``torchrun`` or ``accelerate launch`` the processes take the batches in turn, each with negatives of its
+    own, and a step is as many batches as there are processes. The first process alone mines, expands, fits the head
+    and writes.
+
     Raises
     ------
     ForeignFolderError
@@ -114,7 +121,10 @@ def train_network(
     """
     folder = Path(folder)
     _check(kind, settings)
-    _claim(folder, kind, str(base), sources, settings, resume=resume)
+    processes = PartialState(cpu=not torch.cuda.is_available())
+    if processes.is_main_process:
+        _claim(folder, kind, str(base), sources, settings, resume=resume)
+    processes.wait_for_everyone()
     set_seed(settings.seed)
     network = network_from(kind, base)
     set_dropout(network, settings.dropout)
@@ -127,21 +137,24 @@ def train_network(
         torch.nn.init.constant_(network.token_projection.bias, settings.initial_weight)
     plans = _plans(sources, settings, threads)
     checkpoint = last_checkpoint(folder / _CHECKPOINTS) if resume else None
-    if settings.head_steps and isinstance(network, Tilde) and checkpoint is None:
+    first = settings.head_steps and isinstance(network, Tilde) and checkpoint is None
+    if first and processes.is_main_process:  # the others get its weights when training begins
         losses = fit_head(
             network, pieces, _texts(sources, plans[0], settings.head_pairs), settings, progress=progress
         )
         (folder / _HEAD_LOG).write_text("".join(f"{json.dumps(loss)}\n" for loss in losses))
     batches = PlannedBatches(plans)
-    steps = -(-len(batches) // settings.accumulate)
+    together = settings.accumulate * processes.num_processes
+    steps = -(-len(batches) // together)
     steps = min(steps, settings.max_steps) if settings.max_steps else steps
-    negatives = _negatives(sources, settings, folder, threads, progress) if settings.negatives else None
-    collator = Collator(kind, settings, pieces, sources, batches, negatives=negatives)
-    if expander is not None:
-        taken = range(min(len(batches), steps * settings.accumulate))
-        places = {place for number in taken for place in collator.places(number)}
-        collator.expansions = _expansions(expander, sources, places, pieces, settings, folder, progress)
-        held_out = None if held_out is None else held_out.expanded(expander, pieces, settings)
+    with processes.main_process_first():  # which keeps what it makes, for the others to read
+        negatives = _negatives(sources, settings, folder, threads, progress) if settings.negatives else None
+        collator = Collator(kind, settings, pieces, sources, batches, negatives=negatives)
+        if expander is not None:
+            taken = range(min(len(batches), steps * together))
+            places = {place for number in taken for place in collator.places(number)}
+            collator.expansions = _expansions(expander, sources, places, pieces, settings, folder, progress)
+            held_out = None if held_out is None else held_out.expanded(expander, pieces, settings)
     step = TrainingStep(network, settings, pieces)
     trainer = TermTrainer(
         step,
@@ -161,12 +174,14 @@ def train_network(
         "settings": asdict(settings),
         "sources": {source.name: len(source) for source in sources},
         "steps": trainer.state.global_step,
-        "pairs_seen": trainer.state.global_step * settings.accumulate * settings.batch,
+        "processes": processes.num_processes,
+        "pairs_seen": trainer.state.global_step * together * settings.batch,
         "seconds": round(time.monotonic() - begin, 1),
         "best": _best(trainer),
         "torch": torch.__version__,
     }
-    (folder / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
+    if processes.is_main_process:
+        (folder / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
     return Trained(network, pieces, facts)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.errors import ParameterError
@@ -29,6 +29,7 @@ def arguments(draw):
     }
 
 
+@settings(max_examples=40)
 @given(arguments())
 def test_shape_and_range(case):
     plan = plan_batches(**case)
@@ -38,6 +39,7 @@ def test_shape_and_range(case):
     assert (plan.pairs < np.array(case["sizes"])[plan.sources]).all()
 
 
+@settings(max_examples=40)
 @given(arguments())
 def test_the_plan_is_a_function_of_its_arguments(case):
     one, other = plan_batches(**case), plan_batches(**case)
@@ -53,12 +55,14 @@ def test_seeds_and_epochs_give_other_plans():
     assert plans[0] != plans[1] != plans[2] != plans[0]
 
 
+@settings(max_examples=40)
 @given(arguments())
 def test_batches_by_source_are_of_one_source(case):
     plan = plan_batches(**(case | {"mixing": "by-source"}))
     assert (plan.sources == plan.sources[:, :1]).all()
 
 
+@settings(max_examples=40)
 @given(arguments())
 def test_every_pair_once_before_any_twice_but_for_what_a_pass_leaves_over(case):
     plan = plan_batches(**case)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
@@ -109,6 +109,7 @@ def matches(draw):
     return weights, terms, asked
 
 
+@settings(max_examples=40)
 @given(matches())
 def test_match_scores_and_their_gradient_are_those_of_the_definition(case):
     weights, terms, queries = case
