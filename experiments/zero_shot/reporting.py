@@ -167,10 +167,9 @@ def page(result: Mapping[str, Any], plan: Plan) -> str:
         "## What was to be reached",
         _target_table(result),
         "## What it costs",
-        "Over all collections together. Bytes: inverted and forward view and the order of documents, or vectors; "
-        "in brackets all files. Latency: one query a call on one thread (the dense encoder uses the threads of "
-        "torch), from text to ranking; median and 99th percentile of the slowest-running collection are in the "
-        "JSON, here over all queries the mean of the collections' medians.",
+        "Over all documents together. Bytes: inverted and forward view and the order of documents, or vectors; in "
+        "brackets all files. Latency: one query a call on one thread (the dense encoder uses the threads of torch), "
+        "from text to ranking; means over the collections of their medians and 99th percentiles.",
         _cost_table(result, names),
         *(
             part

@@ -16,9 +16,9 @@ def neighbour_order(source: Source, *, threads: int = 1) -> npt.NDArray[np.int64
     """Order the pairs of a source so that pairs with passages of similar words are neighbours.
 
     The passages are cut into stemmed words and ordered by recursive graph bisection, as documents are inside
-    an index; pairs follow their passages. Sets of 32 passages are as near as that brings them; inside such a set
-    the order is that of the source. Several pairs of one passage would come together; they are dealt
-    out one round after the other, so that a run of neighbours rarely holds a passage twice.
+    an index; pairs follow their passages. It ends at sets of 32 passages, whose order among themselves says
+    nothing. Several pairs of one passage would come together; they are dealt out one round after the other, so
+    that a run of neighbours rarely holds a passage twice.
 
     Parameters
     ----------

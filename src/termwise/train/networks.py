@@ -71,6 +71,7 @@ class TermNetwork(nn.Module):
         if enable is None:  # its name before
             enable = pretrained.gradient_checkpointing_enable
         enable({"use_reentrant": False})
+        pretrained.config.use_cache = False  # of no use to an encoder, and warned about
 
     def head_parameters(self) -> list[nn.Parameter]:
         """Return the parameters that a bare encoder does not bring: those that start at random."""

@@ -81,6 +81,33 @@ def match_scores(
         return counts @ pooled[:, :-1].T
 
 
+def likelihood_scores(logits: Tensor, query_rows: Tensor, query_terms: Tensor, n_queries: int) -> Tensor:
+    """Score every query of a batch by its likelihood given every passage.
+
+        S[q, d] = sum over occurrences i of q of  ln sigmoid(logits[d, i])
+
+    which is TILDE's query likelihood for all pairs, from the logits that the passages have anyway.
+
+    Parameters
+    ----------
+    logits : float tensor of shape (D, V)
+    query_rows, query_terms : int64 tensors of shape (n,)
+        The occurrences: number of the query and term.
+    n_queries : int
+        Q.
+
+    Returns
+    -------
+    float tensor of shape (Q, D)
+    """
+    distinct, position = torch.unique(query_terms, return_inverse=True)
+    likely = functional.logsigmoid(logits[:, distinct].float())
+    counts = likely.new_zeros((n_queries, len(distinct)))
+    counts.index_put_((query_rows, position), likely.new_ones(len(query_rows)), accumulate=True)
+    with torch.autocast(likely.device.type, enabled=False):
+        return counts @ likely.T
+
+
 def contrastive_loss(scores: Tensor, targets: Tensor) -> Tensor:
     """Compute the mean cross-entropy of the right passage among all passages of the batch.
 

@@ -137,8 +137,8 @@ def train_network(
         torch.nn.init.constant_(network.token_projection.bias, settings.initial_weight)
     plans = _plans(sources, settings, threads)
     checkpoint = last_checkpoint(folder / _CHECKPOINTS) if resume else None
-    first = settings.head_steps and isinstance(network, Tilde) and checkpoint is None
-    if first and processes.is_main_process:  # the others get its weights when training begins
+    fresh = settings.head_steps and checkpoint is None and processes.is_main_process
+    if fresh and isinstance(network, Tilde):  # other processes get its weights when training begins
         losses = fit_head(
             network, pieces, _texts(sources, plans[0], settings.head_pairs), settings, progress=progress
         )
@@ -191,6 +191,19 @@ def _check(kind: str, settings: TrainSettings) -> None:
             "the objective does not go with the kind of network",
             facts=[("network", kind), ("objective", settings.objective)],
             fixes=["--set objective=biqdl for tilde, contrastive for the others"],
+        )
+    ranks = settings.objective == "contrastive"
+    if settings.contrast and (ranks or settings.objective == "document-likelihood"):
+        raise ParameterError(
+            "contrast is added to a loss that has the query likelihood and no ranking yet",
+            facts=[("objective", settings.objective), ("contrast", settings.contrast)],
+            fixes=["leave contrast out"],
+        )
+    if settings.teacher and not (ranks or settings.contrast):
+        raise ParameterError(
+            "a teacher ranks the passages of a batch, and nothing else here does",
+            facts=[("objective", settings.objective), ("teacher", settings.teacher)],
+            fixes=["--set contrast=0.1", "leave teacher out"],
         )
 
 

@@ -64,6 +64,9 @@ class TrainSettings:
         How far small sources are favoured, 0 to 1; see `plan_batches`.
     block : int
         Similar passages that are put into a batch together; 1 for none. See `plan_batches`.
+    contrast : float
+        For TILDE: what is added to its loss, as a multiple of the cross-entropy of the right passage among those of
+        the batch by query likelihood. It costs no further pass. 0 for the paper's loss alone.
     prior_bias : bool
         For TILDE: start the decoder's bias at the log-odds with which each term occurs in training queries.
     initial_weight : float
@@ -109,6 +112,7 @@ class TrainSettings:
     mixing: Mixing = "together"
     flattening: float = 0.0
     block: int = 1
+    contrast: float = 0.0
     prior_bias: bool = False
     initial_weight: float = 0.0
     head_steps: int = 0

@@ -22,6 +22,7 @@ from termwise.train.objectives import (
     distillation_loss,
     flops_loss,
     likelihood_loss,
+    likelihood_scores,
     match_scores,
 )
 from termwise.train.pairs import Source
@@ -31,6 +32,8 @@ from termwise.train.teacher import Teacher
 Batch = dict[str, Tensor]
 
 _TEACHER_QUERY = 64
+_NO_SCORE = -1e4
+"""Stands for a passage that takes no part in a softmax, where infinity would give 0 times infinity."""
 """Most pieces of a query that a teacher reads, special ones included."""
 
 
@@ -104,7 +107,11 @@ class Collator:
         queries = [self.pieces(self.sources[owner].queries[query]) for owner, query, _ in pairs]
         if self.kind == Tilde.kind:
             passages = [self.pieces(self.sources[owner].passages[passage]) for owner, _, passage in pairs]
-            return {"batch": self._likelihoods(queries, passages)}
+            batch = self._likelihoods(queries, passages)
+            if self.settings.contrast:
+                places = [(owner, passage) for owner, _, passage in pairs]
+                batch |= self._ranking(queries, passages, pairs, places)
+            return {"batch": batch}
         return {"batch": self._contrast(queries, self.places(number), pairs)}
 
     def _pairs(self, number: int) -> list[tuple[int, int, int]]:
@@ -162,12 +169,26 @@ class Collator:
             rows.append(self.pieces.framed(special.cls, row, added))
         batch: Batch = {}
         batch["passage_ids"], batch["passage_mask"] = self.pieces.padded(rows)
+        return batch | self._ranking(queries, plain, pairs, places)
+
+    def _ranking(
+        self,
+        queries: list[Ids],
+        passages: list[Ids],
+        pairs: list[tuple[int, int, int]],
+        places: Sequence[Place],
+    ) -> Batch:
+        """Make what it takes to rank the passages of a batch for its queries."""
+        special, settings = self.pieces.special, self.settings
+        batch: Batch = {}
         kept = [row[self.kept[row]][: settings.query_length - 2] for row in queries]
-        batch["query_rows"], batch["query_terms"] = occurrences(kept, self.kept)
+        batch["asked_rows"], batch["asked_terms"] = occurrences(kept, self.kept)
         batch["targets"] = torch.arange(len(queries)) * (len(places) // len(queries))
         batch["same"] = self._same(pairs, places)
         if settings.teacher:
-            teacher_rows = [self.pieces.framed(special.cls, row) for row in plain]
+            teacher_rows = [
+                self.pieces.framed(special.cls, row[: settings.document_length - 2]) for row in passages
+            ]
             batch["teacher_passage_ids"], batch["teacher_passage_mask"] = self.pieces.padded(teacher_rows)
             asked = [self.pieces.framed(special.cls, row[: _TEACHER_QUERY - 2]) for row in queries]
             batch["teacher_query_ids"], batch["teacher_query_mask"] = self.pieces.padded(asked)
@@ -235,37 +256,47 @@ class TrainingStep(nn.Module):
         if self.settings.objective == "contrastive":
             return {"loss": self._contrast(batch)}
         losses = []
+        ranking: Tensor | float = 0.0
         if "passage_ids" in batch:
             logits = self.network(batch["passage_ids"], batch["passage_mask"])
             losses.append(likelihood_loss(logits, batch["query_rows"], batch["query_terms"], self.kept))
+            if self.settings.contrast:
+                asked = batch["asked_rows"], batch["asked_terms"]
+                ranking = self._ranking(likelihood_scores(logits, *asked, len(batch["targets"])), batch)
         if "query_ids" in batch:
             logits = self.network(batch["query_ids"], batch["query_mask"])
             losses.append(likelihood_loss(logits, batch["passage_rows"], batch["passage_terms"], self.kept))
-        return {"loss": biqdl(*losses) if len(losses) == 2 else losses[0]}
+        loss = biqdl(*losses) if len(losses) == 2 else losses[0]
+        return {"loss": loss + self.settings.contrast * ranking}
 
     def _contrast(self, batch: Batch) -> Tensor:
         weights = self.network(batch["passage_ids"], batch["passage_mask"])
-        targets = batch["targets"]
-        rows, terms = batch["query_rows"], batch["query_terms"]
+        asked = batch["asked_rows"], batch["asked_terms"]
+        count = len(batch["targets"])
         if isinstance(self.network, SpladeDoc):
             places = torch.arange(weights.shape[1], device=weights.device).expand_as(weights)
-            scores = match_scores(weights, places, rows, terms, len(targets), weights.shape[1])
+            scores = match_scores(weights, places, *asked, count, weights.shape[1])
         else:
             ids = batch["passage_ids"]
             shown = weights.masked_fill(torch.isin(ids, self.ends), 0.0)
-            scores = match_scores(shown, ids, rows, terms, len(targets), len(self.kept))
-        scores = scores.masked_fill(batch["same"], float("-inf"))
-        loss = contrastive_loss(scores, targets)
-        if self._teacher:
-            with torch.no_grad():
-                teacher = self._teacher[0].to(weights.device)
-                asked = teacher(batch["teacher_query_ids"], batch["teacher_query_mask"])
-                shown = teacher(batch["teacher_passage_ids"], batch["teacher_passage_mask"])
-                wanted = self.settings.teacher_scale * (asked @ shown.T).float()
-            share = self.settings.teacher_weight
-            finite = scores.masked_fill(batch["same"], -1e4)
-            distilled = distillation_loss(finite, wanted.masked_fill(batch["same"], -1e4))
-            loss = (1 - share) * loss + share * distilled
+            scores = match_scores(shown, ids, *asked, count, len(self.kept))
+        loss = self._ranking(scores, batch)
         if self.settings.sparsity and isinstance(self.network, SpladeDoc):
             loss = loss + self.settings.sparsity * flops_loss(weights)
         return loss
+
+    def _ranking(self, scores: Tensor, batch: Batch) -> Tensor:
+        """Compute the loss of a ranking of the batch, by what is judged and by what the teacher says."""
+        loss = contrastive_loss(scores.masked_fill(batch["same"], float("-inf")), batch["targets"])
+        if not self._teacher:
+            return loss
+        with torch.no_grad():
+            teacher = self._teacher[0].to(scores.device)
+            asked = teacher(batch["teacher_query_ids"], batch["teacher_query_mask"])
+            shown = teacher(batch["teacher_passage_ids"], batch["teacher_passage_mask"])
+            wanted = self.settings.teacher_scale * (asked @ shown.T).float()
+        distilled = distillation_loss(
+            scores.masked_fill(batch["same"], _NO_SCORE), wanted.masked_fill(batch["same"], _NO_SCORE)
+        )
+        share = self.settings.teacher_weight
+        return (1 - share) * loss + share * distilled

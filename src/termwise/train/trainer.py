@@ -345,6 +345,7 @@ def training_arguments(
         seed=settings.seed,
         disable_tqdm=True,
         remove_unused_columns=False,
+        ddp_find_unused_parameters=False,
         use_cpu=not accelerated,
     )
     # Left to itself, the Trainer would cut each batch into parts for the processors that one process sees.

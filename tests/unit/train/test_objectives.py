@@ -17,6 +17,7 @@ from termwise.train.objectives import (  # noqa: E402
     distillation_loss,
     flops_loss,
     likelihood_loss,
+    likelihood_scores,
     match_scores,
 )
 
@@ -182,3 +183,15 @@ def test_distillation_loss_by_hand():
 def test_flops_loss_by_hand():
     weights = torch.tensor([[1.0, 0.0, 2.0], [3.0, 0.0, 0.0]])
     assert flops_loss(weights).item() == pytest.approx(2.0**2 + 1.0**2)
+
+
+def test_likelihood_scores_by_hand():
+    logits = torch.tensor([[0.0, 2.0, -1.0], [1.0, 0.0, 3.0]])
+    rows, terms = torch.tensor([0, 0, 0, 1]), torch.tensor([1, 1, 2, 0])
+    scores = likelihood_scores(logits, rows, terms, 3)
+
+    def ln(z: float) -> float:
+        return -math.log1p(math.exp(-z))
+
+    expected = [[2 * ln(2) + ln(-1), 2 * ln(0) + ln(3)], [ln(0), ln(1)], [0.0, 0.0]]
+    assert scores.tolist() == [pytest.approx(row, rel=1e-6) for row in expected]

@@ -14,6 +14,7 @@ from termwise.text.cleaning import clean_vocabulary  # noqa: E402
 from termwise.train.batches import BatchPlan, plan_batches  # noqa: E402
 from termwise.train.expansions import Expansions  # noqa: E402
 from termwise.train.networks import network_from  # noqa: E402
+from termwise.train.objectives import likelihood_scores  # noqa: E402
 from termwise.train.pairs import Source  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 from termwise.train.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
@@ -137,7 +138,7 @@ def test_special_pieces_and_padding_match_nothing(pieces, base):
 def test_queries_are_cut_off_after_cleaning(pieces, number):
     source = mini(("the of wing the lift a drag", "wing"))
     batch = Collator("tildev2", settings("tildev2", query_length=4), pieces, [source], planned([(0, 0)]))([0])
-    assert batch["batch"]["query_terms"].tolist() == [number("wing"), number("lift")]
+    assert batch["batch"]["asked_terms"].tolist() == [number("wing"), number("lift")]
 
 
 def test_a_query_that_cleans_to_nothing_moves_nothing(pieces, base):
@@ -299,3 +300,19 @@ def test_a_teacher_of_another_vocabulary(base, pieces, tmp_path):
         TrainingStep(network_from("tildev2", base), settings("tildev2", teacher=str(other)), pieces)
     with pytest.raises(ModelFormatError):
         Teacher.load(tmp_path / "nowhere")
+
+
+def test_tilde_with_contrast_ranks_the_passages_of_the_batch(pieces, base):
+    source = mini(("wing lift", "wing flutter"), ("drag", "drag drag lift"), ("heat", "heat transfer"))
+    batches = planned([(0, 0), (0, 1), (0, 2)])
+    losses = {}
+    for contrast in (0.0, 0.5):
+        chosen = settings("tilde", contrast=contrast)
+        torch.manual_seed(3)
+        step = TrainingStep(network_from("tilde", base), chosen, pieces)
+        made = Collator("tilde", chosen, pieces, [source], batches)([0])["batch"]
+        losses[contrast] = step(made)["loss"]
+    logits = step.network(made["passage_ids"], made["passage_mask"])
+    scores = likelihood_scores(logits, made["asked_rows"], made["asked_terms"], 3)
+    expected = losses[0.0] + 0.5 * torch.nn.functional.cross_entropy(scores, torch.arange(3))
+    assert float(losses[0.5]) == pytest.approx(float(expected), rel=1e-5)

@@ -135,8 +135,17 @@ def test_the_loss_shown_is_the_mean_of_what_was_accumulated(base, pieces, tmp_pa
     assert float(shown[0][0].removeprefix("train: loss ")) == pytest.approx(expected, rel=1e-3)
 
 
-def test_nothing_but_progress_reaches_the_terminal(base, pieces, tmp_path, capfd, caplog):
-    Run("tildev2", base, pieces, tmp_path / "run", max_steps=3, validate=lambda: {"nDCG@10": 0.5}).train()
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_nothing_but_progress_reaches_the_terminal(checkpointing, base, pieces, tmp_path, capfd, caplog):
+    Run(
+        "tildev2",
+        base,
+        pieces,
+        tmp_path / "run",
+        max_steps=3,
+        checkpointing=checkpointing,
+        validate=lambda: {"nDCG@10": 0.5},
+    ).train()
     seen = capfd.readouterr()
     assert (seen.out, seen.err) == ("", "")
     assert [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
