@@ -32,9 +32,10 @@ from termwise.train.teacher import Teacher
 Batch = dict[str, Tensor]
 
 _TEACHER_QUERY = 64
+"""Most pieces of a query that a teacher reads, special ones included."""
+
 _NO_SCORE = -1e4
 """Stands for a passage that takes no part in a softmax, where infinity would give 0 times infinity."""
-"""Most pieces of a query that a teacher reads, special ones included."""
 
 
 class PlannedBatches(Dataset[int]):

@@ -110,7 +110,7 @@ class TermTrainer(Trainer):
     def _found_state(self, checkpoint: Path) -> TrainerState:
         """Read the state of a checkpoint, with the best one where it is now: the folder may have been moved."""
         file = checkpoint / _STATE
-        state = TrainerState.load_from_json(str(file))
+        state: TrainerState = TrainerState.load_from_json(str(file))
         if state.best_global_step:
             best = Path(str(self.args.output_dir)) / f"{_PREFIX}{state.best_global_step}"
             found = str(best) if best.is_dir() else None

@@ -309,10 +309,10 @@ def test_tilde_with_contrast_ranks_the_passages_of_the_batch(pieces, base):
     for contrast in (0.0, 0.5):
         chosen = settings("tilde", contrast=contrast)
         torch.manual_seed(3)
-        step = TrainingStep(network_from("tilde", base), chosen, pieces)
+        step = TrainingStep(network_from("tilde", base), chosen, pieces).eval()
         made = Collator("tilde", chosen, pieces, [source], batches)([0])["batch"]
         losses[contrast] = step(made)["loss"]
     logits = step.network(made["passage_ids"], made["passage_mask"])
     scores = likelihood_scores(logits, made["asked_rows"], made["asked_terms"], 3)
-    expected = losses[0.0] + 0.5 * torch.nn.functional.cross_entropy(scores, torch.arange(3))
-    assert float(losses[0.5]) == pytest.approx(float(expected), rel=1e-5)
+    expected = losses[0.0].detach() + 0.5 * torch.nn.functional.cross_entropy(scores, torch.arange(3))
+    assert losses[0.5].item() == pytest.approx(expected.item(), rel=1e-5)
