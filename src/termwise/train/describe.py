@@ -6,18 +6,47 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from termwise.errors import UnknownNameError
+from termwise.errors import ParameterError, UnknownNameError
 from termwise.train.settings import TrainSettings
 
 GIVEN = ("name", "summary", "language", "license", "base", "data", "reasons", "evaluation", "limits", "usage")
 """What the maker of a model may give: facts of `termwise.train.card.FACTS`, and the reasons of departures."""
 
+_TYPES: dict[str, type] = {
+    "base": dict,
+    "data": dict,
+    "reasons": dict,
+    "evaluation": dict,
+    "limits": list,
+    "usage": list,
+}
 _UNSAID = "not stated by whoever trained it"
 _SUMMARIES = {
     "tilde": "Says of a text how likely each term of a vocabulary is to be asked for, given the text.",
     "tildev2": "Weighs each word of a text, and each term the text is expanded by, for what a query with it means.",
     "splade-doc": "Weighs the terms of a vocabulary for a text, by the largest output over its positions.",
 }
+
+
+def check_given(given: Mapping[str, Any]) -> None:
+    """See that what is given for a card is wanted, before a run that takes hours.
+
+    Raises
+    ------
+    UnknownNameError
+        If a fact has no place in a card.
+    ParameterError
+        If a fact is not of the type it has to be.
+    """
+    for name, value in given.items():
+        if name not in GIVEN:
+            raise UnknownNameError.of("fact of a model card", name, GIVEN)
+        expected = _TYPES.get(name, str)
+        if not isinstance(value, expected):
+            raise ParameterError(
+                "a fact for the model card is of another type",
+                facts=[("fact", name), ("given", repr(value)[:80]), ("expected", expected.__name__)],
+            )
 
 
 def card_facts(
@@ -48,9 +77,7 @@ def card_facts(
     UnknownNameError
         If something else is given.
     """
-    for name in given:
-        if name not in GIVEN:
-            raise UnknownNameError.of("fact of a model card", name, GIVEN)
+    check_given(given)
     data, reasons, base = given.get("data", {}), given.get("reasons", {}), given.get("base", {})
     best = run["best"]
     measured = {name: value for name, value in best.items() if name in ("nDCG@10", "RR@10")}
@@ -78,12 +105,12 @@ def card_facts(
             for name, pairs in run["sources"].items()
         ],
         "pairs_seen": run["pairs_seen"],
-        "settings": {name: "none" if value == "" else value for name, value in run["settings"].items()},
+        "settings": run["settings"],
         "departures": [
             {
                 "setting": name,
-                "published": str(paper) or "none",
-                "here": str(here) or "none",
+                "published": str(paper),
+                "here": str(here),
                 "reason": reasons.get(name, _UNSAID),
             }
             for name, (paper, here) in settings.departures(kind).items()

@@ -21,7 +21,7 @@ from termwise.models.tildev2 import Counting
 from termwise.text.cleaning import clean_vocabulary
 from termwise.train.base import base_analyzer
 from termwise.train.card import card as write_card
-from termwise.train.describe import card_facts
+from termwise.train.describe import card_facts, check_given
 from termwise.train.inputs import Pieces
 from termwise.train.networks import Tilde
 from termwise.train.pairs import Source, read_sources
@@ -229,6 +229,7 @@ def fit(
         Whatever is wrong with data, base, settings or folder.
     """
     out = Path(out)
+    check_given(card or {})
     read = read_training_data(data, validation=validation, settings=settings)
     analyzer = base_analyzer(base)
     expander = None

@@ -199,7 +199,7 @@ def _check(kind: str, settings: TrainSettings) -> None:
             facts=[("objective", settings.objective), ("contrast", settings.contrast)],
             fixes=["leave contrast out"],
         )
-    if settings.teacher and not (ranks or settings.contrast):
+    if settings.taught and not (ranks or settings.contrast):
         raise ParameterError(
             "a teacher ranks the passages of a batch, and nothing else here does",
             facts=[("objective", settings.objective), ("teacher", settings.teacher)],
@@ -223,7 +223,7 @@ def _claim(
             raise ForeignFolderError(
                 "the folder holds a training run already",
                 facts=[("folder", folder)],
-                fixes=["go on with it: --resume", "or name another folder"],
+                fixes=["go on with it: --resume", "name another folder"],
             )
         before = json.loads(file.read_text())
         odd = [name for name in described if before.get(name) != described[name]]

@@ -16,6 +16,9 @@ Objective = Literal["biqdl", "query-likelihood", "document-likelihood", "contras
 Schedule = Literal["constant", "linear"]
 Precision = Literal["float32", "bfloat16", "float16"]
 
+NO_TEACHER = "none"
+"""The `TrainSettings.teacher` where there is none."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings:
@@ -77,7 +80,7 @@ class TrainSettings:
         `termwise.train.warm_start`.
     teacher : str
         For ``contrastive``: folder or name of a dense encoder (mean pooling, cosine) whose ranking of the batch
-        is learned beside the judgments; empty for none.
+        is learned beside the judgments; ``none`` for none.
     teacher_weight, teacher_scale : float
         Share of the teacher in the loss, and the factor of its cosines.
     sparsity : float
@@ -117,7 +120,7 @@ class TrainSettings:
     initial_weight: float = 0.0
     head_steps: int = 0
     head_pairs: int = 20_000
-    teacher: str = ""
+    teacher: str = NO_TEACHER
     teacher_weight: float = 0.5
     teacher_scale: float = 20.0
     sparsity: float = 0.0
@@ -147,6 +150,11 @@ class TrainSettings:
                 "a batch is made of whole blocks of neighbours",
                 facts=[("batch", self.batch), ("block", self.block)],
             )
+
+    @property
+    def taught(self) -> bool:
+        """Whether there is a teacher."""
+        return self.teacher != NO_TEACHER
 
     @classmethod
     def for_kind(cls, kind: str, given: Mapping[str, str] | None = None) -> TrainSettings:

@@ -186,7 +186,7 @@ class Collator:
         batch["asked_rows"], batch["asked_terms"] = occurrences(kept, self.kept)
         batch["targets"] = torch.arange(len(queries)) * (len(places) // len(queries))
         batch["same"] = self._same(pairs, places)
-        if settings.teacher:
+        if settings.taught:
             teacher_rows = [
                 self.pieces.framed(special.cls, row[: settings.document_length - 2]) for row in passages
             ]
@@ -248,7 +248,7 @@ class TrainingStep(nn.Module):
         ends = torch.tensor([special.cls, special.sep, special.pad, special.document, special.query])
         self.register_buffer("ends", ends, persistent=False)
         # In a list, so that it is no part of what is trained and kept.
-        self._teacher = [Teacher.load(settings.teacher)] if settings.teacher else []
+        self._teacher = [Teacher.load(settings.teacher)] if settings.taught else []
         for teacher in self._teacher:
             check_network(teacher, terms=len(kept), length=max(settings.document_length, _TEACHER_QUERY))
 

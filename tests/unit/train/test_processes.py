@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.unit.train.conftest import write_jsonl  # noqa: E402
+from tests.unit.train.conftest import write_jsonl
 
 
 def test_two_processes_share_the_batches_and_one_writes(base: Path, tmp_path: Path) -> None:
