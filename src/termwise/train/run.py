@@ -15,6 +15,7 @@ import torch
 from accelerate import PartialState
 from transformers import set_seed
 
+from termwise.collection.writing import written_whole
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.text.cleaning import clean_vocabulary
@@ -24,7 +25,15 @@ from termwise.train.expansions import Expansions, Place
 from termwise.train.inputs import Pieces
 from termwise.train.negatives import mine_negatives
 from termwise.train.neighbours import neighbour_order
-from termwise.train.networks import TermNetwork, Tilde, TildeV2, decoder_bias, network_from, set_dropout
+from termwise.train.networks import (
+    TermNetwork,
+    Tilde,
+    TildeV2,
+    check_network,
+    decoder_bias,
+    network_from,
+    set_dropout,
+)
 from termwise.train.pairs import Source
 from termwise.train.settings import TrainSettings
 from termwise.train.step import Collator, PlannedBatches, TrainingStep
@@ -38,6 +47,9 @@ _HEAD_LOG = "head.jsonl"
 _CHECKPOINTS = "checkpoints"
 _NEGATIVES = "negatives.npz"
 _EXPANSIONS = "expansions.npz"
+
+_MAY_CHANGE = ("learning_rate", "head_learning_rate")
+"""Settings that a run may go on with in place of those it began with: how one that diverged is saved."""
 
 
 @dataclass(frozen=True)
@@ -122,12 +134,20 @@ def train_network(
     folder = Path(folder)
     _check(kind, settings)
     processes = PartialState(cpu=not torch.cuda.is_available())
-    if processes.is_main_process:
-        _claim(folder, kind, str(base), sources, settings, resume=resume)
-    processes.wait_for_everyone()
     set_seed(settings.seed)
     network = network_from(kind, base)
+    check_network(network, terms=len(analyzer.vocabulary), length=settings.document_length)
+    network.to(processes.device)
     set_dropout(network, settings.dropout)
+    with processes.main_process_first():  # and the others find it claimed
+        _claim(
+            folder,
+            kind,
+            str(base),
+            sources,
+            settings,
+            resume=resume or not processes.is_main_process,
+        )
     pieces = Pieces(analyzer)
     if settings.checkpointing:
         network.checkpoint_activations()
@@ -226,6 +246,7 @@ def _claim(
                 fixes=["go on with it: --resume", "name another folder"],
             )
         before = json.loads(file.read_text())
+        before["settings"] |= {name: getattr(settings, name) for name in _MAY_CHANGE}
         odd = [name for name in described if before.get(name) != described[name]]
         if odd:
             raise ForeignFolderError(
@@ -235,7 +256,8 @@ def _claim(
             )
         return
     folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(described, indent=1) + "\n")
+    with written_whole(file) as write:
+        write(json.dumps(described, indent=1) + "\n")
 
 
 def _plans(sources: Sequence[Source], settings: TrainSettings, threads: int) -> list[BatchPlan]:
@@ -329,8 +351,8 @@ def set_prior_bias(
     holding = np.zeros(len(vocabulary))
     total = 0
     for source in sources:
-        for text in source.queries:
-            row = np.unique(pieces(text))
+        for query in np.unique(source.pairs[:, 0]).tolist():
+            row = np.unique(pieces(source.queries[query]))
             holding[row[kept[row]]] += 1
             total += 1
     odds = np.log((holding + 0.5) / (total - holding + 0.5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -152,3 +153,28 @@ def test_the_prior_bias_by_hand(base, pieces, analyzer, number):
     assert {round(value, 5) for value, keep in zip(bias, kept, strict=True) if not keep} == {
         round(math.log(0.5 / 4.5), 5)
     }
+
+
+def test_a_run_may_go_on_with_another_learning_rate_and_with_nothing_else(base, analyzer, sources, tmp_path):
+    first = settings("tildev2", max_steps=2)
+    train_network("tildev2", sources, base, tmp_path / "run", analyzer=analyzer, settings=first)
+    lower = replace(first, learning_rate=1e-6)
+    train_network("tildev2", sources, base, tmp_path / "run", analyzer=analyzer, settings=lower, resume=True)
+    other = replace(first, batch=3)
+    with pytest.raises(ForeignFolderError, match="another one"):
+        train_network(
+            "tildev2", sources, base, tmp_path / "run", analyzer=analyzer, settings=other, resume=True
+        )
+
+
+def test_a_base_that_cannot_be_loaded_leaves_the_folder_free(analyzer, sources, tmp_path):
+    with pytest.raises(ModelFormatError):
+        train_network(
+            "tildev2",
+            sources,
+            tmp_path / "none",
+            tmp_path / "run",
+            analyzer=analyzer,
+            settings=settings("tildev2"),
+        )
+    assert not (tmp_path / "run").exists()
