@@ -142,6 +142,9 @@ def network_precision(text: str | None) -> Literal["float32", "int8"] | None:
     )
 
 
+_LONGEST_SHARE = 40
+
+
 def share(text: str) -> tuple[int, int]:
     """Read the value of ``--shard``.
 
@@ -151,7 +154,13 @@ def share(text: str) -> tuple[int, int]:
     (2, 8)
     """
     part, slash, parts = text.partition("/")
-    if slash and part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts):
+    if (
+        len(text) <= _LONGEST_SHARE
+        and slash
+        and part.isdecimal()
+        and parts.isdecimal()
+        and 1 <= int(part) <= int(parts)
+    ):
         return int(part), int(parts)
     raise ParameterError(
         "--shard is one part of several, counted from 1",

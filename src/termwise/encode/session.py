@@ -14,7 +14,7 @@ import numpy.typing as npt
 from termwise.encode.folder import OUTPUTS, EncoderFolder
 from termwise.encode.manifest import PRECISIONS, Precision
 from termwise.encode.processor import ProcessorClass, multiplies_bytes, processor_class
-from termwise.errors import ModelFormatError, ParameterError, UnknownNameError
+from termwise.errors import MissingExtraError, ModelFormatError, ParameterError, UnknownNameError
 
 CPU = "CPUExecutionProvider"
 
@@ -174,7 +174,14 @@ class OnnxSession:
     @cached_property
     def _session(self) -> Any:
         path = self.folder.path(self.file)
-        import onnxruntime
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise MissingExtraError(
+                "running a network needs the package onnxruntime, which is not installed",
+                facts=[("package", "onnxruntime"), ("Python says", error)],
+                fixes=["pip install onnxruntime", "pip install onnxruntime-gpu"],
+            ) from error
 
         available = onnxruntime.get_available_providers()
         for name in self.providers:

@@ -16,7 +16,7 @@ from torch.nn import functional
 from termwise.collection.writing import written_whole
 from termwise.encode.manifest import ExpansionRecord, Kind
 from termwise.encode.tildev2 import Expander
-from termwise.errors import ParameterError
+from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.models.tildev2 import Counting
 from termwise.text.cleaning import clean_vocabulary
 from termwise.train.base import base_analyzer
@@ -29,7 +29,7 @@ from termwise.train.run import train_network
 from termwise.train.settings import TrainSettings
 from termwise.train.validation import HeldOut
 from termwise.train.warm_start import Progress
-from termwise.train.write_folder import CARD, write_encoder_folder
+from termwise.train.write_folder import CARD, check_place, write_encoder_folder
 
 FLOOR_PASSAGES = 4096
 """Passages over which the floors of TILDE are means."""
@@ -230,12 +230,23 @@ def fit(
     """
     out = Path(out)
     check_given(card or {})
+    check_place(out)
     read = read_training_data(data, validation=validation, settings=settings)
     analyzer = base_analyzer(base)
     expander = None
     if expansion is not None:
         name, terms, counting = expansion
         expander = open_expander(name, terms=terms, counting=counting, threads=threads)
+        other = expander.session.folder.vocabulary
+        if other != analyzer.vocabulary:
+            raise VocabularyMismatchError(
+                "the base and the encoder that expands its passages have different vocabularies",
+                facts=[
+                    ("base", f"{base}, {len(analyzer.vocabulary):,} terms"),
+                    ("expands", f"{name}, {len(other):,} terms"),
+                ],
+                fixes=["--expand-with FOLDER, a TILDE encoder trained from this base", "--expand-with none"],
+            )
     trained = train_network(
         kind,
         read.sources,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,15 @@ class Source:
     def __len__(self) -> int:
         """Return the number of pairs."""
         return len(self.pairs)
+
+    def digest(self) -> str:
+        """Return ``sha256:`` and the digest of all pairs, by their texts."""
+        digest = hashlib.sha256()
+        for query, passage in self.pairs.tolist():
+            for text in (self.queries[query], self.passages[passage]):
+                data = text.encode("utf-8", "surrogatepass")
+                digest.update(len(data).to_bytes(8, "big") + data)
+        return f"sha256:{digest.hexdigest()}"
 
     def without(self, *, queries: npt.NDArray[np.bool_], passages: npt.NDArray[np.bool_]) -> Source:
         """Return the source without the pairs of marked queries and passages; texts keep their positions."""

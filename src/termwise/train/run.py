@@ -17,7 +17,7 @@ from transformers import set_seed
 
 from termwise.collection.writing import written_whole
 from termwise.encode.tildev2 import Expander
-from termwise.errors import ForeignFolderError, ParameterError
+from termwise.errors import ForeignFolderError, MalformedRecordError, ParameterError
 from termwise.text.cleaning import clean_vocabulary
 from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.train.batches import BatchPlan, plan_batches
@@ -146,6 +146,7 @@ def train_network(
             str(base),
             sources,
             settings,
+            expander,
             resume=resume or not processes.is_main_process,
         )
     pieces = Pieces(analyzer)
@@ -155,7 +156,9 @@ def train_network(
         set_prior_bias(network, pieces, sources, settings)
     if isinstance(network, TildeV2):
         torch.nn.init.constant_(network.token_projection.bias, settings.initial_weight)
-    plans = _plans(sources, settings, threads)
+    plans = _plans(
+        sources, settings, threads, most=settings.max_steps * settings.accumulate * processes.num_processes
+    )
     checkpoint = last_checkpoint(folder / _CHECKPOINTS) if resume else None
     fresh = settings.head_steps and checkpoint is None and processes.is_main_process
     if fresh and isinstance(network, Tilde):  # other processes get its weights when training begins
@@ -163,16 +166,15 @@ def train_network(
             network, pieces, _texts(sources, plans[0], settings.head_pairs), settings, progress=progress
         )
         (folder / _HEAD_LOG).write_text("".join(f"{json.dumps(loss)}\n" for loss in losses))
-    batches = PlannedBatches(plans)
     together = settings.accumulate * processes.num_processes
+    # No more than the run takes: batches are fetched ahead, and only what is taken is expanded.
+    batches = PlannedBatches(plans, most=settings.max_steps * together or None)
     steps = -(-len(batches) // together)
-    steps = min(steps, settings.max_steps) if settings.max_steps else steps
     with processes.main_process_first():  # which keeps what it makes, for the others to read
         negatives = _negatives(sources, settings, folder, threads, progress) if settings.negatives else None
         collator = Collator(kind, settings, pieces, sources, batches, negatives=negatives)
         if expander is not None:
-            taken = range(min(len(batches), steps * together))
-            places = {place for number in taken for place in collator.places(number)}
+            places = {place for number in range(len(batches)) for place in collator.places(number)}
             collator.expansions = _expansions(expander, sources, places, pieces, settings, folder, progress)
             held_out = None if held_out is None else held_out.expanded(expander, pieces, settings)
     step = TrainingStep(network, settings, pieces)
@@ -228,13 +230,21 @@ def _check(kind: str, settings: TrainSettings) -> None:
 
 
 def _claim(
-    folder: Path, kind: str, base: str, sources: Sequence[Source], settings: TrainSettings, *, resume: bool
+    folder: Path,
+    kind: str,
+    base: str,
+    sources: Sequence[Source],
+    settings: TrainSettings,
+    expander: Expander | None,
+    *,
+    resume: bool,
 ) -> None:
     """Write down what the run is, or see that the run in the folder is the same."""
     described = {
         "kind": kind,
         "base": base,
-        "sources": {source.name: len(source) for source in sources},
+        "sources": {source.name: source.digest() for source in sources},
+        "expansion": None if expander is None else expander.fingerprint,
         "settings": asdict(settings),
     }
     file = folder / _SETTINGS
@@ -245,7 +255,7 @@ def _claim(
                 facts=[("folder", folder)],
                 fixes=["go on with it: --resume", "name another folder"],
             )
-        before = json.loads(file.read_text())
+        before = _read_settings(file)
         before["settings"] |= {name: getattr(settings, name) for name in _MAY_CHANGE}
         odd = [name for name in described if before.get(name) != described[name]]
         if odd:
@@ -260,12 +270,29 @@ def _claim(
         write(json.dumps(described, indent=1) + "\n")
 
 
-def _plans(sources: Sequence[Source], settings: TrainSettings, threads: int) -> list[BatchPlan]:
+def _read_settings(file: Path) -> dict[str, Any]:
+    try:
+        before = json.loads(file.read_text())
+    except ValueError:
+        before = None
+    if not isinstance(before, dict) or not isinstance(before.get("settings"), dict):
+        raise MalformedRecordError(
+            "the file that says what a training run is has been damaged",
+            facts=[("file", file)],
+            fixes=["name another folder with --out"],
+        )
+    return before
+
+
+def _plans(sources: Sequence[Source], settings: TrainSettings, threads: int, *, most: int) -> list[BatchPlan]:
+    """Plan epoch after epoch, until there are `most` batches; all epochs where that is 0."""
     orders = None
     if settings.block > 1:
         orders = [neighbour_order(source, threads=threads) for source in sources]
-    return [
-        plan_batches(
+    plans: list[BatchPlan] = []
+    planned = 0
+    for epoch in range(settings.epochs):
+        plan = plan_batches(
             [len(source) for source in sources],
             batch=settings.batch,
             seed=settings.seed,
@@ -275,8 +302,11 @@ def _plans(sources: Sequence[Source], settings: TrainSettings, threads: int) -> 
             neighbours=orders,
             block=settings.block,
         )
-        for epoch in range(settings.epochs)
-    ]
+        plans.append(plan)
+        planned += len(plan)
+        if most and planned >= most:
+            break
+    return plans
 
 
 def _texts(sources: Sequence[Source], plan: BatchPlan, count: int) -> list[tuple[str, str]]:

@@ -41,9 +41,9 @@ _NO_SCORE = -1e4
 class PlannedBatches(Dataset[int]):
     """The batches of all epochs in order: item i is the number i, and the collator makes the batch of it."""
 
-    def __init__(self, plans: Sequence[BatchPlan]) -> None:
-        self.sources = np.concatenate([plan.sources for plan in plans])
-        self.pairs = np.concatenate([plan.pairs for plan in plans])
+    def __init__(self, plans: Sequence[BatchPlan], *, most: int | None = None) -> None:
+        self.sources = np.concatenate([plan.sources for plan in plans])[:most]
+        self.pairs = np.concatenate([plan.pairs for plan in plans])[:most]
 
     def __len__(self) -> int:
         return len(self.pairs)

@@ -259,21 +259,35 @@ def _check(
         )
 
 
-@contextmanager
-def _stage(out: Path) -> Iterator[Path]:
-    """Give a folder inside `out` to work in, and remove it in the end."""
+def check_place(out: Path) -> None:
+    """See that an encoder may be written to a folder, before hours of training.
+
+    Raises
+    ------
+    ForeignFolderError
+        If it holds something that is not an encoder, or is a file.
+    StorageError
+        If it cannot be read.
+    """
     with _storage(out):
-        out.mkdir(parents=True, exist_ok=True)
-        foreign = sorted(
-            path.name for path in out.iterdir() if path.name not in _OURS and not path.name.startswith(_STAGE)
-        )
-    if foreign:
+        if not out.exists():
+            return
+        names = [path.name for path in out.iterdir()] if out.is_dir() else [out.name]
+    foreign = sorted(name for name in names if name not in _OURS and not name.startswith(_STAGE))
+    if foreign or not out.is_dir():
         raise ForeignFolderError(
             "the folder holds something that is not an encoder",
             facts=[("folder", out), ("found", ", ".join(foreign[:5]))],
             fixes=["name another folder with --out"],
         )
+
+
+@contextmanager
+def _stage(out: Path) -> Iterator[Path]:
+    """Give a folder inside `out` to work in, and remove it in the end."""
+    check_place(out)
     with _storage(out):
+        out.mkdir(parents=True, exist_ok=True)
         stage = Path(tempfile.mkdtemp(prefix=_STAGE, dir=out))
         try:
             yield stage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,7 @@ from termwise.encode.folder import EncoderFolder
 from termwise.encode.session import OnnxSession, choose_precision
 from termwise.errors import (
     CorruptModelError,
+    MissingExtraError,
     MissingFileError,
     ModelFormatError,
     ParameterError,
@@ -183,3 +185,10 @@ def test_a_file_that_was_truncated_changed_or_removed(tiny: ModuleType, tmp_path
     path.unlink()
     with pytest.raises(MissingFileError):
         OnnxSession(folder).run(IDS, ONES)
+
+
+def test_a_missing_runtime_is_named(tilde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match="onnxruntime") as caught:
+        OnnxSession(EncoderFolder.open(tilde)).load()
+    assert "pip install onnxruntime" in caught.value.fixes

@@ -12,7 +12,12 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from termwise.errors import ForeignFolderError, ModelFormatError, ParameterError  # noqa: E402
+from termwise.errors import (  # noqa: E402
+    ForeignFolderError,
+    MalformedRecordError,
+    ModelFormatError,
+    ParameterError,
+)
 from termwise.text.cleaning import clean_vocabulary  # noqa: E402
 from termwise.train.networks import decoder_bias, network_from  # noqa: E402
 from termwise.train.pairs import Source  # noqa: E402
@@ -178,3 +183,38 @@ def test_a_base_that_cannot_be_loaded_leaves_the_folder_free(analyzer, sources, 
             settings=settings("tildev2"),
         )
     assert not (tmp_path / "run").exists()
+
+
+class Stub:
+    """Expands every passage by one term."""
+
+    fingerprint = "stub"
+
+    def expansions(self, windows):
+        return [np.array([9], dtype=np.int32) for _ in windows]
+
+
+def test_a_run_that_ends_early_expands_what_it_takes(base, analyzer, tmp_path):
+    source = made_source("many", 60)
+    chosen = settings("tildev2", max_steps=2, batch=3)
+    trained = train_network(
+        "tildev2", [source], base, tmp_path / "run", analyzer=analyzer, settings=chosen, expander=Stub()
+    )
+    assert trained.facts["pairs_seen"] == 6
+    with np.load(tmp_path / "run" / "expansions.npz") as kept:
+        assert len(kept["places"]) <= 6
+
+
+def test_other_texts_or_expansions_are_another_run(base, analyzer, tmp_path):
+    source = made_source("one", 30)
+    chosen = settings("tildev2", max_steps=2)
+    options = {"analyzer": analyzer, "settings": chosen}
+    train_network("tildev2", [source], base, tmp_path / "run", **options)
+    changed = replace(source, passages=[f"{text} wing" for text in source.passages])
+    for data, more, what in (([changed], {}, "sources"), ([source], {"expander": Stub()}, "expansion")):
+        with pytest.raises(ForeignFolderError) as caught:
+            train_network("tildev2", data, base, tmp_path / "run", resume=True, **options, **more)
+        assert dict(caught.value.facts)["differs in"] == what
+    (tmp_path / "run" / "settings.json").write_text("[]")
+    with pytest.raises(MalformedRecordError, match="damaged"):
+        train_network("tildev2", [source], base, tmp_path / "run", resume=True, **options)
