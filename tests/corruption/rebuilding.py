@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from itertools import cycle
@@ -60,6 +61,7 @@ def loop(folder: Path, seconds: float) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
     if sys.argv[2] == "hold":
         hold(Path(sys.argv[1]))
     else:

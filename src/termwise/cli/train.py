@@ -106,7 +106,7 @@ def tilde(
 ) -> None:
     """Train TILDE: how likely each term is to be asked for, given the document.
 
-    Example: termwise train tilde --data nfcorpus --base all-MiniLM-L6-v2 --out my-tilde
+    Example: termwise train tilde --data nfcorpus --base sentence-transformers/all-MiniLM-L6-v2 --out my-tilde
     """
     _train("tilde", data, base, out, validation, resume, settings, card, None, threads, as_json)
 
@@ -128,7 +128,7 @@ def tildev2(
 ) -> None:
     """Train TILDEv2: a weight for each word of a passage and for the terms it is expanded by.
 
-    Example: termwise train tildev2 --data nfcorpus --base all-MiniLM-L6-v2 --out my-tildev2
+    Example: termwise train tildev2 --data nfcorpus --base sentence-transformers/all-MiniLM-L6-v2 --out my-tildev2
     """
     expansion = None if expand_with == "none" else (expand_with, expansion_terms, _counting(counting))
     _train("tildev2", data, base, out, validation, resume, settings, card, expansion, threads, as_json)
@@ -148,7 +148,7 @@ def splade_doc(
 ) -> None:
     """Train a max-pooled document encoder (SPLADE-doc), to compare with.
 
-    Example: termwise train splade-doc --data nfcorpus --base all-MiniLM-L6-v2 --out my-splade-doc
+    Example: termwise train splade-doc --data nfcorpus --base sentence-transformers/all-MiniLM-L6-v2 --out my-splade-doc
     """
     _train("splade-doc", data, base, out, validation, resume, settings, card, None, threads, as_json)
 

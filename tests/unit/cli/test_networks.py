@@ -113,7 +113,7 @@ def test_encode_shares_then_index(place, capsys):
     assert run([*encode, "--shard", "1/2"]) == 0
     streams = capsys.readouterr()
     assert streams.out.startswith("rows: 2 of 3 blocks are this share, 0 are left, ")
-    assert "resuming: 1 blocks are done" in streams.err
+    assert "resuming: 1 block is done" in streams.err
     assert "next: termwise index docs.jsonl --model encoder --encoding rows --out DIR" in streams.err
 
     def refuse(*_, **__):
