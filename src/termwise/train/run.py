@@ -134,6 +134,8 @@ def train_network(
     folder = Path(folder)
     _check(kind, settings)
     processes = PartialState(cpu=not torch.cuda.is_available())
+    if not resume and processes.is_main_process:
+        _refuse_taken(folder)
     set_seed(settings.seed)
     network = network_from(kind, base)
     check_network(network, terms=len(analyzer.vocabulary), length=settings.document_length)
@@ -248,13 +250,9 @@ def _claim(
         "settings": asdict(settings),
     }
     file = folder / _SETTINGS
+    if not resume:
+        _refuse_taken(folder)
     if file.exists():
-        if not resume:
-            raise ForeignFolderError(
-                "the folder holds a training run already",
-                facts=[("folder", folder)],
-                fixes=["go on with it: --resume", "name another folder"],
-            )
         before = _read_settings(file)
         before["settings"] |= {name: getattr(settings, name) for name in _MAY_CHANGE}
         odd = [name for name in described if before.get(name) != described[name]]
@@ -268,6 +266,15 @@ def _claim(
     folder.mkdir(parents=True, exist_ok=True)
     with written_whole(file) as write:
         write(json.dumps(described, indent=1) + "\n")
+
+
+def _refuse_taken(folder: Path) -> None:
+    if (folder / _SETTINGS).exists():
+        raise ForeignFolderError(
+            "the folder holds a training run already",
+            facts=[("folder", folder)],
+            fixes=["go on with it: --resume", "name another folder"],
+        )
 
 
 def _read_settings(file: Path) -> dict[str, Any]:

@@ -47,7 +47,14 @@ def test_what_expands_documents_is_what_expanded_them_in_training(
             "name": tilde.name,
         }
         record = ExpansionRecord(**facts | changes)  # type: ignore[arg-type]
-        return str(tiny.make_folder(tilde.parent / "v2", "tildev2", np.zeros(16), expansion=record))
+        return str(
+            tiny.make_folder(
+                tilde.parent / f"v2-{len(list(tilde.parent.iterdir()))}",
+                "tildev2",
+                np.zeros(16),
+                expansion=record,
+            )
+        )
 
     assert not open_document_encoder(TildeV2(encoder=trained_with())).exact
     for changes in ({"name": "gone"}, {"encoder": "sha256:0"}):

@@ -13,7 +13,7 @@ from termwise.models import NetworkModel, SpladeDoc
 def test_a_model_of_a_network() -> None:
     model = SpladeDoc(encoder="runs/splade")
     assert isinstance(model, NetworkModel)
-    assert (model.name, model.query_weighting, model.exact) == ("splade-doc", "counts", False)
+    assert (model.name, model.query_weighting) == ("splade-doc", "counts")
     assert model.parameters()["encoder"] == "runs/splade"
 
 

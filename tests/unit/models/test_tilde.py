@@ -17,12 +17,7 @@ def test_a_model_of_a_network() -> None:
     assert isinstance(model, NetworkModel)
     assert not isinstance(model, CountModel)
     assert not isinstance(VectorModel(), NetworkModel)
-    assert (model.name, model.encoder, model.query_weighting, model.exact) == (
-        "tilde",
-        "tilde",
-        "counts",
-        False,
-    )
+    assert (model.name, model.encoder, model.query_weighting) == ("tilde", "tilde", "counts")
 
 
 def test_the_default_is_written_out() -> None:
