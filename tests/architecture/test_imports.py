@@ -15,14 +15,15 @@ ROOT = Path(termwise.__file__).parent
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "records": {"errors"},
+    "sealed_json": set(),
     "scoring": {"records"},
     "weights": {"errors", "records"},
     "kernels": set(),
     "text": {"errors", "records", "weights"},
     "collection": {"errors", "records", "weights", "text"},
     "models": {"errors", "records", "weights", "text", "collection", "kernels"},
-    "index": {"errors", "records", "weights", "text", "kernels"},
-    "encode": {"errors", "records", "weights", "text", "collection", "kernels", "models"},
+    "index": {"errors", "records", "sealed_json", "weights", "text", "kernels"},
+    "encode": {"errors", "records", "sealed_json", "weights", "text", "collection", "kernels", "models"},
     "search": {"errors", "records", "weights", "text", "kernels", "index", "models"},
     "evaluate": {"errors", "records"},
     "build": {

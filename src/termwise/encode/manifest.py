@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 from termwise.errors import CorruptModelError, ModelFormatError, ParameterError
 from termwise.models.tildev2 import Counting
+from termwise.sealed_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
 from termwise.text import AnalyzerSpec, CleanMode
 
 NAME = "encoder.json"
@@ -168,7 +169,7 @@ class EncoderManifest:
         """
         body: dict[str, Any] = {"format": FORMAT, **asdict(self)}
         try:
-            return _dump({**body, "checksum": checksum_of(body)})
+            return canonical_bytes({**body, "checksum": checksum_of(body)})
         except (TypeError, ValueError, RecursionError) as error:
             raise ParameterError(
                 "the description of the training cannot be written as JSON", facts=[("why", error)]
@@ -209,7 +210,7 @@ class EncoderManifest:
             raise corrupt(path, "a manifest that matches its checksum", "one that does not")
         try:
             return _manifest(body)
-        except _Misfit as misfit:
+        except Misfit as misfit:
             raise corrupt(path, misfit.expected, misfit.seen) from None
 
     def networks(self) -> dict[Precision, str]:
@@ -235,38 +236,20 @@ def corrupt(path: Path, expected: str, seen: object) -> CorruptModelError:
     )
 
 
-def checksum_of(body: Mapping[str, Any]) -> str:
-    """Return the checksum of the content of a manifest, from which its key ``checksum`` is left out."""
-    rest = {key: value for key, value in body.items() if key != "checksum"}
-    return "sha256:" + hashlib.sha256(_dump(rest)).hexdigest()
-
-
-def _dump(body: Mapping[str, Any]) -> bytes:
-    text = json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-    return text.encode("utf-8", "surrogatepass")
-
-
-class _Misfit(Exception):
-    """A value of a manifest that no exporter writes."""
-
-    def __init__(self, expected: str, seen: object) -> None:
-        self.expected = expected
-        self.seen = seen
-        super().__init__(expected, seen)
-
-
 def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
-    body = _object(body, {one.name for one in fields(EncoderManifest)} | {"format", "checksum"}, "manifest")
-    version = _whole(body["version"], "version", 1, VERSION)
-    terms = _whole(body["terms"], "terms", 1, MAX_TERMS)
-    positions = _whole(body["positions"], "positions", 3, MAX_POSITIONS)
+    body = expect_object(
+        body, {one.name for one in fields(EncoderManifest)} | {"format", "checksum"}, "manifest"
+    )
+    version = expect_whole(body["version"], "version", 1, VERSION)
+    terms = expect_whole(body["terms"], "terms", 1, MAX_TERMS)
+    positions = expect_whole(body["positions"], "positions", 3, MAX_POSITIONS)
     kind = cast(Kind, _choice(body["kind"], "kind", KINDS))
     for name in ("files", "trained"):
         if not isinstance(body[name], dict):
-            raise _Misfit(f"{name} as an object", type(body[name]).__name__)
+            raise Misfit(f"{name} as an object", type(body[name]).__name__)
     expansion = body["expansion"]
     if expansion is not None and kind != "tildev2":
-        raise _Misfit("an expansion for the kind tildev2 only", kind)
+        raise Misfit("an expansion for the kind tildev2 only", kind)
     manifest = EncoderManifest(
         kind=kind,
         tokenizer=_tokenizer(body["tokenizer"]),
@@ -274,7 +257,7 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
         cleaning=cast(CleanMode, _choice(body["cleaning"], "cleaning", _CLEANINGS)),
         special=_special(body["special"], terms),
         positions=positions,
-        length=_whole(body["length"], "length", 3, positions),
+        length=expect_whole(body["length"], "length", 3, positions),
         expansion=None if expansion is None else _expansion(expansion),
         files={_name(name): _file(value, f"files[{name!r}]") for name, value in body["files"].items()},
         trained=body["trained"],
@@ -282,16 +265,16 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     )
     precisions = [record.precision for record in manifest.files.values() if record.precision is not None]
     if not precisions or len(set(precisions)) != len(precisions):
-        raise _Misfit("files with one network, or one of each precision", ", ".join(precisions) or "none")
+        raise Misfit("files with one network, or one of each precision", ", ".join(precisions) or "none")
     return manifest
 
 
 def _tokenizer(value: object) -> TokenizerRecord:
-    body = _object(value, {one.name for one in fields(TokenizerRecord)}, "tokenizer")
+    body = expect_object(value, {one.name for one in fields(TokenizerRecord)}, "tokenizer")
     if not isinstance(body["options"], dict):
-        raise _Misfit("tokenizer.options as an object", type(body["options"]).__name__)
+        raise Misfit("tokenizer.options as an object", type(body["options"]).__name__)
     if not isinstance(body["files"], list):
-        raise _Misfit("tokenizer.files as an array", type(body["files"]).__name__)
+        raise Misfit("tokenizer.files as an array", type(body["files"]).__name__)
     return TokenizerRecord(
         name=_text(body["name"], "tokenizer.name"),
         options=body["options"],
@@ -302,16 +285,16 @@ def _tokenizer(value: object) -> TokenizerRecord:
 
 def _special(value: object, terms: int) -> SpecialIds:
     names = [one.name for one in fields(SpecialIds)]
-    body = _object(value, set(names), "special")
-    return SpecialIds(**{name: _whole(body[name], f"special.{name}", 0, terms - 1) for name in names})
+    body = expect_object(value, set(names), "special")
+    return SpecialIds(**{name: expect_whole(body[name], f"special.{name}", 0, terms - 1) for name in names})
 
 
 def _expansion(value: object) -> ExpansionRecord:
-    body = _object(value, {one.name for one in fields(ExpansionRecord)}, "expansion")
+    body = expect_object(value, {one.name for one in fields(ExpansionRecord)}, "expansion")
     return ExpansionRecord(
-        terms=_whole(body["terms"], "expansion.terms", 1, MAX_POSITIONS),
+        terms=expect_whole(body["terms"], "expansion.terms", 1, MAX_POSITIONS),
         counting=cast(Counting, _choice(body["counting"], "expansion.counting", ("new", "raw"))),
-        length=_whole(body["length"], "expansion.length", 3, MAX_POSITIONS),
+        length=expect_whole(body["length"], "expansion.length", 3, MAX_POSITIONS),
         encoder=_text(body["encoder"], "expansion.encoder"),
         name=_text(body["name"], "expansion.name"),
     )
@@ -320,43 +303,30 @@ def _expansion(value: object) -> ExpansionRecord:
 def _file(value: object, where: str) -> FileRecord:
     if isinstance(value, dict):
         value = {"precision": None, **value}
-    body = _object(value, {one.name for one in fields(FileRecord)}, where)
+    body = expect_object(value, {one.name for one in fields(FileRecord)}, where)
     digest = _text(body["sha256"], f"{where}.sha256")
     if not re.fullmatch("[0-9a-f]{64}", digest):
-        raise _Misfit(f"{where}.sha256 of 64 hexadecimal digits", digest)
+        raise Misfit(f"{where}.sha256 of 64 hexadecimal digits", digest)
     precision = body["precision"]
     if precision is not None:
         precision = _choice(precision, f"{where}.precision", PRECISIONS)
-    size = _whole(body["bytes"], f"{where}.bytes", 0, (1 << 63) - 1)
+    size = expect_whole(body["bytes"], f"{where}.bytes", 0, (1 << 63) - 1)
     return FileRecord(digest, size, cast("Precision | None", precision))
-
-
-def _object(value: object, names: set[str], where: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict) or set(value) != names:
-        seen = ", ".join(sorted(map(str, value))) if isinstance(value, dict) else type(value).__name__
-        raise _Misfit(f"{where} with the keys {', '.join(sorted(names))}", seen)
-    return value
 
 
 def _name(value: object) -> str:
     if not isinstance(value, str) or not _FILE.fullmatch(value):
-        raise _Misfit("a file name without folders", repr(value))
-    return value
-
-
-def _whole(value: object, where: str, least: int, most: int) -> int:
-    if type(value) is not int or not least <= value <= most:
-        raise _Misfit(f"{where} from {least} to {most}", value)
+        raise Misfit("a file name without folders", repr(value))
     return value
 
 
 def _text(value: object, where: str) -> str:
     if not isinstance(value, str) or not value:
-        raise _Misfit(f"{where} as a string", value)
+        raise Misfit(f"{where} as a string", value)
     return value
 
 
 def _choice(value: object, where: str, choices: tuple[str, ...]) -> str:
     if value not in choices:
-        raise _Misfit(f"{where}: one of {', '.join(choices)}", value)
+        raise Misfit(f"{where}: one of {', '.join(choices)}", value)
     return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import math
 import os
@@ -16,6 +15,7 @@ from typing import Any
 
 from termwise.errors import MissingFileError, NewerFormatError, NotAnIndexError, ParameterError
 from termwise.index.container import VERSION, closing_quietly, corrupt, storage_errors
+from termwise.sealed_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
 
 NAME = "manifest.json"
 NEW = "manifest.json.new"
@@ -168,8 +168,8 @@ class Manifest:
     def to_bytes(self) -> bytes:
         """Serialise: sorted keys, two spaces, a checksum over everything else."""
         body: dict[str, Any] = {"format": FORMAT, **asdict(self)}
-        body["checksum"] = _checksum(body)
-        return _dump(body)
+        body["checksum"] = checksum_of(body)
+        return canonical_bytes(body)
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -223,14 +223,14 @@ class Manifest:
                 fixes=["pip install --upgrade termwise"],
             )
         try:
-            intact = body.get("checksum") == _checksum(body) and _dump(body) == data
+            intact = body.get("checksum") == checksum_of(body) and canonical_bytes(body) == data
         except (ValueError, RecursionError):
             intact = False  # numbers no manifest holds
         if not intact:
             raise corrupt(path, 0, "a manifest that matches its checksum", "one that does not")
         try:
             return _manifest(body)
-        except _Misfit as misfit:
+        except Misfit as misfit:
             raise corrupt(path, 0, misfit.expected, misfit.seen) from None
 
 
@@ -273,7 +273,7 @@ def json_copy(description: Mapping[str, Any]) -> dict[str, Any]:
         If JSON cannot hold it.
     """
     try:
-        copy: dict[str, Any] = json.loads(_dump(dict(description)).decode("utf-8", "surrogatepass"))
+        copy: dict[str, Any] = json.loads(canonical_bytes(dict(description)).decode("utf-8", "surrogatepass"))
     except (TypeError, ValueError, RecursionError) as error:
         raise ParameterError(
             "the description of the encoder cannot be written as JSON", facts=[("why", error)]
@@ -294,40 +294,21 @@ def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
     )
 
 
-def _checksum(body: Mapping[str, Any]) -> str:
-    rest = {key: value for key, value in body.items() if key != "checksum"}
-    return "sha256:" + hashlib.sha256(_dump(rest)).hexdigest()
-
-
-def _dump(body: Mapping[str, Any]) -> bytes:
-    text = json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-    return text.encode("utf-8", "surrogatepass")
-
-
-class _Misfit(Exception):
-    """A value of a manifest that no writer writes, although the checksum is right."""
-
-    def __init__(self, expected: str, seen: object) -> None:
-        self.expected = expected
-        self.seen = seen
-        super().__init__(expected, seen)
-
-
 def _manifest(body: Mapping[str, Any]) -> Manifest:
     """Build a manifest from JSON, taking nothing on trust."""
     names = {one.name for one in fields(Manifest)} | {"format", "checksum"}
-    body = _object(body, names, "manifest")
-    version = _whole(body["version"], "version", 1, VERSION)
+    body = expect_object(body, names, "manifest")
+    version = expect_whole(body["version"], "version", 1, VERSION)
     if not isinstance(body["segments"], list) or not body["segments"]:
-        raise _Misfit("segments, at least one", body["segments"])
+        raise Misfit("segments, at least one", body["segments"])
     segments = tuple(_segment(value, f"segments[{i}]") for i, value in enumerate(body["segments"]))
     for name in ("encoder", "attachments"):
         if not isinstance(body[name], dict):
-            raise _Misfit(f"{name} as an object", type(body[name]).__name__)
+            raise Misfit(f"{name} as an object", type(body[name]).__name__)
     return Manifest(
         documents=_sum(body, "documents", [segment.documents for segment in segments]),
         postings=_sum(body, "postings", [segment.postings for segment in segments]),
-        terms=_whole(body["terms"], "terms", 0, MAX_TERMS),
+        terms=expect_whole(body["terms"], "terms", 0, MAX_TERMS),
         vocabulary=_text(body["vocabulary"], "vocabulary"),
         background=_flag(body["background"], "background"),
         encoder=body["encoder"],
@@ -344,11 +325,11 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
 
 
 def _segment(value: object, where: str) -> SegmentRecord:
-    body = _object(value, {one.name for one in fields(SegmentRecord)}, where)
+    body = expect_object(value, {one.name for one in fields(SegmentRecord)}, where)
     return SegmentRecord(
-        documents=_whole(body["documents"], f"{where}.documents", 1, MAX_DOCUMENTS),
-        postings=_whole(body["postings"], f"{where}.postings", 0, MAX_POSTINGS),
-        block_bits=_whole(body["block_bits"], f"{where}.block_bits", BLOCK_BITS, BLOCK_BITS),
+        documents=expect_whole(body["documents"], f"{where}.documents", 1, MAX_DOCUMENTS),
+        postings=expect_whole(body["postings"], f"{where}.postings", 0, MAX_POSTINGS),
+        block_bits=expect_whole(body["block_bits"], f"{where}.block_bits", BLOCK_BITS, BLOCK_BITS),
         views=_file(body["views"], f"{where}.views", "segment"),
         ids=_file(body["ids"], f"{where}.ids", "ids"),
         texts=None if body["texts"] is None else _file(body["texts"], f"{where}.texts", "texts"),
@@ -356,69 +337,56 @@ def _segment(value: object, where: str) -> SegmentRecord:
 
 
 def _quantiser(value: object) -> QuantiserRecord:
-    body = _object(value, {one.name for one in fields(QuantiserRecord)}, "quantiser")
+    body = expect_object(value, {one.name for one in fields(QuantiserRecord)}, "quantiser")
     kind = _text(body["kind"], "quantiser.kind")
     if kind not in ("uint8", "float32"):
-        raise _Misfit("a quantiser of kind uint8 or float32", kind)
+        raise Misfit("a quantiser of kind uint8 or float32", kind)
     scale = _real(body["scale"], "quantiser.scale")
     if scale == 0:
-        raise _Misfit("a quantiser.scale above 0", scale)
+        raise Misfit("a quantiser.scale above 0", scale)
     return QuantiserRecord(
         kind=kind,
         scale=scale,
-        bias_bits=_whole(body["bias_bits"], "quantiser.bias_bits", 0, MAX_BIAS_BITS),
+        bias_bits=expect_whole(body["bias_bits"], "quantiser.bias_bits", 0, MAX_BIAS_BITS),
         largest=_real(body["largest"], "quantiser.largest"),
         max_error=_real(body["max_error"], "quantiser.max_error"),
         mean_error=_real(body["mean_error"], "quantiser.mean_error"),
         bias_error=_real(body["bias_error"], "quantiser.bias_error"),
-        raised=_whole(body["raised"], "quantiser.raised", 0),
-        dropped=_whole(body["dropped"], "quantiser.dropped", 0),
+        raised=expect_whole(body["raised"], "quantiser.raised", 0),
+        dropped=expect_whole(body["dropped"], "quantiser.dropped", 0),
     )
 
 
 def _file(value: object, where: str, kind: str) -> FileRecord:
-    body = _object(value, {one.name for one in fields(FileRecord)}, where)
+    body = expect_object(value, {one.name for one in fields(FileRecord)}, where)
     digest = _text(body["sha256"], f"{where}.sha256")
     name = _text(body["name"], f"{where}.name")
     if not re.fullmatch("[0-9a-f]{64}", digest):
-        raise _Misfit(f"{where}.sha256 of 64 hexadecimal digits", digest)
+        raise Misfit(f"{where}.sha256 of 64 hexadecimal digits", digest)
     if name != file_name(kind, digest):
-        raise _Misfit(f"{where}.name {file_name(kind, digest)}", name)
-    return FileRecord(name, _whole(body["length"], f"{where}.length", 0), digest)
-
-
-def _object(value: object, names: set[str], where: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict) or set(value) != names:
-        seen = ", ".join(sorted(map(str, value))) if isinstance(value, dict) else type(value).__name__
-        raise _Misfit(f"{where} with the keys {', '.join(sorted(names))}", seen)
-    return value
-
-
-def _whole(value: object, where: str, least: int, most: float = math.inf) -> int:
-    if type(value) is not int or not least <= value <= most:
-        raise _Misfit(f"{where} from {least} to {most}", value)
-    return value
+        raise Misfit(f"{where}.name {file_name(kind, digest)}", name)
+    return FileRecord(name, expect_whole(body["length"], f"{where}.length", 0), digest)
 
 
 def _sum(body: Mapping[str, Any], name: str, parts: list[int]) -> int:
     if type(body[name]) is not int or body[name] != sum(parts):
-        raise _Misfit(f"{sum(parts)} {name}, as many as the segments hold together", body[name])
+        raise Misfit(f"{sum(parts)} {name}, as many as the segments hold together", body[name])
     return sum(parts)
 
 
 def _real(value: object, where: str) -> float:
     if type(value) is not float or not 0 <= value < math.inf:
-        raise _Misfit(f"{where} as a number of 0 or more", value)
+        raise Misfit(f"{where} as a number of 0 or more", value)
     return value
 
 
 def _text(value: object, where: str) -> str:
     if not isinstance(value, str):
-        raise _Misfit(f"{where} as a string", value)
+        raise Misfit(f"{where} as a string", value)
     return value
 
 
 def _flag(value: object, where: str) -> bool:
     if not isinstance(value, bool):
-        raise _Misfit(f"{where} as true or false", value)
+        raise Misfit(f"{where} as true or false", value)
     return value

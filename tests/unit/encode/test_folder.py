@@ -13,8 +13,9 @@ import pytest
 
 from termwise.encode import folder as module
 from termwise.encode.folder import EncoderFolder, require_kind, shipped_encoders
-from termwise.encode.manifest import EncoderManifest, checksum_of
+from termwise.encode.manifest import EncoderManifest
 from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError
+from termwise.sealed_json import checksum_of
 
 
 def edit(folder: Path, **changes: Any) -> None:

@@ -1,0 +1,60 @@
+"""JSON objects that carry a checksum of themselves, and the checks that read one: what manifests are made of.
+
+One byte form for one content, so that a checksum speaks for all of it. A reader checks the shape of what it finds and
+raises `Misfit`, which whoever knows the file turns into an error that names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+
+class Misfit(Exception):
+    """A value that no writer writes, although the checksum is right."""
+
+    def __init__(self, expected: str, seen: object) -> None:
+        self.expected = expected
+        self.seen = seen
+        super().__init__(expected, seen)
+
+
+def canonical_bytes(body: Mapping[str, Any]) -> bytes:
+    r"""Return the bytes that stand for a JSON object: sorted keys, two spaces, a newline at the end.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite.
+
+    Examples
+    --------
+    >>> canonical_bytes({"b": 1, "a": 2})
+    b'{\n  "a": 2,\n  "b": 1\n}\n'
+    """
+    text = json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    return text.encode("utf-8", "surrogatepass")
+
+
+def checksum_of(body: Mapping[str, Any]) -> str:
+    """Return the checksum of an object, from which its key ``checksum`` is left out."""
+    rest = {key: value for key, value in body.items() if key != "checksum"}
+    return "sha256:" + hashlib.sha256(canonical_bytes(rest)).hexdigest()
+
+
+def expect_object(value: object, names: set[str], where: str) -> Mapping[str, Any]:
+    """Return a JSON object with exactly these keys, or raise `Misfit`."""
+    if not isinstance(value, dict) or set(value) != names:
+        seen = ", ".join(sorted(map(str, value))) if isinstance(value, dict) else type(value).__name__
+        raise Misfit(f"{where} with the keys {', '.join(sorted(names))}", seen)
+    return value
+
+
+def expect_whole(value: object, where: str, least: int, most: float = math.inf) -> int:
+    """Return a whole number between two bounds, or raise `Misfit`."""
+    if type(value) is not int or not least <= value <= most:
+        raise Misfit(f"{where} from {least} to {most}", value)
+    return value
