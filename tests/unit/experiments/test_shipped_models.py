@@ -1,0 +1,222 @@
+"""How the shipped encoders are made: the recipe, and the way from a run to the package."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from termwise.encode import EncoderFolder
+from termwise.errors import MissingFileError, ParameterError
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+HERE = Path(__file__).resolve().parents[3] / "experiments" / "shipped_models"
+
+
+@pytest.fixture
+def make():
+    import make
+
+    return make
+
+
+def recipes():
+    if not HERE.is_dir():
+        return []
+    sizes = tomllib.loads((HERE / "recipe.toml").read_text())
+    return [(size, kind) for size in ("cpu", "gpu") for kind in sizes[size]]
+
+
+@pytest.mark.parametrize(("size", "kind"), recipes())
+def test_the_recipe_is_read_and_every_departure_has_a_reason(make, size, kind):
+    from termwise.train.describe import check_given
+    from termwise.train.settings import TrainSettings
+
+    chosen = make.recipe()[size][kind]
+    settings = TrainSettings.for_kind(kind, {name: str(value) for name, value in chosen.items()})
+    card = make.card(kind, size)
+    check_given(card)
+    assert settings.departures(kind).keys() <= card["reasons"].keys()
+    assert "expansion" in card["reasons"]
+
+
+def test_both_sizes_make_the_same_kinds(make):
+    recipe = make.recipe()
+    assert set(recipe["cpu"]) == set(recipe["gpu"]) == set(make.KINDS)
+    for kind in make.KINDS:
+        differs = set(recipe["cpu"][kind]) ^ set(recipe["gpu"][kind])
+        assert differs <= {"max_steps", "negative_depth"}, (
+            kind
+        )  # how long, and where hard negatives are looked for
+
+
+def test_every_source_has_its_licence_in_the_card(make):
+    import prepare
+
+    assert set(make.card("tilde", "cpu")["data"]) == set(prepare.SOURCES)
+
+
+# --- from a run to the package --------------------------------------------------------------------------------------
+
+
+RECIPE = """
+[common]
+expansion_terms = 3
+counting = "new"
+
+[cpu.tilde]
+document_length = 12
+query_length = 8
+batch = 4
+epochs = 1
+max_steps = 4
+precision = "float32"
+head_steps = 2
+head_pairs = 10
+validate_every = 2
+validation_queries = 8
+
+[cpu.tildev2]
+document_length = 12
+query_length = 8
+batch = 4
+negatives = 0
+epochs = 1
+max_steps = 4
+validate_every = 2
+validation_queries = 8
+"""
+
+
+@pytest.fixture
+def made(make, tmp_path, monkeypatch):
+    """The module `make` with a recipe for toys; what ships goes to ``assets``."""
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "recipe.toml").write_text(RECIPE)
+    (here / "card.toml").write_text((HERE / "card.toml").read_text())
+    monkeypatch.setattr(make, "HERE", here)
+    monkeypatch.setattr(make, "ASSETS", tmp_path / "assets")
+    threads = torch.get_num_threads()
+    yield make
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    return tmp_path_factory.mktemp("shipped")
+
+
+@pytest.fixture
+def work(made, toy, kept):
+    """A work folder with pairs, beside a base; both kinds are trained by the first test that asks for it."""
+    root = kept / "work"
+    if root.exists():
+        return root
+    air = toy.made_source("air", 40, seed=1)
+    records = [{"query": air.queries[i], "passage": air.passages[i]} for i in range(40)]
+    toy.write_jsonl(root / "prepared" / "train" / "air.jsonl", *records[:32])
+    toy.write_jsonl(root / "prepared" / "validation" / "air.jsonl", *records[32:])
+    counts = {"air": {"train": {"pairs": 50, "kept": 32}, "test": {"pairs": 8, "kept": 8}}}
+    (root / "prepared" / "counts.json").write_text(json.dumps(counts))
+    torch.manual_seed(7)
+    toy.save(transformers.BertModel(toy.configuration()), kept / "base")
+    run(made, root)
+    return root
+
+
+def run(make: ModuleType, work: Path, *more: str) -> None:
+    make.main([f"--work={work}", f"--base={work.parent / 'base'}", "--size=cpu", "--threads=1", *more])
+
+
+def trained(folder: Path) -> dict[str, object]:
+    return dict(EncoderFolder.open(folder).manifest.trained)
+
+
+def test_a_run_is_shipped_as_trained_and_then_as_chosen(made, work, tmp_path, capsys):
+    from plan import Choices, Chosen, identities
+
+    choices = tmp_path / "choices.json"
+    run(made, work, "--ship", f"--choices={choices}")
+    assets = tmp_path / "assets"
+    assert "as it was trained" in capsys.readouterr().out
+    for kind in ("tilde", "tildev2"):
+        told = trained(assets / kind)
+        assert told["left_out"]["pairs"] == 50
+        assert told["left_out"]["left_out"] == 18
+        assert told["base"] == "all-MiniLM-L6-v2"
+        assert told["pairs_seen"] == told["best"]["step"] * 4
+        assert told["head_pairs"] == {"tilde": 10, "tildev2": 0}[kind]
+        readme = (assets / kind / "README.md").read_text()
+        assert f"Saw {told['pairs_seen']:,} pairs in training" in readme
+        assert "of 32 that there are" in readme
+        assert [path.name for path in assets.joinpath(kind).glob("*.onnx")] == ["model.int8.onnx"]
+    shipped = EncoderFolder.open(assets / "tildev2").manifest
+    assert shipped.expansion.encoder == EncoderFolder.open(assets / "tilde").id
+
+    known = identities({kind: str(assets / kind) for kind in ("tilde", "tildev2")}, None)
+    tried = [{"value": "20", "macro": 0.5, "collections": {"cats": 0.5}}]
+    settings = (
+        Chosen(system="tilde", setting="length", value="20", by="bm25+tilde", tried=tried),
+        Chosen(system="tildev2", setting="expansion_terms", value="5", by="tildev2", tried=tried),
+    )
+    Choices(made=settings, encoders=known, plan="sha256:any").write(choices)
+    run(made, work, "--ship", f"--choices={choices}")
+    assert EncoderFolder.open(assets / "tilde").manifest.length == 20
+    manifest = EncoderFolder.open(assets / "tildev2").manifest
+    assert (manifest.length, manifest.expansion.terms) == (12, 5)
+    assert manifest.trained["trained_with"] == {"expansion_terms": 3}
+    # Shipping again changes no network, so that the choices stay those of what ships.
+    assert identities({kind: str(assets / kind) for kind in known}, None) == known
+
+    other = {**known, "tilde": {"id": "sha256:other", "precision": "int8"}}
+    Choices(made=settings, encoders=other, plan="sha256:any").write(choices)
+    assert made.chosen_for("tilde", choices) == made.chosen_for("tildev2", choices) == {}
+    assert "is for other networks" in capsys.readouterr().out
+
+
+def test_a_chosen_setting_without_a_place_is_refused(make, encoders):
+    manifest = EncoderFolder.open(encoders["tilde"]).manifest
+    with pytest.raises(ParameterError, match="no place"):
+        make.as_chosen(manifest, {"keep": "128"})
+
+
+def test_pairs_of_other_counts_are_not_said_to_be_cleaned(made, work):
+    assert made.left_out(work, {"air": 32})["left_out"] == 18
+    assert made.left_out(work, {"air": 31}) is None
+    assert made.left_out(work / "nowhere", {"air": 32}) is None
+
+
+def test_checkpoints_become_points_of_a_learning_curve(made, work, tmp_path):
+    from learning_curve import checkpoints
+
+    with pytest.raises(MissingFileError, match="no checkpoints"):
+        run(made, work, "--curve=tilde", f"--checkpoints={tmp_path}")
+    run(made, work, "--curve=tilde")
+    points = [(seen, folder.name) for seen, folder in checkpoints(work / "curve" / "tilde")]
+    assert points == [(8, "checkpoint-2"), (16, "checkpoint-4")]
+    told = trained(work / "curve" / "tilde" / "checkpoint-2")
+    assert (told["steps"], told["steps_of_the_run"], told["head_pairs"]) == (2, 4, 10)
+    best = trained(work / "tilde")["best"]["step"]
+    made_in_the_end, point = (
+        EncoderFolder.open(folder).manifest.files["model.int8.onnx"].sha256
+        for folder in (work / "tilde", work / "curve" / "tilde" / f"checkpoint-{best}")
+    )
+    assert made_in_the_end == point
+
+
+def test_a_checkpoint_of_tildev2_says_what_expands_its_passages(made, work, tmp_path):
+    checkpoint = tmp_path / "kept" / "checkpoint-4"
+    shutil.copytree(work / "tildev2" / "training" / "checkpoints" / "checkpoint-4", checkpoint)
+    (tmp_path / "kept" / "checkpoint-4.tmp").mkdir()
+    run(made, work, "--curve=tildev2", f"--checkpoints={checkpoint.parent}")
+    manifest = EncoderFolder.open(work / "curve" / "tildev2" / "checkpoint-4").manifest
+    assert manifest.expansion.encoder == EncoderFolder.open(work / "tilde").id
+    assert (manifest.expansion.terms, manifest.trained["pairs_seen"]) == (3, 16)
+    assert manifest.trained["head_pairs"] == 0
