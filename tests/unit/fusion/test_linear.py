@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from termwise import Ranking, Run
 from termwise.errors import ParameterError, UnknownNameError, WeightError
-from termwise.search import interpolate, reciprocal_rank_fusion
+from termwise.fusion import interpolate, reciprocal_rank_fusion
 
 MISSING = ("drop", "minimum", "zero")
 SCALINGS = ("z", "minmax", "raw")
@@ -71,11 +71,27 @@ def test_what_missing_documents_get():
     options = {"alpha": 0.5, "scaling": "raw"}
     assert scores(interpolate(BM25, second, missing="drop", **options)) == {"a": 3.5, "c": -1.5}
     assert scores(interpolate(BM25, second, missing="minimum", **options)) == {"a": 3.5, "b": 0, "c": -1.5}
-    # Among log-probabilities 0 is the best score there is: b, which the second run does not know, wins by it.
-    assert scores(interpolate(BM25, second, missing="zero", **options)) == {"a": 3.5, "b": 3, "c": -1.5}
+    counted = run(q={"x": 3.0, "a": 2.0, "c": 0.0})
+    assert scores(interpolate(BM25, counted, missing="zero", **options)) == {"a": 5.5, "b": 3, "c": 1.5}
     union = interpolate(BM25, second, missing="minimum", documents="union", **options)
     assert scores(union) == {"a": 3.5, "x": 1.0, "b": 0.0, "c": -1.5}
     assert union["q"].doc_ids == ("a", "x", "b", "c")
+
+
+@pytest.mark.parametrize("scaling", ["z", "minmax", "global", "raw"])
+def test_missing_log_probabilities_cannot_promote(scaling):
+    # 0 is the best of all log-probabilities: b, of which the second run knows nothing, would win by it.
+    second = run("ql", q={"a": -2.0, "c": -6.0})
+    with pytest.raises(WeightError, match="cannot count 0") as caught:
+        interpolate(BM25, second, alpha=0.5, scaling=scaling, missing="zero")
+    assert caught.value.facts == (("run", "ql"), ("query", "q"), ("lowest", -6.0))
+    for alpha in (0.0, 0.3, 0.7, 1.0):
+        mixed = interpolate(BM25, second, alpha=alpha, scaling=scaling, missing="minimum")["q"].doc_ids
+        assert mixed.index("a") < mixed.index("b"), "below what both runs hold to be better"
+
+
+def test_zero_among_log_probabilities_does_no_harm_where_nothing_is_missing():
+    assert interpolate(BM25, TILDE, alpha=0.0, missing="zero")["q"].doc_ids == TILDE["q"].doc_ids
 
 
 def test_the_minimum_is_that_of_the_documents_that_are_fused():
@@ -163,8 +179,14 @@ rankings = st.dictionaries(
 )
 
 
+def above_zero(scores, missing):
+    """Return scores that can be mixed under any rule for what is missing."""
+    return {d: abs(s) for d, s in scores.items()} if missing == "zero" else scores
+
+
 @given(rankings, rankings, st.sampled_from(SCALINGS), st.sampled_from(MISSING))
 def test_at_the_ends_the_single_systems_come_out(one, other, scaling, missing):
+    one, other = above_zero(one, missing), above_zero(other, missing)
     first, second = run(q=one), run(q=other)
     at_one = interpolate(first, second, alpha=1, scaling=scaling, missing=missing)["q"].doc_ids
     at_zero = interpolate(first, second, alpha=0, scaling=scaling, missing=missing)["q"].doc_ids
@@ -177,6 +199,7 @@ def test_at_the_ends_the_single_systems_come_out(one, other, scaling, missing):
 
 @given(rankings, rankings, st.floats(0, 1), st.sampled_from(SCALINGS), st.sampled_from(MISSING))
 def test_it_is_the_formula(one, other, alpha, scaling, missing):
+    one, other = above_zero(one, missing), above_zero(other, missing)
     fused = interpolate(run(q=one), run(q=other), alpha=alpha, scaling=scaling, missing=missing)["q"]
     chosen = [d for d in one if missing != "drop" or d in other]
     expected = np.zeros(len(chosen))

@@ -1,0 +1,341 @@
+"""``termwise fuse``: several runs into one, with weights that are given, kept in a file, or learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from termwise.cli.judged import read_runs, wanted_queries
+from termwise.cli.options import JsonFlag, Separator, column_separator
+from termwise.cli.terminal import note, print_json, refuse_overwriting
+from termwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from termwise.fusion import Fusion, QueryScales
+    from termwise.records import Run
+
+_WAYS = "--alpha A, --weights FILE, --learn METHOD --qrels FILE, or --rrf"
+
+
+def command(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN", help="Run files, two or more; their order counts.", show_default=False),
+    ],
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            "--alpha", metavar="A", help="Share of the first of two runs, 0 to 1.", show_default=False
+        ),
+    ] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            "--weights", metavar="FILE", help="Weights that --save-weights wrote.", show_default=False
+        ),
+    ] = None,
+    learn: Annotated[
+        str | None,
+        typer.Option(
+            "--learn",
+            metavar="grid|sweep|ascent",
+            help="Choose the weights on the judged queries of --qrels.",
+            show_default=False,
+        ),
+    ] = None,
+    rrf: Annotated[
+        bool, typer.Option("--rrf", help="Add up reciprocal ranks instead of scores; nothing to choose.")
+    ] = False,
+    qrels: Annotated[
+        str | None,
+        typer.Option(
+            "--qrels", metavar="FILE", help="Judgments to learn from, or ir_datasets:ID.", show_default=False
+        ),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            "-m",
+            "--measure",
+            metavar="MEASURE",
+            help="What to make large, as ir_measures spells it.  [default: nDCG@10]",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            min=0,
+            help="Seed of the random starts of ascent.  [default: 0]",
+            show_default=False,
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            "--missing",
+            metavar="drop|minimum|zero",
+            help="What a document gets from a run that does not rank it: it is dropped, or gets the lowest "
+            "score of the run for the query, or 0. No default.",
+            show_default=False,
+        ),
+    ] = None,
+    normalise: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--normalise",
+            metavar="SCALING",
+            help="z, minmax, global, raw, idf or query-length: once for all runs, or once for each.  "
+            "[default: z]",
+            show_default=False,
+        ),
+    ] = None,
+    documents: Annotated[
+        str | None,
+        typer.Option(
+            "--documents",
+            metavar="first|union",
+            help="Fuse the documents of the first run, or those of all.  [default: first]",
+            show_default=False,
+        ),
+    ] = None,
+    queries: Annotated[
+        str | None,
+        typer.Option(
+            "--queries", metavar="FILE", help="The queries, for idf and query-length.", show_default=False
+        ),
+    ] = None,
+    index: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--index",
+            metavar="DIR",
+            help="Index whose words are meant by idf and query-length: once for all runs, or once for each.",
+            show_default=False,
+        ),
+    ] = None,
+    save_weights: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-weights", metavar="FILE", help="Keep the weights in a file.", show_default=False
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="Run file to write.", show_default=False),
+    ] = None,
+    tag: Annotated[str, typer.Option("--tag", help="Name of the run, its last column.")] = "termwise",
+    separator: Separator = "space",
+    as_json: JsonFlag = False,
+) -> None:
+    """Fuse runs into one.
+
+    Examples: termwise fuse bm25.trec tilde.trec --alpha 0.3 --missing minimum --output mixed.trec,
+    termwise fuse bm25.trec tilde.trec --learn sweep --qrels dev.qrels --missing minimum --save-weights w.json
+    """
+    from termwise.collection import write_run
+    from termwise.fusion import Fusion, reciprocal_rank_fusion
+
+    _check_combination(
+        runs,
+        given={"--alpha": alpha, "--weights": weights, "--learn": learn, "--rrf": rrf or None},
+        learning={"--qrels": qrels, "--measure": measure, "--seed": seed},
+        choices={"--missing": missing, "--normalise": normalise, "--documents": documents},
+        kept={"--save-weights": save_weights},
+        scales={"--queries": queries, "--index": index},
+        output=output,
+    )
+    refuse_overwriting([output, save_weights], [*runs, qrels, weights, queries, *(index or [])])
+    between = column_separator(separator)
+    read = read_runs(runs)
+    fusion: Fusion | None = None
+    if rrf:
+        fused = reciprocal_rank_fusion(read, name=tag)
+    else:
+        if weights is not None:
+            fusion = Fusion.open(weights)
+            scales = _query_scales(fusion.scaling, queries, index or [])
+        else:
+            scales = _query_scales(normalise or [], queries, index or [])
+            fusion = _made(read, alpha, learn, qrels, measure, seed, missing, normalise, documents, scales)
+        if output is not None:
+            fused = fusion.apply(read, queries=scales, name=tag)
+    if save_weights is not None and fusion is not None:
+        fusion.save(save_weights)
+    if output is not None:
+        write_run(fused, output, separator=between)
+    if as_json:
+        print_json(
+            {
+                "run": None if output is None else str(output),
+                "queries": None if output is None else len(fused),
+                "weights_file": None if save_weights is None else str(save_weights),
+                "fusion": None if fusion is None else fusion.to_dict(),
+            }
+        )
+    elif learn is not None and fusion is not None:
+        print(_learned_text(fusion))
+    if save_weights is not None:
+        note(f"{save_weights}: written")
+    if output is not None:
+        note(f"{output}: {len(fused):,} queries")
+
+
+def _check_combination(
+    runs: Sequence[Path],
+    *,
+    given: dict[str, object],
+    learning: dict[str, object],
+    choices: dict[str, object],
+    kept: dict[str, object],
+    scales: dict[str, object],
+    output: Path | None,
+) -> None:
+    """Refuse options that are missing, or that would be ignored."""
+    if len(runs) < 2:
+        raise UsageError(
+            "there is nothing to fuse", facts=[("runs", len(runs))], fixes=["give two runs or more"]
+        )
+    ways = _named(given)
+    if len(ways) != 1:
+        raise UsageError(
+            "say where the weights come from, in one way",
+            facts=[("given", ", ".join(ways) or "none"), ("expected", _WAYS)],
+            fixes=["--learn sweep --qrels FILE", "--alpha 0.5"],
+        )
+    way = ways[0]
+    if way == "--alpha" and len(runs) != 2:
+        raise UsageError(
+            "--alpha is the share of the first of two runs",
+            facts=[("runs", len(runs))],
+            fixes=["--learn ascent --qrels FILE"],
+        )
+    if way != "--learn":
+        _refuse(learning, "--learn", [f"leave them out, or learn weights: {_WAYS}"])
+    elif learning["--qrels"] is None:
+        raise UsageError("weights are learned from judgments", fixes=["add --qrels FILE"])
+    if way == "--weights":
+        _refuse(
+            {**choices, **kept}, "other weights than those of a file, which says itself how it is used", []
+        )
+    if way == "--rrf":
+        _refuse({**choices, **kept, **scales}, "scores, and --rrf looks at ranks alone", [])
+    if way in ("--alpha", "--learn") and choices["--missing"] is None:
+        raise UsageError(
+            "say what a document gets from a run that does not rank it: --missing has no default, because "
+            "each is wrong for some runs",
+            facts=[
+                ("drop", "nothing, it is not fused"),
+                ("minimum", "the lowest score that the run gives for this query"),
+                ("zero", "0; right for runs that give no score below it, refused for others"),
+            ],
+            fixes=["--missing minimum", "--missing drop", "--missing zero"],
+        )
+    if output is None and way != "--learn":
+        raise UsageError("there is no run file to write", fixes=["add --output FILE"])
+
+
+def _named(options: dict[str, object]) -> list[str]:
+    return [name for name, value in options.items() if value is not None]
+
+
+def _refuse(options: dict[str, object], belonging: str, fixes: list[str]) -> None:
+    ignored = _named(options)
+    if ignored:
+        goes = "goes" if len(ignored) == 1 else "go"
+        raise UsageError(f"{', '.join(ignored)} {goes} with {belonging}", fixes=fixes)
+
+
+def _query_scales(
+    scalings: Sequence[str], queries: str | None, folders: Sequence[Path]
+) -> QueryScales | list[QueryScales | None] | None:
+    """Read what ``idf`` and ``query-length`` need: once for all runs, or once for each index."""
+    needed = {"idf", "query-length"} & set(scalings)
+    if not needed:
+        if queries is not None or folders:
+            raise UsageError(
+                "--queries and --index are for the scalings idf and query-length",
+                fixes=["add --normalise idf", "leave them out"],
+            )
+        return None
+    if queries is None or not folders:
+        raise UsageError(
+            f"{' and '.join(sorted(needed))} needs the queries, and the index whose words are meant",
+            fixes=["add --queries FILE --index DIR"],
+        )
+    from termwise.fusion import QueryScales
+    from termwise.index import Index
+
+    wanted = wanted_queries(queries)
+    each: list[QueryScales | None] = [QueryScales.of(Index.open(folder), wanted) for folder in folders]
+    return each[0] if len(each) == 1 else each
+
+
+def _made(
+    runs: list[Run],
+    alpha: float | None,
+    learn: str | None,
+    qrels: str | None,
+    measure: str | None,
+    seed: int | None,
+    missing: str | None,
+    normalise: list[str] | None,
+    documents: str | None,
+    scales: QueryScales | list[QueryScales | None] | None,
+) -> Fusion:
+    """Make a fusion of the options; the values of names are checked where they are used."""
+    from termwise.collection import read_qrels
+    from termwise.fusion import Fusion
+    from termwise.fusion import learn as learn_weights
+    from termwise.fusion.linear import shares_of
+
+    scaling = normalise or ["z"]
+    rules: dict[str, Any] = {
+        "missing": missing,
+        "scaling": scaling[0] if len(scaling) == 1 else scaling,
+        "documents": documents or "first",
+    }
+    if alpha is not None:
+        return Fusion([run.name for run in runs], shares_of(alpha), **rules)
+    return learn_weights(
+        runs,
+        read_qrels(cast(str, qrels)),
+        method=cast(Any, learn),
+        measure=measure or "nDCG@10",
+        queries=scales,
+        seed=seed or 0,
+        **rules,
+    )
+
+
+def _learned_text(fusion: Fusion) -> str:
+    from termwise.evaluate import Column, Table, to_text
+
+    learned = fusion.learned
+    if learned is None:
+        return ""
+    columns = (
+        Column("run", "Run", "text"),
+        Column("scaling", "scaling", "text"),
+        Column("weight", "weight", "measure"),
+        Column("alone", f"{learned.measure} alone", "measure"),
+    )
+    rows = tuple(zip(fusion.runs, fusion.scaling, fusion.weights, learned.alone, strict=True))
+    lines = [to_text(Table(columns, rows)), ""]
+    judged = "judged query" if learned.queries == 1 else f"{learned.queries} judged queries"
+    lines.append(f"{learned.measure} {learned.value:.4f} fused, over the {judged}.")
+    if learned.low is not None and learned.high is not None:
+        place = f"The same for every share of {fusion.runs[0]} from {learned.low:.4f} to {learned.high:.4f}"
+        if learned.low == learned.high:
+            place = f"At a share of {fusion.runs[0]} of {learned.low:.4f}"
+        others = f"{learned.ties} other places are as good" if learned.ties else "no other place is as good"
+        lines.append(f"{place}; {others}.")
+    lines.append(
+        "These are the queries that the weights were chosen on: measure on others what they are worth."
+    )
+    return "\n".join(lines)

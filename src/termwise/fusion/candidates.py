@@ -1,0 +1,220 @@
+"""The documents that are fused for a query, and the scaled score each run gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import ParameterError, UnknownNameError, WeightError
+from termwise.fusion.queries import QueryScales
+from termwise.fusion.scaling import Scaler, Scaling, scalings_of
+from termwise.records import Ranking, Run
+
+Missing = Literal["drop", "minimum", "zero"]
+"""What becomes of a document that a run does not rank: see `fuse`."""
+
+Fused = Literal["first", "union"]
+"""Which documents are fused: those of the first run, or those of any."""
+
+Floats = npt.NDArray[np.float64]
+
+UNRANKED = np.iinfo(np.int32).max
+"""The position of a document in a run that does not rank it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """One query, ready to be fused.
+
+    Attributes
+    ----------
+    query_id : str
+        The query.
+    doc_ids : tuple of str of length n
+        The documents, in the order that equal scores keep where every run counts: that of the first run, then
+        what only the second ranks, and so on.
+    scores : ndarray of shape (runs, n), float64
+        Scaled scores, missing ones filled in.
+    positions : ndarray of shape (runs, n), int32
+        Where each run ranks each document, from 0; `UNRANKED` where it does not.
+    """
+
+    query_id: str
+    doc_ids: tuple[str, ...]
+    scores: Floats
+    positions: npt.NDArray[np.int32]
+
+    def ranking(self, weights: Sequence[float]) -> Ranking:
+        """Rank the documents by the weighted sum of their scores."""
+        tied = tie_order(self.positions, weights)
+        mixed = mixture(self.scores, weights)
+        order = tied[np.argsort(-mixed[tied], kind="stable")]
+        return Ranking([self.doc_ids[i] for i in order.tolist()], mixed[order], self.query_id)
+
+
+def mixture(scores: Floats, weights: Sequence[float]) -> Floats:
+    """Return the weighted sum of the rows of `scores`, added up in the order of the runs.
+
+    Raises
+    ------
+    WeightError
+        If a sum is too large for a number.
+    """
+    mixed = np.zeros(scores.shape[1], dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for weight, row in zip(weights, scores, strict=True):
+            if weight != 0:
+                mixed += weight * row
+    if not np.isfinite(mixed).all():
+        raise WeightError(
+            "a weighted sum of scores is too large for a number",
+            facts=[("weights", ", ".join(map(str, weights)))],
+        )
+    return mixed
+
+
+def tie_order(positions: npt.NDArray[np.int32], weights: Sequence[float]) -> npt.NDArray[np.int64]:
+    """Return the order that documents of equal scores keep.
+
+    That of the first run that counts, then what only the next one ranks, and so on; runs of weight 0 come
+    last.
+
+    Parameters
+    ----------
+    positions : ndarray of shape (runs, n), int32
+        See `Candidates`.
+    weights : sequence of float
+        One for each run.
+    """
+    leading = sorted(range(len(weights)), key=lambda run: weights[run] == 0)
+    if leading == list(range(len(leading))):
+        return np.arange(positions.shape[1])
+    ordered = positions[leading]
+    first = np.argmax(ordered != UNRANKED, axis=0)
+    return np.lexsort((ordered[first, np.arange(ordered.shape[1])], first))
+
+
+def gather(
+    runs: Sequence[Run],
+    *,
+    missing: Missing,
+    scaling: Scaling | Sequence[Scaling],
+    documents: Fused,
+    queries: QueryScales | Sequence[QueryScales | None] | None,
+    only: Collection[str] | None = None,
+) -> Iterator[Candidates]:
+    """Yield the documents to be fused, query by query.
+
+    Parameters
+    ----------
+    runs, missing, scaling, documents, queries
+        See `fuse`.
+    only : collection of str, optional
+        Yield these queries alone; what is scaled over all queries of a run still is.
+
+    Yields
+    ------
+    Candidates
+        In the order of the queries of the first run, then those that only the second has, and so on.
+
+    Raises
+    ------
+    ParameterError, UnknownNameError, UnknownIdError, WeightError
+        See `fuse`.
+    """
+    if not runs:
+        raise ParameterError("there is no run to fuse", fixes=["give one or more runs"])
+    check_choice("missing", missing, Missing)
+    check_choice("documents", documents, Fused)
+    each = queries if isinstance(queries, Sequence) else [queries] * len(runs)
+    if len(each) != len(runs):
+        raise ParameterError(
+            "there are queries for all runs, or for each",
+            facts=[("queries", len(each)), ("runs", len(runs))],
+        )
+    _refuse_infinite(runs)
+    scalers = [
+        Scaler.of(run, one, scales)
+        for run, one, scales in zip(runs, scalings_of(scaling, len(runs)), each, strict=True)
+    ]
+    leading = runs[:1] if documents == "first" else runs
+    query_ids = dict.fromkeys(query_id for run in leading for query_id in run.rankings)
+    return (
+        _candidates(query_id, runs, scalers, missing, documents)
+        for query_id in query_ids
+        if only is None or query_id in only
+    )
+
+
+def _candidates(
+    query_id: str, runs: Sequence[Run], scalers: Sequence[Scaler], missing: Missing, documents: Fused
+) -> Candidates:
+    ranked = [
+        {doc_id: place for place, doc_id in enumerate(run[query_id].doc_ids)} if query_id in run else {}
+        for run in runs
+    ]
+    chosen = list(ranked[0])
+    if documents == "union":
+        chosen = list(dict.fromkeys(doc_id for places in ranked for doc_id in places))
+    if missing == "drop":
+        chosen = [doc_id for doc_id in chosen if all(doc_id in places for places in ranked)]
+    positions = np.array(
+        [[places.get(doc_id, UNRANKED) for doc_id in chosen] for places in ranked], dtype=np.int32
+    ).reshape(len(runs), len(chosen))
+    scores = np.empty(positions.shape, dtype=np.float64)
+    for row, (run, scaler) in enumerate(zip(runs, scalers, strict=True)):
+        known = positions[row] != UNRANKED
+        scores[row, known] = run[query_id].scores[positions[row, known]] if known.any() else 0.0
+        scores[row, ~known] = _instead(scores[row, known], known, missing, run.name, query_id)
+        scores[row] = scaler.scaled(scores[row], query_id)
+    return Candidates(query_id, tuple(chosen), scores, positions)
+
+
+def _instead(
+    scores: Floats, known: npt.NDArray[np.bool_], missing: Missing, run: str, query_id: str
+) -> float:
+    """Return the score of the documents that the run does not rank."""
+    if len(scores) == 0 or known.all():
+        return 0.0  # a run that ranks none of them says nothing: the same for all, whatever that is
+    lowest = float(scores.min())
+    if missing == "minimum":
+        return lowest
+    if lowest < 0:
+        raise WeightError(
+            "a missing document cannot count 0 where scores are below 0: it would stand above documents that "
+            "the run does rank",
+            facts=[("run", run), ("query", query_id), ("lowest", lowest)],
+            fixes=["missing='minimum', or --missing minimum", "missing='drop', or --missing drop"],
+        )
+    return 0.0
+
+
+def _refuse_infinite(runs: Sequence[Run]) -> None:
+    for run in runs:
+        for ranking in run:
+            infinite = np.flatnonzero(~np.isfinite(ranking.scores))
+            if len(infinite):
+                raise WeightError(
+                    "a score is infinite, so it cannot be mixed",
+                    facts=[
+                        ("run", run.name),
+                        ("query", ranking.query_id),
+                        ("document", ranking.doc_ids[int(infinite[0])]),
+                    ],
+                )
+
+
+def check_choice(what: str, value: object, kind: object) -> None:
+    """Refuse what is none of the values of a `Literal`.
+
+    Raises
+    ------
+    UnknownNameError
+        With the values that there are.
+    """
+    if value not in get_args(kind):
+        raise UnknownNameError.of(what, str(value), get_args(kind))

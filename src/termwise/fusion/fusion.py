@@ -1,0 +1,332 @@
+"""A fusion: weights, and all that has to be the same where they are used; and the small file that keeps one.
+
+``fusion.json`` is a sealed JSON object (see :mod:`termwise.sealed_json`)::
+
+    format, version, checksum    "termwise-fusion", 1, and the checksum of the rest
+    runs                         names of the runs that it was made for
+    weights, scaling             one for each run
+    missing, documents           as in `fuse`
+    learned                      null, or how the weights were found: `Learned`
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, cast, final, get_args
+
+from termwise.collection.writing import write_bytes_whole
+from termwise.errors import DataError, MissingFileError, ParameterError
+from termwise.fusion.candidates import Fused, Missing, check_choice
+from termwise.fusion.linear import checked_weights, fuse
+from termwise.fusion.queries import QueryScales
+from termwise.fusion.scaling import Scaling, scalings_of
+from termwise.records import Run
+from termwise.sealed_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
+
+FORMAT = "termwise-fusion"
+VERSION = 1
+
+MAX_FILE = 1 << 20
+"""Bytes of a file; what is longer is not read."""
+
+Method = Literal["grid", "sweep", "ascent"]
+"""How weights are learned."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """How weights were found.
+
+    Attributes
+    ----------
+    method : {"grid", "sweep", "ascent"}
+        The search.
+    measure : str
+        What was made large, by its canonical name.
+    value : float
+        The mean of the measure with these weights, on the very queries they were chosen on.
+    alone : tuple of float
+        The same for each run alone, over the same documents.
+    queries : int
+        Judged queries.
+    queries_sha256 : str
+        Of their identifiers, sorted, each followed by a line end: tells later whether weights are used on the
+        queries they were chosen on.
+    low, high : float or None
+        For grid and sweep: between these shares of the first run nothing changes.
+    ties : int or None
+        For grid and sweep: how many other intervals or points are as good.
+    seed, restarts : int or None
+        For ascent.
+    """
+
+    method: Method
+    measure: str
+    value: float
+    alone: tuple[float, ...]
+    queries: int
+    queries_sha256: str
+    low: float | None = None
+    high: float | None = None
+    ties: int | None = None
+    seed: int | None = None
+    restarts: int | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Fusion:
+    """Weights for runs, with the scaling and the rules they belong to.
+
+    Parameters
+    ----------
+    runs : sequence of str
+        Names of the runs, in order.
+    weights : sequence of float
+        One for each run, see `fuse`.
+    missing : {"drop", "minimum", "zero"}
+        See `fuse`.
+    scaling : str or sequence of str, optional
+        See `fuse`; kept as one for each run.
+    documents : {"first", "union"}, optional
+        See `fuse`.
+    learned : Learned, optional
+        How the weights were found.
+
+    Raises
+    ------
+    ParameterError, UnknownNameError
+        See `fuse`.
+
+    Examples
+    --------
+    >>> from termwise.records import Ranking
+    >>> fusion = Fusion(["bm25", "tilde"], [0.25, 0.75], missing="drop", scaling="raw")
+    >>> bm25 = Run([Ranking(["a", "b"], [8.0, 4.0], query_id="q")], name="bm25")
+    >>> tilde = Run([Ranking(["b", "a"], [-1.0, -5.0], query_id="q")], name="tilde")
+    >>> fusion.apply([bm25, tilde])["q"].scores.tolist()
+    [0.25, -1.75]
+    """
+
+    runs: tuple[str, ...]
+    weights: tuple[float, ...]
+    missing: Missing
+    scaling: tuple[Scaling, ...]
+    documents: Fused
+    learned: Learned | None
+
+    def __init__(
+        self,
+        runs: Sequence[str],
+        weights: Sequence[float],
+        *,
+        missing: Missing,
+        scaling: Scaling | Sequence[Scaling] = "z",
+        documents: Fused = "first",
+        learned: Learned | None = None,
+    ) -> None:
+        check_choice("missing", missing, Missing)
+        check_choice("documents", documents, Fused)
+        object.__setattr__(self, "runs", tuple(runs))
+        object.__setattr__(self, "weights", checked_weights(weights, len(self.runs)))
+        object.__setattr__(self, "missing", missing)
+        object.__setattr__(self, "scaling", scalings_of(scaling, len(self.runs)))
+        object.__setattr__(self, "documents", documents)
+        object.__setattr__(self, "learned", learned)
+
+    def apply(
+        self,
+        runs: Sequence[Run],
+        *,
+        queries: QueryScales | Sequence[QueryScales | None] | None = None,
+        name: str = "fused",
+    ) -> Run:
+        """Fuse runs of the same systems, for these or for other queries.
+
+        Parameters
+        ----------
+        runs : sequence of Run
+            In the order of `self.runs`. Their names may be others; the same names in another order are
+            refused.
+        queries, name
+            See `fuse`.
+
+        Raises
+        ------
+        ParameterError
+            If there is another number of runs, or they stand in another order.
+        """
+        names = tuple(run.name for run in runs)
+        if len(names) != len(self.runs) or (names != self.runs and sorted(names) == sorted(self.runs)):
+            raise ParameterError(
+                "these are not the runs of this fusion, in their order",
+                facts=[("given", ", ".join(names)), ("expected", ", ".join(self.runs))],
+                fixes=[f"give them in this order: {' '.join(self.runs)}"],
+            )
+        return fuse(
+            runs,
+            self.weights,
+            missing=self.missing,
+            scaling=self.scaling,
+            documents=self.documents,
+            queries=queries,
+            name=name,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, texts and numbers."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes of the file."""
+        body = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        return canonical_bytes({**body, "checksum": checksum_of(body)})
+
+    def save(self, path: str | Path) -> None:
+        """Write the file, whole or not at all; one that is there is replaced.
+
+        Raises
+        ------
+        StorageError
+            If the system refuses.
+        """
+        write_bytes_whole(Path(path), self.to_bytes())
+
+    @classmethod
+    def open(cls, path: str | Path) -> Fusion:
+        """Read a file that `save` wrote.
+
+        Raises
+        ------
+        MissingFileError
+            If it cannot be read.
+        DataError
+            If it is not such a file, was changed, or was written by a later version.
+        """
+        path = Path(path)
+        try:
+            with path.open("rb") as file:
+                data = file.read(MAX_FILE + 1)
+        except OSError as error:
+            raise MissingFileError(
+                "the file of weights cannot be read",
+                facts=[("file", path), ("why", error.strerror or error)],
+                fixes=["termwise fuse RUN RUN --qrels FILE --learn sweep --save-weights FILE writes one"],
+            ) from error
+        return _parsed(data, path)
+
+
+def _parsed(data: bytes, path: Path) -> Fusion:
+    try:
+        body = json.loads(data.decode("utf-8", "surrogatepass")) if len(data) <= MAX_FILE else None
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise DataError(
+            "this is not a file of fusion weights",
+            facts=[("file", path), ("expected", f'JSON with "format": "{FORMAT}"')],
+            fixes=["give a file that termwise fuse --save-weights wrote"],
+        )
+    version = body.get("version")
+    if type(version) is int and version > VERSION:
+        raise DataError(
+            "this file of fusion weights was written by a later version of termwise",
+            facts=[("file", path), ("format", version), ("known here", VERSION)],
+            fixes=["pip install --upgrade termwise"],
+        )
+    try:
+        sealed = body.get("checksum") == checksum_of(body)
+    except (ValueError, RecursionError):
+        sealed = False  # numbers that no such file holds
+    if not sealed:
+        raise _damaged(path, "a file that matches its checksum", "one that does not")
+    try:
+        return _fusion(body)
+    except Misfit as misfit:
+        raise _damaged(path, misfit.expected, misfit.seen) from None
+    except (ParameterError, TypeError) as error:
+        raise _damaged(path, "weights, scalings and rules that fit each other", error) from None
+
+
+def _damaged(path: Path, expected: str, seen: object) -> DataError:
+    return DataError(
+        "the file of fusion weights was changed",
+        facts=[("file", path), ("expected", expected), ("seen", str(seen)[:200])],
+        fixes=["copy it again, or learn the weights again"],
+    )
+
+
+def _fusion(body: Mapping[str, Any]) -> Fusion:
+    names = {one.name for one in fields(Fusion)}
+    body = expect_object(body, names | {"format", "version", "checksum"}, "an object")
+    expect_whole(body["version"], "version", 1, VERSION)
+    runs = [_text(value, "runs") for value in _list(body["runs"], "runs")]
+    if not runs:
+        raise Misfit("runs", "none")
+    return Fusion(
+        runs,
+        [_number(value, "weights") for value in _list(body["weights"], "weights")],
+        missing=cast(Missing, _choice(body["missing"], "missing", Missing)),
+        scaling=[
+            cast(Scaling, _choice(value, "scaling", Scaling)) for value in _list(body["scaling"], "scaling")
+        ],
+        documents=cast(Fused, _choice(body["documents"], "documents", Fused)),
+        learned=None if body["learned"] is None else _learned(body["learned"], len(runs)),
+    )
+
+
+def _learned(value: object, runs: int) -> Learned:
+    body = expect_object(value, {one.name for one in fields(Learned)}, "learned")
+    alone = tuple(_number(number, "learned.alone") for number in _list(body["alone"], "learned.alone"))
+    if len(alone) != runs:
+        raise Misfit(f"learned.alone with {runs} numbers", len(alone))
+    low, high = (
+        None if body[name] is None else _number(body[name], f"learned.{name}") for name in ("low", "high")
+    )
+    ties, seed, restarts = (
+        None if body[name] is None else expect_whole(body[name], f"learned.{name}", 0)
+        for name in ("ties", "seed", "restarts")
+    )
+    return Learned(
+        method=cast(Method, _choice(body["method"], "learned.method", Method)),
+        measure=_text(body["measure"], "learned.measure"),
+        value=_number(body["value"], "learned.value"),
+        alone=alone,
+        queries=expect_whole(body["queries"], "learned.queries", 1),
+        queries_sha256=_text(body["queries_sha256"], "learned.queries_sha256"),
+        low=low,
+        high=high,
+        ties=ties,
+        seed=seed,
+        restarts=restarts,
+    )
+
+
+def _list(value: object, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise Misfit(f"{where} as an array", type(value).__name__)
+    return value
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise Misfit(f"{where}: a text", value)
+    return value
+
+
+def _number(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise Misfit(f"{where}: a finite number", value)
+    return float(value)
+
+
+def _choice(value: object, where: str, kind: object) -> str:
+    if not isinstance(value, str) or value not in get_args(kind):
+        raise Misfit(f"{where}: one of {', '.join(get_args(kind))}", value)
+    return value

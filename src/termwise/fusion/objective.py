@@ -1,0 +1,280 @@
+"""A measure over judged queries, as a function of the weights.
+
+`RankedObjective` computes the common measures by kernels, and knows at which weights they can change.
+`MeasuredObjective` asks :mod:`termwise.evaluate` for any other one. Where both can, they agree: the kernels
+are tested against it.
+
+The mean is over all judged queries; one that no run holds counts 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import DataError, ParameterError, WeightError
+from termwise.evaluate import Evaluator, parse_measures
+from termwise.evaluate.formats import shortlist
+from termwise.fusion.candidates import Candidates, Fused, Missing, gather, mixture, tie_order
+from termwise.fusion.curve import AlphaCurve
+from termwise.fusion.queries import QueryScales
+from termwise.fusion.scaling import Scaling
+from termwise.kernels.sweeping import AP, NDCG, RR, SUCCESS, P, R, query_steps, query_values
+from termwise.records import Qrel, Run
+
+if TYPE_CHECKING:
+    from ir_measures import Measure
+
+KINDS = {"nDCG": NDCG, "AP": AP, "RR": RR, "P": P, "R": R, "Success": SUCCESS}
+"""Measures that depend on the ranks of relevant documents alone, and their numbers in the kernels."""
+
+_LARGEST = 1e150
+_UNLIMITED = np.iinfo(np.int32).max
+
+Floats = npt.NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RankedObjective:
+    """A measure that kernels compute.
+
+    Attributes
+    ----------
+    measure : str
+        Canonical name of the measure.
+    runs : int
+        How many weights there are.
+    query_ids : tuple of str
+        The judged queries, over which the mean is.
+    held : tuple of str of length q
+        The judged queries for which there is something to fuse.
+    indptr : ndarray of shape (q + 1,), int64
+        Where the documents of each of them begin.
+    scores : ndarray of shape (runs, n), float64
+        Scaled scores of the documents of all queries.
+    positions : ndarray of shape (runs, n), int32
+        Where each run ranks each document.
+    gains : ndarray of shape (n,), float64
+        What each document gains: its grade for nDCG, 1 where it is relevant for the others, else 0.
+    norms : ndarray of shape (q,), float64
+        What the sum over a query is divided by.
+    kind, cutoff : int
+        The measure, as `termwise.kernels.sweeping` knows it.
+    """
+
+    measure: str
+    runs: int
+    query_ids: tuple[str, ...]
+    held: tuple[str, ...]
+    indptr: npt.NDArray[np.int64]
+    scores: Floats
+    positions: npt.NDArray[np.int32]
+    gains: Floats
+    norms: Floats
+    kind: int
+    cutoff: int
+
+    def value(self, weights: Sequence[float]) -> float:
+        """Return the mean of the measure over the judged queries."""
+        return math.fsum(self.values(weights)) / len(self.query_ids)
+
+    def values(self, weights: Sequence[float]) -> Floats:
+        """Return the measure for each of the queries `held`; shape (q,)."""
+        places = np.arange(self.scores.shape[1])
+        if any(weight == 0 for weight in weights):
+            for first, last in zip(self.indptr[:-1], self.indptr[1:], strict=True):
+                order = tie_order(self.positions[:, first:last], weights)
+                places[first + order] = np.arange(len(order))
+        return query_values(
+            self.indptr,
+            mixture(self.scores, weights),
+            places,
+            self.gains,
+            self.norms,
+            self.kind,
+            self.cutoff,
+        )
+
+    def curve(self, one: Sequence[float], other: Sequence[float]) -> AlphaCurve:
+        """Return the measure on the straight line between two sets of weights.
+
+        Parameters
+        ----------
+        one, other : sequence of float
+            At alpha the weights are ``alpha * one + (1 - alpha) * other``.
+        """
+        first, second = mixture(self.scores, one), mixture(self.scores, other)
+        if max(np.abs(first).max(initial=0), np.abs(second).max(initial=0)) > _LARGEST:
+            raise WeightError(
+                "scores are too large for an exact search",
+                facts=[("largest", _LARGEST)],
+                fixes=["scale by z"],
+            )
+        found = []
+        for query, (begin, end) in enumerate(zip(self.indptr[:-1], self.indptr[1:], strict=True)):
+            found.append(
+                query_steps(
+                    first[begin:end],
+                    second[begin:end],
+                    self.gains[begin:end],
+                    self.kind,
+                    self.cutoff,
+                    self.norms[query],
+                )
+            )
+        return AlphaCurve(
+            self.held,
+            np.cumsum([0, *(len(alphas) for alphas, _ in found)]),
+            np.concatenate([np.zeros(0), *(alphas for alphas, _ in found)]),
+            np.concatenate([np.zeros(0), *(values for _, values in found)]),
+            len(self.query_ids),
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MeasuredObjective:
+    """A measure that :mod:`termwise.evaluate` computes.
+
+    Attributes
+    ----------
+    measure, runs, query_ids
+        See `RankedObjective`.
+    candidates : tuple of Candidates
+        The judged queries for which there is something to fuse.
+    evaluator : Evaluator
+        Judgments and measure.
+    """
+
+    measure: str
+    runs: int
+    query_ids: tuple[str, ...]
+    candidates: tuple[Candidates, ...]
+    evaluator: Evaluator
+
+    def value(self, weights: Sequence[float]) -> float:
+        """Return the mean of the measure over the judged queries."""
+        fused = Run([one.ranking(weights) for one in self.candidates])
+        return self.evaluator.evaluate(fused).means[self.measure] or 0.0
+
+
+Objective: TypeAlias = RankedObjective | MeasuredObjective
+"""A measure as a function of the weights, of either kind."""
+
+
+def objective_of(
+    runs: Sequence[Run],
+    qrels: Iterable[Qrel],
+    measure: str | Measure,
+    *,
+    missing: Missing,
+    scaling: Scaling | Sequence[Scaling] = "z",
+    documents: Fused = "first",
+    queries: QueryScales | Sequence[QueryScales | None] | None = None,
+) -> Objective:
+    """Make a measure a function of the weights of several runs.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Two or more.
+    qrels : iterable of Qrel
+        The judgments.
+    measure : str or ir_measures.Measure
+        As :func:`~termwise.evaluate.parse_measures` reads it.
+    missing, scaling, documents, queries
+        See `fuse`.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than two runs.
+    DataError
+        If runs and judgments share no query.
+    UnknownNameError, MissingExtraError, UnknownIdError, DuplicateIdError, WeightError
+        See `fuse` and `Evaluator`.
+    """
+    if len(runs) < 2:
+        raise ParameterError("weights are learned for two runs or more", facts=[("runs", len(runs))])
+    judgments = list(qrels)
+    evaluator = Evaluator(judgments, [measure])
+    judged = evaluator.query_ids
+    gathered = gather(
+        runs,
+        missing=missing,
+        scaling=scaling,
+        documents=documents,
+        queries=queries,
+        only=frozenset(judged),
+    )
+    candidates = tuple(gathered)
+    if not candidates:
+        raise DataError(
+            "the runs and the judgments have no query in common",
+            facts=[("runs", shortlist(list(runs[0].rankings))), ("judged queries", shortlist(judged))],
+            fixes=["check that the runs were made from the queries that these judgments are about"],
+        )
+    name = evaluator.measures[0]
+    parsed = parse_measures([measure])[0]
+    if not _is_ranked(parsed):
+        return MeasuredObjective(name, len(runs), judged, candidates, evaluator)
+    grades: dict[str, dict[str, int]] = {}
+    for qrel in judgments:
+        grades.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
+    return _ranked(parsed, name, judged, candidates, grades)
+
+
+def _is_ranked(measure: Measure) -> bool:
+    """Tell whether the kernels compute this measure."""
+    parameters = {key: value for key, value in measure.params.items() if (key, value) != ("dcg", "log2")}
+    return measure.NAME in KINDS and set(parameters) <= {"cutoff", "rel"}
+
+
+def _ranked(
+    measure: Measure,
+    name: str,
+    judged: tuple[str, ...],
+    candidates: Sequence[Candidates],
+    grades: Mapping[str, Mapping[str, int]],
+) -> RankedObjective:
+    kind, cutoff = KINDS[str(measure.NAME)], int(measure.params.get("cutoff", _UNLIMITED))
+    least = int(measure.params.get("rel", 1))
+    gains: list[float] = []
+    norms: list[float] = []
+    for one in candidates:
+        of_query = {
+            doc_id: float(grade if kind == NDCG else 1)
+            for doc_id, grade in grades[one.query_id].items()
+            if grade >= least
+        }
+        gains += [of_query.get(doc_id, 0.0) for doc_id in one.doc_ids]
+        norms.append(_norm(kind, cutoff, list(of_query.values())))
+    return RankedObjective(
+        measure=name,
+        runs=candidates[0].scores.shape[0],
+        query_ids=judged,
+        held=tuple(one.query_id for one in candidates),
+        indptr=np.cumsum([0, *(len(one.doc_ids) for one in candidates)]),
+        scores=np.concatenate([one.scores for one in candidates], axis=1),
+        positions=np.concatenate([one.positions for one in candidates], axis=1),
+        gains=np.array(gains, dtype=np.float64),
+        norms=np.array(norms, dtype=np.float64),
+        kind=kind,
+        cutoff=cutoff,
+    )
+
+
+def _norm(kind: int, cutoff: int, gains: list[float]) -> float:
+    """Return what the sum over the relevant documents of a query is divided by."""
+    if kind == NDCG:
+        best = sorted(gains, reverse=True)[:cutoff]
+        return math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(best, 1))
+    if kind == P:
+        return float(cutoff)
+    return float(len(gains)) if kind in (AP, R) else 1.0

@@ -1,0 +1,149 @@
+"""Measures of a mixture as functions of its weight, one plain loop at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+
+def value_of_ranks(
+    ranks: Sequence[int], gains: Sequence[float], kind: int, cutoff: int, norm: float
+) -> float:
+    """Return the value of a measure, given where the relevant documents of a query stand.
+
+    Parameters
+    ----------
+    ranks : sequence of int, length m
+        Ranks from 1 of the documents that gain something, all different.
+    gains : sequence of float, length m
+        What each gains, above 0.
+    kind : int
+        0 nDCG, 1 AP, 2 RR, 3 P, 4 R, 5 Success.
+    cutoff : int
+        Ranks above it count for nothing.
+    norm : float
+        What the sum is divided by: the best DCG there could be for nDCG, the number of relevant documents for
+        AP and R, the cutoff for P, 1 for RR and Success. The value is 0 where it is 0.
+    """
+    found = sorted((rank, gain) for rank, gain in zip(ranks, gains, strict=True) if rank <= cutoff)
+    if norm <= 0 or not found:
+        return 0.0
+    if kind == 0:
+        return sum(gain / math.log2(rank + 1) for rank, gain in found) / norm
+    if kind == 1:
+        return sum(number / rank for number, (rank, _) in enumerate(found, 1)) / norm
+    if kind == 2:
+        return 1 / found[0][0] / norm
+    if kind == 5:
+        return 1 / norm
+    return len(found) / norm
+
+
+def query_values(
+    indptr: Sequence[int],
+    scores: Sequence[float],
+    places: Sequence[int],
+    gains: Sequence[float],
+    norms: Sequence[float],
+    kind: int,
+    cutoff: int,
+) -> list[float]:
+    """Return the value of a measure for every query, given the scores of its documents.
+
+    Parameters
+    ----------
+    indptr : sequence of int, length q + 1
+        Where the documents of each query begin.
+    scores, gains : sequences of float, length n
+        Score of each document, and what it gains: 0 unless it is relevant.
+    places : sequence of int, length n
+        Of equal scores of one query, the smaller place stands first.
+    norms : sequence of float, length q
+        See `value_of_ranks`.
+    kind, cutoff : int
+        See `value_of_ranks`.
+    """
+    values = []
+    for query, norm in enumerate(norms):
+        documents = range(indptr[query], indptr[query + 1])
+        order = sorted(documents, key=lambda i: (-scores[i], places[i]))
+        relevant = [(rank, gains[i]) for rank, i in enumerate(order, 1) if gains[i] > 0]
+        values.append(
+            value_of_ranks([rank for rank, _ in relevant], [gain for _, gain in relevant], kind, cutoff, norm)
+        )
+    return values
+
+
+def undominated(first: Sequence[float], second: Sequence[float], most: int) -> list[int]:
+    """Return the documents that can be among the first `most` at some alpha between 0 and 1.
+
+    The score of document i is ``alpha * first[i] + (1 - alpha) * second[i]``. It cannot be among them where
+    `most` others stand above it at every alpha: both their scores are at least its own and one is larger, or
+    both are equal and they come earlier.
+    """
+    kept = []
+    for i in range(len(first)):
+        above = 0
+        for j in range(len(first)):
+            at_least = first[j] >= first[i] and second[j] >= second[i]
+            equal = first[j] == first[i] and second[j] == second[i]
+            above += (at_least and not equal) or (equal and j < i)
+        if above < most:
+            kept.append(i)
+    return kept
+
+
+def query_steps(
+    first: Sequence[float],
+    second: Sequence[float],
+    gains: Sequence[float],
+    kind: int,
+    cutoff: int,
+    norm: float,
+) -> tuple[list[float], list[float]]:
+    """Return a measure of one query as a step function of alpha, for alpha strictly between 0 and 1.
+
+    The score of document i is ``alpha * first[i] + (1 - alpha) * second[i]``. Two documents swap where their
+    scores are equal; between two such places nothing changes. Here the arithmetic is exact.
+
+    Parameters
+    ----------
+    first, second, gains : sequences of float, length n
+        Two scores of each document, and what it gains; documents equal in both keep this order.
+    kind, cutoff : int
+        See `value_of_ranks`.
+    norm : float
+        See `value_of_ranks`.
+
+    Returns
+    -------
+    alphas : list of float
+        Where the steps begin; the first is 0.
+    values : list of float
+        The value from there up to the next. Neighbours differ by more than 1e-12. At the places themselves
+        documents tie, and the value may be another one.
+    """
+    x, y = [Fraction(score) for score in first], [Fraction(score) for score in second]
+    swaps = {Fraction(0), Fraction(1)}
+    for i in range(len(x)):
+        for j in range(i):
+            one, other = x[i] - x[j], y[i] - y[j]
+            if one * other < 0:
+                swaps.add(other / (other - one))
+    ordered = sorted(swaps)
+    alphas: list[float] = []
+    values: list[float] = []
+    for low, high in pairwise(ordered):
+        alpha = (low + high) / 2
+        mixed = [alpha * a + (1 - alpha) * b for a, b in zip(x, y, strict=True)]
+        order = sorted(range(len(x)), key=lambda i: (-mixed[i], i))
+        relevant = [(rank, gains[i]) for rank, i in enumerate(order, 1) if gains[i] > 0]
+        value = value_of_ranks(
+            [rank for rank, _ in relevant], [gain for _, gain in relevant], kind, cutoff, norm
+        )
+        if not values or abs(value - values[-1]) > 1e-12:
+            alphas.append(float(low))
+            values.append(value)
+    return alphas, values

@@ -1,0 +1,184 @@
+"""``termwise fuse``: its ways, what it refuses, and what it writes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from termwise import Document, Qrel, Ranking, Run, build_index, fuse, interpolate, read_run, write_run
+from termwise import reciprocal_rank_fusion as rrf
+from termwise.cli.main import run
+from termwise.evaluate import evaluate
+from termwise.fusion import Fusion, learn
+
+BM25 = Run(
+    [Ranking(["a", "b", "c"], [9.0, 6.0, 3.0], "q1"), Ranking(["b", "a", "c"], [5.0, 4.0, 1.0], "q2")], "bm25"
+)
+TILDE = Run(
+    [Ranking(["c", "a", "b"], [-1.0, -4.0, -7.0], "q1"), Ranking(["c", "a", "b"], [-1.0, -2.0, -9.0], "q2")],
+    "tilde",
+)
+QRELS = [Qrel("q1", "a", 1), Qrel("q2", "c", 2), Qrel("q2", "a", 1)]
+TWO = ["fuse", "bm25.trec", "tilde.trec"]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_run(BM25, "bm25.trec")
+    write_run(TILDE, "tilde.trec")
+    write_run(Run([Ranking(["c", "b"], [2.0, 1.0], "q1")], "third"), "third.trec")
+    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 {d} {r}\n" for q, d, r, _ in QRELS))
+    (tmp_path / "queries.tsv").write_text("q1\tsorted lists\nq2\tcards\n")
+    return tmp_path
+
+
+def test_a_given_share(place, capsys):
+    assert run([*TWO, "--alpha", "0.25", "--missing", "drop", "--output", "out.trec", "--tag", "mixed"]) == 0
+    assert read_run("out.trec") == interpolate(BM25, TILDE, alpha=0.25, missing="drop", name="mixed")
+    streams = capsys.readouterr()
+    assert (streams.out, streams.err) == ("", "out.trec: 2 queries\n")
+
+
+@pytest.mark.parametrize(("alpha", "single"), [("1", BM25), ("0", TILDE)])
+def test_at_the_ends_the_single_runs_come_out(place, alpha, single):
+    assert run([*TWO, "--alpha", alpha, "--missing", "drop", "--output", "out.trec"]) == 0
+    assert [ranking.doc_ids for ranking in read_run("out.trec")] == [ranking.doc_ids for ranking in single]
+
+
+def test_scalings_and_documents(place):
+    options = ["--missing", "minimum", "--documents", "union", "--normalise", "raw", "--normalise", "minmax"]
+    assert run(["fuse", "third.trec", "bm25.trec", "--alpha", "0.5", *options, "--output", "out.trec"]) == 0
+    expected = fuse(
+        [read_run("third.trec"), BM25],
+        [0.5, 0.5],
+        missing="minimum",
+        documents="union",
+        scaling=["raw", "minmax"],
+        name="termwise",
+    )
+    assert read_run("out.trec") == expected
+
+
+@pytest.mark.parametrize("method", ["grid", "sweep", "ascent"])
+def test_learned_weights_are_shown_kept_and_used(place, capsys, method):
+    learning = ["--learn", method, "--qrels", "qrels.txt", "-m", "nDCG@2", "--missing", "drop"]
+    assert run([*TWO, *learning, "--save-weights", "w.json", "--output", "out.trec"]) == 0
+    fusion = Fusion.open("w.json")
+    assert fusion == learn([BM25, TILDE], QRELS, method=method, measure="nDCG@2", missing="drop")
+    streams = capsys.readouterr()
+    assert streams.out.startswith("Run    scaling")
+    assert f"nDCG@2 {fusion.learned.value:.4f} fused, over the 2 judged queries." in streams.out
+    assert "the weights were chosen on" in streams.out
+    assert streams.err == "w.json: written\nout.trec: 2 queries\n"
+    value = evaluate(read_run("out.trec"), QRELS, ["nDCG@2"]).means["nDCG@2"]
+    assert value == pytest.approx(fusion.learned.value)
+    assert run([*TWO, "--weights", "w.json", "--output", "again.trec"]) == 0
+    assert (place / "again.trec").read_bytes() == (place / "out.trec").read_bytes()
+
+
+def test_learning_alone_prints(place, capsys):
+    learning = ["--learn", "ascent", "--qrels", "qrels.txt", "--seed", "3", "--missing", "minimum", "--json"]
+    assert run(["fuse", "bm25.trec", "tilde.trec", "third.trec", *learning]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["run"], record["queries"], record["weights_file"]) == (None, None, None)
+    assert record["fusion"]["runs"] == ["bm25", "tilde", "third"]
+    assert record["fusion"]["learned"]["seed"] == 3
+    assert record["fusion"]["learned"]["measure"] == "nDCG@10"
+
+
+def test_reciprocal_ranks(place):
+    assert run([*TWO, "--rrf", "--output", "out.trec"]) == 0
+    assert read_run("out.trec") == rrf([BM25, TILDE], name="termwise")
+
+
+def test_divisors_from_an_index(place, capsys):
+    texts = [("a", "merge sorted lists"), ("b", "sort a list"), ("c", "shuffle cards")]
+    build_index([Document(*pair) for pair in texts], "docs.tw")
+    normalise = ["--normalise", "idf", "--normalise", "query-length"]
+    learning = ["--learn", "sweep", "--qrels", "qrels.txt", "--missing", "drop", "--save-weights", "w.json"]
+    texts_of = ["--queries", "queries.tsv", "--index", "docs.tw"]
+    assert run([*TWO, *learning, *normalise, *texts_of, "--output", "out.trec"]) == 0
+    assert Fusion.open("w.json").scaling == ("idf", "query-length")
+    assert run([*TWO, "--weights", "w.json", *texts_of, "--index", "docs.tw", "--output", "again.trec"]) == 0
+    assert (place / "again.trec").read_bytes() == (place / "out.trec").read_bytes()
+    capsys.readouterr()
+    assert run([*TWO, "--weights", "w.json", "--output", "none.trec"]) == 2
+    assert "--queries FILE --index DIR" in capsys.readouterr().err
+    (place / "queries.tsv").write_text("q1\tsorted lists\n")
+    assert run([*TWO, "--weights", "w.json", *texts_of, "--output", "none.trec"]) == 3
+    assert "q2" in capsys.readouterr().err
+
+
+ALPHA = ["--alpha", "0.5", "--missing", "drop"]
+LEARN = ["--learn", "sweep", "--qrels", "qrels.txt", "--missing", "drop"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fuse", "bm25.trec", *ALPHA, "--output", "o"], "two runs or more"),
+        ([*TWO, "--output", "o", "--missing", "drop"], "in one way"),
+        ([*TWO, *ALPHA, "--rrf", "--output", "o"], "in one way"),
+        ([*TWO, "--alpha", "0.5", "--output", "o"], "the lowest score that the run gives"),
+        ([*TWO, "--learn", "sweep", "--qrels", "qrels.txt"], "--missing has no default"),
+        ([*TWO, "--learn", "sweep", "--missing", "drop"], "--qrels FILE"),
+        ([*TWO, *ALPHA], "--output FILE"),
+        ([*TWO, *ALPHA, "--qrels", "qrels.txt", "--output", "o"], "goes with --learn"),
+        ([*TWO, *ALPHA, "--seed", "1", "-m", "AP", "--output", "o"], "--measure, --seed go with --learn"),
+        ([*TWO, "--alpha", "1.5", "--missing", "drop", "--output", "o"], "0 to 1"),
+        ([*TWO, "third.trec", *ALPHA, "--output", "o"], "first of two runs"),
+        ([*TWO, "third.trec", *LEARN], "ascent"),
+        ([*TWO, *LEARN, "-m", "Bpref"], "exact sweep"),
+        ([*TWO, *LEARN, "-m", "nDGC@10"], "nDCG"),
+        ([*TWO, "--learn", "swep", *LEARN[2:]], "did you mean sweep?"),
+        ([*TWO, "--alpha", "0.5", "--missing", "min", "--output", "o"], "did you mean minimum?"),
+        ([*TWO, *ALPHA, "--normalise", "min-max", "--output", "o"], "did you mean minmax?"),
+        ([*TWO, *ALPHA, "--documents", "all", "--output", "o"], "first, union"),
+        ([*TWO, *ALPHA, *["--normalise", "z"] * 3, "--output", "o"], "one for each"),
+        ([*TWO, *ALPHA, "--normalise", "idf", "--output", "o"], "--queries FILE --index DIR"),
+        ([*TWO, *ALPHA, "--queries", "queries.tsv", "--output", "o"], "--normalise idf"),
+        ([*TWO, "--weights", "w.json", "--missing", "drop", "--output", "o"], "than those of a file"),
+        ([*TWO, "--rrf", "--normalise", "z", "--output", "o"], "ranks alone"),
+        ([*TWO, "--rrf", "--save-weights", "w.json", "--output", "o"], "ranks alone"),
+        ([*TWO, *ALPHA, "--output", "bm25.trec"], "over an input"),
+        ([*TWO, *LEARN, "--output", "o", "--save-weights", "./o"], "two outputs have one name"),
+        ([*TWO, *ALPHA, "--output", "o", "--separator", "comma"], "--separator space"),
+    ],
+)
+def test_wrong_usage(place, capsys, arguments, said):
+    before = sorted(path.name for path in place.iterdir())
+    assert run(arguments) == 2
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert said in streams.err
+    assert sorted(path.name for path in place.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fuse", "bm25.trec", "nowhere.trec", *ALPHA, "--output", "o"], "nowhere.trec"),
+        (["fuse", "bm25.trec", "bm25.trec", *ALPHA, "--output", "o"], "given twice"),
+        ([*TWO, "--weights", "nowhere.json", "--output", "o"], "--save-weights"),
+        ([*TWO, "--weights", "queries.tsv", "--output", "o"], "not a file of fusion weights"),
+        (["fuse", "bm25.trec", "inf.trec", *ALPHA, "--output", "o"], "infinite"),
+        (["fuse", "bm25.trec", "nan.trec", *ALPHA, "--output", "o"], "a score: a number"),
+        (
+            ["fuse", "bm25.trec", "short.trec", "--alpha", "0.5", "--missing", "zero", "--output", "o"],
+            "lowest",
+        ),
+        ([*TWO, "--learn", "grid", "--qrels", "other.txt", "--missing", "drop"], "no query in common"),
+    ],
+)
+def test_bad_data(place, capsys, arguments, said):
+    (place / "inf.trec").write_text("q1 Q0 a 1 inf x\nq2 Q0 a 1 1 x\n")
+    (place / "nan.trec").write_text("q1 Q0 a 1 nan x\n")
+    (place / "short.trec").write_text("q1 Q0 a 1 -1 x\n")
+    (place / "other.txt").write_text("elsewhere 0 a 1\n")
+    assert run(arguments) == 3
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert said in streams.err
+    assert not (place / "o").exists()

@@ -1,0 +1,162 @@
+"""The value that keeps weights, and its file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from tests.unit.fusion.judged_runs import run_of
+
+from termwise import Fusion, fuse
+from termwise.errors import DataError, MissingFileError, ParameterError, StorageError, UnknownNameError
+from termwise.fusion import Learned
+from termwise.sealed_json import canonical_bytes, checksum_of
+
+LEARNED = Learned(
+    method="sweep",
+    measure="nDCG@10",
+    value=0.5,
+    alone=(0.25, 1 / 3),
+    queries=40,
+    queries_sha256="0" * 64,
+    low=0.1,
+    high=0.3,
+    ties=2,
+)
+FUSION = Fusion(
+    ["bm25", "tilde"],
+    [0.2, 0.8],
+    missing="minimum",
+    scaling=["idf", "raw"],
+    documents="union",
+    learned=LEARNED,
+)
+BM25 = run_of("bm25", {"q": {"a": 4.0, "b": 2.0}})
+TILDE = run_of("tilde", {"q": {"b": -1.0, "a": -3.0}})
+
+
+def test_the_file_brings_back_what_was_saved(tmp_path):
+    path = tmp_path / "fusion.json"
+    for fusion in (FUSION, Fusion(["a"], [1.0], missing="drop")):
+        fusion.save(path)
+        assert Fusion.open(path) == fusion
+        assert path.read_bytes() == fusion.to_bytes()
+    body = json.loads(FUSION.to_bytes())
+    assert (body["format"], body["version"], body["weights"]) == ("termwise-fusion", 1, [0.2, 0.8])
+    assert body["checksum"] == checksum_of(body)
+    assert FUSION.to_dict()["learned"]["alone"] == [0.25, 1 / 3]
+
+
+def test_it_is_applied_as_it_says():
+    fusion = Fusion(["bm25", "tilde"], [0.2, 0.8], missing="drop", scaling="minmax")
+    expected = fuse([BM25, TILDE], [0.2, 0.8], missing="drop", scaling="minmax", name="mine")
+    assert fusion.apply([BM25, TILDE], name="mine") == expected
+    renamed = [run_of("test-bm25", {"q": {"a": 4.0, "b": 2.0}}), TILDE]
+    assert fusion.apply(renamed)["q"] == expected["q"]
+
+
+def test_runs_in_another_order_are_refused():
+    fusion = Fusion(["bm25", "tilde"], [0.2, 0.8], missing="drop")
+    with pytest.raises(ParameterError, match="in their order") as caught:
+        fusion.apply([TILDE, BM25])
+    assert caught.value.fixes == ("give them in this order: bm25 tilde",)
+    with pytest.raises(ParameterError, match="not the runs"):
+        fusion.apply([BM25])
+
+
+def test_what_a_fusion_is_made_of_is_checked():
+    with pytest.raises(UnknownNameError, match="missing"):
+        Fusion(["a"], [1.0], missing="skip")
+    with pytest.raises(UnknownNameError, match="documents"):
+        Fusion(["a"], [1.0], missing="drop", documents="all")
+    with pytest.raises(ParameterError, match="one weight"):
+        Fusion(["a"], [1.0, 2.0], missing="drop")
+
+
+def test_files_that_cannot_be_read_or_written(tmp_path):
+    with pytest.raises(MissingFileError, match="cannot be read"):
+        Fusion.open(tmp_path / "nowhere.json")
+    with pytest.raises(MissingFileError, match="cannot be read"):
+        Fusion.open(tmp_path)
+    with pytest.raises(StorageError, match="cannot be written"):
+        FUSION.save(tmp_path / "no" / "folder.json")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"format": "termwise-index"}']
+)
+def test_other_files(tmp_path, data):
+    path = tmp_path / "other.json"
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="not a file of fusion weights"):
+        Fusion.open(path)
+
+
+def test_a_file_too_long_is_not_read(tmp_path):
+    path = tmp_path / "long.json"
+    path.write_bytes(FUSION.to_bytes() + b" " * (1 << 20))
+    with pytest.raises(DataError, match="not a file of fusion weights"):
+        Fusion.open(path)
+
+
+def test_a_changed_weight_is_noticed(tmp_path):
+    path = tmp_path / "fusion.json"
+    path.write_bytes(FUSION.to_bytes().replace(b"0.8", b"0.9"))
+    with pytest.raises(DataError, match="was changed") as caught:
+        Fusion.open(path)
+    assert ("file", path) in caught.value.facts
+
+
+def test_a_later_version(tmp_path):
+    path = tmp_path / "fusion.json"
+    path.write_bytes(resealed(version=2))
+    with pytest.raises(DataError, match="later version"):
+        Fusion.open(path)
+
+
+def resealed(**changes):
+    body = {**json.loads(FUSION.to_bytes()), **changes}
+    return canonical_bytes({**body, "checksum": checksum_of(body)})
+
+
+LEARNED_BODY = json.loads(FUSION.to_bytes())["learned"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": 0},
+        {"runs": []},
+        {"runs": ["bm25"]},
+        {"runs": ["bm25", 2]},
+        {"weights": [0.2]},
+        {"weights": [0, 0]},
+        {"weights": [True, 0.5]},
+        {"weights": "0.2"},
+        {"scaling": ["z"]},
+        {"scaling": ["z", "zz"]},
+        {"scaling": ["z", []]},
+        {"missing": "skip"},
+        {"documents": None},
+        {"more": 1},
+        {"learned": {}},
+        {"learned": {**LEARNED_BODY, "alone": [0.1]}},
+        {"learned": {**LEARNED_BODY, "method": "guess"}},
+        {"learned": {**LEARNED_BODY, "queries": 0}},
+        {"learned": {**LEARNED_BODY, "low": "0.1"}},
+        {"learned": {**LEARNED_BODY, "ties": -1}},
+        {"learned": {**LEARNED_BODY, "measure": ""}},
+    ],
+    ids=str,
+)
+def test_sealed_nonsense(tmp_path, changes):
+    path = tmp_path / "fusion.json"
+    path.write_bytes(resealed(**changes))
+    with pytest.raises(DataError, match="was changed"):
+        Fusion.open(path)
+
+
+def test_equal_fusions_are_equal():
+    assert replace(LEARNED, ties=3) != LEARNED
+    assert Fusion(["a"], [1], missing="drop") == Fusion(("a",), (1.0,), missing="drop", scaling=["z"])
