@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from termwise.models.tildev2 import Counting
 
 app = typer.Typer(
-    help="Train an encoder of term weights, or convert a published one. Needs the extra train.",
+    help="Train an encoder of term weights or convert a published one, which needs the extra train; or train a "
+    "translation table, which does not.",
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -38,7 +39,8 @@ Base = Annotated[
     typer.Option(
         "--base",
         metavar="ENCODER",
-        help="The encoder to start from: a folder in the layout of transformers, or a name on its hub.",
+        help="The encoder to start from: a folder in the layout of transformers, a name on its hub, or an encoder "
+        "that ships.",
         show_default=False,
     ),
 ]
@@ -226,22 +228,28 @@ def _train(
             card=None if card is None else _facts(card),
             threads=threads or available_processors(),
             progress=progress,
+            say=_say,
         )
     if not is_first_process():
-        return
-    if as_json:
-        print_json(facts)
         return
     best = facts["best"]
     measured = "".join(
         f", {name} {value:.4f}" for name, value in best.items() if name in ("nDCG@10", "RR@10")
     )
     where = f"; best checkpoint at step {best['step']}{measured} on {facts['validation']}" if best else ""
-    stdout().print(
-        f"{out}: {kind}, {facts['steps']:,} steps, {facts['pairs_seen']:,} pairs, {facts['seconds']:.0f} s{where}",
-        soft_wrap=True,
-    )
+    seen = f"{facts['pairs_seen']:,} pairs seen{' until there' if best else ''}"
+    result = f"{out}: {kind}, {facts['steps']:,} steps, {facts['seconds']:.0f} s{where}; {seen}"
+    if as_json:
+        note(result)
+        print_json(facts)
+        return
+    stdout().print(result, soft_wrap=True)
     note(f"next: termwise index COLLECTION --model {out} --out DIR")
+
+
+def _say(line: str) -> None:
+    """Say a line on stderr, above the progress bar where there is one, without what would steer a terminal."""
+    note("".join(character if character.isprintable() else " " for character in line))
 
 
 def _counting(text: str) -> Counting:

@@ -1,14 +1,18 @@
-"""The tokenizer of a base encoder, as the rest of the package reads it."""
+"""The encoder that training starts from: its tokenizer, as the rest of the package reads it, and its name."""
 
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-from termwise.encode.folder import EncoderFolder
+from termwise.encode.folder import EncoderFolder, shipped_encoders
 from termwise.encode.manifest import NAME as MANIFEST
 from termwise.errors import DataError, ModelFormatError
 from termwise.text import WordPieceAnalyzer
+from termwise.train.hub import TOKENIZER, hub_options
+from termwise.train.settings import TrainSettings
+from termwise.train.telling import first_line
 
 _FILES = ("tokenizer.json", "vocab.txt")
 
@@ -19,8 +23,8 @@ def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
     Parameters
     ----------
     base : str or Path
-        A folder with ``tokenizer.json`` or ``vocab.txt``, an encoder folder of termwise, or the name of a model on
-        the hub of transformers.
+        An encoder that ships with the package or a folder of one, a folder with ``tokenizer.json`` or ``vocab.txt``,
+        or the name of a model on the hub of transformers.
 
     Returns
     -------
@@ -33,23 +37,47 @@ def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
     ModelFormatError
         If there is no tokenizer, or it does not cut words into WordPieces.
     """
+    encoder = encoder_folder(base)
+    if encoder is not None:
+        return encoder.analyzer
     folder = Path(base)
-    if (folder / MANIFEST).is_file():
-        return EncoderFolder.open(folder).analyzer
     if folder.is_dir():
         return _read(folder, base)
     from transformers import AutoTokenizer
 
+    options = hub_options(base, TOKENIZER)
     with tempfile.TemporaryDirectory() as place:
         try:
-            AutoTokenizer.from_pretrained(base).save_pretrained(place)
-        except (OSError, ValueError) as error:
+            AutoTokenizer.from_pretrained(base, **options).save_pretrained(place)
+        except Exception as error:  # transformers documents no type
             raise ModelFormatError(
                 "the tokenizer of the base encoder cannot be loaded",
-                facts=[("base", base), ("transformers says", str(error).splitlines()[0][:200])],
+                facts=[("base", base), ("transformers says", first_line(error))],
                 fixes=["name a folder with config.json, model.safetensors and tokenizer.json"],
             ) from error
         return _read(Path(place), base)
+
+
+def encoder_folder(base: str | Path) -> EncoderFolder | None:
+    """Open the base as an encoder that ships with the package or as an encoder folder, where it is one."""
+    shipped = isinstance(base, str) and base in shipped_encoders()
+    return EncoderFolder.open(base) if shipped or (Path(base) / MANIFEST).is_file() else None
+
+
+def base_name(base: str | Path) -> str:
+    """Return what a base is called where others read it: the last part of its folder, or its name on the hub.
+
+    Examples
+    --------
+    >>> base_name("sentence-transformers/all-MiniLM-L6-v2")
+    'sentence-transformers/all-MiniLM-L6-v2'
+    """
+    return Path(base).absolute().name if Path(base).is_dir() else str(base)  # a link by its own name
+
+
+def shown_settings(settings: TrainSettings) -> TrainSettings:
+    """Return settings as others may read them: with the name of the teacher in place of its folder."""
+    return replace(settings, teacher=base_name(settings.teacher)) if settings.taught else settings
 
 
 def _read(folder: Path, base: str | Path) -> WordPieceAnalyzer:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from termwise.encode.folder import EncoderFolder
+from termwise.encode.manifest import ExpansionRecord
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.train.settings import TrainSettings
 
@@ -26,6 +28,12 @@ _SUMMARIES = {
     "tildev2": "Weighs each word of a text, and each term the text is expanded by, for what a query with it means.",
     "splade-doc": "Weighs the terms of a vocabulary for a text, by the largest output over its positions.",
 }
+
+_PUBLISHED: Mapping[str, Mapping[str, str]] = {"tildev2": {"precision": "float16"}}
+"""What the published code does and is no default here, for it needs a graphics processor."""
+
+_EXPANSION = "200 raw terms"
+"""By which the published code expands the passages of TILDEv2."""
 
 
 def check_given(given: Mapping[str, Any]) -> None:
@@ -61,7 +69,8 @@ def card_facts(
     kind : str
         Kind of network.
     run : mapping
-        What `train_network` says of the run, and where its held-out pairs come from.
+        What `train_network` says of the run, and where its held-out pairs come from; ``trained_with`` holds what
+        ``expansion_terms`` and ``counting`` were in training where others were chosen for documents since.
     settings : TrainSettings
     given : mapping
         Some of `GIVEN`. ``data`` maps names of sources to ``{"license": ..., "origin": ...}``; ``reasons`` maps
@@ -85,7 +94,12 @@ def card_facts(
         f"The checkpoint of step {best['step']} of {run['steps']}, the best by nDCG@10 on held-out pairs "
         f"({run['validation']})."
         if best
-        else f"The last weights, after {run['steps']} steps; nothing was held out."
+        else f"The last weights, after {run['steps']} steps; "
+        + (
+            "nothing was held out."
+            if run["validation"] == "none"
+            else "the best on held-out pairs were lost."
+        )
     )
     evaluation = {
         "columns": ["held-out pairs", *measured] if measured else ["held-out pairs"],
@@ -107,21 +121,36 @@ def card_facts(
         "pairs_seen": run["pairs_seen"],
         "settings": run["settings"],
         "departures": [
-            {
-                "setting": name,
-                "published": str(paper),
-                "here": str(here),
-                "reason": reasons.get(name, _UNSAID),
-            }
-            for name, (paper, here) in settings.departures(kind).items()
+            {"setting": name, "published": paper, "here": here, "reason": reasons.get(name, _UNSAID)}
+            for name, (paper, here) in _departures(out, kind, run, settings).items()
         ],
         "selection": selection,
         "evaluation": given.get("evaluation", evaluation),
         "limits": given.get("limits", ["Texts unlike those it was trained on were not tried."]),
-        "usage": given.get("usage", [f"termwise index COLLECTION --model {out} --out INDEX"]),
+        "usage": given.get("usage", [f"termwise index COLLECTION --model {out.resolve().name} --out INDEX"]),
         "files": {
             path.name: path.stat().st_size
             for path in sorted(out.iterdir())
             if path.is_file() and path.name != "README.md"
         },
     }
+
+
+def _departures(
+    out: Path, kind: str, run: Mapping[str, Any], settings: TrainSettings
+) -> dict[str, tuple[str, str]]:
+    """Return what is not as published: name to (published, here)."""
+    found = {name: (str(paper), str(here)) for name, (paper, here) in settings.departures(kind).items()}
+    for name, paper in _PUBLISHED.get(kind, {}).items():
+        found[name] = (paper, str(getattr(settings, name)))
+    if kind == "tildev2":
+        found["expansion"] = (_EXPANSION, _expansion(EncoderFolder.open(out).manifest.expansion, run))
+    return {name: (paper, here) for name, (paper, here) in found.items() if paper != here}
+
+
+def _expansion(record: ExpansionRecord | None, run: Mapping[str, Any]) -> str:
+    """Say how passages were expanded in training, whatever was chosen for documents since."""
+    if record is None:
+        return "none"
+    before = run.get("trained_with", {})
+    return f"{before.get('expansion_terms', record.terms)} {before.get('counting', record.counting)} terms"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.collection.pairs import Source
 from termwise.encode.tildev2 import Expander
+from termwise.train.arrays import keep, kept, unlike
 from termwise.train.inputs import Pieces
-from termwise.train.pairs import Source
 
 _PART = 2048
 
@@ -78,3 +80,38 @@ class Expansions:
             progress("expand passages", start + len(part), len(wanted))
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         return cls(wanted, indptr, np.concatenate([np.empty(0, dtype=np.int32), *found]))
+
+    def keep(self, file: Path) -> None:
+        """Write the expansions to a file."""
+        places = np.array(self.places, dtype=np.int64).reshape(-1, 2)
+        keep(file, {"places": places, "indptr": self.indptr, "terms": self.terms})
+
+    @classmethod
+    def kept(cls, file: Path, places: Collection[Place], *, terms: int) -> Expansions:
+        """Read what `keep` wrote.
+
+        Parameters
+        ----------
+        file : Path
+        places : collection of (int, int)
+            The passages whose expansions are needed.
+        terms : int
+            Size of the vocabulary.
+
+        Raises
+        ------
+        CorruptModelError
+            If the file is damaged, or does not expand these passages by terms of the vocabulary.
+        """
+        arrays = kept(file, {"places": (np.int64, 2), "indptr": (np.int64, 1), "terms": (np.int32, 1)})
+        found, indptr, numbers = arrays["places"], arrays["indptr"], arrays["terms"]
+        if found.shape[1] != 2 or len(indptr) != len(found) + 1:
+            raise unlike(file, "its arrays do not go with each other")
+        if indptr[0] != 0 or indptr[-1] != len(numbers) or (np.diff(indptr) < 0).any():
+            raise unlike(file, "the boundaries of its rows are not in order")
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < terms:
+            raise unlike(file, "it names a term that the vocabulary does not have")
+        made = cls([(int(a), int(b)) for a, b in found], indptr, numbers)
+        if not made._row.keys() >= set(places):
+            raise unlike(file, "it does not expand all passages of this run")
+        return made

@@ -33,7 +33,8 @@ from termwise.encode.folder import OUTPUTS
 from termwise.encode.manifest import Kind
 from termwise.encode.session import OnnxSession
 from termwise.errors import CheckFailedError, ModelFormatError
-from termwise.train.networks import NETWORKS, TermNetwork, TildeV2
+from termwise.train.networks import NETWORKS, TermNetwork, TildeV2, positions
+from termwise.train.telling import first_line
 
 OPSET = 20
 """Version of the standard operators: the first with GELU as one operator."""
@@ -95,16 +96,24 @@ def to_onnx(network: TermNetwork) -> onnx.ModelProto:
     except Exception as error:  # the exporter documents no type
         raise ModelFormatError(
             "torch cannot export this network to ONNX",
-            facts=[
-                ("architecture", type(still.pretrained).__name__),
-                ("torch says", str(error).splitlines()[0][:300] if str(error) else type(error).__name__),
-            ],
-            fixes=["use a BERT, DistilBERT or MPNet encoder"],
+            facts=[("architecture", type(still.pretrained).__name__), *_said(error)],
+            fixes=["use a BERT, DistilBERT or MPNet encoder, or another version of torch and onnxscript"],
         ) from error
     model = cast(torch.onnx.ONNXProgram, program).model_proto
     _tidy(model, still)
     _check_one_table(model, still)
     return model
+
+
+def _said(error: BaseException) -> list[tuple[str, str]]:
+    """List what an error of the exporter says and, where it was raised because of others, what the first one said."""
+    first = error
+    while (earlier := first.__cause__ or first.__context__) is not None:
+        first = earlier
+    said = [("torch says", first_line(error))]
+    if first is not error:
+        said.append(("because", f"{type(first).__name__}: {first_line(first)}"))
+    return said
 
 
 def network_of(model: onnx.ModelProto, weights: Mapping[str, npt.NDArray[np.float32]]) -> TermNetwork:
@@ -138,12 +147,19 @@ def network_of(model: onnx.ModelProto, weights: Mapping[str, npt.NDArray[np.floa
             ],
             fixes=["train on from the weights the graph was exported from"],
         )
-    settings = json.loads(facts[_CONFIG])
-    config = AutoConfig.for_model(settings.pop("model_type"), **settings)
-    if kind == TildeV2.kind:
-        network: TermNetwork = TildeV2(bare_encoder(config))
-    else:
-        network = NETWORKS[kind](AutoModelForMaskedLM.from_config(config))
+    try:
+        settings = json.loads(facts[_CONFIG])
+        config = AutoConfig.for_model(settings.pop("model_type"), **settings)
+        if kind == TildeV2.kind:
+            network: TermNetwork = TildeV2(bare_encoder(config))
+        else:
+            network = NETWORKS[kind](AutoModelForMaskedLM.from_config(config))
+    except Exception as error:  # transformers documents no type
+        raise ModelFormatError(
+            "the graph does not say rightly which network it was made of",
+            facts=[("metadata", _CONFIG), ("transformers says", first_line(error))],
+            fixes=["train on from the weights the graph was exported from"],
+        ) from error
     load_weights(network, weights)
     return network.train()
 
@@ -239,7 +255,7 @@ def agreement(network: TermNetwork, session: OnnxSession, *, seed: int = 0) -> A
         mask = (np.arange(length) < lengths[:, None]).astype(np.int64)
         with torch.no_grad():
             expected = still(torch.from_numpy(input_ids), torch.from_numpy(mask)).numpy().astype(np.float64)
-        if expected.shape == mask.shape:
+        if network.kind == "tildev2":  # a weight for each position
             expected = expected * mask
         seen = session.run(input_ids, mask).astype(np.float64)
         apart = np.abs(seen - expected)
@@ -293,18 +309,6 @@ def check_finite(network: nn.Module) -> None:
 def vocabulary_size(network: TermNetwork) -> int:
     """Return the number of rows of the input embedding."""
     return len(_embedding(network))
-
-
-def positions(network: TermNetwork) -> int:
-    """Return how many pieces the network can read at most, special ones included.
-
-    MPNet and RoBERTa number positions from one above the padding piece, so some of their embeddings are never used.
-    """
-    for name, module in network.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
-            unused = 0 if module.padding_idx is None else module.padding_idx + 1
-            return module.num_embeddings - unused
-    return int(network.config.max_position_embeddings)
 
 
 def initialisers(model: onnx.ModelProto) -> dict[str, npt.NDArray[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +13,22 @@ import torch
 from accelerate import PartialState
 from torch.nn import functional
 
+from termwise.arguments import check, check_callable, check_count, check_flag, check_path, is_whole_number
+from termwise.collection.pairs import Source, read_sources
 from termwise.collection.writing import written_whole
 from termwise.encode.manifest import ExpansionRecord, Kind
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.models.tildev2 import Counting
 from termwise.text.cleaning import clean_vocabulary
-from termwise.train.base import base_analyzer
+from termwise.train.base import base_analyzer, base_name, shown_settings
 from termwise.train.card import card as write_card
 from termwise.train.describe import card_facts, check_given
 from termwise.train.inputs import Pieces
 from termwise.train.networks import Tilde
-from termwise.train.pairs import Source, read_sources
 from termwise.train.run import train_network
 from termwise.train.settings import TrainSettings
+from termwise.train.telling import Say, silent
 from termwise.train.validation import HeldOut
 from termwise.train.warm_start import Progress
 from termwise.train.write_folder import CARD, check_place, write_encoder_folder
@@ -89,7 +91,7 @@ def read_training_data(
     if validation == "none" or settings.validation_queries == 0:
         return TrainingData(sources, None, "none")
     if validation is not None:
-        held, origin = read_sources(validation), str(validation)
+        held, origin = read_sources(validation), base_name(validation)
     else:
         split = next((name for name in HELD_OUT_SPLITS if all(_has_split(spec, name) for spec in data)), None)
         if split is not None:
@@ -191,6 +193,7 @@ def fit(
     card: Mapping[str, Any] | None = None,
     threads: int = 1,
     progress: Progress = lambda *_: None,
+    say: Say = silent,
 ) -> dict[str, Any]:
     """Train an encoder and write its folder.
 
@@ -201,7 +204,7 @@ def fit(
     data : sequence of str or Path
         Training pairs, see `read_sources`.
     base : str or Path
-        The encoder to start from.
+        The encoder to start from, see `termwise.train.starting.start_from`.
     out : str or Path
         The encoder folder; checkpoints and logs are kept in its folder ``training``.
     settings : TrainSettings
@@ -216,6 +219,8 @@ def fit(
     threads : int, optional
     progress : callable, optional
         Called with a stage, what is done, and the total.
+    say : callable, optional
+        Called with lines on what is going on, see `train_network`.
 
     Returns
     -------
@@ -228,6 +233,29 @@ def fit(
     TermwiseError
         Whatever is wrong with data, base, settings or folder.
     """
+    several = isinstance(data, Sequence) and not isinstance(data, str) and len(data) > 0
+    check("kind", kind, isinstance(kind, str), "a name")
+    check(
+        "data",
+        data,
+        several and all(isinstance(one, str | Path) for one in data),
+        "a list of names and paths",
+    )
+    check("base", base, isinstance(base, str | Path), "a name or a folder")
+    check_path("out", out)
+    check("settings", settings, isinstance(settings, TrainSettings), "TrainSettings")
+    check("validation", validation, isinstance(validation, str | Path | None), "a path, none, or None")
+    check(
+        "expansion",
+        expansion,
+        expansion is None or _is_expansion(expansion),
+        "(encoder, number of terms of at least 1, new or raw), or None",
+    )
+    check_flag("resume", resume)
+    check("card", card, isinstance(card, Mapping | None), "facts by name, or None")
+    check_count("threads", threads)
+    check_callable("progress", progress)
+    check_callable("say", say)
     out = Path(out)
     check_given(card or {})
     check_place(out)
@@ -259,11 +287,13 @@ def fit(
         resume=resume,
         threads=threads,
         progress=progress,
+        say=say,
     )
     network = trained.network
     facts = trained.facts | {"validation": read.origin}
     if not PartialState().is_main_process:
         return facts
+    say(f"writing the encoder: ONNX in float32 and int8, compared with torch, to {out}")
     floors = None
     if isinstance(network, Tilde):
         floors = floors_of(network, trained.pieces, read.sources, settings, progress=progress)
@@ -286,7 +316,14 @@ def fit(
         floors=floors,
         expansion=record,
     )
-    described = card_facts(out, kind, facts, settings, card or {})
+    described = card_facts(out, kind, facts, shown_settings(settings), card or {})
     with written_whole(out / CARD) as write:
         write(write_card(described))
     return facts
+
+
+def _is_expansion(given: object) -> bool:
+    if not isinstance(given, tuple) or len(given) != 3:
+        return False
+    name, terms, counting = given
+    return isinstance(name, str | Path) and is_whole_number(terms, least=1) and counting in get_args(Counting)

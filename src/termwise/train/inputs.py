@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from termwise.encode.manifest import SpecialIds
 from termwise.errors import ModelFormatError
 from termwise.text import Vocabulary
 from termwise.text.wordpiece import WordPieceAnalyzer
@@ -17,47 +17,49 @@ from termwise.text.wordpiece import WordPieceAnalyzer
 Ids = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class SpecialPieces:
-    """Numbers of the special pieces of a vocabulary.
+_NAMES = {"cls": ("[CLS]", "<s>"), "sep": ("[SEP]", "</s>"), "pad": ("[PAD]", "<pad>")}
+_MARKER = "[unused"
 
-    Attributes
+
+def special_ids(vocabulary: Vocabulary, kind: str) -> SpecialIds:
+    """Look up the pieces that are not text.
+
+    Parameters
     ----------
-    document, query : int
-        What stands at position 0 of a passage and of a query for TILDE: the first two unused pieces, [unused0]
-        and [unused1] in BERT's vocabularies.
-    cls, sep, pad : int
-        What stands at position 0 otherwise, what ends a text, what fills up.
+    vocabulary : Vocabulary
+    kind : str
+        ``tilde`` marks documents and queries by the first two pieces whose names begin with ``[unused``, [unused0]
+        and [unused1] in BERT's vocabularies; for the other kinds the markers are the start of the input.
+
+    Raises
+    ------
+    ModelFormatError
+        If the vocabulary has no such pieces.
     """
-
-    document: int
-    query: int
-    cls: int
-    sep: int
-    pad: int
-
-    @classmethod
-    def of(cls, vocabulary: Vocabulary) -> SpecialPieces:
-        """Look the pieces up.
-
-        Raises
-        ------
-        ModelFormatError
-            If the vocabulary lacks one of them.
-        """
-        unused = [token for token in vocabulary if token.startswith("[unused")][:2]
-        names = [*unused, *[""] * (2 - len(unused)), "[CLS]", "[SEP]", "[PAD]"]
-        numbers = [vocabulary.number(name) for name in names]
-        if any(number is None for number in numbers):
-            raise ModelFormatError(
-                "the vocabulary lacks special pieces that the network needs",
-                facts=[
-                    ("needed", "[CLS], [SEP], [PAD] and two pieces named [unused...]"),
-                    ("found", ", ".join(name for name in names if name in vocabulary) or "none of them"),
-                ],
-                fixes=["use an encoder with the vocabulary of BERT"],
-            )
-        return cls(*[int(number) for number in numbers if number is not None])
+    found = {
+        what: next((number for name in names if (number := vocabulary.number(name)) is not None), None)
+        for what, names in _NAMES.items()
+    }
+    if kind == "tilde":
+        unused = [number for number, piece in enumerate(vocabulary) if piece.startswith(_MARKER)]
+        found["document"], found["query"] = (*unused, None, None)[:2]
+    else:
+        found["document"] = found["query"] = found["cls"]
+    lacking = [what for what, number in found.items() if number is None]
+    if lacking:
+        looked_for = ", ".join(" or ".join(names) for names in _NAMES.values())
+        raise ModelFormatError(
+            "the vocabulary has no pieces for what is not text",
+            facts=[
+                ("lacking", ", ".join(lacking)),
+                ("looked for", f"{looked_for} and, for tilde, two pieces named {_MARKER}...]"),
+            ],
+            fixes=[
+                "use an encoder with the vocabulary of BERT",
+                "in Python, write_encoder_folder(special=SpecialIds(document=…, query=…, cls=…, sep=…, pad=…))",
+            ],
+        )
+    return SpecialIds(**{what: number for what, number in found.items() if number is not None})
 
 
 class Pieces:
@@ -67,11 +69,13 @@ class Pieces:
     ----------
     analyzer : WordPieceAnalyzer
         The tokenizer of the encoder.
+    kind : str
+        Kind of network, which decides about what stands at position 0, see `special_ids`.
     """
 
-    def __init__(self, analyzer: WordPieceAnalyzer) -> None:
+    def __init__(self, analyzer: WordPieceAnalyzer, kind: str) -> None:
         self.analyzer = analyzer
-        self.special = SpecialPieces.of(analyzer.vocabulary)
+        self.special = special_ids(analyzer.vocabulary, kind)
         self._numbers = {token: number for number, token in enumerate(analyzer.vocabulary)}
 
     def __call__(self, text: str) -> Ids:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 from transformers.utils import logging
 
-from termwise.errors import ModelFormatError
+from termwise.errors import ModelFormatError, TermwiseError
+from termwise.train.hub import CONFIG, WEIGHTS, hub_options
+from termwise.train.telling import first_line
 
 _POOLED = frozenset({"bert", "mpnet", "roberta", "xlm-roberta"})
 """Architectures whose encoders come with a pooling layer that nothing here reads."""
@@ -33,7 +34,7 @@ def load_encoder(base: str | Path) -> PreTrainedModel:
         See `load_pretrained`.
     """
     with _translated(base):
-        kind = AutoConfig.from_pretrained(base).model_type
+        kind = AutoConfig.from_pretrained(base, **hub_options(base, CONFIG)).model_type
     return load_pretrained(AutoModel, base, options={"add_pooling_layer": False} if kind in _POOLED else {})
 
 
@@ -59,7 +60,11 @@ def load_pretrained(factory: Any, base: str | Path, *, options: Mapping[str, boo
     """
     with _translated(base), quiet(bars=not Path(base).is_dir()):
         model, report = factory.from_pretrained(
-            base, dtype=torch.float32, output_loading_info=True, **options
+            base,
+            dtype=torch.float32,
+            output_loading_info=True,
+            **hub_options(base, CONFIG, WEIGHTS),
+            **options,
         )
     encoder = {f"{model.base_model_prefix}.{name}" for name in model.base_model.state_dict()}
     if model.base_model is model:
@@ -79,11 +84,12 @@ def _translated(base: str | Path) -> Iterator[None]:
     """Turn what transformers raises into an error of ours."""
     try:
         yield
-    except (OSError, ValueError, RuntimeError, TypeError, KeyError, SafetensorError) as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+    except TermwiseError:
+        raise
+    except Exception as error:  # transformers documents no type
         raise ModelFormatError(
             "no encoder can be loaded from there",
-            facts=[("base", base), ("transformers says", said[:200])],
+            facts=[("base", base), ("transformers says", first_line(error))],
             fixes=["name a folder with config.json and model.safetensors, or a model of the hub"],
         ) from error
 

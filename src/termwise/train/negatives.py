@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.build import build_index
+from termwise.collection.pairs import Source
 from termwise.records import Document, Query
-from termwise.train.pairs import Source
+from termwise.train.arrays import keep, kept, unlike
 
 KEPT = 64
 """Negatives kept of each pair; a training step draws from them."""
@@ -72,3 +73,30 @@ def mine_negatives(
                 drawn[number, : len(chosen)] = chosen
             progress("mine negatives", start + len(part), len(asked))
     return drawn[source.pairs[:, 0]]
+
+
+def keep_negatives(file: Path, mined: Sequence[npt.NDArray[np.int32]]) -> None:
+    """Write the negatives of the sources of a run."""
+    keep(file, {_name(number): found for number, found in enumerate(mined)})
+
+
+def kept_negatives(file: Path, sources: Sequence[Source]) -> list[npt.NDArray[np.int32]]:
+    """Read what `keep_negatives` wrote.
+
+    Raises
+    ------
+    CorruptModelError
+        If the file is damaged, or holds no negatives of these sources.
+    """
+    arrays = kept(file, {_name(number): (np.int32, 2) for number in range(len(sources))})
+    found = [arrays[_name(number)] for number in range(len(sources))]
+    for source, negatives in zip(sources, found, strict=True):
+        if negatives.shape != (len(source), KEPT):
+            raise unlike(file, f"{negatives.shape} negatives for the {len(source):,} pairs of {source.name}")
+        if negatives.size and not -1 <= negatives.min() <= negatives.max() < len(source.passages):
+            raise unlike(file, f"it names a passage that {source.name} does not have")
+    return found
+
+
+def _name(number: int) -> str:
+    return f"source_{number}"

@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import numpy.typing as npt
 
+from termwise.collection.pairs import Source
 from termwise.index.ordering import document_order
 from termwise.text import make_analyzer
-from termwise.train.pairs import Source
 
 
 def neighbour_order(source: Source, *, threads: int = 1) -> npt.NDArray[np.int64]:

@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, PreTrainedModel
 
+from termwise.encode.manifest import MAX_POSITIONS
 from termwise.errors import ModelFormatError, ParameterError
 from termwise.train.loading import load_encoder, load_pretrained
 from termwise.train.teacher import Teacher
@@ -212,15 +213,32 @@ def check_network(network: TermNetwork | Teacher, *, terms: int, length: int) ->
             facts=[("encoder", f"{network.config.vocab_size:,} terms"), ("tokenizer", f"{terms:,} terms")],
             fixes=["name a base whose tokenizer.json or vocab.txt is the one it was trained with"],
         )
-    positions = getattr(network.config, "max_position_embeddings", length)
-    if length > positions:
+    readable = positions(network)
+    if length > readable:
         raise ParameterError(
             "the longest input is longer than what the encoder reads",
-            facts=[("longest input", f"{length:,} pieces"), ("encoder", f"{positions:,} positions")],
+            facts=[("longest input", f"{length:,} pieces"), ("encoder", f"{readable:,} positions")],
             fixes=[
-                f"--set document_length={positions} --set query_length={positions}, less the terms of an expansion"
+                f"--set document_length={readable} --set query_length={readable}, less the terms of an expansion"
             ],
         )
+
+
+def positions(network: nn.Module) -> int:
+    """Return how many pieces a network can read at most, special ones included.
+
+    MPNet and RoBERTa number positions from one above the padding piece, so some of their embeddings are never used.
+
+    Parameters
+    ----------
+    network : TermNetwork or Teacher
+    """
+    for name, module in network.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+            unused = 0 if module.padding_idx is None else module.padding_idx + 1
+            return module.num_embeddings - unused
+    config: Any = network.config
+    return int(getattr(config, "max_position_embeddings", MAX_POSITIONS))
 
 
 def language_model_head(pretrained: PreTrainedModel) -> Callable[[Tensor], Tensor]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,29 +14,41 @@ import torch
 from accelerate import PartialState
 from transformers import set_seed
 
+from termwise.arguments import check, check_callable, check_count, check_flag, check_path
+from termwise.collection.pairs import Source
 from termwise.collection.writing import written_whole
 from termwise.encode.tildev2 import Expander
-from termwise.errors import ForeignFolderError, MalformedRecordError, ParameterError
+from termwise.errors import (
+    CorruptModelError,
+    ForeignFolderError,
+    MalformedRecordError,
+    ParameterError,
+    UnknownNameError,
+)
 from termwise.text.cleaning import clean_vocabulary
 from termwise.text.wordpiece import WordPieceAnalyzer
+from termwise.train.base import base_name, shown_settings
 from termwise.train.batches import BatchPlan, plan_batches
+from termwise.train.checkpoints import last_checkpoint, step_of
+from termwise.train.clock import Clock
 from termwise.train.expansions import Expansions, Place
 from termwise.train.inputs import Pieces
-from termwise.train.negatives import mine_negatives
+from termwise.train.negatives import keep_negatives, kept_negatives, mine_negatives
 from termwise.train.neighbours import neighbour_order
 from termwise.train.networks import (
+    NETWORKS,
     TermNetwork,
     Tilde,
     TildeV2,
     check_network,
     decoder_bias,
-    network_from,
     set_dropout,
 )
-from termwise.train.pairs import Source
 from termwise.train.settings import TrainSettings
+from termwise.train.starting import start_from
 from termwise.train.step import Collator, PlannedBatches, TrainingStep
-from termwise.train.trainer import JsonLog, TermTrainer, last_checkpoint, training_arguments
+from termwise.train.telling import Say, silent
+from termwise.train.trainer import CHOSEN_BY, JsonLog, TermTrainer, training_arguments
 from termwise.train.validation import HeldOut, validate
 from termwise.train.warm_start import Progress, fit_head
 
@@ -47,6 +58,11 @@ _HEAD_LOG = "head.jsonl"
 _CHECKPOINTS = "checkpoints"
 _NEGATIVES = "negatives.npz"
 _EXPANSIONS = "expansions.npz"
+
+FEW = 50
+"""With fewer held-out queries than these, which checkpoint measures best is mostly chance."""
+
+_Made = TypeVar("_Made")
 
 _MAY_CHANGE = ("learning_rate", "head_learning_rate")
 """Settings that a run may go on with in place of those it began with: how one that diverged is saved."""
@@ -63,7 +79,8 @@ class Trained:
     pieces : Pieces
         Its tokenizer.
     facts : dict
-        JSON-like: settings, sources and their pairs, pairs seen, steps, seconds, best step and measures.
+        JSON-like: name of the base, settings, sources and their pairs, pairs seen, steps, seconds of training (of all
+        legs of a run that was interrupted, see `termwise.train.clock.Clock`), best step and measures.
     """
 
     network: TermNetwork
@@ -84,6 +101,7 @@ def train_network(
     resume: bool = False,
     threads: int = 1,
     progress: Progress = lambda *_: None,
+    say: Say = silent,
 ) -> Trained:
     """Train a network.
 
@@ -94,7 +112,7 @@ def train_network(
     sources : sequence of Source
         Training pairs.
     base : str or Path
-        The encoder to start from.
+        The encoder to start from, see `termwise.train.starting.start_from`.
     folder : str or Path
         Checkpoints, settings and the log are kept here.
     analyzer : WordPieceAnalyzer
@@ -105,12 +123,14 @@ def train_network(
     expander : Expander, optional
         Expands the passages before the network reads them; not for TILDE.
     resume : bool, optional
-        Go on from the last checkpoint in `folder`. On one CPU the result is, bit for bit, that of a run that was
-        never interrupted.
+        Go on from the last whole checkpoint in `folder`; one that is damaged is named and left out. On one CPU the
+        result is, bit for bit, that of a run that was never interrupted.
     threads : int, optional
         For ordering passages; torch has its own setting.
     progress : callable, optional
-        Called with a stage, what is done, and the total, for what comes before the Trainer's own bar.
+        Called with a stage, what is done, and the total.
+    say : callable, optional
+        Called with lines on what is trained, on each validation, on what is kept, and with warnings.
 
     Returns
     -------
@@ -126,18 +146,41 @@ def train_network(
     ------
     ForeignFolderError
         If `folder` holds another run, or a run and `resume` is false.
+    UnknownNameError
+        If there is no such kind.
     ParameterError
-        If the settings do not go with the kind of network, or with each other.
+        If the settings do not go with the kind of network, or with each other, or an argument is of another type.
     ModelFormatError
         If the base cannot be loaded.
+    CorruptModelError
+        If the run has checkpoints and none is whole.
     """
+    several = isinstance(sources, Sequence) and len(sources) > 0
+    check("kind", kind, isinstance(kind, str), "a name")
+    check(
+        "sources",
+        sources,
+        several and all(isinstance(one, Source) for one in sources),
+        "a list of sources, as read_sources gives",
+    )
+    check("base", base, isinstance(base, str | Path), "a name or a folder")
+    check_path("folder", folder)
+    check("analyzer", analyzer, isinstance(analyzer, WordPieceAnalyzer), "a WordPieceAnalyzer")
+    check("settings", settings, isinstance(settings, TrainSettings), "TrainSettings")
+    check("held_out", held_out, isinstance(held_out, HeldOut | None), "HeldOut, or None")
+    check("expander", expander, hasattr(expander, "expansions") or expander is None, "an Expander, or None")
+    check_flag("resume", resume)
+    check_count("threads", threads)
+    check_callable("progress", progress)
+    check_callable("say", say)
     folder = Path(folder)
     _check(kind, settings)
     processes = PartialState(cpu=not torch.cuda.is_available())
+    say = say if processes.is_main_process else silent
     if not resume and processes.is_main_process:
         _refuse_taken(folder)
     set_seed(settings.seed)
-    network = network_from(kind, base)
+    network = start_from(kind, base)
     check_network(network, terms=len(analyzer.vocabulary), length=settings.document_length)
     network.to(processes.device)
     set_dropout(network, settings.dropout)
@@ -151,7 +194,7 @@ def train_network(
             expander,
             resume=resume or not processes.is_main_process,
         )
-    pieces = Pieces(analyzer)
+    pieces = Pieces(analyzer, kind)
     if settings.checkpointing:
         network.checkpoint_activations()
     if settings.prior_bias and isinstance(network, Tilde):
@@ -161,25 +204,33 @@ def train_network(
     plans = _plans(
         sources, settings, threads, most=settings.max_steps * settings.accumulate * processes.num_processes
     )
-    checkpoint = last_checkpoint(folder / _CHECKPOINTS) if resume else None
+    together = settings.accumulate * processes.num_processes
+    # No more than the run takes: batches are fetched ahead, and only what is taken is expanded.
+    batches = PlannedBatches(plans, most=settings.max_steps * together or None)
+    steps = -(-len(batches) // together)
+    checkpoint = last_checkpoint(folder / _CHECKPOINTS, say=say) if resume else None
+    _announce(kind, sources, base, settings, held_out, say, steps=steps, together=together)
+    if checkpoint is not None:
+        say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
     fresh = settings.head_steps and checkpoint is None and processes.is_main_process
     if fresh and isinstance(network, Tilde):  # other processes get its weights when training begins
         losses = fit_head(
             network, pieces, _texts(sources, plans[0], settings.head_pairs), settings, progress=progress
         )
         (folder / _HEAD_LOG).write_text("".join(f"{json.dumps(loss)}\n" for loss in losses))
-    together = settings.accumulate * processes.num_processes
-    # No more than the run takes: batches are fetched ahead, and only what is taken is expanded.
-    batches = PlannedBatches(plans, most=settings.max_steps * together or None)
-    steps = -(-len(batches) // together)
     with processes.main_process_first():  # which keeps what it makes, for the others to read
-        negatives = _negatives(sources, settings, folder, threads, progress) if settings.negatives else None
+        negatives = None
+        if settings.negatives:
+            negatives = _negatives(sources, settings, folder, threads, progress, say)
         collator = Collator(kind, settings, pieces, sources, batches, negatives=negatives)
         if expander is not None:
             places = {place for number in range(len(batches)) for place in collator.places(number)}
-            collator.expansions = _expansions(expander, sources, places, pieces, settings, folder, progress)
+            collator.expansions = _expansions(
+                expander, sources, places, pieces, settings, folder, progress, say
+            )
             held_out = None if held_out is None else held_out.expanded(expander, pieces, settings)
     step = TrainingStep(network, settings, pieces)
+    clock = Clock()
     trainer = TermTrainer(
         step,
         training_arguments(folder / _CHECKPOINTS, settings, steps=steps, validation=held_out is not None),
@@ -187,21 +238,25 @@ def train_network(
         collator,
         settings=settings,
         validate=None if held_out is None else lambda: validate(network, pieces, held_out, settings),
-        callbacks=[JsonLog(folder / _LOG)],
+        clock=clock,
+        callbacks=[JsonLog(folder / _LOG, clock)],
         progress=progress,
+        say=say,
     )
-    begin = time.monotonic()
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    best = _best(trainer)
+    say(_chosen(best, trainer.state.global_step, held_out))
     facts = {
         "kind": kind,
-        "base": str(base),
-        "settings": asdict(settings),
+        "base": base_name(base),
+        "settings": asdict(shown_settings(settings)),
         "sources": {source.name: len(source) for source in sources},
         "steps": trainer.state.global_step,
         "processes": processes.num_processes,
-        "pairs_seen": trainer.state.global_step * together * settings.batch,
-        "seconds": round(time.monotonic() - begin, 1),
-        "best": _best(trainer),
+        "pairs_seen": best.get("step", trainer.state.global_step) * together * settings.batch,
+        "head_pairs": _head_pairs(sources, settings) if isinstance(network, Tilde) else 0,
+        "seconds": round(clock.seconds, 1),
+        "best": best,
         "torch": torch.__version__,
     }
     if processes.is_main_process:
@@ -209,7 +264,52 @@ def train_network(
     return Trained(network, pieces, facts)
 
 
+def _head_pairs(sources: Sequence[Source], settings: TrainSettings) -> int:
+    return min(settings.head_pairs, sum(map(len, sources))) if settings.head_steps else 0
+
+
+def _announce(
+    kind: str,
+    sources: Sequence[Source],
+    base: str | Path,
+    settings: TrainSettings,
+    held_out: HeldOut | None,
+    say: Say,
+    *,
+    steps: int,
+    together: int,
+) -> None:
+    """Say what is trained on what."""
+    pairs = ", ".join(f"{source.name} {len(source):,}" for source in sources)
+    say(
+        f"training {kind} from {base_name(base)} on {sum(map(len, sources)):,} pairs ({pairs}): "
+        f"{steps:,} steps of {together * settings.batch:,} pairs"
+    )
+    if held_out is None:
+        return
+    queries = len(held_out.queries)
+    say(
+        f"validating every {settings.validate_every:,} steps; held-out queries: {queries:,}, "
+        f"passages they are ranked over: {len(held_out.passages):,}"
+    )
+    if queries < FEW:
+        say(
+            f"warning: the held-out queries are few ({queries:,}), and which checkpoint is the best on them is "
+            "mostly chance; --validation names more, --validation none keeps the last weights"
+        )
+
+
+def _chosen(best: dict[str, Any], steps: int, held_out: HeldOut | None) -> str:
+    """Say which weights the result has, and why."""
+    if best:
+        return f"kept: the weights of step {best['step']:,} of {steps:,}, the best by {CHOSEN_BY} on held-out queries"
+    why = "nothing was held out" if held_out is None else "the best on held-out queries were lost"
+    return f"kept: the last weights, of step {steps:,}; {why}"
+
+
 def _check(kind: str, settings: TrainSettings) -> None:
+    if kind not in NETWORKS:
+        raise UnknownNameError.of("kind of network", kind, NETWORKS)
     if (settings.objective == "contrastive") == (kind == Tilde.kind):
         raise ParameterError(
             "the objective does not go with the kind of network",
@@ -327,14 +427,20 @@ def _texts(sources: Sequence[Source], plan: BatchPlan, count: int) -> list[tuple
 
 
 def _negatives(
-    sources: Sequence[Source], settings: TrainSettings, folder: Path, threads: int, progress: Progress
+    sources: Sequence[Source],
+    settings: TrainSettings,
+    folder: Path,
+    threads: int,
+    progress: Progress,
+    say: Say,
 ) -> list[npt.NDArray[np.int32]]:
     """Mine negatives, or read those that the run has mined before."""
     file = folder / _NEGATIVES
-    if not file.exists():
-        mined = {}
-        for number, source in enumerate(sources):
-            mined[f"source_{number}"] = mine_negatives(
+
+    def mine() -> list[npt.NDArray[np.int32]]:
+        say("ranking the passages with BM25 for hard negatives")
+        mined = [
+            mine_negatives(
                 source,
                 depth=settings.negative_depth,
                 seed=settings.seed,
@@ -342,9 +448,12 @@ def _negatives(
                 folder=folder,
                 progress=progress,
             )
-        _keep(file, mined)
-    with np.load(file) as kept:
-        return [kept[f"source_{number}"] for number in range(len(sources))]
+            for source in sources
+        ]
+        keep_negatives(file, mined)
+        return mined
+
+    return _kept_or_made(file, lambda: kept_negatives(file, sources), mine, say)
 
 
 def _expansions(
@@ -355,23 +464,35 @@ def _expansions(
     settings: TrainSettings,
     folder: Path,
     progress: Progress,
+    say: Say,
 ) -> Expansions:
     """Expand passages, or read the expansions that the run has made before."""
     file = folder / _EXPANSIONS
-    if not file.exists():
+
+    def make() -> Expansions:
+        say(f"expanding {len(places):,} passages")
         made = Expansions.make(
             expander, sources, places, pieces, length=settings.document_length, progress=progress
         )
-        _keep(file, {"places": np.array(made.places), "indptr": made.indptr, "terms": made.terms})
-    with np.load(file) as kept:
-        return Expansions([(int(a), int(b)) for a, b in kept["places"]], kept["indptr"], kept["terms"])
+        made.keep(file)
+        return made
+
+    terms = len(pieces.analyzer.vocabulary)
+    return _kept_or_made(file, lambda: Expansions.kept(file, places, terms=terms), make, say)
 
 
-def _keep(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
-    """Write arrays to a file that is there whole or not at all."""
-    unfinished = file.with_suffix(".unfinished.npz")
-    np.savez(unfinished, **arrays)  # type: ignore[arg-type]
-    unfinished.replace(file)
+def _kept_or_made(file: Path, read: Callable[[], _Made], make: Callable[[], _Made], say: Say) -> _Made:
+    """Read what the run has kept; make it where there is nothing, or again where it is damaged.
+
+    What is made follows from the data and the settings alone, so making it again changes nothing.
+    """
+    if not file.exists():
+        return make()
+    try:
+        return read()
+    except CorruptModelError as error:
+        say(f"warning: {file} is damaged and is made again: {dict(error.facts)['why']}")
+        return make()
 
 
 @torch.no_grad()
@@ -399,9 +520,9 @@ def set_prior_bias(
 def _best(trainer: TermTrainer) -> dict[str, Any]:
     if trainer.state.best_model_checkpoint is None:
         return {}
-    step = int(Path(trainer.state.best_model_checkpoint).name.rpartition("-")[2])
+    step = step_of(trainer.state.best_model_checkpoint)
     measured = [
-        line for line in trainer.state.log_history if line.get("step") == step and "eval_nDCG@10" in line
+        line for line in trainer.state.log_history if line.get("step") == step and f"eval_{CHOSEN_BY}" in line
     ]
     return {"step": step} | {
         name.removeprefix("eval_"): value

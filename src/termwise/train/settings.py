@@ -136,7 +136,9 @@ class TrainSettings:
             if get_origin(hint) is Literal:
                 if value not in get_args(hint):
                     raise UnknownNameError.of(field.name, str(value), get_args(hint))
-            elif not isinstance(value, (int, float) if hint is float else hint):
+            elif isinstance(value, bool) is not (hint is bool) or not isinstance(
+                value, (int, float) if hint is float else hint
+            ):
                 raise _unreadable(field.name, value, hint)
             elif hint in (int, float):
                 least, most = _LEAST.get(field.name, 0), _MOST.get(field.name, math.inf)

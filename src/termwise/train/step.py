@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import Dataset
 
+from termwise.collection.pairs import Source
 from termwise.text.cleaning import clean_vocabulary
 from termwise.train.batches import BatchPlan
 from termwise.train.expansions import Expansions, Place
@@ -25,7 +26,6 @@ from termwise.train.objectives import (
     likelihood_scores,
     match_scores,
 )
-from termwise.train.pairs import Source
 from termwise.train.settings import TrainSettings
 from termwise.train.teacher import Teacher
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,17 +18,25 @@ from transformers.trainer_callback import TrainerControl, TrainerState
 from transformers.trainer_utils import TrainOutput
 
 from termwise.errors import DivergedError, ParameterError
+from termwise.train.checkpoints import (
+    OPTIMIZER,
+    PREFIX,
+    RANDOM,
+    STATE,
+    WEIGHTS,
+    holds_weights,
+    loading,
+    newest_whole,
+)
+from termwise.train.clock import Clock
 from termwise.train.networks import check_network
 from termwise.train.settings import TrainSettings
 from termwise.train.step import Collator, PlannedBatches, TrainingStep
+from termwise.train.telling import Say, clock_time, silent
 from termwise.train.warm_start import Progress
 
-WEIGHTS = "model.safetensors"
-
-_STATE = "trainer_state.json"
-"""What the Trainer writes last into a checkpoint."""
-
-_PREFIX = "checkpoint-"
+CHOSEN_BY = "nDCG@10"
+"""The measure by which the best checkpoint is told."""
 
 Validate = Callable[[], Mapping[str, float]]
 
@@ -50,9 +57,13 @@ class TermTrainer(Trainer):
     settings : TrainSettings
     validate : callable or None
         Returns measures by name.
+    clock : Clock
+        Started by `train`; its seconds are kept in every checkpoint.
     callbacks : list of TrainerCallback
     progress : callable, optional
         Called after every step with ``train: loss ...``, the number of the step, and how many there are.
+    say : callable, optional
+        Called with a line at each validation, or at each checkpoint where there is none.
 
     Raises
     ------
@@ -69,8 +80,10 @@ class TermTrainer(Trainer):
         *,
         settings: TrainSettings,
         validate: Validate | None,
+        clock: Clock,
         callbacks: list[TrainerCallback],
         progress: Progress = lambda *_: None,
+        say: Say = silent,
     ) -> None:
         check_network(step.network, terms=len(collator.kept), length=collator.longest)
         super().__init__(
@@ -82,11 +95,13 @@ class TermTrainer(Trainer):
             callbacks=callbacks,
         )
         self.remove_callback(PrinterCallback)
-        self.add_callback(_ShownSteps(progress, self._taken_loss))
+        self.add_callback(_Told(progress, say, self._taken_loss, clock))
         self._network = step.network
         self._batches = batches
         self._settings = settings
         self._validate = validate
+        self._clock = clock
+        self._say = say
         self._loss = 0.0
 
     def train(
@@ -97,8 +112,11 @@ class TermTrainer(Trainer):
     ) -> TrainOutput:
         """Train, or go on from a checkpoint; a run that was at its end makes no further step."""
         if not isinstance(resume_from_checkpoint, str):
+            self._clock.start(None)
             return super().train()
-        state = self._found_state(Path(resume_from_checkpoint))
+        checkpoint = Path(resume_from_checkpoint)
+        self._clock.start(checkpoint)
+        state = self._found_state(checkpoint)
         if state.global_step < self.args.max_steps:
             return super().train(resume_from_checkpoint)
         self.state = state
@@ -108,16 +126,24 @@ class TermTrainer(Trainer):
         return TrainOutput(state.global_step, 0.0, {})
 
     def _found_state(self, checkpoint: Path) -> TrainerState:
-        """Read the state of a checkpoint, with the best one where it is now: the folder may have been moved."""
-        file = checkpoint / _STATE
+        """Read the state of a checkpoint, with the best one where it is now: the folder may have been moved.
+
+        A best checkpoint whose weights are gone is forgotten, so that a later one can be the best.
+        """
+        file = checkpoint / STATE
         state: TrainerState = TrainerState.load_from_json(str(file))
-        if state.best_global_step:
-            best = Path(str(self.args.output_dir)) / f"{_PREFIX}{state.best_global_step}"
-            found = str(best) if best.is_dir() else None
-            if found != state.best_model_checkpoint:
-                state.best_model_checkpoint = found
-                state.save_to_json(f"{file}.new")
-                Path(f"{file}.new").replace(file)
+        if not state.best_global_step:
+            return state
+        best = Path(str(self.args.output_dir)) / f"{PREFIX}{state.best_global_step}"
+        if not holds_weights(best):
+            self._say(f"warning: the weights of {best}, the best so far, are gone or damaged; it is left out")
+            state.best_model_checkpoint = state.best_metric = state.best_global_step = None
+        elif state.best_model_checkpoint == str(best):
+            return state
+        else:
+            state.best_model_checkpoint = str(best)
+        state.save_to_json(f"{file}.new")
+        Path(f"{file}.new").replace(file)
         return state
 
     def get_train_dataloader(self) -> DataLoader[Any]:
@@ -176,7 +202,7 @@ class TermTrainer(Trainer):
 
     def _diverged(self, message: str, label: str, seen: object) -> DivergedError:
         settings = self._settings
-        kept = last_checkpoint(Path(str(self.args.output_dir)))
+        kept = newest_whole(Path(str(self.args.output_dir)))
         fixes = [f"--resume --set learning_rate={settings.learning_rate / 2:g}"] if kept else []
         fixes.append(f"start again in another folder: --set learning_rate={settings.learning_rate / 2:g}")
         if not settings.clip:
@@ -200,7 +226,7 @@ class TermTrainer(Trainer):
             return {}
         self._check_weights()
         measures = {f"eval_{name}": value for name, value in self._validate().items()}
-        self.log(measures)
+        self.log(dict(measures))  # which adds to what it is given
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, measures)
         return measures
 
@@ -209,6 +235,7 @@ class TermTrainer(Trainer):
         folder = Path(output_dir or str(self.args.output_dir))
         folder.mkdir(parents=True, exist_ok=True)
         save_model(self._network, str(folder / WEIGHTS))
+        self._clock.keep(folder)
 
     def _check_weights(self) -> None:
         for name, parameter in self._network.named_parameters():
@@ -216,13 +243,25 @@ class TermTrainer(Trainer):
                 raise self._diverged("the weights are not finite numbers", "tensor", name)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
-        load_model(self._network, str(Path(resume_from_checkpoint) / WEIGHTS))
+        self._load_weights(Path(resume_from_checkpoint))
+
+    def _load_best_model(self) -> None:
+        self._load_weights(Path(str(self.state.best_model_checkpoint)))
+
+    def _load_weights(self, checkpoint: Path) -> None:
+        with loading(checkpoint / WEIGHTS):
+            load_model(self._network, str(checkpoint / WEIGHTS))
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        with loading(Path(checkpoint or "") / RANDOM):
+            super()._load_rng_state(checkpoint)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         """Load both; the learning rates are those of the settings, so that a run can go on with other ones."""
-        super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is None:
             return
+        with loading(Path(checkpoint) / OPTIMIZER):
+            super()._load_optimizer_and_scheduler(checkpoint)
         schedule: Any = self.lr_scheduler
         optimizer: Any = self.optimizer
         schedule.base_lrs = list(self._rates())
@@ -232,19 +271,17 @@ class TermTrainer(Trainer):
             group["initial_lr"] = rate
             group["lr"] = rate * share(schedule.last_epoch)
 
-    def _load_best_model(self) -> None:
-        load_model(self._network, str(Path(str(self.state.best_model_checkpoint)) / WEIGHTS))
-
 
 class JsonLog(TrainerCallback):
     """Appends what the Trainer logs to a JSONL file, with the seconds spent training.
 
-    A run that goes on from a checkpoint first drops the lines of steps that are made again.
+    A run that goes on from a checkpoint first drops the lines of steps that are made again, and any that a kill or a
+    disk has damaged.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path
-        self._begin = time.monotonic()
+        self._clock = clock
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
@@ -252,14 +289,11 @@ class JsonLog(TrainerCallback):
         """Keep the lines up to the step at which training begins."""
         if not state.is_world_process_zero:
             return
-        lines = self._path.read_text().splitlines(keepends=True) if self._path.exists() else []
-        kept = [
-            line for line in lines if line.endswith("\n") and json.loads(line)["step"] <= state.global_step
-        ]
-        kept = kept if state.global_step else []
-        self._path.write_text("".join(kept))
-        before = json.loads(kept[-1])["seconds"] if kept else 0.0
-        self._begin = time.monotonic() - before
+        kept = b""
+        if state.global_step and self._path.exists():
+            lines = self._path.read_bytes().splitlines(keepends=True)
+            kept = b"".join(line for line in lines if _step_of_line(line) <= state.global_step)
+        self._path.write_bytes(kept)
 
     def on_log(
         self,
@@ -271,24 +305,79 @@ class JsonLog(TrainerCallback):
     ) -> None:
         """Write one line."""
         if state.is_world_process_zero and logs:
-            line = {"step": state.global_step, "seconds": round(time.monotonic() - self._begin, 1), **logs}
+            line = {"step": state.global_step, "seconds": round(self._clock.seconds, 1), **logs}
             with self._path.open("a") as file:
                 file.write(json.dumps(line) + "\n")
 
 
-class _ShownSteps(TrainerCallback):
-    """Reports every step as the rest of the package reports progress."""
+def _step_of_line(line: bytes) -> float:
+    """Return the step of a line of the log; infinity for one that is damaged."""
+    try:
+        step = json.loads(line)["step"] if line.endswith(b"\n") else math.inf
+    except (ValueError, KeyError, TypeError):
+        return math.inf
+    return step if isinstance(step, int) else math.inf
 
-    def __init__(self, progress: Progress, loss: Callable[[], float]) -> None:
+
+class _Told(TrainerCallback):
+    """Reports every step as the rest of the package reports progress, and says a line at each validation."""
+
+    def __init__(self, progress: Progress, say: Say, loss: Callable[[], float], clock: Clock) -> None:
         self._progress = progress
+        self._say = say
         self._loss = loss
+        self._clock = clock
+        self._losses: list[float] = []
+        self._steps = 0
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
         loss = self._loss()
+        self._losses.append(loss)
+        self._steps += 1
         if state.is_world_process_zero:
             self._progress(f"train: loss {loss:.4g}", state.global_step, state.max_steps)
+
+    def on_evaluate(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        metrics: Mapping[str, float] | None = None,
+        lr_scheduler: Any = None,
+        **_: object,
+    ) -> None:
+        measures = {name.removeprefix("eval_"): value for name, value in (metrics or {}).items()}
+        best = state.best_metric is None or measures.get(CHOSEN_BY, -math.inf) > state.best_metric
+        standing = "the best so far, kept" if best else f"step {state.best_global_step} stays the best"
+        self._line(state, [f"{name} {value:.4f}" for name, value in measures.items()], lr_scheduler, standing)
+
+    def on_save(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        lr_scheduler: Any = None,
+        **_: object,
+    ) -> None:
+        if args.metric_for_best_model is None:
+            self._line(state, [], lr_scheduler, "kept to go on from")
+
+    def _line(self, state: TrainerState, measures: Sequence[str], schedule: Any, standing: str) -> None:
+        """Say where training is; the loss is the mean since the line before."""
+        losses, self._losses = self._losses, []
+        if not state.is_world_process_zero:
+            return
+        left = self._clock.leg / max(self._steps, 1) * (state.max_steps - state.global_step)
+        parts = [
+            *([f"loss {sum(losses) / len(losses):.4g}"] if losses else []),
+            *measures,
+            f"learning rate {schedule.get_last_lr()[0]:.3g}",
+            f"{clock_time(self._clock.seconds)} elapsed",
+            f"{clock_time(left)} left",
+        ]
+        self._say(f"step {state.global_step:,} of {state.max_steps:,}: {', '.join(parts)}; {standing}")
 
 
 def training_arguments(
@@ -337,7 +426,7 @@ def training_arguments(
         save_steps=every,
         save_total_limit=2,
         load_best_model_at_end=validation,
-        metric_for_best_model="nDCG@10" if validation else None,
+        metric_for_best_model=CHOSEN_BY if validation else None,
         greater_is_better=True if validation else None,
         logging_steps=min(10, every),
         logging_first_step=True,
@@ -351,21 +440,3 @@ def training_arguments(
     # Left to itself, the Trainer would cut each batch into parts for the processors that one process sees.
     arguments._n_gpu = min(arguments.n_gpu, 1)
     return arguments
-
-
-def last_checkpoint(folder: Path) -> Path | None:
-    """Return the newest complete checkpoint of a run, or None; one that was being written at a kill does not count."""
-    found = {
-        int(path.name.removeprefix(_PREFIX)): path
-        for path in (folder.iterdir() if folder.is_dir() else ())
-        if path.name.removeprefix(_PREFIX).isdigit() and _is_complete(path)
-    }
-    return found[max(found)] if found else None
-
-
-def _is_complete(checkpoint: Path) -> bool:
-    try:
-        json.loads((checkpoint / _STATE).read_text())
-    except (OSError, ValueError):
-        return False
-    return (checkpoint / WEIGHTS).is_file()

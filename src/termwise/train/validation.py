@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from termwise.collection.pairs import Source
 from termwise.encode.tildev2 import Expander
 from termwise.errors import EmptyCollectionError
 from termwise.evaluate import evaluate
@@ -18,7 +19,6 @@ from termwise.records import Qrel, Ranking, Run
 from termwise.text.cleaning import clean_vocabulary
 from termwise.train.inputs import Ids, Pieces
 from termwise.train.networks import SpladeDoc, TermNetwork, Tilde
-from termwise.train.pairs import Source
 from termwise.train.settings import TrainSettings
 
 MEASURES = ("nDCG@10", "RR@10")

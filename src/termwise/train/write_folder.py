@@ -29,10 +29,11 @@ from termwise.encode.manifest import (
 )
 from termwise.encode.session import OnnxSession
 from termwise.errors import ForeignFolderError, ModelFormatError, ParameterError, StorageError
-from termwise.text import Vocabulary, WordPieceAnalyzer
+from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaning import CleanMode
-from termwise.train.export import OPSET, agreement, check_agreement, positions, to_onnx, vocabulary_size
-from termwise.train.networks import TermNetwork, Tilde, TildeV2
+from termwise.train.export import OPSET, agreement, check_agreement, to_onnx, vocabulary_size
+from termwise.train.inputs import special_ids
+from termwise.train.networks import TermNetwork, Tilde, TildeV2, positions
 from termwise.train.quantise import quantise
 
 GRAPHS: dict[Precision, str] = {"float32": "model.onnx", "int8": "model.int8.onnx"}
@@ -44,45 +45,6 @@ _STAGE = ".unfinished-"
 _OURS = frozenset(
     {NAME, FLOORS, CONFIG, WEIGHTS, CARD, "tokenizer.json", "vocab.txt", "training", *GRAPHS.values()}
 )
-_MARKER = "[unused"
-_CLS, _SEP, _PAD = ("[CLS]", "<s>"), ("[SEP]", "</s>"), ("[PAD]", "<pad>")
-
-
-def special_ids(vocabulary: Vocabulary, kind: str) -> SpecialIds:
-    """Look up the pieces that are not text.
-
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-    kind : str
-        ``tilde`` marks documents and queries by the first two pieces whose names begin with ``[unused``; for the
-        other kinds the markers are the start of the input.
-
-    Raises
-    ------
-    ModelFormatError
-        If the vocabulary has no such pieces.
-    """
-    found = {
-        what: next((number for name in names if (number := vocabulary.number(name)) is not None), None)
-        for what, names in (("cls", _CLS), ("sep", _SEP), ("pad", _PAD))
-    }
-    if kind == Tilde.kind:
-        unused = [number for number, piece in enumerate(vocabulary) if piece.startswith(_MARKER)]
-        found["document"], found["query"] = (*unused, None, None)[:2]
-    else:
-        found["document"] = found["query"] = found["cls"]
-    lacking = [what for what, number in found.items() if number is None]
-    if lacking:
-        raise ModelFormatError(
-            "the vocabulary has no pieces for what is not text",
-            facts=[
-                ("lacking", ", ".join(lacking)),
-                ("looked for", f"{_CLS}, {_SEP}, {_PAD} and, for tilde, two pieces named {_MARKER}..."),
-            ],
-            fixes=["name their numbers: special=SpecialIds(document=…, query=…, cls=…, sep=…, pad=…)"],
-        )
-    return SpecialIds(**{what: number for what, number in found.items() if number is not None})
 
 
 def write_encoder_folder(
@@ -124,7 +86,7 @@ def write_encoder_folder(
     expansion : ExpansionRecord, optional
         Kind tildev2: the expansion it was trained with.
     special : SpecialIds, optional
-        Where nothing is said: see `special_ids`.
+        Where nothing is said: see `termwise.train.inputs.special_ids`.
     precisions : sequence of str, optional
         Which graphs to write. The float32 graph is compared with torch in any case.
     weights : {"kept", "left out"}, optional

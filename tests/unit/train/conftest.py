@@ -12,9 +12,9 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from termwise.collection.pairs import Source  # noqa: E402
 from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
 from termwise.train.inputs import Pieces  # noqa: E402
-from termwise.train.pairs import Source  # noqa: E402
 
 SPECIAL = ("[PAD]", "[unused0]", "[unused1]", "[unused2]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 STOP = ("the", "of", "a", "is", ".", ",", "?")
@@ -81,7 +81,7 @@ def analyzer(base: Path) -> WordPieceAnalyzer:
 
 @pytest.fixture(scope="session")
 def pieces(analyzer: WordPieceAnalyzer) -> Pieces:
-    return Pieces(analyzer)
+    return Pieces(analyzer, "tilde")
 
 
 @pytest.fixture(scope="session")

@@ -202,8 +202,27 @@ def test_what_torch_cannot_export_is_an_error_of_ours():
             raise NotImplementedError
 
     config = configuration(vocab_size=TERMS, num_hidden_layers=1)
-    with pytest.raises(ModelFormatError, match="cannot export"):
+    with pytest.raises(ModelFormatError, match="cannot export") as caught:
         to_onnx(Branching(transformers.AutoModelForMaskedLM.from_config(config)))
+    assert caught.value.__cause__ is not None
+    facts = dict(caught.value.facts)
+    assert facts["architecture"] == "BertForMaskedLM"
+    assert "GuardOnDataDependent" in facts["because"]
+
+
+def test_the_first_reason_of_a_failed_export_is_kept(monkeypatch):
+    def fail(*_, **__):
+        try:
+            raise ImportError("onnxscript is too old")
+        except ImportError as error:
+            raise RuntimeError("step 2 of 3 failed\nsee a report") from error
+
+    monkeypatch.setattr(torch.onnx, "export", fail)
+    with pytest.raises(ModelFormatError) as caught:
+        to_onnx(networks("bert tilde"))
+    facts = dict(caught.value.facts)
+    assert facts["torch says"] == "step 2 of 3 failed"
+    assert facts["because"] == "ImportError: onnxscript is too old"
 
 
 def test_positions_and_terms():

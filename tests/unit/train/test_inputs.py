@@ -7,32 +7,43 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from termwise.encode.manifest import SpecialIds  # noqa: E402
 from termwise.errors import ModelFormatError  # noqa: E402
 from termwise.text import Vocabulary  # noqa: E402
 from termwise.text.cleaning import clean_vocabulary  # noqa: E402
 from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
-from termwise.train.inputs import Pieces, SpecialPieces, distinct_terms, occurrences  # noqa: E402
+from termwise.train.inputs import Pieces, distinct_terms, occurrences, special_ids  # noqa: E402
 
 
 def test_special_pieces_are_looked_up_and_not_assumed(pieces, number):
-    assert pieces.special == SpecialPieces(
+    assert pieces.special == SpecialIds(
         document=number("[unused0]"),
         query=number("[unused1]"),
         cls=number("[CLS]"),
         sep=number("[SEP]"),
         pad=number("[PAD]"),
     )
-    bert = Pieces(WordPieceAnalyzer.shipped()).special
-    assert (bert.document, bert.query, bert.cls, bert.sep, bert.pad) == (1, 2, 101, 102, 0)
+    bert = Pieces(WordPieceAnalyzer.shipped(), "tilde").special
+    assert bert == SpecialIds(document=1, query=2, cls=101, sep=102, pad=0)
+    other = Pieces(WordPieceAnalyzer.shipped(), "tildev2").special
+    assert other == SpecialIds(document=101, query=101, cls=101, sep=102, pad=0)
+    named = Vocabulary(["<s>", "<pad>", "</s>", "[unused7]", "[unused2]"])
+    assert special_ids(named, "tilde") == SpecialIds(document=3, query=4, cls=0, sep=2, pad=1)
 
 
-@pytest.mark.parametrize("missing", ["[CLS]", "[SEP]", "[PAD]", "[unused1]"])
-def test_a_vocabulary_without_special_pieces(missing):
+@pytest.mark.parametrize(
+    ("missing", "what"), [("[CLS]", "cls"), ("[SEP]", "sep"), ("[PAD]", "pad"), ("[unused1]", "query")]
+)
+def test_a_vocabulary_without_special_pieces(missing, what):
     tokens = ["[PAD]", "[unused0]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "word"]
     tokens.remove(missing)
     with pytest.raises(ModelFormatError) as error:
-        SpecialPieces.of(Vocabulary(tokens))
-    assert missing not in dict(error.value.facts)["found"]
+        special_ids(Vocabulary(tokens), "tilde")
+    assert dict(error.value.facts)["lacking"] == what
+
+
+def test_only_tilde_needs_markers():
+    assert special_ids(Vocabulary(["[CLS]", "[SEP]", "[PAD]"]), "splade-doc").document == 0
 
 
 def test_the_marker_stands_in_the_place_of_cls(pieces, number):
@@ -81,7 +92,7 @@ def test_a_batch_of_nothing_but_stop_words(pieces, analyzer):
 def test_vocabularies_of_more_terms_than_sixteen_bits_number(tmp_path):
     words = ["[PAD]", "[unused0]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", *(f"w{i}" for i in range(40_000))]
     (tmp_path / "vocab.txt").write_text("\n".join(words) + "\n")
-    pieces = Pieces(WordPieceAnalyzer.from_file(tmp_path / "vocab.txt"))
+    pieces = Pieces(WordPieceAnalyzer.from_file(tmp_path / "vocab.txt"), "tilde")
     row = pieces("w32767 w39999 w39999")
     assert row.tolist() == [32_773, 40_005, 40_005]
     _, terms = distinct_terms([row], np.ones(len(words), dtype=np.bool_))

@@ -20,6 +20,7 @@ from termwise.train.networks import (  # noqa: E402
     output_layer,
     set_dropout,
 )
+from termwise.train.teacher import Teacher  # noqa: E402
 
 from .conftest import SIZE, VOCABULARY, configuration  # noqa: E402
 
@@ -166,3 +167,25 @@ def test_inputs_that_are_longer_than_the_encoder_reads(base):
     with pytest.raises(ParameterError) as error:
         check_network(network_from("tildev2", base), terms=len(VOCABULARY), length=65)
     assert dict(error.value.facts) == {"longest input": "65 pieces", "encoder": "64 positions"}
+
+
+def test_positions_that_stand_for_padding_are_not_read():
+    """MPNet numbers positions from one above the padding piece."""
+    config = transformers.MPNetConfig(
+        vocab_size=40,
+        hidden_size=SIZE,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=34,
+    )
+    network = TildeV2(transformers.MPNetModel(config, add_pooling_layer=False)).eval()
+    for asked in (network, Teacher(network.encoder)):
+        check_network(asked, terms=40, length=32)
+        with pytest.raises(ParameterError) as error:
+            check_network(asked, terms=40, length=33)
+        assert dict(error.value.facts)["encoder"] == "32 positions"
+    ids = torch.full((1, 32), 20)
+    assert network(ids, torch.ones_like(ids)).shape == (1, 32)
+    with pytest.raises(IndexError):
+        network(torch.full((1, 33), 20), torch.ones((1, 33), dtype=torch.int64))

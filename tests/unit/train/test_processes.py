@@ -36,6 +36,6 @@ def test_two_processes_share_the_batches_and_one_writes(base: Path, tmp_path: Pa
     batches = (len(pairs) - held_out) // 4
     assert facts["processes"] == 2
     assert facts["steps"] == -(-batches // 2)
-    assert facts["pairs_seen"] == facts["steps"] * 2 * 4
+    assert facts["pairs_seen"] == facts["best"].get("step", facts["steps"]) * 2 * 4
     assert (out / "encoder.json").is_file()
     assert len((out / "training" / "log.jsonl").read_text().splitlines()) >= 1

@@ -284,6 +284,176 @@ def test_a_tokenizer_of_its_own_is_needed(masked):
         load(masked[1])
 
 
+def change_config(folder, **changes):
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"model_type": None}, "model_type"),
+        ({"model_type": 7}, "model_type"),
+        ({"hidden_size": "16"}, "hidden_size"),
+        ({"hidden_size": -1}, "hidden_size"),
+        ({"hidden_size": 10**12}, "hidden_size"),
+        ({"vocab_size": 10**15}, "vocab_size"),
+        ({"vocab_size": True}, "vocab_size"),
+        ({"num_hidden_layers": 1000}, "num_hidden_layers"),
+        ({"num_attention_heads": 0}, "num_attention_heads"),
+        ({"max_position_embeddings": 1.5}, "max_position_embeddings"),
+    ],
+)
+def test_a_size_that_cannot_be_is_named_with_its_file(masked, changes, key):
+    folder = masked[1]
+    change_config(folder, **changes)
+    with pytest.raises(ModelFormatError) as caught:
+        load(folder)
+    facts = dict(caught.value.facts)
+    assert facts["file"] == folder / "config.json"
+    assert facts["key"] == key
+    assert facts["seen"] == repr(changes[key])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model_type": "nonsense"},
+        {"num_attention_heads": 3},
+        {"hidden_act": "nonsense"},
+        {"hidden_act": 5},
+        {"layer_norm_eps": "small"},
+        {"model_type": "t5"},
+        {"model_type": "nonsense", "auto_map": {"AutoConfig": "code.Config"}},
+    ],
+)
+def test_a_configuration_that_no_network_follows_from(masked, changes):
+    folder = masked[1]
+    change_config(folder, **changes)
+    with pytest.raises(ModelFormatError) as caught:
+        load(folder)
+    facts = dict(caught.value.facts)
+    assert facts.get("file", folder / "config.json") == folder / "config.json"
+    assert caught.value.fixes
+
+
+@pytest.mark.parametrize("text", ["[]", "7", "{", "", "[" * 100_000, '{"a": 1}'])
+def test_a_configuration_that_is_no_object(masked, text):
+    (masked[1] / "config.json").write_text(text)
+    with pytest.raises(ModelFormatError) as caught:
+        load(masked[1])
+    assert dict(caught.value.facts)["file"] == masked[1] / "config.json"
+
+
+def test_a_size_the_configuration_does_not_give_is_said(masked):
+    file = masked[1] / "config.json"
+    settings = json.loads(file.read_text())
+    del settings["hidden_size"]
+    file.write_text(json.dumps(settings))
+    with pytest.raises(ModelFormatError, match="another shape") as caught:
+        load(masked[1])
+    facts = dict(caught.value.facts)
+    assert facts["file"] == file
+    assert "hidden_size=768" in facts["taken for"]
+
+
+def test_sizes_beyond_memory_are_refused_before_they_are_taken(masked):
+    change_config(masked[1], hidden_size=1 << 18, intermediate_size=1 << 18, vocab_size=1 << 24)
+    with pytest.raises(ModelFormatError, match="another shape"):
+        load(masked[1])
+
+
+@pytest.mark.parametrize("how", ["int8", "sparse", "number for a name"])
+def test_weights_of_another_type(masked, how):
+    folder = as_pickle(masked[1])
+    state = torch.load(folder / "pytorch_model.bin", weights_only=True)
+    name = "bert.encoder.layer.0.output.dense.weight"
+    if how == "int8":
+        state[name] = state[name].to(torch.int8)
+    elif how == "sparse":
+        state[name] = state[name].to_sparse()
+    else:
+        state[3] = state[name]
+    torch.save(state, folder / "pytorch_model.bin")
+    with pytest.raises(ModelFormatError) as caught:
+        load(folder)
+    if how != "number for a name":
+        facts = dict(caught.value.facts)
+        assert (facts["folder"], facts["tensor"]) == (folder, name)
+
+
+def test_half_precision_and_parameters_are_read(masked):
+    model, folder = masked
+    folder = as_pickle(folder)
+    state = torch.load(folder / "pytorch_model.bin", weights_only=True)
+    state = {name: torch.nn.Parameter(tensor.bfloat16()) for name, tensor in state.items()}
+    torch.save(state | {"bert.embeddings.position_ids": torch.arange(64)}, folder / "pytorch_model.bin")
+    network, _ = load(folder)
+    before, after = (
+        model.bert.embeddings.word_embeddings.weight,
+        network.encoder.get_input_embeddings().weight,
+    )
+    torch.testing.assert_close(before, after, atol=1e-2, rtol=1e-2)
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", '{"model": {}}', '{"model": {"type": "WordPiece", "vocab": {}}}']
+)
+def test_a_tokenizer_without_a_vocabulary(masked, text):
+    (masked[1] / "vocab.txt").unlink()
+    (masked[1] / "tokenizer.json").write_text(text)
+    with pytest.raises(ModelFormatError) as caught:
+        load(masked[1])
+    assert masked[1] in dict(caught.value.facts).values() or "tokenizer" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "path", ["..", "../other", "a/../../b", "/etc", "1_SpladePooling/../..", "..\\other", None, 3, ["a"]]
+)
+def test_a_module_outside_the_folder_is_refused(masked, path):
+    folder = modules(masked[1])
+    listed = json.loads((folder / "modules.json").read_text())
+    listed[1]["path"] = path
+    (folder / "modules.json").write_text(json.dumps(listed))
+    with pytest.raises(ModelFormatError) as caught:
+        load(folder)
+    facts = dict(caught.value.facts)
+    assert facts["file"] == folder / "modules.json"
+    assert facts["key"] == "[1].path"
+
+
+@pytest.mark.parametrize("text", ["{}", "[3]", "[{}]", "[[]]", '[{"type": 3, "path": ""}]'])
+def test_modules_that_are_not_as_expected(masked, text):
+    folder = modules(masked[1])
+    (folder / "modules.json").write_text(text)
+    with pytest.raises(ModelFormatError) as caught:
+        load(folder)
+    assert dict(caught.value.facts)["file"] == folder / "modules.json"
+
+
+@pytest.mark.parametrize(
+    ("router", "key"),
+    [
+        ({}, "structure.document"),
+        ({"structure": {"document": "a"}}, "structure.document"),
+        (
+            {"structure": {"document": ["../a"]}, "types": {"../a": "x.MLMTransformer"}},
+            "structure.document[0]",
+        ),
+        ({"structure": {"document": ["a"]}}, "types.a"),
+        ({"structure": {"document": ["a"]}, "types": {"a": 3}}, "types.a"),
+    ],
+)
+def test_a_router_that_is_not_as_expected(masked, router, key):
+    folder = modules(masked[1])
+    (folder / "modules.json").write_text('[{"type": "x.Router", "path": ""}]')
+    (folder / "router_config.json").write_text(json.dumps(router))
+    with pytest.raises(ModelFormatError) as caught:
+        load(folder)
+    facts = dict(caught.value.facts)
+    assert (facts["file"], facts["key"]) == (folder / "router_config.json", key)
+
+
 def test_convert(projected, tmp_path):
     model, folder = projected
     made = convert(folder, tmp_path / "encoder")

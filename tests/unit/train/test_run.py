@@ -12,15 +12,17 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from termwise.collection.pairs import Source  # noqa: E402
 from termwise.errors import (  # noqa: E402
+    CorruptModelError,
     ForeignFolderError,
     MalformedRecordError,
     ModelFormatError,
     ParameterError,
+    UnknownNameError,
 )
 from termwise.text.cleaning import clean_vocabulary  # noqa: E402
 from termwise.train.networks import decoder_bias, network_from  # noqa: E402
-from termwise.train.pairs import Source  # noqa: E402
 from termwise.train.run import set_prior_bias, train_network  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 from termwise.train.validation import HeldOut  # noqa: E402
@@ -63,8 +65,7 @@ def train(base, analyzer, sources, tmp_path):
             tmp_path / folder,
             analyzer=analyzer,
             settings=chosen or settings(kind),
-            progress=progress,
-            **options,
+            **({"progress": progress} | options),
         )
 
     return run
@@ -79,7 +80,7 @@ def test_a_run_and_what_it_says_of_itself(train, sources, tmp_path):
     trained = train("run", held_out=held_out)
     facts = trained.facts
     assert facts["steps"] == 6
-    assert facts["pairs_seen"] == 24
+    assert facts["pairs_seen"] == 4 * facts["best"]["step"]  # those of the weights that were kept
     assert facts["sources"] == {"air": 24, "code": 40}
     assert facts["settings"]["batch"] == 4
     assert facts["best"]["step"] in (2, 4, 6)
@@ -218,3 +219,158 @@ def test_other_texts_or_expansions_are_another_run(base, analyzer, tmp_path):
     (tmp_path / "run" / "settings.json").write_text("[]")
     with pytest.raises(MalformedRecordError, match="damaged"):
         train_network("tildev2", [source], base, tmp_path / "run", resume=True, **options)
+
+
+@pytest.fixture
+def held_out():
+    return HeldOut.sample([made_source("held", 12, seed=9)], queries=12, seed=1)
+
+
+def test_what_a_run_says(train, held_out, base):
+    said = []
+    facts = train("run", held_out=held_out, say=said.append).facts
+    assert said[0] == f"training tilde from {base.name} on 64 pairs (air 24, code 40): 6 steps of 4 pairs"
+    assert said[1] == "validating every 2 steps; held-out queries: 12, passages they are ranked over: 12"
+    assert said[2].startswith("warning: the held-out queries are few (12)")
+    steps = [line for line in said if line.startswith("step ")]
+    assert [line.partition(":")[0] for line in steps] == ["step 2 of 6", "step 4 of 6", "step 6 of 6"]
+    for line in steps:
+        for part in ("loss ", "nDCG@10 0.", "RR@10 0.", ", learning rate 0.001", " elapsed", " left"):
+            assert part in line
+    assert steps[0].endswith("; the best so far, kept")
+    assert (
+        said[-1]
+        == f"kept: the weights of step {facts['best']['step']} of 6, the best by nDCG@10 on held-out queries"
+    )
+    assert all(line.isprintable() for line in said)
+
+
+def test_what_a_run_without_validation_says(train):
+    said = []
+    train("run", say=said.append)
+    assert next(line for line in said if line.startswith("step 4 of 6: loss ")).endswith(
+        "; kept to go on from"
+    )
+    assert said[-1] == "kept: the last weights, of step 6; nothing was held out"
+
+
+def test_enough_held_out_queries_are_not_warned_of(train):
+    many = HeldOut.sample([made_source("held", 50, seed=9)], queries=50, seed=1)
+    said = []
+    train("run", held_out=many, say=said.append)
+    assert not [line for line in said if line.startswith("warning")]
+
+
+def test_a_resumed_run_leaves_a_damaged_checkpoint_out_and_ends_the_same(train, tmp_path):
+    whole = weights(train("whole"))
+    with pytest.raises(Killed):
+        train("cut", killed=5)
+    file = tmp_path / "cut" / "checkpoints" / "checkpoint-4" / "optimizer.pt"
+    file.write_bytes(file.read_bytes()[:1000])
+    said = []
+    resumed = train("cut", resume=True, say=said.append)
+    assert any("checkpoint-4 is not whole" in line for line in said)
+    assert "resuming at step 2 of 6" in said
+    assert all(torch.equal(value, whole[name]) for name, value in weights(resumed).items())
+    assert resumed.facts["seconds"] > 0
+    for number in (4, 6):
+        (tmp_path / "cut" / "checkpoints" / f"checkpoint-{number}" / "model.safetensors").unlink()
+    with pytest.raises(CorruptModelError, match="no checkpoint of the run is whole"):
+        train("cut", resume=True)
+
+
+def test_the_seconds_of_a_finished_run_that_is_resumed_are_those_it_took(train, tmp_path):
+    train("run")
+    (tmp_path / "run" / "checkpoints" / "checkpoint-6" / "time.json").write_text('{"seconds": 77.0}')
+    assert 77 <= train("run", resume=True).facts["seconds"] < 90
+
+
+def spoil(file, how):
+    data = file.read_bytes()
+    with np.load(file) as found:
+        arrays = {name: found[name] for name in found.files}
+    if how == "cut":
+        file.write_bytes(data[: len(data) // 2])
+    elif how == "empty":
+        file.write_bytes(b"")
+    elif how == "a byte":
+        place = data.index(b"NUMPY") + 130  # the first number of the first array
+        file.write_bytes(data[:place] + bytes([data[place] ^ 255]) + data[place + 1 :])
+    elif how == "pickle":
+        np.savez(file, **{name: np.array([{}], dtype=object) for name in arrays})
+    elif how == "other keys":
+        np.savez(file, a=np.zeros(3))
+    elif how == "other type":
+        np.savez(file, **{name: value.astype(np.float64) for name, value in arrays.items()})
+    elif how == "other shape":
+        np.savez(file, **{name: value[:-1] for name, value in arrays.items()})
+    elif how == "out of range":
+        np.savez(file, **{name: value + 10**6 for name, value in arrays.items()})
+    else:
+        raise AssertionError(how)
+
+
+@pytest.mark.parametrize(
+    "how", ["cut", "empty", "a byte", "pickle", "other keys", "other type", "other shape", "out of range"]
+)
+def test_what_a_run_has_kept_and_a_disk_has_damaged_is_made_again(how, base, analyzer, tmp_path):
+    source = made_source("one", 30)
+    folder = tmp_path / "run"
+    options = {
+        "analyzer": analyzer,
+        "settings": settings("tildev2", max_steps=1, negatives=2),
+        "expander": Stub(),
+    }
+    train_network("tildev2", [source], base, folder, **options)
+    names = ("negatives.npz", "expansions.npz")
+    before = []
+    for name in names:
+        with np.load(folder / name) as found:
+            before.append({key: found[key] for key in found.files})
+    for name in names:
+        spoil(folder / name, how)
+    said = []
+    train_network("tildev2", [source], base, folder, resume=True, say=said.append, **options)
+    for name, arrays in zip(names, before, strict=True):
+        assert any(
+            line.startswith(f"warning: {folder / name} is damaged and is made again: ") for line in said
+        )
+        with np.load(folder / name) as found:
+            assert found.files == list(arrays)
+            assert all(np.array_equal(found[key], arrays[key]) for key in arrays)
+
+
+def test_the_facts_hold_no_path_of_this_machine(train, base, tmp_path):
+    chosen = settings("tildev2", max_steps=1, teacher=str(base))
+    facts = train("run", "tildev2", chosen=chosen).facts
+    assert facts["base"] == facts["settings"]["teacher"] == base.name
+    assert str(base.parent) not in json.dumps(facts)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("data", 3),
+        ("data", "pairs.jsonl"),
+        ("data", []),
+        ("held_out", "dev"),
+        ("threads", 0),
+        ("threads", "2"),
+        ("threads", True),
+        ("resume", "yes"),
+        ("say", "aloud"),
+        ("chosen", {"batch": 2}),
+        ("kind", 3),
+    ],
+)
+def test_arguments_of_another_type(train, tmp_path, name, value):
+    shown = {"data": "sources", "chosen": "settings"}.get(name, name)
+    with pytest.raises(ParameterError, match=shown) as caught:
+        train("run", **{name: value})
+    assert dict(caught.value.facts)["given"] == repr(value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_kind_that_does_not_exist(train):
+    with pytest.raises(UnknownNameError):
+        train("run", "tilda", chosen=settings("tildev2"))

@@ -102,3 +102,11 @@ def test_python_values_of_another_type(given):
 
 def test_whole_numbers_do_for_fractions():
     assert TrainSettings(learning_rate=1).learning_rate == 1
+
+
+@pytest.mark.parametrize(
+    "given", [{"validation_queries": "5"}, {"validation_queries": True}, {"max_steps": 2.0}, {"clip": None}]
+)
+def test_a_value_of_another_type_is_refused(given):
+    with pytest.raises(ParameterError, match=next(iter(given))):
+        TrainSettings(**given)

@@ -16,11 +16,13 @@ from transformers import TrainerCallback, set_seed  # noqa: E402
 
 from termwise.errors import DivergedError, ModelFormatError, ParameterError  # noqa: E402
 from termwise.train.batches import plan_batches  # noqa: E402
+from termwise.train.checkpoints import last_checkpoint  # noqa: E402
+from termwise.train.clock import Clock  # noqa: E402
 from termwise.train.inputs import Pieces  # noqa: E402
 from termwise.train.networks import network_from, set_dropout  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 from termwise.train.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
-from termwise.train.trainer import JsonLog, TermTrainer, last_checkpoint, training_arguments  # noqa: E402
+from termwise.train.trainer import JsonLog, TermTrainer, training_arguments  # noqa: E402
 
 from .conftest import SIZE, VOCABULARY, made_source  # noqa: E402
 
@@ -54,7 +56,9 @@ SHORT = {
 class Run:
     """A trainer over forty pairs, put together as a training run does it."""
 
-    def __init__(self, kind, base, pieces, folder, *, callbacks=(), validate=None, progress=None, **changes):
+    def __init__(
+        self, kind, base, pieces, folder, *, callbacks=(), validate=None, progress=None, say=None, **changes
+    ):
         contrastive = {} if kind == "tilde" else {"objective": "contrastive"}
         self.settings = TrainSettings(**(SHORT | contrastive | changes))
         set_seed(self.settings.seed)
@@ -67,6 +71,7 @@ class Run:
             [plan_batches([40], batch=4, seed=self.settings.seed, epoch=epoch) for epoch in range(2)]
         )
         steps = self.settings.max_steps or -(-len(self.batches) // self.settings.accumulate)
+        clock = Clock()
         self.trainer = TermTrainer(
             TrainingStep(self.network, self.settings, pieces),
             training_arguments(folder, self.settings, steps=steps, validation=validate is not None),
@@ -74,8 +79,10 @@ class Run:
             Collator(kind, self.settings, pieces, [source], self.batches),
             settings=self.settings,
             validate=validate,
-            callbacks=[JsonLog(folder.parent / f"{folder.name}.jsonl"), *callbacks],
+            clock=clock,
+            callbacks=[JsonLog(folder.parent / f"{folder.name}.jsonl", clock), *callbacks],
             progress=progress or (lambda *_: None),
+            say=say or (lambda _: None),
         )
 
     def train(self, checkpoint=None):
@@ -230,19 +237,6 @@ def test_a_run_that_begins_anew_begins_its_log_anew(base, pieces, tmp_path):
     assert sum(line["step"] == 1 for line in lines) == 1
 
 
-def test_a_checkpoint_that_was_being_written_does_not_count(tmp_path):
-    assert last_checkpoint(tmp_path / "nowhere") is None
-    for number, state in ((9, "{}"), (10, "{}"), (11, '{"epoch'), (12, None)):
-        folder = tmp_path / f"checkpoint-{number}"
-        folder.mkdir()
-        (folder / "model.safetensors").write_bytes(b"")
-        if state is not None:
-            (folder / "trainer_state.json").write_text(state)
-    (tmp_path / "checkpoint-99").write_text("a file")
-    (tmp_path / "runs").mkdir()
-    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
-
-
 def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(base, pieces, tmp_path):
     class Poison(TrainerCallback):
         def on_step_begin(self, args, state, control, model=None, **_):
@@ -328,7 +322,7 @@ def test_a_network_for_another_tokenizer_or_shorter_inputs(base, tmp_path):
     from termwise.text.wordpiece import WordPieceAnalyzer
 
     with pytest.raises(ModelFormatError, match="vocabularies of different sizes"):
-        Run("tilde", base, Pieces(WordPieceAnalyzer.shipped()), tmp_path / "run")
+        Run("tilde", base, Pieces(WordPieceAnalyzer.shipped(), "tilde"), tmp_path / "run")
 
 
 def test_inputs_longer_than_the_encoder_reads(base, pieces, tmp_path):

@@ -9,10 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from termwise.collection.pairs import Source  # noqa: E402
 from termwise.errors import EmptyCollectionError  # noqa: E402
 from termwise.records import Qrel  # noqa: E402
 from termwise.train.networks import network_from  # noqa: E402
-from termwise.train.pairs import Source  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 from termwise.train.validation import HeldOut, validate  # noqa: E402
 

@@ -21,10 +21,10 @@ from termwise.errors import (  # noqa: E402
     ParameterError,
     StorageError,
 )
-from termwise.text import Vocabulary, WordPieceAnalyzer  # noqa: E402
+from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.train import export, write_folder  # noqa: E402
 from termwise.train.networks import Tilde  # noqa: E402
-from termwise.train.write_folder import special_ids, write_encoder_folder  # noqa: E402
+from termwise.train.write_folder import write_encoder_folder  # noqa: E402
 
 from .conftest import POSITIONS, SIZE, VOCABULARY, configuration  # noqa: E402
 
@@ -174,21 +174,6 @@ def test_parts_that_do_not_go_together(write, tmp_path, changes, error):
     with pytest.raises(error):
         write(**changes)
     assert not (tmp_path / "encoder").exists()
-
-
-def test_special_pieces_are_looked_up():
-    vocabulary = Vocabulary(VOCABULARY)
-    assert special_ids(vocabulary, "tilde") == SPECIAL
-    assert special_ids(vocabulary, "tildev2") == SpecialIds(document=5, query=5, cls=5, sep=6, pad=0)
-    named = Vocabulary(["<s>", "<pad>", "</s>", "[unused7]", "[unused3]", "word"])
-    assert special_ids(named, "tilde") == SpecialIds(document=3, query=4, cls=0, sep=2, pad=1)
-
-
-def test_special_pieces_that_are_lacking_are_named():
-    with pytest.raises(ModelFormatError) as caught:
-        special_ids(Vocabulary(["[CLS]", "[SEP]", "[unused0]"]), "tilde")
-    assert dict(caught.value.facts)["lacking"] == "pad, query"
-    assert special_ids(Vocabulary(["[CLS]", "[SEP]", "[PAD]"]), "splade-doc").document == 0
 
 
 def test_special_pieces_can_be_given(write):

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from termwise.encode import EncoderFolder, ExpansionRecord
+from termwise.train.describe import card_facts
+from termwise.train.settings import TrainSettings
+
+RUN = {
+    "base": "small", "sources": {"air": 9}, "pairs_seen": 18, "settings": {}, "steps": 2, "best": {},
+    "validation": "none",
+}  # fmt: skip
+
+
+def departures(
+    folder: Path, kind: str, settings: TrainSettings, **run: object
+) -> dict[str, tuple[str, str, str]]:
+    facts = card_facts(folder, kind, RUN | run, settings, {"reasons": {"expansion": "they fit"}})
+    return {one["setting"]: (one["published"], one["here"], one["reason"]) for one in facts["departures"]}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Only the manifest of an encoder that ships: no more is looked at."""
+    shipped = EncoderFolder.open("tildev2")
+    record = ExpansionRecord(terms=48, counting="new", length=32, encoder="sha256:any", name="tilde")
+
+    def write(**changes: object) -> Path:
+        manifest = replace(shipped.manifest, **{"expansion": record, **changes})
+        (tmp_path / "encoder.json").write_bytes(manifest.to_bytes())
+        return tmp_path
+
+    return write
+
+
+def test_the_expansion_of_tildev2_is_a_departure(folder):
+    settings = TrainSettings.for_kind("tildev2")
+    assert departures(folder(), "tildev2", settings)["expansion"] == (
+        "200 raw terms", "48 new terms", "they fit",
+    )  # fmt: skip
+    before = {"trained_with": {"expansion_terms": 32}}
+    assert departures(folder(), "tildev2", settings, **before)["expansion"][1] == "32 new terms"
+    assert departures(folder(expansion=None), "tildev2", settings)["expansion"][1] == "none"
+    as_published = ExpansionRecord(terms=200, counting="raw", length=32, encoder="sha256:any", name="tilde")
+    assert "expansion" not in departures(folder(expansion=as_published), "tildev2", settings)
+
+
+def test_tildev2_was_published_in_half_precision(folder):
+    for precision in ("float32", "bfloat16"):
+        settings = TrainSettings.for_kind("tildev2", {"precision": precision})
+        assert departures(folder(), "tildev2", settings)["precision"][:2] == ("float16", precision)
+    settings = TrainSettings.for_kind("tildev2", {"precision": "float16"})
+    assert "precision" not in departures(folder(), "tildev2", settings)
+
+
+def test_tilde_has_no_expansion(tmp_path):
+    assert departures(tmp_path, "tilde", TrainSettings.for_kind("tilde")) == {}
