@@ -5,7 +5,10 @@ Importing this package loads neither numba nor a network; the kernels are loaded
 
 from termwise.models.bm25 import BM25
 from termwise.models.contract import (
+    AnalyzedModel,
+    AnnotatingModel,
     CountModel,
+    ExpandingCountModel,
     Model,
     NetworkModel,
     QueryEncoder,
@@ -17,6 +20,7 @@ from termwise.models.dirichlet import QueryLikelihoodDirichlet
 from termwise.models.idf import read_token_weights
 from termwise.models.jelinek_mercer import QueryLikelihoodJM
 from termwise.models.maximum_likelihood import MaximumLikelihood
+from termwise.models.model1 import Model1
 from termwise.models.query import CountQueryEncoder
 from termwise.models.registry import make_model, model_from_parameters, model_names
 from termwise.models.splade_doc import SpladeDoc
@@ -28,12 +32,16 @@ from termwise.models.vectors_npz import CsrVectors
 
 __all__ = [
     "BM25",
+    "AnalyzedModel",
+    "AnnotatingModel",
     "CountModel",
     "CountQueryEncoder",
     "CsrVectors",
+    "ExpandingCountModel",
     "JsonVectors",
     "MaximumLikelihood",
     "Model",
+    "Model1",
     "NetworkModel",
     "QueryEncoder",
     "QueryLikelihoodDirichlet",

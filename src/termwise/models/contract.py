@@ -10,13 +10,13 @@ floors are the same for every document, so they change scores and never an order
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.text.vocabulary import Vocabulary
+from termwise.text import AnalyzerSpec, Vocabulary
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
@@ -84,6 +84,61 @@ class CountModel(Model, Protocol):
         -------
         ndarray of shape (V,) or, with a background term, (V + 1,), float64; or None
             Per term; None where it is 0 for all.
+        """
+        ...
+
+
+@runtime_checkable
+class ExpandingCountModel(Model, Protocol):
+    """A model that weighs terms a document lacks, such as translations of those it has.
+
+    It is a `CountModel` once the vocabulary is known, to which it may add.
+    """
+
+    @property
+    def added_terms(self) -> Sequence[str]:
+        """Tokens that rows may hold although the collection lacks them.
+
+        They join the tokens of the collection in the vocabulary of the index, with df = cf = 0 in the statistics. The
+        vocabulary of an analyzer that has one stays as it is.
+        """
+        ...
+
+    def over(self, vocabulary: Vocabulary) -> CountModel:
+        """Return what weighs counts over this vocabulary.
+
+        Parameters
+        ----------
+        vocabulary : Vocabulary of V terms
+            All terms, without a background term. Where the analyzer has a vocabulary, it may lack some of
+            `added_terms`: rows cannot hold those.
+        """
+        ...
+
+
+@runtime_checkable
+class AnalyzedModel(Model, Protocol):
+    """A model that fits one way of cutting text, as a table of words does."""
+
+    @property
+    def analyzer(self) -> AnalyzerSpec:
+        """What cuts documents and queries; no other analyzer will do."""
+        ...
+
+
+@runtime_checkable
+class AnnotatingModel(Model, Protocol):
+    """A model of counts that leaves more in an index than rows."""
+
+    def files(self, vocabulary: Vocabulary, statistics: CollectionStatistics) -> Mapping[str, bytes]:
+        """Return small files for the index to keep, by name; `termwise.models.attachments` reads them.
+
+        Parameters
+        ----------
+        vocabulary : Vocabulary of V terms
+            That of the index.
+        statistics : CollectionStatistics
+            Of the whole collection.
         """
         ...
 

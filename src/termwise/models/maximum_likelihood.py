@@ -10,6 +10,9 @@ repetitions counted. That is what a document likelihood needs (`termwise.search.
 
     1/dl * sum over the tokens t of d of ln P(t|q)  =  sum over the terms t of d of P(t|d) * ln P(t|q)
 
+A translation of what documents say needs the same shares (`termwise.search.translation`), and how often each term
+occurs in the collection, cf, which shares do not tell: an index keeps it beside its rows.
+
 As a ranking function of its own it is weak: it prefers short documents, and knows no rare words.
 """
 
@@ -20,12 +23,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from termwise.models.attachments import FREQUENCIES
 from termwise.models.checks import check_counts
 from termwise.models.contract import QueryWeighting
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
     from termwise.collection.statistics import CollectionStatistics
+    from termwise.text import Vocabulary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +66,10 @@ class MaximumLikelihood:
 
     def floors(self, statistics: CollectionStatistics) -> None:
         """Return None: an absent term contributes 0, its share of the document."""
+
+    def files(self, vocabulary: Vocabulary, statistics: CollectionStatistics) -> dict[str, bytes]:
+        """Return how often each term occurs in the collection, for the index to keep."""
+        return {FREQUENCIES: statistics.collection_frequencies.astype("<i8").tobytes()}
 
     def weigh(self, counts: TermWeights, statistics: CollectionStatistics) -> TermWeights:
         """Turn rows of counts into rows of shares.

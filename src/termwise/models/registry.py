@@ -13,6 +13,7 @@ from termwise.models.contract import Model
 from termwise.models.dirichlet import QueryLikelihoodDirichlet
 from termwise.models.jelinek_mercer import QueryLikelihoodJM
 from termwise.models.maximum_likelihood import MaximumLikelihood
+from termwise.models.model1 import Model1
 from termwise.models.splade_doc import SpladeDoc
 from termwise.models.tilde import Tilde
 from termwise.models.tildev2 import TildeV2
@@ -25,6 +26,7 @@ _MODELS: dict[str, type[Any]] = {
         QueryLikelihoodDirichlet,
         QueryLikelihoodJM,
         MaximumLikelihood,
+        Model1,
         SpladeDoc,
         Tilde,
         TildeV2,
@@ -39,7 +41,7 @@ def model_names() -> tuple[str, ...]:
     Examples
     --------
     >>> model_names()
-    ('bm25', 'dirichlet', 'jm', 'ml', 'splade-doc', 'tilde', 'tildev2', 'vectors')
+    ('bm25', 'dirichlet', 'jm', 'ml', 'model1', 'splade-doc', 'tilde', 'tildev2', 'vectors')
     """
     return tuple(sorted(_MODELS))
 

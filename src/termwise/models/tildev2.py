@@ -48,7 +48,7 @@ class TildeV2:
         said, ``as-trained``: the one that expanded the passages the encoder was trained on, or none if they were not
         expanded. It is looked for among those that ship and beside the encoder's folder.
     expansion_terms : int, optional
-        How many terms, 1 or more; where it is left out, as many as the encoder was trained with.
+        How many terms, 1 or more; where it is left out, what the encoder was trained with or chosen for since.
     counting : {"new", "raw"}, optional
         ``new``: so many terms are appended. ``raw``: so many of the likeliest terms of the whole vocabulary are
         looked at, and those that are neither cleaned away nor in the text are appended, as in the published

@@ -11,6 +11,7 @@ from termwise.models import (
     BM25,
     MaximumLikelihood,
     Model,
+    Model1,
     QueryLikelihoodDirichlet,
     QueryLikelihoodJM,
     SpladeDoc,
@@ -28,6 +29,8 @@ EXAMPLES = [
     QueryLikelihoodJM(lambda_=0.7),
     QueryLikelihoodDirichlet(mu=1500),
     MaximumLikelihood(),
+    Model1(),
+    Model1(table="runs/table", lambda_=0.1, keep=0, renormalise=True, background="bitext"),
     VectorModel(query="idf", idf="idf.json", idf_missing=0),
     VectorModel(),
     Tilde(),
@@ -37,7 +40,7 @@ EXAMPLES = [
     SpladeDoc(keep=100),
 ]
 
-NAMES = ("bm25", "dirichlet", "jm", "ml", "splade-doc", "tilde", "tildev2", "vectors")
+NAMES = ("bm25", "dirichlet", "jm", "ml", "model1", "splade-doc", "tilde", "tildev2", "vectors")
 
 
 def test_names() -> None:

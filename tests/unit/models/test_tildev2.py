@@ -16,6 +16,10 @@ def test_a_model_of_a_network() -> None:
     assert (model.encoder, model.expansion_encoder) == ("tildev2", "as-trained")
 
 
+def test_every_occurrence_of_a_query_token_counts() -> None:
+    assert TildeV2().query_weighting == "counts"
+
+
 def test_settings_of_an_expansion_need_one() -> None:
     for settings in ({"expansion_terms": 3}, {"counting": "new"}):
         with pytest.raises(ParameterError, match="not expanded have no settings"):

@@ -306,7 +306,9 @@ def test_a_sum_in_one_line():
 
 
 def test_no_result_is_said():
-    assert rendered(ranking_renderable(Ranking([], []))) == "no document shares a term with the query\n"
+    assert (
+        rendered(ranking_renderable(Ranking([], []))) == "no document has a weight for a term of the query\n"
+    )
 
 
 def test_explanations_must_be_of_the_ranked_documents():

@@ -232,6 +232,72 @@ def test_documents_of_the_wrong_kind(searcher, documents, network, analyzer, tmp
         QueryDocumentLikelihood(searcher, query_encoder=network, documents=other)
 
 
+def test_a_searcher_that_does_not_score_by_the_query_likelihood(
+    place, searcher, documents, network, analyzer, tmp_path
+):
+    given = [Document(doc_id, text) for doc_id, text in TEXTS.items()]
+    bm25 = build_index(given, tmp_path / "bm25", model="bm25", analyzer=analyzer)
+    asked = write_tilde(tmp_path / "asked", analyzer, DENSE, side="query")
+    for other, said in ((bm25, ("model", "bm25")), (asked, ("side", "query"))):
+        for alpha in (0.5, 1):
+            with pytest.raises(ParameterError, match="comes from an index of TILDE") as caught:
+                QueryDocumentLikelihood(other, alpha=alpha, documents=documents, query_encoder=network)
+            assert said in caught.value.facts
+    # Where it scores nothing, it only has to hold the documents.
+    rankings = [
+        QueryDocumentLikelihood(one, alpha=0, documents=documents, query_encoder=network).rank(
+            "merge lists", candidates=DOC_IDS
+        )
+        for one in (bm25, searcher)
+    ]
+    assert rankings[0] == rankings[1]
+
+
+def test_indexes_of_other_documents(searcher, network, analyzer, tmp_path):
+    def shares(name, doc_ids):
+        given = [Document(doc_id, TEXTS.get(doc_id, "merge")) for doc_id in doc_ids]
+        return build_index(given, tmp_path / name, model="ml", analyzer=analyzer, quantiser="float32").index
+
+    for name, doc_ids, missing in (
+        ("fewer", DOC_IDS[:-1], "e"),
+        ("more", (*DOC_IDS, "f"), None),
+        ("others", (*DOC_IDS[:-1], "f"), "e"),
+    ):
+        other = shares(name, doc_ids)
+        for alpha in (0, 0.5):
+            with pytest.raises(ParameterError, match="do not hold the same documents") as caught:
+                QueryDocumentLikelihood(searcher, alpha=alpha, documents=other, query_encoder=network)
+            facts = dict(caught.value.facts)
+            assert facts["document likelihood"].endswith(f"{len(doc_ids)} documents")
+            assert facts.get("only in the first") == missing
+    turned = shares("turned", DOC_IDS[::-1])  # the order of a collection does not matter
+    scorer = QueryDocumentLikelihood(searcher, alpha=0.5, documents=turned, query_encoder=network)
+    assert len(scorer.rank("merge lists", candidates=DOC_IDS)) == len(DOC_IDS)
+
+
+def test_a_query_of_300_tokens(tmp_path, analyzer):
+    # Likelihoods with many digits, which 32-bit weights round: the index says what they are, and the sum is exact.
+    random = np.random.default_rng(5)
+    dense = np.log(random.uniform(1e-9, 1, size=(len(TEXTS), len(PIECES))))
+    searcher = write_tilde(tmp_path / "tilde", analyzer, dense)
+    index = searcher.index
+    words = [PIECES[t] for t in random.choice(KEPT, size=300, p=[0.01, 0.02, 0.07, 0.3, 0.6])]
+    query = " ".join(words)
+    numbers = [analyzer.vocabulary.number(token) for token in analyzer.tokens(query)]
+    assert len(numbers) == 300
+    found = QueryDocumentLikelihood(searcher, alpha=1).rank(query, candidates=DOC_IDS)
+    for doc_id, score in zip(found.doc_ids, found.scores.tolist(), strict=True):
+        terms, weights = index.row(DOC_IDS.index(doc_id))
+        stored = dict(zip(terms.tolist(), weights.tolist(), strict=True))
+        addends = [stored.get(t, 0.0) + float(index.floors[t]) for t in numbers]
+        assert score == pytest.approx(math.fsum(addends), rel=1e-12)
+        assert score == pytest.approx(math.fsum(dense[DOC_IDS.index(doc_id)][numbers]), rel=1e-6)
+        # What a running sum in fewer digits would give is another number.
+        for kind in (np.float16, np.float32):
+            running = np.cumsum(np.array(addends, dtype=kind), dtype=kind)[-1]
+            assert float(running) != pytest.approx(math.fsum(addends), rel=1e-9)
+
+
 @pytest.mark.parametrize(
     "answer",
     [np.full((1, 9), x) for x in (np.nan, -np.inf, 0.5)] + [np.full(9, -1.0), np.full((1, 8), -1.0)],

@@ -1,0 +1,389 @@
+"""Scoring given documents by a translation table, exactly: nothing is pruned, rounded or compiled.
+
+`termwise.models.Model1` compiles a table into an index, with p and lambda baked in. Here the same scores are made when
+they are asked for, from an index of shares P(u|D) (the model ``ml``), by gathering the columns of the table that the
+words of the query need:
+
+    m(t, D) = (1 - p) * sum over u of T(t|u) P(u|D)  +  p * P(t|D)
+    score   = sum over the words t of the query, repetitions counted, of ln(1 + (1 - lambda) m / (lambda P(t|C)))
+
+or, for lambda = 0, of ln max(1e-8, m). The two sums do not depend on p or lambda, so a tuner asks for them once
+(`TranslationScorer.parts`) and tries as many values as it likes.
+
+This module needs the table, and therefore `termwise.translation`; searching a compiled index needs neither.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
+from termwise.index import Index
+from termwise.index.container import corrupt
+from termwise.kernels.translation import OK, gather_translations, model1_scores
+from termwise.models.attachments import FREQUENCIES, read_frequencies
+from termwise.records import Query, Ranking, Run
+from termwise.search.encoding import analyzer_of
+from termwise.search.retrieval import candidate_ordinals
+from termwise.search.searcher import TimedRun, checked_k, query_text
+from termwise.text import Analyzer
+from termwise.translation.processing import SelfTranslation, for_scoring
+from termwise.translation.table import Columns, TranslationTable
+
+Background = Literal["collection", "bitext"]
+
+LEAST_PROBABILITY = 1e-9
+"""P(t|C) is at least this."""
+
+
+@dataclass(frozen=True, eq=False)
+class TranslationParts:
+    """What some documents say of the words of a query, before p and lambda are chosen.
+
+    Attributes
+    ----------
+    words : tuple of str of length q
+        The different words of the query that index or table know.
+    times : ndarray of shape (q,), float64
+        How often the query says each.
+    probabilities : ndarray of shape (q,), float64
+        P(t|C), 1e-9 or more.
+    translated : ndarray of shape (m, q), float64
+        The sum over u of T(t|u) P(u|D).
+    said : ndarray of shape (m, q), float64
+        P(t|D).
+    """
+
+    words: tuple[str, ...]
+    times: npt.NDArray[np.float64]
+    probabilities: npt.NDArray[np.float64]
+    translated: npt.NDArray[np.float64]
+    said: npt.NDArray[np.float64]
+
+    def means(self, self_translation: float) -> npt.NDArray[np.float64]:
+        """Return m(t, D): shape (m, q)."""
+        _check_share("self_translation", self_translation, below_one=False)
+        return (1 - self_translation) * self.translated + self_translation * self.said
+
+    def scores(self, self_translation: float, lambda_: float) -> npt.NDArray[np.float64]:
+        """Return the score of each document: shape (m,).
+
+        Parameters
+        ----------
+        self_translation : float
+            p, from 0 to 1.
+        lambda_ : float
+            From 0 to below 1.
+
+        Raises
+        ------
+        ParameterError
+            If one is out of range.
+        """
+        _check_share("self_translation", self_translation, below_one=False)
+        _check_share("lambda", lambda_, below_one=True)
+        return model1_scores(
+            self.translated,
+            self.said,
+            self.times,
+            self.probabilities,
+            float(self_translation),
+            float(lambda_),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TranslationScorer:
+    """Scores given documents by a translation table; the formulae stand at the top of the module.
+
+    Stateless, like a `Searcher`: no call changes what a later call returns.
+
+    Parameters
+    ----------
+    documents : Index
+        The documents with the model ``ml``, the analyzer of the table and 32-bit weights.
+    table : TranslationTable
+        As it was trained; see `termwise.translation.open_table`.
+    self_translation, lambda_ : float, optional
+        p, from 0 to 1, and lambda, from 0 to below 1.
+    self_mode, renormalise, least, background
+        See `termwise.models.Model1`.
+
+    Raises
+    ------
+    ParameterError
+        If `documents` is an index of another kind, or a value is out of range.
+    VocabularyMismatchError
+        If the documents were cut otherwise than the texts that the table was trained on.
+    UnknownNameError
+        If there is no such mode or background.
+    """
+
+    documents: Index
+    table: TranslationTable
+    _: KW_ONLY
+    self_translation: float = 0.1
+    lambda_: float = 0.3
+    self_mode: SelfTranslation = "add"
+    renormalise: bool = False
+    least: float = 1e-3
+    background: Background = "collection"
+    _side: _TableSide = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_share("self_translation", self.self_translation, below_one=False)
+        _check_share("lambda", self.lambda_, below_one=True)
+        if self.background not in ("collection", "bitext"):
+            raise UnknownNameError.of("background", str(self.background), ("collection", "bitext"))
+        _check_documents(self.documents)
+        analyzer = _shared_analyzer(self.documents, self.table)
+        object.__setattr__(self, "_side", self._prepared(analyzer))
+
+    def _prepared(self, analyzer: Analyzer) -> _TableSide:
+        index, table = self.documents, self.table
+        scoring = for_scoring(table, least=self.least, mode=self.self_mode, renormalise=self.renormalise)
+        if table.vocabulary.id == index.vocabulary.id:
+            numbers = np.arange(len(table), dtype=np.int64)
+        else:
+            found = (index.vocabulary.number(token) for token in table.vocabulary)
+            numbers = np.array([-1 if number is None else number for number in found], dtype=np.int64)
+        frequencies = read_frequencies(index.attachment(FREQUENCIES), index.manifest.terms)
+        return _TableSide(
+            analyzer,
+            scoring.columns,
+            numbers,
+            frequencies / max(1, int(frequencies.sum())),
+            table.occurrences / max(1, int(table.occurrences.sum())),
+        )
+
+    def parts(self, query: str | Query, candidates: Sequence[str]) -> TranslationParts:
+        """Gather what documents say of the words of a query.
+
+        Parameters
+        ----------
+        query : str or Query
+            The information need.
+        candidates : sequence of str
+            Documents of the index.
+
+        Raises
+        ------
+        UnknownIdError, DuplicateIdError
+            If a candidate is not in the index, or is given twice.
+        """
+        ordinals = candidate_ordinals(
+            self.documents, candidates, query.query_id if isinstance(query, Query) else ""
+        )
+        return self._gathered(self._words(query_text(query)), ordinals)
+
+    def rank(self, query: str | Query, *, candidates: Sequence[str], k: int = 10) -> Ranking:
+        """Score and order given documents.
+
+        Parameters
+        ----------
+        query : str or Query
+            The information need.
+        candidates : sequence of str
+            Documents of the index. All are scored, and ties keep the given order.
+        k : int, optional
+            Documents wanted, 1 or more.
+
+        Raises
+        ------
+        ParameterError
+            If `k` is not a whole number of 1 or more.
+        UnknownIdError, DuplicateIdError
+            If a candidate is not in the index, or is given twice.
+        """
+        return self._rank(query, candidates, checked_k(k))[0]
+
+    def rank_many(
+        self,
+        queries: Iterable[Query],
+        *,
+        candidates: Run,
+        k: int = 1000,
+        name: str = "translation",
+        progress: Callable[[str, int, int | None], None] = lambda *_: None,
+    ) -> TimedRun:
+        """Re-rank the documents of a run.
+
+        Parameters
+        ----------
+        queries : iterable of Query
+            With distinct identifiers. Those the run does not hold are left out.
+        candidates : Run
+            The documents to be scored for each.
+        k : int, optional
+            Documents wanted for each.
+        name : str, optional
+            Name of the resulting run.
+        progress : callable, optional
+            Called with a stage name, queries done, and their total.
+        """
+        checked_k(k)
+        wanted = [query for query in queries if query.query_id in candidates]
+        rankings: list[Ranking] = []
+        seconds: list[tuple[float, float]] = []
+        for query in wanted:
+            ranking, encoding, scoring = self._rank(query, candidates[query.query_id].doc_ids, k)
+            rankings.append(ranking)
+            seconds.append((encoding, scoring))
+            progress("re-rank", len(rankings), len(wanted))
+        times = np.array(seconds, dtype=np.float64).reshape(-1, 2)
+        return TimedRun(Run(rankings, name), times[:, 0], times[:, 1])
+
+    def _rank(self, query: str | Query, candidates: Sequence[str], k: int) -> tuple[Ranking, float, float]:
+        query_id = query.query_id if isinstance(query, Query) else ""
+        text = query_text(query)
+        begin = time.perf_counter()
+        words = self._words(text)
+        middle = time.perf_counter()
+        ordinals = candidate_ordinals(self.documents, candidates, query_id)
+        scores = self._gathered(words, ordinals).scores(self.self_translation, self.lambda_)
+        order = np.argsort(-scores, kind="stable")[:k]
+        ranking = Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)
+        return ranking, middle - begin, time.perf_counter() - middle
+
+    def _words(self, query: str) -> list[_Word]:
+        index, table, side = self.documents, self.table, self._side
+        words = []
+        for token, times in Counter(side.analyzer.tokens(query)).items():
+            number, target = index.vocabulary.number(token), table.vocabulary.number(token)
+            if number is None and (target is None or not side.has_column(target)):
+                continue
+            if self.background == "bitext":
+                probability = 0.0 if target is None else float(side.bitext[target])
+            else:
+                probability = 0.0 if number is None else float(side.collection[number])
+            words.append(_Word(token, times, number, target, max(probability, LEAST_PROBABILITY)))
+        return words
+
+    def _gathered(self, words: list[_Word], ordinals: npt.NDArray[np.int64]) -> TranslationParts:
+        index = self.documents
+        shape = len(ordinals), len(words)
+        translated, said = np.zeros(shape, dtype=np.float64), np.zeros(shape, dtype=np.float64)
+        slots, columns, own = self._side.scratch(words, index.manifest.terms)
+        owner = np.searchsorted(index.firsts, ordinals, side="right") - 1
+        for number, segment in enumerate(index.segments):
+            chosen = np.flatnonzero(owner == number)
+            rows = ordinals[chosen] - index.firsts[number]
+            part, own_part = np.zeros((len(rows), len(words))), np.zeros((len(rows), len(words)))
+            status = gather_translations(
+                segment.starts, segment.terms, segment.impacts, rows, slots, columns, own, part, own_part
+            )
+            if status != OK:
+                raise corrupt(
+                    segment.path, None, "rows inside their arrays", "a position outside; run termwise verify"
+                )
+            translated[chosen], said[chosen] = part, own_part
+        return TranslationParts(
+            tuple(word.token for word in words),
+            np.array([word.times for word in words], dtype=np.float64),
+            np.array([word.probability for word in words], dtype=np.float64),
+            translated,
+            said,
+        )
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A word of a query: its numbers in the index and in the table, if they know it."""
+
+    token: str
+    times: int
+    number: int | None
+    target: int | None
+    probability: float
+
+
+@dataclass(frozen=True, eq=False)
+class _TableSide:
+    """A table prepared for an index; `numbers` are its terms as the index numbers them, -1 for unknown ones."""
+
+    analyzer: Analyzer
+    columns: Columns
+    numbers: npt.NDArray[np.int64]
+    collection: npt.NDArray[np.float64]
+    bitext: npt.NDArray[np.float64]
+
+    def has_column(self, target: int) -> bool:
+        return bool(self.columns.indptr[target] < self.columns.indptr[target + 1])
+
+    def column(self, target: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """Return the sources of a target, as the index numbers them, and their probabilities."""
+        entries = slice(int(self.columns.indptr[target]), int(self.columns.indptr[target + 1]))
+        sources = self.numbers[self.columns.sources[entries]]
+        known = sources >= 0
+        return sources[known], self.columns.probabilities[entries][known]
+
+    def scratch(
+        self, words: list[_Word], n_terms: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+        """Return slots, columns and own words as `gather_translations` wants them."""
+        found = [
+            (np.empty(0, np.int64), np.empty(0, np.float32))
+            if word.target is None
+            else self.column(word.target)
+            for word in words
+        ]
+        slots = np.zeros(n_terms, dtype=np.int32)
+        for sources, _ in found:
+            slots[sources] = 1
+        for word in words:
+            if word.number is not None:
+                slots[word.number] = 1
+        terms = np.flatnonzero(slots)
+        slots[terms] = np.arange(1, len(terms) + 1, dtype=np.int32)
+        columns = np.zeros((len(terms) + 1, len(words)), dtype=np.float64)
+        own = np.full(len(terms) + 1, -1, dtype=np.int32)
+        for place, (word, (sources, chances)) in enumerate(zip(words, found, strict=True)):
+            columns[slots[sources], place] = chances
+            if word.number is not None:
+                own[slots[word.number]] = place
+        return slots, columns, own
+
+
+def _check_share(name: str, value: object, *, below_one: bool) -> None:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not 0 <= value <= 1 or (below_one and value == 1):  # type: ignore[operator]
+        raise ParameterError(
+            f"{name} is out of range",
+            facts=[
+                (name, value),
+                ("expected", f"a number from 0 to {'below ' if below_one else ''}1"),
+                *([("why", "with lambda = 1 a document has no say")] if below_one and value == 1 else []),
+            ],
+        )
+
+
+def _check_documents(index: Index) -> None:
+    model = index.manifest.encoder.get("model", {}).get("name", "unknown")
+    kind = index.manifest.quantiser.kind
+    if model != "ml" or kind != "float32" or FREQUENCIES not in index.manifest.attachments:
+        raise ParameterError(
+            "a translation needs an index of what the documents say",
+            facts=[("index", index.path), ("model", model), ("weights", kind), ("expected", "ml, float32")],
+            fixes=["termwise index COLLECTION --model ml --float --analyzer … --out DIR"],
+        )
+
+
+def _shared_analyzer(index: Index, table: TranslationTable) -> Analyzer:
+    analyzer = analyzer_of(index)
+    if analyzer.spec.fingerprint != table.analyzer.fingerprint:
+        raise VocabularyMismatchError(
+            "the documents are cut otherwise than the texts that the table was trained on",
+            facts=[
+                ("index", f"{index.path}: {analyzer.spec.name} {dict(analyzer.spec.options)}"),
+                ("table", f"{table.analyzer.name} {dict(table.analyzer.options)}"),
+            ],
+            fixes=["build the index with the analyzer of the table"],
+        )
+    return analyzer

@@ -1,0 +1,35 @@
+"""Lexical translation: how likely a query word is asked for where a document has another word (IBM Model 1)."""
+
+from termwise.translation.bitext import Bitext, BitextFacts, make_bitext
+from termwise.translation.em import Estimate, estimate
+from termwise.translation.folder import open_table, write_table
+from termwise.translation.processing import (
+    above,
+    cut_vocabulary,
+    for_scoring,
+    renormalised,
+    with_self_translation,
+    without_self_translation,
+)
+from termwise.translation.settings import Model1Settings
+from termwise.translation.table import TranslationTable
+from termwise.translation.training import train_model1
+
+__all__ = [
+    "Bitext",
+    "BitextFacts",
+    "Estimate",
+    "Model1Settings",
+    "TranslationTable",
+    "above",
+    "cut_vocabulary",
+    "estimate",
+    "for_scoring",
+    "make_bitext",
+    "open_table",
+    "renormalised",
+    "train_model1",
+    "with_self_translation",
+    "without_self_translation",
+    "write_table",
+]

@@ -1,0 +1,394 @@
+"""Bitext: queries beside the chunks of the passages they belong to, as term numbers."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.collection.pairs import Source
+from termwise.errors import EmptyCollectionError, ParameterError, StorageError
+from termwise.kernels.translation import Postings, Side, count_postings, count_tokens, fill_postings
+from termwise.text import Analyzer, Vocabulary
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with the name of a stage, how much of it is done, and its total where that is known."""
+
+MEMORY = 1 << 30
+"""Bytes of an array above which it lies in a file that is mapped."""
+
+_BATCH = 512
+
+
+@dataclass(frozen=True)
+class BitextFacts:
+    """What a bitext was made of.
+
+    Attributes
+    ----------
+    pairs : int
+        Judged pairs that were read.
+    empty : int
+        Pairs of which a side has no terms; left out.
+    chunks : int
+        Pairs of a query and a chunk that stayed.
+    uneven : int
+        Such pairs left out because one side is too long for the other.
+    unsampled : int
+        Such pairs that the sample left out.
+    """
+
+    pairs: int
+    empty: int
+    chunks: int
+    uneven: int
+    unsampled: int
+
+
+@dataclass(frozen=True, eq=False)
+class Bitext:
+    """Pairs of token sequences to train on: each query with each of its chunks.
+
+    Queries are numbered; row q of both sides belongs to query q, and has one chunk at least.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        Numbers the terms of both sides.
+    queries, chunks : Side
+        A row of `queries` is one piece, the query.
+    asked, answered : Postings
+        Where each term is in the queries, and in the chunks. `answered` is empty where pairs are not swapped.
+    passage_frequencies : ndarray of shape (V,), int64
+        Distinct passages, of those that are judged relevant, that hold each term.
+    facts : BitextFacts
+        What it was made of.
+    symmetrised : bool
+        Whether each pair also counts with its sides swapped.
+    """
+
+    vocabulary: Vocabulary
+    queries: Side
+    chunks: Side
+    asked: Postings
+    answered: Postings
+    passage_frequencies: npt.NDArray[np.int64]
+    facts: BitextFacts
+    symmetrised: bool
+
+    @property
+    def sequences(self) -> int:
+        """Pairs of a source and a target side, swapped ones included."""
+        return len(self.chunks.first) * (2 if self.symmetrised else 1)
+
+    @cached_property
+    def occurrences(self) -> npt.NDArray[np.int64]:
+        """How often each term is on the source side; shape (V,)."""
+        return self._in_chunks + self._in_queries if self.symmetrised else self._in_chunks
+
+    @cached_property
+    def target_counts(self) -> npt.NDArray[np.int64]:
+        """How often each term is on the target side; shape (V,)."""
+        return self._in_chunks + self._in_queries if self.symmetrised else self._in_queries
+
+    @cached_property
+    def _in_chunks(self) -> npt.NDArray[np.int64]:
+        counts = np.zeros(len(self.vocabulary), dtype=np.int64)
+        count_tokens(self.chunks, np.ones(len(self.chunks.starts) - 1, dtype=np.int64), counts)
+        return counts
+
+    @cached_property
+    def _in_queries(self) -> npt.NDArray[np.int64]:
+        """Each query counts once for each of its chunks."""
+        counts = np.zeros(len(self.vocabulary), dtype=np.int64)
+        count_tokens(self.queries, np.diff(self.chunks.starts), counts)
+        return counts
+
+
+def make_bitext(
+    sources: Iterable[Source],
+    analyzer: Analyzer,
+    *,
+    ratio: float = 1.5,
+    longest_ratio: float = 9.0,
+    symmetrise: bool = True,
+    sample: float = 1.0,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    memory: int = MEMORY,
+    progress: Progress = lambda *_: None,
+) -> Bitext:
+    """Cut passages into chunks about as long as their queries, and put them beside each other [1]_.
+
+    Parameters
+    ----------
+    sources : iterable of Source
+        Judged pairs; each source is let go once it was read.
+    analyzer : Analyzer
+        Cuts texts into terms. Where it has no vocabulary, terms are numbered as they are met.
+    ratio : float, optional
+        A chunk ends as soon as it has `ratio` times as many terms as the query; what is left at the end is a chunk
+        too. 0 for whole passages.
+    longest_ratio : float, optional
+        Pairs are left out if one side has more than this many times the terms of the other.
+    symmetrise : bool, optional
+        Count each pair a second time with its sides swapped.
+    sample : float, optional
+        The share of pairs to keep, drawn at random.
+    seed : int, optional
+        Of the sample.
+    folder : str or Path, optional
+        Where arrays of more than `memory` bytes are kept in files without a name, which go with the process. Nowhere
+        if nothing is said.
+    memory : int, optional
+        In bytes.
+    progress : callable, optional
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of its range.
+    EmptyCollectionError
+        If no pair is left.
+
+    References
+    ----------
+    .. [1] FlexNeuART, CreateBitextFromQRELs and sample_and_filter_long_bitext.py, https://github.com/oaqa/FlexNeuART
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from termwise.text import make_analyzer
+    >>> pairs = Source("toy", ["a b"], ["x y z x y z y"], np.array([[0, 0]], dtype=np.int32))
+    >>> bitext = make_bitext([pairs], make_analyzer("whitespace"))
+    >>> bitext.chunks.first.tolist(), bitext.chunks.length.tolist()
+    ([0, 3, 6], [3, 3, 1])
+    """
+    for name, value, least, most in (
+        ("ratio", ratio, 0.0, np.inf),
+        ("longest_ratio", longest_ratio, 1.0, np.inf),
+        ("sample", sample, 0.0, 1.0),
+    ):
+        if not least <= value <= most:
+            raise ParameterError(
+                f"{name} is out of range", facts=[("given", value), ("expected", f"{least:g} to {most:g}")]
+            )
+    random = np.random.default_rng(seed)
+    terms = _Terms(analyzer)
+    parts = [
+        _part(source, terms, ratio, longest_ratio, sample, random, progress)
+        for source in sources
+        if len(source)
+    ]
+    facts = BitextFacts(
+        **{one.name: sum(getattr(part.facts, one.name) for part in parts) for one in fields(BitextFacts)}
+    )
+    if facts.chunks == 0:
+        raise EmptyCollectionError(
+            "there is nothing to train on: no query has terms beside terms of a passage",
+            facts=[
+                ("analyzer", analyzer.spec.name),
+                ("pairs", facts.pairs),
+                ("pairs without terms on a side", facts.empty),
+                ("chunks too long or short for their query", facts.uneven),
+                ("chunks left out by the sample", facts.unsampled),
+            ],
+            fixes=["choose another analyzer, a larger longest_ratio or sample, or more data"],
+        )
+    vocabulary = terms.vocabulary()
+    scratch = _Scratch(None if folder is None else Path(folder), memory)
+    frequencies = np.zeros(len(vocabulary), dtype=np.int64)
+    for part in parts:
+        frequencies[: len(part.frequencies)] += part.frequencies
+    queries = _joined([part.queries for part in parts], scratch)
+    chunks = _joined([part.chunks for part in parts], scratch)
+    asked = _inverted(queries, len(vocabulary), scratch)
+    answered = _inverted(chunks if symmetrise else _NO_ROWS, len(vocabulary), scratch)
+    return Bitext(vocabulary, queries, chunks, asked, answered, frequencies, facts, symmetrise)
+
+
+_NO_ROWS = Side(
+    np.zeros(1, dtype=np.int64),
+    np.empty(0, dtype=np.int64),
+    np.empty(0, dtype=np.int32),
+    np.empty(0, dtype=np.int32),
+)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one source adds: see `Bitext`."""
+
+    queries: Side
+    chunks: Side
+    frequencies: npt.NDArray[np.int64]
+    facts: BitextFacts
+
+
+class _Terms:
+    """Numbers terms: as the analyzer does, or as they are met."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._numbers = {token: number for number, token in enumerate(analyzer.vocabulary or ())}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the numbering."""
+        return self._analyzer.vocabulary or Vocabulary(self._numbers)
+
+    def rows(
+        self, texts: Sequence[str], stage: str, progress: Progress
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """Return the boundaries of each text's terms, and the terms of all texts."""
+        numbers = self._numbers
+        lengths = np.zeros(len(texts) + 1, dtype=np.int64)
+        tokens = array("i")
+        for place, text in enumerate(texts):
+            before = len(tokens)
+            tokens.extend([numbers.setdefault(token, len(numbers)) for token in self._analyzer.tokens(text)])
+            lengths[place + 1] = len(tokens) - before
+            if place % _BATCH == _BATCH - 1 or place == len(texts) - 1:
+                progress(stage, place + 1, len(texts))
+        return np.cumsum(lengths), np.array(tokens, dtype=np.int32)
+
+
+def _part(
+    source: Source,
+    terms: _Terms,
+    ratio: float,
+    longest_ratio: float,
+    sample: float,
+    random: np.random.Generator,
+    progress: Progress,
+) -> _Part:
+    used, query_of = np.unique(source.pairs[:, 0], return_inverse=True)
+    judged, passage_of = np.unique(source.pairs[:, 1], return_inverse=True)
+    query_starts, query_tokens = terms.rows(
+        [source.queries[number] for number in used], f"read queries: {source.name}", progress
+    )
+    passage_starts, passage_tokens = terms.rows(
+        [source.passages[number] for number in judged], f"read passages: {source.name}", progress
+    )
+    order = np.argsort(query_of, kind="stable")
+    row, passage = query_of[order], passage_of[order]
+    query_length, length = np.diff(query_starts)[row], np.diff(passage_starts)[passage]
+    sided = (query_length > 0) & (length > 0)
+    row, passage, query_length, length = (one[sided] for one in (row, passage, query_length, length))
+    size = chunk_lengths(query_length, length, ratio)
+    pieces = -(-length // size)
+    pair = np.repeat(np.arange(len(row)), pieces)
+    within = (np.arange(len(pair)) - np.repeat(np.cumsum(pieces) - pieces, pieces)) * size[pair]
+    chunk = np.minimum(size[pair], length[pair] - within)
+    shorter, longer = np.minimum(chunk, query_length[pair]), np.maximum(chunk, query_length[pair])
+    even = longer <= longest_ratio * shorter
+    drawn = even & (random.random(len(pair)) < sample) if sample < 1 else even
+    first = (passage_starts[:-1][passage][pair] + within)[drawn]
+    held = np.bincount(row[pair][drawn], minlength=len(used))
+    kept = held > 0
+    counts = BitextFacts(
+        pairs=len(source),
+        empty=int((~sided).sum()),
+        chunks=len(first),
+        uneven=int((~even).sum()),
+        unsampled=int(even.sum() - drawn.sum()),
+    )
+    chunks = Side(_boundaries(held[kept]), first, chunk[drawn].astype(np.int32), passage_tokens)
+    rows = np.arange(kept.sum() + 1)
+    queries = Side(rows, query_starts[:-1][kept], np.diff(query_starts)[kept].astype(np.int32), query_tokens)
+    return _Part(queries, chunks, _frequencies(passage_starts, passage_tokens, len(terms)), counts)
+
+
+def chunk_lengths(
+    query_lengths: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], ratio: float
+) -> npt.NDArray[np.int64]:
+    """Return the smallest n with n / query length >= ratio; the length of the passage where the ratio is 0.
+
+    Examples
+    --------
+    >>> chunk_lengths(np.array([2, 3, 10]), np.array([100, 100, 100]), 1.5).tolist()
+    [3, 5, 15]
+    """
+    if ratio == 0:
+        return lengths
+    # A guess that is not too large; what the division says decides, not what the product is rounded to.
+    sizes: npt.NDArray[np.int64] = np.minimum(
+        np.maximum(np.floor(ratio * query_lengths) - 1, 1), lengths
+    ).astype(np.int64)
+    while (short := (sizes / query_lengths < ratio) & (sizes < lengths)).any():
+        sizes += short
+    return sizes
+
+
+def _frequencies(
+    starts: npt.NDArray[np.int64], tokens: npt.NDArray[np.int32], n_terms: int
+) -> npt.NDArray[np.int64]:
+    rows = Side(np.arange(len(starts)), starts[:-1], np.diff(starts).astype(np.int32), tokens)
+    frequencies: npt.NDArray[np.int64] = np.diff(count_postings(rows, n_terms))
+    return frequencies
+
+
+def _boundaries(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+
+
+def _joined(sides: Sequence[Side], scratch: _Scratch) -> Side:
+    """Put sides below each other."""
+    starts, first = [np.zeros(1, dtype=np.int64)], []
+    pieces = tokens = 0
+    for side in sides:
+        starts.append(side.starts[1:] + pieces)
+        first.append(side.first + tokens)
+        pieces += len(side.first)
+        tokens += len(side.tokens)
+    return Side(
+        scratch.joined(starts),
+        scratch.joined(first),
+        scratch.joined([side.length for side in sides]),
+        scratch.joined([side.tokens for side in sides]),
+    )
+
+
+def _inverted(side: Side, n_terms: int, scratch: _Scratch) -> Postings:
+    starts = count_postings(side, n_terms)
+    postings = Postings(starts, *(scratch.empty(int(starts[-1]), np.int32) for _ in range(2)))
+    fill_postings(side, postings)
+    return postings
+
+
+class _Scratch:
+    """Gives memory for arrays: of the process, or mapped from a file that has no name where they are large."""
+
+    def __init__(self, folder: Path | None, memory: int) -> None:
+        self._folder = folder
+        self._memory = memory
+
+    def empty(self, length: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        size = length * np.dtype(dtype).itemsize
+        if self._folder is None or size <= self._memory:
+            return np.empty(length, dtype=dtype)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._folder) as file:
+                os.posix_fallocate(file.fileno(), 0, size)
+                return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=(length,)))
+        except OSError as error:
+            raise StorageError(
+                "there is no room for the bitext",
+                facts=[("folder", self._folder), ("bytes", size), ("system says", error.strerror)],
+                fixes=["choose a disk with more room with --out"],
+            ) from error
+
+    def joined(self, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        made = self.empty(sum(map(len, parts)), parts[0].dtype)
+        return np.concatenate(parts, out=made)

@@ -1,0 +1,388 @@
+"""IBM Model 1 by expectation maximisation: from a bitext to translation probabilities.
+
+The table is held by target while it is trained (see `termwise.kernels.translation`), in double precision: 12 bytes for
+each pair of a source and a target that occur together. After each iteration its counts go to a file, so that a run
+which was interrupted goes on, and comes to the same bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.collection.writing import write_bytes_whole
+from termwise.errors import CorruptModelError, ForeignFolderError, ParameterError, StorageError
+from termwise.kernels.translation import (
+    add_sources,
+    count_updates,
+    expected_counts,
+    find_cells,
+    likely_cells,
+    transpose,
+)
+from termwise.regular_files import read_regular, regular_size
+from termwise.sealed_json import (
+    Misfit,
+    canonical_bytes,
+    checksum_of,
+    expect_choice,
+    expect_digest,
+    expect_file_name,
+    expect_object,
+)
+from termwise.translation.bitext import Bitext, Progress
+
+STATE = "em.json"
+"""File of a run's folder that says how far it has come."""
+
+FORMAT = "termwise-em"
+
+_PARTS = 64
+_LARGEST = 1 << 20
+_WRITTEN = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What expectation maximisation came to.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (V + 1,), int64
+        Boundaries of the targets in the two arrays that follow.
+    sources : ndarray of shape (cells,), int32
+        The sources that occur together with each target.
+    counts : ndarray of shape (cells,), float64
+        Expected counts; divided by the total of their source they are T(t|u).
+    totals : ndarray of shape (V,), float64
+        The counts of each source, over all targets.
+    perplexities : tuple of float
+        One for each iteration, of the probabilities it began with: exp(-ln P(targets | sources) / target tokens). The
+        first is the number of different targets, since all are equally likely at first.
+    updates : int
+        Updates of cells that each iteration stands for: a source token, or NULL, seen with a target token.
+    """
+
+    starts: npt.NDArray[np.int64]
+    sources: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.float64]
+    totals: npt.NDArray[np.float64]
+    perplexities: tuple[float, ...]
+    updates: int
+
+    def rows(
+        self, *, least: float = 0.0
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Return the probabilities by source, without those below a threshold.
+
+        Parameters
+        ----------
+        least : float, optional
+
+        Returns
+        -------
+        indptr : ndarray of shape (V + 1,), int64
+        targets : ndarray of shape (nnz,), int32
+            Strictly increasing for each source.
+        probabilities : ndarray of shape (nnz,), float32
+            T(t|u).
+        """
+        return transpose(*likely_cells(self.starts, self.sources, self.counts, self.totals, least))
+
+
+def estimate(
+    bitext: Bitext,
+    *,
+    iterations: int = 5,
+    tolerance: float = 1e-3,
+    floor: float = 0.0,
+    drop: float = 0.0,
+    folder: str | Path | None = None,
+    identity: str = "",
+    resume: bool = False,
+    threads: int = 1,
+    progress: Progress = lambda *_: None,
+) -> Estimate:
+    """Estimate T(t|u) by expectation maximisation [1]_.
+
+    All probabilities are equal at first. Each pair has NULL as a further source, which explains targets that nothing
+    else does; it is not part of the result.
+
+    Parameters
+    ----------
+    bitext : Bitext
+    iterations : int, optional
+        How many at most.
+    tolerance : float, optional
+        An iteration is the last one if the perplexity that it finds is less than this share below the one before.
+    floor, drop : float, optional
+        0 and 0 for the algorithm as it is, whose perplexity never rises. With 1e-7 and 1e-7 as MGIZA does it:
+        probabilities below `floor` count as `floor`, and shares of an occurrence of at most `drop` are not counted.
+    folder : str or Path, optional
+        Where the state of the run is kept after each iteration.
+    identity : str, optional
+        What the run is of; it goes on only where this is the same.
+    resume : bool, optional
+        Go on from the state in `folder`, if there is one.
+    threads : int, optional
+        The result is the same, bit for bit, for any number.
+    progress : callable, optional
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of its range.
+    ForeignFolderError
+        If `folder` holds another run, or a run and `resume` is false.
+    CorruptModelError
+        If the state in `folder` is damaged.
+    StorageError
+        If the state cannot be written.
+
+    References
+    ----------
+    .. [1] P. F. Brown et al., The mathematics of statistical machine translation, Computational Linguistics 19(2),
+       1993, section 4.
+    """
+    _check(iterations, tolerance, floor, drop, threads)
+    state = None if folder is None else _State(Path(folder), identity)
+    if folder is not None and not resume:
+        refuse_unfinished(Path(folder))
+    found = None if state is None else state.found()
+    n_terms = len(bitext.vocabulary)
+    work = np.zeros(n_terms, dtype=np.int64)
+    updates = count_updates(bitext.asked, bitext.chunks, work) + count_updates(
+        bitext.answered, bitext.queries, work
+    )
+    walked = (bitext.asked, bitext.chunks, bitext.answered, bitext.queries)
+    with ThreadPoolExecutor(threads) as pool:
+        ranges = _Ranges(work, pool, progress)
+        sizes = np.zeros(n_terms, dtype=np.int64)
+        parts = ranges.each("find cells", find_cells, *walked, sizes)
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        sources = _concatenated(parts, int(starts[-1]))
+        if found is None:
+            # Equal counts for every cell: with the number of targets as the total, equal probabilities.
+            cells = np.ones(len(sources), dtype=np.float64)
+            nulls = np.ones(n_terms, dtype=np.float64)
+            targets = float((bitext.target_counts > 0).sum())
+            totals = np.full(n_terms, targets)
+            null_total = targets
+            perplexities: list[float] = []
+        else:
+            cells, nulls, perplexities = found.counts(len(sources), n_terms)
+            totals, null_total = _totals(sources, cells, n_terms), float(nulls.sum())
+        tokens = int(bitext.target_counts.sum())
+        logs = np.zeros(n_terms, dtype=np.float64)
+        while len(perplexities) < iterations and not _settled(perplexities, tolerance):
+            given = (*walked, starts, sources, cells, nulls, totals, null_total, floor, drop, logs)
+            ranges.each(f"iterate: {len(perplexities) + 1} of at most {iterations}", expected_counts, *given)
+            perplexities.append(math.exp(-math.fsum(logs) / tokens))
+            totals, null_total = _totals(sources, cells, n_terms), float(nulls.sum())
+            if state is not None:
+                state.keep(cells, nulls, perplexities)
+    return Estimate(starts, sources, cells, totals, tuple(perplexities), updates)
+
+
+def refuse_unfinished(folder: Path) -> None:
+    """Refuse a folder in which a run was interrupted.
+
+    Raises
+    ------
+    ForeignFolderError
+        If there is one.
+    """
+    if (folder / STATE).exists():
+        raise ForeignFolderError(
+            "the folder holds a training that is not finished",
+            facts=[("folder", folder)],
+            fixes=["go on with it: --resume", f"begin again: remove {folder}"],
+        )
+
+
+class _Ranges:
+    """Ranges of targets with about as much work each, which threads take in turn."""
+
+    def __init__(self, work: npt.NDArray[np.int64], pool: ThreadPoolExecutor, progress: Progress) -> None:
+        done = np.cumsum(work)
+        shares = done[-1] * np.arange(1, _PARTS) // _PARTS
+        cuts = np.unique(np.concatenate(([0], np.searchsorted(done, shares, side="right"), [len(work)])))
+        self._ranges = list(itertools.pairwise(cuts.tolist()))
+        self._pool = pool
+        self._progress = progress
+
+    def each(self, stage: str, kernel: Callable[..., Any], *given: object) -> list[Any]:
+        """Call a kernel for each range; return what it gives, in the order of the ranges."""
+        results = []
+        calls = [self._pool.submit(kernel, first, last, *given) for first, last in self._ranges]
+        try:
+            for call in calls:
+                results.append(call.result())
+                self._progress(stage, len(results), len(calls))
+        finally:
+            for call in calls:
+                call.cancel()
+        return results
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The state of a run that was interrupted."""
+
+    path: Path
+    sha256: str
+    perplexities: tuple[float, ...]
+
+    def counts(
+        self, cells: int, n_terms: int
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[float]]:
+        """Read the counts of each cell and of NULL, and the perplexities so far."""
+        expected = 8 * (cells + n_terms)
+        try:
+            size = regular_size(self.path, expected)
+            values = np.fromfile(self.path, dtype="<f8") if size == expected else np.empty(0)
+        except Misfit as misfit:
+            raise _damaged(self.path, misfit.expected, misfit.seen) from None
+        except OSError as error:
+            raise _damaged(self.path, "a file that can be read", error.strerror) from error
+        if size != expected:
+            raise _damaged(self.path, f"{expected} bytes", f"{size} bytes")
+        digest = hashlib.sha256(values.data).hexdigest()
+        if digest != self.sha256:
+            raise _damaged(self.path, f"sha256 {self.sha256}", digest)
+        return values[:cells], values[cells:], list(self.perplexities)
+
+
+class _State:
+    """The folder in which a run keeps how far it has come: the counts of the last iteration, and `STATE`."""
+
+    def __init__(self, folder: Path, identity: str) -> None:
+        self._folder = folder
+        self._identity = identity
+
+    def found(self) -> _Found | None:
+        """Return where the run in the folder is, or None where none is under way."""
+        path = self._folder / STATE
+        try:
+            data = read_regular(path, _LARGEST)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except Misfit as misfit:
+            raise _damaged(path, misfit.expected, misfit.seen) from None
+        except OSError as error:
+            raise _damaged(path, "a file that can be read", error.strerror) from error
+        try:
+            body = json.loads(data.decode())
+            if not isinstance(body, dict) or body.get("checksum") != checksum_of(body):
+                raise Misfit("a file that matches its checksum", "one that does not")
+            keys = {"format", "identity", "perplexities", "file", "sha256", "checksum"}
+            body = expect_object(body, keys, "the state")
+            expect_choice(body["format"], "format", (FORMAT,))
+            if body["identity"] != self._identity:
+                raise ForeignFolderError(
+                    "the folder holds a training of other data, with other settings or by another version",
+                    facts=[("folder", self._folder)],
+                    fixes=["name another folder with --out", f"begin again: remove {self._folder}"],
+                )
+            perplexities = body["perplexities"]
+            if not isinstance(perplexities, list) or not all(isinstance(one, float) for one in perplexities):
+                raise Misfit("perplexities as an array of numbers", perplexities)
+            return _Found(
+                self._folder / expect_file_name(body["file"]),
+                expect_digest(body["sha256"], "sha256"),
+                tuple(perplexities),
+            )
+        except Misfit as misfit:
+            raise _damaged(path, misfit.expected, misfit.seen) from None
+        except (ValueError, RecursionError) as error:
+            raise _damaged(path, "JSON", error) from None
+
+    def keep(
+        self, cells: npt.NDArray[np.float64], nulls: npt.NDArray[np.float64], perplexities: Sequence[float]
+    ) -> None:
+        """Keep what an iteration came to; the state before it goes once this one is whole."""
+        counts = self._folder / f"counts-{len(perplexities)}.f64"
+        digest = hashlib.sha256()
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with counts.open("wb") as file:
+                for values in (cells, nulls):
+                    data = values.astype("<f8", copy=False).data.cast("B") if len(values) else b""
+                    for begin in range(0, len(data), _WRITTEN):
+                        file.write(data[begin : begin + _WRITTEN])
+                        digest.update(data[begin : begin + _WRITTEN])
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StorageError(
+                "the state of the training cannot be written",
+                facts=[("file", counts), ("system says", error.strerror)],
+                fixes=["choose a folder that can be written and has room with --out"],
+            ) from error
+        body = {
+            "format": FORMAT,
+            "identity": self._identity,
+            "perplexities": list(perplexities),
+            "file": counts.name,
+            "sha256": digest.hexdigest(),
+        }
+        write_bytes_whole(self._folder / STATE, canonical_bytes({**body, "checksum": checksum_of(body)}))
+        for old in self._folder.glob("counts-*.f64"):
+            if old != counts:
+                old.unlink(missing_ok=True)
+
+
+def _totals(
+    sources: npt.NDArray[np.int32], cells: npt.NDArray[np.float64], n_terms: int
+) -> npt.NDArray[np.float64]:
+    totals = np.zeros(n_terms, dtype=np.float64)
+    add_sources(sources, cells, totals)
+    return totals
+
+
+def _settled(perplexities: Sequence[float], tolerance: float) -> bool:
+    return len(perplexities) > 1 and perplexities[-2] - perplexities[-1] < tolerance * perplexities[-2]
+
+
+def _concatenated(parts: list[npt.NDArray[np.int32]], size: int) -> npt.NDArray[np.int32]:
+    """Put the parts behind each other, letting go of each once it is copied."""
+    made = np.empty(size, dtype=np.int32)
+    while parts:
+        part = parts.pop()
+        size -= len(part)
+        made[size : size + len(part)] = part
+    return made
+
+
+def _check(iterations: int, tolerance: float, floor: float, drop: float, threads: int) -> None:
+    for name, value, least, most in (
+        ("iterations", iterations, 1, math.inf),
+        ("tolerance", tolerance, 0, 1),
+        ("floor", floor, 0, 0.1),
+        ("drop", drop, 0, floor),
+        ("threads", threads, 1, math.inf),
+    ):
+        if not least <= value <= most:
+            expected = f"{least} to {most}" if most < math.inf else f"{least} or more"
+            if name == "drop":
+                expected = f"from 0 to the floor, {floor}"
+            raise ParameterError(f"{name} is out of range", facts=[("given", value), ("expected", expected)])
+
+
+def _damaged(path: Path, expected: object, seen: object) -> CorruptModelError:
+    return CorruptModelError(
+        "a file that an unfinished training keeps has been damaged",
+        facts=[("file", path), ("expected", expected), ("seen", str(seen)[:200])],
+        fixes=[f"begin again: remove {path.parent}"],
+    )

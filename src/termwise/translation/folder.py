@@ -1,0 +1,439 @@
+"""The folder of a translation table: plain arrays, and the manifest that describes and seals them.
+
+::
+
+    translation.json      the manifest
+    indptr.npy            int64 of shape (V + 1,): boundaries of the rows
+    targets.npy           uint16 of shape (nnz,), or int32 where there are more than 65,536 terms
+    probabilities.npy     float32 or float16 of shape (nnz,): T(t|u)
+    occurrences.npy       int64 of shape (V,): how often each term is on the source side of the bitext
+    vocabulary.txt        one term a line, in UTF-8; absent where the analyzer has a vocabulary of its own
+    tokenizer.json        what the analyzer is made from, as far as it needs files (or vocab.txt)
+
+In float16 probabilities are rounded towards zero, so that no row comes to sum to more than 1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib import format as npy
+
+from termwise.errors import (
+    CorruptModelError,
+    DataError,
+    DuplicateIdError,
+    ForeignFolderError,
+    MissingFileError,
+    ModelFormatError,
+    ParameterError,
+    StorageError,
+    UnknownNameError,
+    UsageError,
+    VocabularyMismatchError,
+    WeightError,
+)
+from termwise.regular_files import read_regular
+from termwise.sealed_json import Misfit
+from termwise.text import Analyzer, AnalyzerSpec, Vocabulary, analyzer_from_spec
+from termwise.translation.manifest import (
+    AGAIN,
+    NAME,
+    PRECISIONS,
+    AnalyzerRecord,
+    Precision,
+    TableManifest,
+    damaged,
+    record_of,
+)
+from termwise.translation.table import TranslationTable
+
+INDPTR, TARGETS, PROBABILITIES, OCCURRENCES = (
+    "indptr.npy",
+    "targets.npy",
+    "probabilities.npy",
+    "occurrences.npy",
+)
+VOCABULARY = "vocabulary.txt"
+
+TRAINING = "training"
+"""Folder inside a table folder in which an unfinished training keeps its state."""
+
+MAX_MANIFEST = 1 << 24
+"""Bytes of a manifest; what is longer is not read."""
+
+MAX_ANALYZER = 1 << 27
+"""Bytes of a file of the analyzer."""
+
+_STAGE = ".unfinished-"
+_TOKENIZERS = ("tokenizer.json", "vocab.txt")
+_OURS = frozenset({NAME, INDPTR, TARGETS, PROBABILITIES, OCCURRENCES, VOCABULARY, TRAINING, *_TOKENIZERS})
+_SHORT = 1 << 16
+
+
+def open_table(path: str | Path) -> TranslationTable:
+    """Read a translation table, comparing every file with the manifest.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder that `write_table` wrote.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such folder, or a file of it cannot be read.
+    ModelFormatError
+        If it is not the folder of a table, was written by a later version, or holds numbers that are no
+        probabilities.
+    CorruptModelError
+        If a file was truncated or changed.
+    VocabularyMismatchError
+        If the analyzer was made for another version of Unicode.
+    """
+    folder = Path(path)
+    manifest = TableManifest.parse(_read_manifest(folder), folder / NAME)
+    analyzer = _read_analyzer(folder, manifest.analyzer)
+    vocabulary = _read_vocabulary(folder, manifest, analyzer)
+    short = manifest.terms <= _SHORT
+    arrays = {
+        name: _array(folder, manifest, name, dtype, length)
+        for name, dtype, length in (
+            (INDPTR, "<i8", manifest.terms + 1),
+            (TARGETS, "<u2" if short else "<i4", manifest.entries),
+            (PROBABILITIES, "<f2" if manifest.precision == "float16" else "<f4", manifest.entries),
+            (OCCURRENCES, "<i8", manifest.terms),
+        )
+    }
+    try:
+        return TranslationTable(
+            vocabulary=vocabulary,
+            indptr=arrays[INDPTR],
+            targets=arrays[TARGETS],
+            probabilities=arrays[PROBABILITIES],
+            occurrences=arrays[OCCURRENCES],
+            analyzer=analyzer.spec,
+            kind=manifest.kind,
+            description=manifest.description,
+        )
+    except WeightError as error:
+        raise ModelFormatError(error.message, facts=[("table", folder), *error.facts], fixes=AGAIN) from None
+
+
+def write_table(table: TranslationTable, path: str | Path, *, precision: Precision = "float32") -> int:
+    """Write a translation table, whole or not at all; equal tables give equal bytes.
+
+    Everything is made in a hidden folder inside `path` and moved into place afterwards, the manifest last. A table that
+    was there before is replaced.
+
+    Parameters
+    ----------
+    table : TranslationTable
+    path : str or Path
+        The folder; made where there is none.
+    precision : {"float32", "float16"}, optional
+        Of the probabilities in their file.
+
+    Returns
+    -------
+    int
+        Bytes of all files together.
+
+    Raises
+    ------
+    ForeignFolderError
+        If the folder holds something that is not a translation table.
+    ParameterError
+        If float16 cannot hold the smallest probability, or a term cannot stand in a line of ``vocabulary.txt``.
+    VocabularyMismatchError
+        If the analyzer has another vocabulary than the table.
+    StorageError
+        If the folder cannot be written.
+    """
+    if precision not in PRECISIONS:
+        raise UnknownNameError.of("precision", str(precision), PRECISIONS)
+    out = Path(path)
+    files = _files(table, precision)
+    own = {name: data for name, data in files.items() if name not in table.analyzer.files}
+    manifest = TableManifest(
+        kind=table.kind,
+        analyzer=AnalyzerRecord.of(table.analyzer),
+        terms=len(table),
+        vocabulary=table.vocabulary.id,
+        entries=table.nnz,
+        precision=precision,
+        files={name: record_of(data) for name, data in own.items()},
+        description=table.description,
+    )
+    files[NAME] = manifest.to_bytes()
+    check_place(out)
+    with _storage(out):
+        out.mkdir(parents=True, exist_ok=True)
+        stage = Path(tempfile.mkdtemp(prefix=_STAGE, dir=out))
+        try:
+            for name, data in files.items():
+                (stage / name).write_bytes(data)
+            _publish(stage, out)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+    return sum(map(len, files.values()))
+
+
+@contextmanager
+def _storage(out: Path) -> Iterator[None]:
+    """Turn what the operating system says while writing into an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            "the translation table cannot be written",
+            facts=[("path", error.filename or out), ("system says", error.strerror or str(error))],
+            fixes=["choose a folder that can be written and has room with --out"],
+        ) from error
+
+
+def check_place(out: Path) -> None:
+    """See that a table may be written to a folder, before any work is done.
+
+    Raises
+    ------
+    ForeignFolderError
+        If it holds something that is not a translation table, or is a file.
+    StorageError
+        If it cannot be read.
+    """
+    with _storage(out):
+        if not out.exists():
+            return
+        names = [path.name for path in out.iterdir()] if out.is_dir() else [out.name]
+    foreign = sorted(name for name in names if name not in _OURS and not name.startswith(_STAGE))
+    if foreign or not out.is_dir():
+        raise ForeignFolderError(
+            "the folder holds something that is not a translation table",
+            facts=[("folder", out), ("found", ", ".join(foreign[:5]))],
+            fixes=["name another folder with --out"],
+        )
+
+
+def _files(table: TranslationTable, precision: Precision) -> dict[str, bytes]:
+    targets = table.targets.astype("<u2" if len(table) <= _SHORT else "<i4")
+    probabilities = table.probabilities.astype("<f4")
+    if precision == "float16":
+        probabilities = _halved(table.probabilities)
+    files = {
+        INDPTR: _npy(table.indptr.astype("<i8")),
+        TARGETS: _npy(targets),
+        PROBABILITIES: _npy(probabilities),
+        OCCURRENCES: _npy(table.occurrences.astype("<i8")),
+        **table.analyzer.files,
+    }
+    closed = analyzer_from_spec(table.analyzer).vocabulary
+    if closed is None:
+        files[VOCABULARY] = _lines(table.vocabulary)
+    elif closed != table.vocabulary:
+        raise VocabularyMismatchError(
+            "the translation table and its analyzer have different vocabularies",
+            facts=[("terms of the table", len(table)), ("terms of the analyzer", len(closed))],
+        )
+    return files
+
+
+def _halved(probabilities: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
+    """Round to float16 towards zero."""
+    nearest = probabilities.astype("<f2")
+    rounded = np.where(nearest > probabilities, np.nextafter(nearest, np.float16(0)), nearest)
+    if rounded.size and rounded.min() <= 0:
+        raise ParameterError(
+            "float16 cannot hold the smallest probability of the table",
+            facts=[("probability", probabilities.min()), ("smallest in float16", 2.0**-24)],
+            fixes=["--set least=1e-7, or more", "--set precision=float32"],
+        )
+    return rounded.astype("<f2")
+
+
+def _npy(values: npt.NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    npy.write_array(buffer, values, version=(1, 0), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _lines(vocabulary: Vocabulary) -> bytes:
+    for token in vocabulary:
+        if "\n" in token or not token:
+            raise ParameterError(
+                "a term of the table cannot stand in a line of its own", facts=[("term", repr(token))]
+            )
+    return "".join(f"{token}\n" for token in vocabulary).encode("utf-8", "surrogatepass")
+
+
+def _publish(stage: Path, out: Path) -> None:
+    """Move what was made into place. While that goes on there is no manifest, so nobody reads half of it."""
+    (out / NAME).unlink(missing_ok=True)
+    made = {path.name for path in stage.iterdir()}
+    for name in _OURS - made - {TRAINING}:
+        (out / name).unlink(missing_ok=True)
+    for name in sorted(made - {NAME}):
+        (stage / name).replace(out / name)
+    (stage / NAME).replace(out / NAME)
+
+
+def _read_manifest(folder: Path) -> bytes:
+    path = folder / NAME
+    try:
+        return read_regular(path, MAX_MANIFEST)
+    except Misfit as misfit:
+        raise damaged(path, misfit.expected, misfit.seen) from None
+    except FileNotFoundError:
+        if not folder.exists():
+            raise MissingFileError(
+                "there is no such translation table",
+                facts=[("path", folder)],
+                fixes=["termwise train model1 --data DATA --out DIR"],
+            ) from None
+        unfinished = (folder / TRAINING).is_dir()
+        raise ModelFormatError(
+            "the training of this table is not finished"
+            if unfinished
+            else "this folder does not hold a translation table",
+            facts=[("path", folder), ("missing", NAME)],
+            fixes=[
+                f"termwise train model1 --data DATA --out {folder}{' --resume' if unfinished else ''}",
+            ],
+        ) from None
+    except NotADirectoryError:
+        raise ModelFormatError(
+            "this is a file, a translation table is a folder",
+            facts=[("path", folder)],
+            fixes=[f"name the folder that holds {NAME}"],
+        ) from None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _read(folder: Path, manifest: TableManifest, name: str) -> bytes:
+    path = folder / name
+    record = manifest.files.get(name)
+    if record is None:
+        raise ModelFormatError(
+            "the translation table has no such file",
+            facts=[("table", folder), ("missing", name), ("has", ", ".join(sorted(manifest.files)))],
+        )
+    try:
+        data = read_regular(path, record.bytes)
+    except Misfit as misfit:
+        raise damaged(path, misfit.expected, misfit.seen) from None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if len(data) != record.bytes:
+        raise damaged(path, f"{record.bytes} bytes", f"{len(data)} bytes")
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != record.sha256:
+        raise damaged(path, f"sha256 {record.sha256}", digest)
+    return data
+
+
+def _array(folder: Path, manifest: TableManifest, name: str, dtype: str, length: int) -> npt.NDArray[Any]:
+    """Return the array of one axis that a file holds; its header is compared before it is believed."""
+    buffer = io.BytesIO(_read(folder, manifest, name))
+    seen: object
+    try:
+        if npy.read_magic(buffer) == (1, 0):
+            shape, order, found = npy.read_array_header_1_0(buffer)
+            body = buffer.getbuffer()[buffer.tell() :]
+            if (shape, order, found) == ((length,), False, np.dtype(dtype)) and len(
+                body
+            ) == length * found.itemsize:
+                return np.frombuffer(body.toreadonly(), dtype=found)
+            seen = f"{found} of shape {shape}"
+        else:
+            seen = "another version of the format"
+    except ValueError as error:
+        seen = error
+    raise ModelFormatError(
+        "an array of the translation table is not what it should be",
+        facts=[
+            ("file", folder / name),
+            ("expected", f"{np.dtype(dtype)} of shape ({length},)"),
+            ("seen", seen),
+        ],
+        fixes=AGAIN,
+    )
+
+
+def _read_analyzer(folder: Path, record: AnalyzerRecord) -> Analyzer:
+    files = {}
+    for name in record.files:
+        path = folder / name
+        try:
+            files[name] = read_regular(path, MAX_ANALYZER)
+        except Misfit as misfit:
+            raise damaged(path, misfit.expected, misfit.seen) from None
+        except OSError as error:
+            raise _unreadable(path, error) from error
+    spec = AnalyzerSpec(record.name, record.options, files)
+    if spec.fingerprint != record.fingerprint:
+        raise CorruptModelError(
+            "the analyzer of the translation table was changed",
+            facts=[
+                ("table", folder),
+                ("files", ", ".join(record.files) or "none"),
+                ("fingerprint", spec.fingerprint),
+                ("expected", record.fingerprint),
+            ],
+            fixes=AGAIN,
+        )
+    try:
+        return analyzer_from_spec(spec)
+    except VocabularyMismatchError:
+        raise
+    except (DataError, UsageError) as error:
+        raise ModelFormatError(
+            "the analyzer of the translation table cannot be used",
+            facts=[("table", folder), *error.facts],
+            fixes=error.fixes,
+        ) from error
+
+
+def _read_vocabulary(folder: Path, manifest: TableManifest, analyzer: Analyzer) -> Vocabulary:
+    vocabulary = analyzer.vocabulary
+    if vocabulary is None:
+        path = folder / VOCABULARY
+        try:
+            text = _read(folder, manifest, VOCABULARY).decode("utf-8", "surrogatepass")
+            vocabulary = Vocabulary(text.split("\n")[:-1])
+        except (UnicodeDecodeError, DuplicateIdError) as error:
+            raise ModelFormatError(
+                "the vocabulary of the translation table cannot be used",
+                facts=[("file", path), ("why", error)],
+                fixes=AGAIN,
+            ) from None
+    if len(vocabulary) != manifest.terms or vocabulary.id != manifest.vocabulary:
+        raise ModelFormatError(
+            "the vocabulary of the translation table is not the one it was trained with",
+            facts=[
+                ("table", folder),
+                ("terms", len(vocabulary)),
+                ("expected", manifest.terms),
+                ("vocabulary", vocabulary.id),
+                ("trained with", manifest.vocabulary),
+            ],
+            fixes=AGAIN,
+        )
+    return vocabulary
+
+
+def _unreadable(path: Path, error: OSError) -> MissingFileError:
+    return MissingFileError(
+        "a file of the translation table cannot be read",
+        facts=[("file", path), ("system says", error.strerror)],
+        fixes=AGAIN,
+    )

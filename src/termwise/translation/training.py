@@ -1,0 +1,169 @@
+"""From judged pairs to the folder of a translation table: the whole of ``termwise train model1``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from termwise import __version__
+from termwise.collection.pairs import Source, read_sources
+from termwise.errors import ParameterError
+from termwise.text import make_analyzer
+from termwise.translation.bitext import Progress, make_bitext
+from termwise.translation.em import estimate, refuse_unfinished
+from termwise.translation.folder import TRAINING, check_place, write_table
+from termwise.translation.processing import cut_vocabulary
+from termwise.translation.settings import Model1Settings
+from termwise.translation.table import TranslationTable
+
+
+def train_model1(
+    data: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    settings: Model1Settings = Model1Settings(),  # noqa: B008
+    split: str = "train",
+    resume: bool = False,
+    threads: int = 1,
+    progress: Progress = lambda *_: None,
+) -> dict[str, Any]:
+    """Train IBM Model 1 on judged pairs and write the folder of its table.
+
+    Parameters
+    ----------
+    data : str, Path or sequence of them
+        Training pairs, see `read_sources`; several are taken together.
+    out : str or Path
+        The folder of the table. While it is trained, the state of the run is kept in its folder ``training``.
+    settings : Model1Settings, optional
+    split : str, optional
+        Which judgments of BEIR folders.
+    resume : bool, optional
+        Go on with a run that was interrupted; the table comes out the same, byte for byte.
+    threads : int, optional
+        The table is the same for any number.
+    progress : callable, optional
+        Called with a stage, what is done, and the total.
+
+    Returns
+    -------
+    dict
+        JSON-like facts: ``pairs`` judged and ``empty`` ones without terms on a side; ``chunks`` beside their query, and
+        ``uneven`` or ``unsampled`` ones that were left out; ``sequences``, chunks and their swaps; ``terms`` and
+        ``tokens`` of the source sides; ``cells`` of the model and ``updates`` of them in an iteration;
+        ``perplexities``; ``entries`` of the table, and ``lost``, the share of the probability, over all source tokens,
+        that is not in it; its ``bytes``; ``seconds`` by stage and in all.
+
+    Raises
+    ------
+    ParameterError
+        If two sources have one name.
+    EmptyCollectionError
+        If there is nothing to train on.
+    ForeignFolderError
+        If the folder holds something else, or a run and `resume` is false.
+    TermwiseError
+        Whatever else is wrong with data, settings or folder.
+    """
+    out = Path(out)
+    check_place(out)
+    work = out / TRAINING
+    if not resume:
+        refuse_unfinished(work)
+    analyzer = make_analyzer(settings.analyzer)
+    clock = _Clock()
+    read: list[dict[str, Any]] = []
+    bitext = make_bitext(
+        _sources(data, split, read),
+        analyzer,
+        ratio=settings.ratio,
+        longest_ratio=settings.longest_ratio,
+        symmetrise=settings.symmetrise,
+        sample=settings.sample,
+        seed=settings.seed,
+        folder=work,
+        progress=progress,
+    )
+    clock.lap("read")
+    described = {"package": __version__, "data": read, "settings": asdict(settings)}
+    model = estimate(
+        bitext,
+        iterations=settings.iterations,
+        tolerance=settings.tolerance,
+        floor=settings.floor,
+        drop=settings.drop,
+        folder=work,
+        identity=_identity({**described, "analyzer": analyzer.spec.fingerprint}),
+        resume=resume,
+        threads=threads,
+        progress=progress,
+    )
+    clock.lap("train")
+    indptr, targets, probabilities = model.rows(least=settings.least)
+    table = TranslationTable(
+        vocabulary=bitext.vocabulary,
+        indptr=indptr,
+        targets=targets,
+        probabilities=probabilities,
+        occurrences=bitext.occurrences,
+        analyzer=analyzer.spec,
+    )
+    table = cut_vocabulary(table, bitext.passage_frequencies, settings.vocabulary)
+    tokens = int(bitext.occurrences.sum())
+    facts: dict[str, Any] = {
+        **described,
+        **asdict(bitext.facts),
+        "sequences": bitext.sequences,
+        "terms": int((bitext.occurrences > 0).sum()),
+        "tokens": tokens,
+        "cells": len(model.sources),
+        "updates": model.updates,
+        "perplexities": list(model.perplexities),
+        "entries": table.nnz,
+        "lost": float(bitext.occurrences @ np.maximum(1 - table.row_sums, 0) / tokens),
+    }
+    table = replace(table, description=facts)
+    size = write_table(table, out, precision=settings.precision)
+    shutil.rmtree(work, ignore_errors=True)
+    clock.lap("write")
+    return {**facts, "bytes": size, "seconds": clock.laps}
+
+
+def _sources(
+    data: str | Path | Sequence[str | Path], split: str, read: list[dict[str, Any]]
+) -> Iterator[Source]:
+    """Yield the sources one after another, and note what was read."""
+    for spec in [data] if isinstance(data, str | Path) else data:
+        for source in read_sources(spec, split=split):
+            if any(one["name"] == source.name for one in read):
+                raise ParameterError(
+                    "two sources of training pairs have one name", facts=[("name", source.name)]
+                )
+            read.append({"name": source.name, "pairs": len(source), "digest": source.digest()})
+            yield source
+
+
+def _identity(described: dict[str, Any]) -> str:
+    return f"sha256:{hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()}"
+
+
+class _Clock:
+    """Seconds of each stage, and of all."""
+
+    def __init__(self) -> None:
+        self._begin = self._last = time.monotonic()
+        self.laps: dict[str, float] = {}
+
+    def lap(self, stage: str) -> None:
+        now = time.monotonic()
+        self.laps[stage] = round(now - self._last, 2)
+        self.laps["total"] = round(now - self._begin, 2)
+        self._last = now

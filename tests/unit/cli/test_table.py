@@ -1,0 +1,119 @@
+"""``termwise train model1`` and ``termwise table``, as scripts rely on them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from termwise.cli.main import run
+
+PAIRS = [("the house", "das haus"), ("the book", "das buch"), ("a book", "ein buch")]
+TRAIN = ["train", "model1", "--data", "pairs.jsonl", "--out", "table", "--threads", "1"]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    lines = [json.dumps({"query": query, "passage": passage}) + "\n" for query, passage in PAIRS]
+    (tmp_path / "pairs.jsonl").write_text("".join(lines))
+    return tmp_path
+
+
+@pytest.fixture
+def table(place: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    assert run([*TRAIN, "--set", "analyzer=standard", "--set", "iterations=20"]) == 0
+    capsys.readouterr()
+    return place / "table"
+
+
+def test_training_says_what_came_out(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*TRAIN, "--set", "analyzer=standard", "--set", "iterations=3", "--set", "tolerance=0"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("table: 20 translations of 8 terms")
+    assert "3 pairs, 3 chunks, 20 cells" in said.out
+    assert said.err.splitlines()[0] == "iteration 1: perplexity 8.00"
+    assert len(said.err.splitlines()) == 4
+
+
+def test_training_as_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*TRAIN, "--json", "--set", "analyzer=standard"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["pairs"] == 3
+    assert facts["perplexities"][0] == pytest.approx(8.0)
+
+
+def test_mistakes_in_training(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*TRAIN, "--set", "iteration=3"]) == 2
+    assert "did you mean iterations" in capsys.readouterr().err
+    assert run([*TRAIN, "--set", "ratio=-1"]) == 2
+    assert run(["train", "model1", "--data", "nowhere", "--out", "table"]) == 3
+    (place / "notes").mkdir()
+    (place / "notes" / "mine.txt").write_text("")
+    assert run([*TRAIN[:-3], "notes"]) == 2
+
+
+def test_translations_both_ways(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["table", "table", "House", "book", "-k", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].strip() == "house, seen 1 times"
+    assert lines[2].split()[0] == lines[2].split()[2] == "haus"
+    assert "book, seen 2 times" in lines[4]
+    assert len(lines) == 8
+
+
+def test_translations_as_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["table", "table", "das", "--json", "-k", "1"]) == 0
+    (found,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert found["term"] == "das"
+    assert found["asked"][0][0] == found["asks"][0][0] == "the"
+    assert found["asked"][0][1] > 0.9
+
+
+def test_rare_words_can_be_left_out(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = []
+    for seen in ("1", "2"):
+        assert run(["table", "table", "the", "--json", "--seen", seen]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert "haus" in dict(found[0]["asks"])
+    assert "haus" not in dict(found[1]["asks"])
+    assert "das" in dict(found[1]["asks"])
+    assert found[0]["seen"] == 2
+
+
+def test_unknown_words_are_named_with_the_nearest(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["table", "table", "houses"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "no translations of 'houses'" in said.err
+    assert "did you mean house" in said.err
+    assert run(["table", "table", "..."]) == 2
+    assert "the analyzer leaves it out" in capsys.readouterr().err
+
+
+def test_words_of_several_terms(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "pairs.jsonl").write_text('{"query": "tokenizer", "passage": "splitting words"}\n')
+    assert run(TRAIN) == 0
+    capsys.readouterr()
+    assert run(["table", "table", "tokenizer", "--json"]) == 0
+    assert [json.loads(line)["term"] for line in capsys.readouterr().out.splitlines()] == ["token", "##izer"]
+
+
+def test_no_such_table(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["table", "nowhere", "house"]) == 3
+    assert "termwise train model1" in capsys.readouterr().err
+
+
+def test_no_network_library_is_needed(place: Path) -> None:
+    program = (
+        "import sys\n"
+        "from termwise.cli.main import run\n"
+        f"assert run({TRAIN!r}) == 0\n"
+        "assert run(['table', 'table', 'haus']) == 0\n"
+        "print(sorted({'torch', 'transformers', 'onnxruntime'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

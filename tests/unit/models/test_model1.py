@@ -1,0 +1,223 @@
+"""Model 1: its parameters, and weights by hand. Compiled, gathered and naive scores meet in search/test_translation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from termwise.collection import CollectionStatistics
+from termwise.errors import MissingFileError, ParameterError, UnknownNameError, VocabularyMismatchError
+from termwise.models import AnalyzedModel, AnnotatingModel, CountModel, ExpandingCountModel, Model1
+from termwise.models.attachments import TranslationColumns
+from termwise.text import Vocabulary, make_analyzer
+from termwise.translation import TranslationTable, write_table
+from termwise.weights import TermWeights
+
+VOCABULARY = Vocabulary(["heart", "cardiac", "valve"])
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Return the folder of a table: cardiac is asked for with heart, and nothing is known of valve."""
+    made = TranslationTable(
+        VOCABULARY,
+        [0, 1, 3, 3],
+        [0, 0, 1],
+        [0.5, 0.375, 0.25],
+        [6, 2, 0],
+        make_analyzer("whitespace").spec,
+    )
+    write_table(made, tmp_path / "table")
+    return str(tmp_path / "table")
+
+
+COUNTS = TermWeights([0, 2, 2, 3], [1, 2, 0], [3.0, 1.0, 4.0], VOCABULARY.id)
+STATISTICS = CollectionStatistics.from_counts([COUNTS], n_terms=3)
+
+
+def weights(table, **settings):
+    model = Model1(table=table, keep=0, **settings).over(VOCABULARY)
+    rows = model.weigh(COUNTS, STATISTICS)
+    return [
+        dict(zip(map(VOCABULARY.token, terms.tolist()), found.tolist(), strict=True)) for terms, found in rows
+    ]
+
+
+def logs(means, lambda_=0.5, probabilities=(4 / 8, 3 / 8, 1 / 8)):
+    background = dict(zip(VOCABULARY, probabilities, strict=True))
+    return {
+        token: pytest.approx(math.log(1 + (1 - lambda_) * mean / (lambda_ * background[token])))
+        for token, mean in means.items()
+    }
+
+
+def test_the_protocols(table):
+    model = Model1(table=table)
+    assert isinstance(model, ExpandingCountModel)
+    assert isinstance(model, AnalyzedModel)
+    assert isinstance(model, AnnotatingModel)
+    assert not isinstance(model, CountModel)
+    assert isinstance(model.over(VOCABULARY), CountModel)
+    assert model.analyzer == make_analyzer("whitespace").spec
+    assert model.added_terms == ("heart", "cardiac")
+
+
+def test_weights_by_hand(table):
+    first, empty, last = weights(table, self_translation=0.5, lambda_=0.5)
+    assert first == logs(
+        {"heart": 0.5 * 0.375 * 0.75, "cardiac": (0.5 * 0.25 + 0.5) * 0.75, "valve": 0.5 * 0.25}
+    )
+    assert empty == {}
+    assert last == logs({"heart": 0.5 * 0.5 + 0.5})
+
+
+def test_a_word_without_a_row_translates_to_itself(table):
+    """The published export drops such words, and with them their self-translation."""
+    assert "valve" in weights(table, self_translation=0.1)[0]
+    assert "valve" not in weights(table, self_translation=0.0)[0]
+
+
+def test_the_weights_that_tell_most_are_kept(table):
+    every = weights(table, self_translation=0.5, lambda_=0.5)[0]
+    model = Model1(table=table, keep=1, self_translation=0.5, lambda_=0.5).over(VOCABULARY)
+    terms, kept = model.weigh(COUNTS, STATISTICS).row(0)
+    assert [VOCABULARY.token(term) for term in terms] == ["cardiac"]
+    assert kept.tolist() == [every["cardiac"]]
+
+
+def test_light_weights_may_be_pruned(table):
+    every = weights(table, self_translation=0.5, lambda_=0.5)[0]
+    least = sorted(every.values())[1]
+    assert weights(table, self_translation=0.5, lambda_=0.5, prune=least)[0] == {
+        token: weight for token, weight in every.items() if weight >= least
+    }
+
+
+def test_self_translation_may_be_set(table):
+    added = weights(table, self_translation=0.5, lambda_=0.5, self_mode="add")[2]
+    instead = weights(table, self_translation=0.5, lambda_=0.5, self_mode="set")[2]
+    assert (added, instead) == (logs({"heart": 0.75}), logs({"heart": 0.5}))
+
+
+def test_rows_may_be_renormalised(table):
+    made = weights(table, self_translation=0.5, lambda_=0.5, renormalise=True)
+    assert made[2] == logs({"heart": 1.0})
+    assert made[0]["heart"] == logs({"heart": 0.5 * 0.6 * 0.75})["heart"]
+
+
+def test_the_threshold_is_on_the_raw_table_and_only_once(table):
+    """0.25 of the table scores as 0.025 here; the published code would cut it a second time."""
+    made = weights(table, self_translation=0.9, lambda_=0.5, least=0.25)[0]
+    assert made["cardiac"] == logs({"cardiac": (0.1 * 0.25 + 0.9) * 0.75})["cardiac"]
+    assert made["heart"] == logs({"heart": 0.1 * 0.375 * 0.75})["heart"]
+    assert "heart" not in weights(table, least=0.4)[0]
+
+
+def test_the_background_is_that_of_the_collection_or_of_the_bitext(table):
+    collection = weights(table, self_translation=0.5, lambda_=0.5)[2]
+    bitext = weights(table, self_translation=0.5, lambda_=0.5, background="bitext")[2]
+    assert collection == logs({"heart": 0.75})
+    assert bitext == logs({"heart": 0.75}, probabilities=(6 / 8, 2 / 8, 0))
+
+
+def test_a_term_that_the_background_lacks_has_a_smallest_probability(table):
+    made = weights(table, self_translation=0.5, lambda_=0.5, background="bitext")[0]["valve"]
+    assert made == pytest.approx(math.log(1 + 0.125 / 1e-9))
+
+
+def test_without_smoothing_weights_lie_above_a_floor(table):
+    """The published export has weights below 0 there, so that absent terms beat those that match."""
+    made = weights(table, self_translation=0.5, lambda_=0)[0]
+    assert made["valve"] == pytest.approx(math.log(0.125 / 1e-8))
+    floors = Model1(table=table, lambda_=0).over(VOCABULARY).floors(STATISTICS)
+    assert floors.tolist() == [math.log(1e-8)] * 3
+    assert Model1(table=table).over(VOCABULARY).floors(STATISTICS) is None
+
+
+def test_two_models_of_one_table_do_not_share_settings(table):
+    """In the published code the second takes the table of the first, whatever its p and threshold."""
+    first, second = (
+        Model1(table=table, self_translation=0.1),
+        Model1(table=table, self_translation=0.9, least=0.3),
+    )
+    assert first.over(VOCABULARY).chances.tolist() == [0.5, 0.375, 0.25]
+    assert second.over(VOCABULARY).chances.tolist() == [0.5, 0.375]
+    assert first != second
+
+
+def test_another_numbering(table):
+    """Terms the other vocabulary lacks are left out; P(t|C) of the bitext stays what it was."""
+    other = Vocabulary(["valve", "heart", "zebra"])
+    compiled = Model1(table=table, keep=0).over(other)
+    assert compiled.starts.tolist() == [0, 0, 1, 1]
+    assert (compiled.targets.tolist(), compiled.chances.tolist()) == ([1], [0.5])
+    assert compiled.bitext.tolist() == [0, 0.75, 0]
+    larger = Vocabulary(["valve", "cardiac", "heart", "zebra"])
+    compiled = Model1(table=table).over(larger)
+    assert compiled.starts.tolist() == [0, 0, 2, 3, 3]
+    assert (compiled.targets.tolist(), compiled.chances.tolist()) == ([1, 2, 2], [0.25, 0.375, 0.5])
+
+
+def test_rows_of_another_vocabulary_are_refused(table):
+    model = Model1(table=table).over(VOCABULARY)
+    other = TermWeights([0, 1], [0], [1.0], "other")
+    with pytest.raises(VocabularyMismatchError):
+        model.weigh(other, CollectionStatistics.from_counts([other], n_terms=3))
+    same = TermWeights([0, 1], [0], [1.0], VOCABULARY.id)
+    with pytest.raises(VocabularyMismatchError):
+        model.weigh(same, CollectionStatistics.from_counts([same], n_terms=2))
+
+
+def test_what_an_index_keeps(table):
+    files = Model1(table=table).files(VOCABULARY, STATISTICS)
+    columns = TranslationColumns.read(files.__getitem__, 3)
+    assert [part.tolist() for part in columns.column(0)] == [[0, 1], [0.5, 0.375]]
+    assert [part.tolist() for part in columns.column(1)] == [[1], [0.25]]
+    unheard = CollectionStatistics(1, 1, [1, 0, 0], [1, 0, 0], longest=1)
+    columns = TranslationColumns.read(Model1(table=table).files(VOCABULARY, unheard).__getitem__, 3)
+    assert columns.sources.tolist() == [0]
+
+
+def test_lambda_of_one_is_refused_with_its_reason():
+    with pytest.raises(ParameterError, match="no say"):
+        Model1(lambda_=1)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("self_translation", -0.1),
+        ("self_translation", 1.1),
+        ("least", 2),
+        ("lambda_", -0.1),
+        ("lambda_", float("nan")),
+        ("prune", -1),
+        ("keep", -1),
+        ("keep", 1.5),
+        ("renormalise", 1),
+        ("table", ""),
+    ],
+)
+def test_values_out_of_range_are_refused(setting, value):
+    with pytest.raises(ParameterError) as caught:
+        Model1(**{setting: value})
+    assert setting.rstrip("_") in str(caught.value)
+
+
+@pytest.mark.parametrize("setting", ["self_mode", "background"])
+def test_unknown_choices_are_refused(setting):
+    with pytest.raises(UnknownNameError):
+        Model1(**{setting: "sett"})
+
+
+def test_a_missing_table_is_named():
+    with pytest.raises(MissingFileError, match="no such translation table"):
+        Model1(table="no/such/table").over(VOCABULARY)
+
+
+def test_rows_are_float32_over_the_same_vocabulary(table):
+    rows = Model1(table=table).over(VOCABULARY).weigh(COUNTS, STATISTICS)
+    assert rows.vocabulary == VOCABULARY.id
+    assert rows.weights.dtype == np.float32

@@ -1,0 +1,24 @@
+"""Small bitexts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from termwise.collection.pairs import Source
+from termwise.text import make_analyzer
+from termwise.translation import Bitext, make_bitext
+
+
+def source_of(pairs: Sequence[tuple[str, str]], name: str = "toy") -> Source:
+    """Return pairs of query and passage; equal texts are one."""
+    queries = list(dict.fromkeys(query for query, _ in pairs))
+    passages = list(dict.fromkeys(passage for _, passage in pairs))
+    numbers = [(queries.index(query), passages.index(passage)) for query, passage in pairs]
+    return Source(name, queries, passages, np.array(numbers, dtype=np.int32).reshape(-1, 2))
+
+
+def bitext_of(pairs: Sequence[tuple[str, str]], **options: object) -> Bitext:
+    """Return a bitext of words between white space."""
+    return make_bitext([source_of(pairs)], make_analyzer("whitespace"), **options)  # type: ignore[arg-type]

@@ -1,0 +1,166 @@
+"""From judged pairs to chunks of term numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from termwise.errors import EmptyCollectionError, ParameterError
+from termwise.kernels.translation import Side
+from termwise.text import make_analyzer
+from termwise.translation import Bitext, make_bitext
+
+from .conftest import bitext_of, source_of
+
+
+def words(bitext: Bitext, side: Side, row: int) -> list[str]:
+    return [
+        " ".join(
+            bitext.vocabulary.token(int(token))
+            for token in side.tokens[side.first[piece] : side.first[piece] + side.length[piece]]
+        )
+        for piece in range(side.starts[row], side.starts[row + 1])
+    ]
+
+
+def shown(bitext: Bitext) -> list[tuple[str, list[str]]]:
+    rows = range(len(bitext.queries.starts) - 1)
+    return [(*words(bitext, bitext.queries, row), words(bitext, bitext.chunks, row)) for row in rows]
+
+
+def walked(query: list[str], passage: list[str], ratio: float) -> list[list[str]]:
+    """Cut as the published program does: word by word."""
+    chunks, current = [], []
+    for word in passage:
+        current.append(word)
+        if ratio > 0 and len(current) / len(query) >= ratio:
+            chunks.append(current)
+            current = []
+    return [*chunks, current] if current else chunks
+
+
+def test_a_chunk_ends_when_it_is_long_enough_and_the_rest_is_one_too() -> None:
+    bitext = bitext_of([("a b", "1 2 3 4 5 6 7")])
+    assert shown(bitext) == [("a b", ["1 2 3", "4 5 6", "7"])]
+    assert (bitext.facts.pairs, bitext.facts.chunks, bitext.sequences) == (1, 3, 6)
+
+
+def test_a_query_has_the_chunks_of_all_its_passages() -> None:
+    bitext = bitext_of([("a b", "1 2 3 4"), ("c", "1 2"), ("a b", "5 6")])
+    assert shown(bitext) == [("a b", ["1 2 3", "4", "5 6"]), ("c", ["1 2"])]
+
+
+def test_uneven_pairs_are_left_out_both_ways() -> None:
+    query = " ".join("abcdefghij")
+    assert shown(bitext_of([(query, "1"), ("a", "1")])) == [("a", ["1"])]
+    long = bitext_of([(query[:17], "1"), (query, "1 2")])
+    assert shown(long) == [(query[:17], ["1"]), (query, ["1 2"])]  # nine times is allowed
+    whole = bitext_of([("a", "1 2 3 4 5 6 7 8 9 10"), ("b", "1")], ratio=0.0)
+    assert shown(whole) == [("b", ["1"])]
+    assert (whole.facts.uneven, whole.facts.chunks) == (1, 1)
+
+
+def test_pairs_without_terms_on_a_side_are_counted() -> None:
+    bitext = bitext_of([("a", " "), (" ", "1"), ("b", "1")])
+    assert shown(bitext) == [("b", ["1"])]
+    assert bitext.facts.empty == 2
+
+
+def test_nothing_to_train_on() -> None:
+    with pytest.raises(EmptyCollectionError, match="nothing to train on") as caught:
+        bitext_of([("a", " "), (" ", "1")])
+    assert dict(caught.value.facts)["pairs without terms on a side"] == 2
+    with pytest.raises(EmptyCollectionError):
+        bitext_of([])
+    with pytest.raises(EmptyCollectionError):
+        make_bitext([], make_analyzer("whitespace"))
+    with pytest.raises(EmptyCollectionError):
+        make_bitext([source_of([("the", "of the")])], make_analyzer("wordpiece-clean"))
+
+
+def test_counts_of_terms_on_each_side() -> None:
+    bitext = bitext_of([("a b", "a 1 1 1")])  # a b | a 1 1, and a b | 1
+    named = dict(zip(bitext.vocabulary, bitext.occurrences.tolist(), strict=True))
+    assert named == {"a": 3, "b": 2, "1": 3}
+    assert bitext.target_counts.tolist() == bitext.occurrences.tolist()
+    plain = bitext_of([("a b", "a 1 1 1")], symmetrise=False)
+    assert dict(zip(plain.vocabulary, plain.occurrences.tolist(), strict=True)) == {"a": 1, "b": 0, "1": 3}
+    assert dict(zip(plain.vocabulary, plain.target_counts.tolist(), strict=True)) == {"a": 2, "b": 2, "1": 0}
+
+
+def test_terms_of_a_closed_vocabulary_keep_their_numbers() -> None:
+    analyzer = make_analyzer("wordpiece-clean")
+    bitext = make_bitext([source_of([("sorting lists", "merge sort")])], analyzer)
+    assert bitext.vocabulary == analyzer.vocabulary
+    assert shown(bitext) == [("sorting lists", ["merge sort"])]
+
+
+def test_frequencies_count_distinct_passages() -> None:
+    bitext = bitext_of([("a", "x x y"), ("b", "x x y"), ("a", "x")])
+    named = dict(zip(bitext.vocabulary, bitext.passage_frequencies.tolist(), strict=True))
+    assert named == {"a": 0, "b": 0, "x": 2, "y": 1}
+
+
+def test_sources_are_put_below_each_other() -> None:
+    analyzer = make_analyzer("whitespace")
+    one, two = source_of([("a", "1 2 3")], "one"), source_of([("b", "2 3"), ("a", "4")], "two")
+    bitext = make_bitext([one, two], analyzer)
+    assert shown(bitext) == [("a", ["1 2", "3"]), ("b", ["2 3"]), ("a", ["4"])]
+    assert bitext.facts.pairs == 3
+
+
+def test_a_sample_is_a_part_and_the_same_each_time() -> None:
+    pairs = [(f"q{number}", "1 2 3 4 5 6 7 8") for number in range(200)]
+    parts = [bitext_of(pairs, sample=0.25, seed=seed) for seed in (1, 1, 2)]
+    assert shown(parts[0]) == shown(parts[1]) != shown(parts[2])
+    assert 120 < parts[0].facts.chunks < 280
+    assert parts[0].facts.chunks + parts[0].facts.unsampled == 800
+
+
+def test_large_arrays_lie_in_files(tmp_path: Path) -> None:
+    pairs = [("a b", "1 2 3 4 5 6 7"), ("c", "1 2")]
+    mapped = bitext_of(pairs, folder=tmp_path, memory=0)
+    assert isinstance(mapped.chunks.tokens.base, np.memmap)
+    assert shown(mapped) == shown(bitext_of(pairs))
+    assert mapped.answered.counts.tolist() == bitext_of(pairs).answered.counts.tolist()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "options", [{"ratio": -1.0}, {"ratio": float("nan")}, {"longest_ratio": 0.5}, {"sample": 1.5}]
+)
+def test_numbers_out_of_range(options: dict[str, float]) -> None:
+    with pytest.raises(ParameterError):
+        bitext_of([("a", "1")], **options)
+
+
+WORDS = st.lists(st.sampled_from("abcde"), min_size=1, max_size=12)
+
+
+@given(
+    st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6),
+    st.sampled_from([0.0, 0.3, 1.0, 1.1, 1.5, 2.7]),
+    st.sampled_from([1.0, 2.0, 9.0]),
+)
+def test_chunks_are_those_of_the_published_program(
+    pairs: list[tuple[list[str], list[str]]], ratio: float, longest: float
+) -> None:
+    expected = Counter(
+        (" ".join(query), " ".join(chunk))
+        for query, passage in pairs
+        for chunk in walked(query, passage, ratio)
+        if max(len(query), len(chunk)) <= longest * min(len(query), len(chunk))
+    )
+    given_ = [(" ".join(query), " ".join(passage)) for query, passage in pairs]
+    if not expected:
+        with pytest.raises(EmptyCollectionError):
+            bitext_of(given_, ratio=ratio, longest_ratio=longest)
+        return
+    bitext = bitext_of(given_, ratio=ratio, longest_ratio=longest)
+    found = Counter((query, chunk) for query, chunks in shown(bitext) for chunk in chunks)
+    assert found == expected

@@ -1,0 +1,194 @@
+"""From judged pairs to the folder of a table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from termwise.errors import (
+    EmptyCollectionError,
+    ForeignFolderError,
+    MissingFileError,
+    ParameterError,
+    UnknownNameError,
+)
+from termwise.translation import Model1Settings, open_table, train_model1
+
+SPOKEN = "merge sort list tree graph node edge path stack queue heap hash table key value byte file disk page"
+WORDS = SPOKEN.split()
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Return a file of pairs that share some of their words."""
+    random = np.random.default_rng(7)
+    lines = []
+    for _ in range(120):
+        chosen = random.permutation(WORDS)
+        query, passage = " ".join(chosen[:3]), " ".join([*chosen[1:9], "the"])
+        lines.append(json.dumps({"query": query, "passage": passage}) + "\n")
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(lines))
+    return path
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_facts_and_the_table(data: Path, tmp_path: Path) -> None:
+    facts = train_model1(data, tmp_path / "table", settings=Model1Settings(analyzer="english"))
+    table = open_table(tmp_path / "table")
+    assert facts["pairs"] == 120
+    assert facts["chunks"] == 120 * 2  # eight terms, the stop word left out, in chunks of five
+    assert facts["sequences"] == 2 * facts["chunks"]
+    assert facts["tokens"] == 120 * (8 + 2 * 3)
+    assert facts["terms"] == len(WORDS) == len(table)
+    assert facts["updates"] == 120 * (3 * (8 + 2) + 8 * (3 + 1))
+    assert facts["entries"] == table.nnz <= facts["cells"]
+    assert facts["bytes"] == sum(path.stat().st_size for path in (tmp_path / "table").iterdir())
+    assert len(facts["perplexities"]) == 5
+    assert facts["perplexities"] == sorted(facts["perplexities"], reverse=True)
+    assert facts["seconds"]["total"] >= facts["seconds"]["train"]
+    assert table.analyzer.name == "english"
+    assert table.occurrences.sum() == facts["tokens"]
+    assert table.row("merg")[0][0] == "merg"
+    assert "seconds" not in table.description
+    assert table.description["data"][0]["name"] == "pairs"
+    assert table.description["settings"]["ratio"] == 1.5
+
+
+def test_pruning_is_measured(data: Path, tmp_path: Path) -> None:
+    whole = train_model1(data, tmp_path / "a", settings=Model1Settings(analyzer="english", least=0.0))
+    pruned = train_model1(data, tmp_path / "b", settings=Model1Settings(analyzer="english", least=0.05))
+    assert whole["lost"] == pytest.approx(0.0, abs=1e-6)
+    assert whole["entries"] == whole["cells"]
+    table = open_table(tmp_path / "b")
+    assert table.probabilities.min() >= np.float32(0.05)
+    expected = ((1 - table.row_sums) * table.occurrences).sum() / table.occurrences.sum()
+    assert pruned["lost"] == pytest.approx(expected)
+    assert 0.05 < pruned["lost"] < 0.9
+
+
+def test_the_vocabulary_can_be_cut(data: Path, tmp_path: Path) -> None:
+    settings = Model1Settings(analyzer="english", vocabulary=5)
+    train_model1(data, tmp_path / "table", settings=settings)
+    table = open_table(tmp_path / "table")
+    assert 5 <= (table.occurrences > 0).sum() < len(WORDS)
+    assert set(np.flatnonzero(np.diff(table.indptr))) <= set(np.flatnonzero(table.occurrences))
+
+
+class Stopped(Exception):
+    """Raised by a progress report, as an interrupt would be."""
+
+
+@pytest.mark.parametrize("stage", ["read passages", "find cells", "iterate: 1 ", "iterate: 4 "])
+def test_an_interrupted_training_comes_to_the_same_bytes(data: Path, tmp_path: Path, stage: str) -> None:
+    settings = Model1Settings(analyzer="english", precision="float16")
+    train_model1(data, tmp_path / "whole", settings=settings)
+
+    def stop(name: str, done: int, total: int | None) -> None:
+        if name.startswith(stage):
+            raise Stopped
+
+    out = tmp_path / "table"
+    with pytest.raises(Stopped):
+        train_model1(data, out, settings=settings, progress=stop)
+    if stage == "iterate: 4 ":
+        with pytest.raises(ForeignFolderError, match="not finished"):
+            train_model1(data, out, settings=settings)
+        other = Model1Settings(analyzer="english", ratio=2.0)
+        with pytest.raises(ForeignFolderError, match="other settings"):
+            train_model1(data, out, settings=other, resume=True)
+    train_model1(data, out, settings=settings, resume=True, threads=2)
+    assert content(out) == content(tmp_path / "whole")
+
+
+def test_one_source_may_not_come_twice(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="one name"):
+        train_model1([data, data], tmp_path / "table")
+
+
+def test_what_is_wrong_with_data_or_folder(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError):
+        train_model1(tmp_path / "nowhere", tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+    (tmp_path / "empty.jsonl").write_text("")
+    with pytest.raises(EmptyCollectionError):
+        train_model1(tmp_path / "empty.jsonl", tmp_path / "b")
+    (tmp_path / "stop.jsonl").write_text('{"query": "the", "passage": "of the"}\n')
+    with pytest.raises(EmptyCollectionError, match="nothing to train on"):
+        train_model1(tmp_path / "stop.jsonl", tmp_path / "c")
+    with pytest.raises(ForeignFolderError):
+        train_model1(data, tmp_path)
+    with pytest.raises(UnknownNameError):
+        train_model1(data, tmp_path / "d", settings=Model1Settings(analyzer="klingon"))
+
+
+def test_a_failed_training_leaves_the_table_that_was_there(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "table"
+    train_model1(data, out)
+    before = content(out)
+    with pytest.raises(MissingFileError):
+        train_model1(tmp_path / "nowhere", out)
+    assert content_of_files(out) == before
+    assert open_table(out).nnz
+
+
+def content_of_files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_settings_from_text() -> None:
+    given = {
+        "analyzer": "english",
+        "ratio": "2",
+        "symmetrise": "False",
+        "iterations": "3",
+        "precision": "float16",
+    }
+    assert Model1Settings.parse(given) == Model1Settings(
+        analyzer="english", ratio=2.0, symmetrise=False, iterations=3, precision="float16"
+    )
+    assert Model1Settings.parse({}) == Model1Settings()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"ratio": "-1"},
+        {"ratio": "nan"},
+        {"longest_ratio": "inf"},
+        {"ratio": "two"},
+        {"longest_ratio": "0.5"},
+        {"iterations": "0"},
+        {"iterations": "2.5"},
+        {"symmetrise": "maybe"},
+        {"sample": "1.1"},
+        {"least": "2"},
+        {"vocabulary": "0"},
+        {"drop": "1e-7"},
+        {"seed": "-1"},
+    ],
+)
+def test_settings_that_cannot_be(given: dict[str, str]) -> None:
+    with pytest.raises(ParameterError):
+        Model1Settings.parse(given)
+
+
+@pytest.mark.parametrize("given", [{"precision": "int8"}, {"lambda": "0.1"}])
+def test_settings_that_do_not_exist(given: dict[str, str]) -> None:
+    with pytest.raises(UnknownNameError):
+        Model1Settings.parse(given)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"symmetrise": "yes"}, {"analyzer": 3}, {"iterations": True}, {"ratio": None}]
+)
+def test_settings_of_another_type(changes: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        Model1Settings(**changes)
