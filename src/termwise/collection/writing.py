@@ -1,4 +1,4 @@
-"""Writes a text file whole or not at all."""
+"""Writes files whole or not at all."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from termwise.errors import StorageError
 def written_whole(path: Path) -> Iterator[Callable[[str], object]]:
     """Open a file for writing UTF-8 text that appears under its name only once it is complete.
 
-    The text goes to a temporary file in the same folder, which is synced and renamed at the end; if anything
-    fails before, it is removed, and a file that was there stays as it was. What is not a regular file
-    (``/dev/stdout``, a pipe) is written directly. Equal text gives equal bytes, also when compressed.
+    Equal text gives equal bytes, also when compressed. For the rest see `write_bytes_whole`.
 
     Parameters
     ----------
@@ -36,32 +34,85 @@ def written_whole(path: Path) -> Iterator[Callable[[str], object]]:
     StorageError
         If the folder does not exist or refuses, or the disk is full.
     """
-    scratch: Path | None = None
-    try:
-        if path.is_dir():
-            raise IsADirectoryError(21, "it is a folder")
-        if path.exists() and not path.is_file():
-            with path.open("wb") as raw, _sink(raw, path) as sink:
-                yield lambda text: sink.write(text.encode())
+    with _storage_errors(path), _whole(path) as raw, _sink(raw, path) as sink:
+        yield lambda text: sink.write(text.encode())
+
+
+def write_bytes_whole(path: Path, data: bytes) -> None:
+    """Write a file of bytes that appears under its name only once it is complete.
+
+    The bytes go to a temporary file in the same folder, which is synced and renamed at the end; if anything fails
+    before, it is removed, and a file that was there stays as it was. A link is followed: the file it leads to is
+    replaced. What is not a regular file (``/dev/stdout``, a pipe) is written directly.
+
+    Parameters
+    ----------
+    path : Path
+        Where to write; a file that is there is replaced.
+    data : bytes
+        What it is to hold.
+
+    Raises
+    ------
+    StorageError
+        If the folder does not exist or refuses, or the disk is full.
+    """
+    with _storage_errors(path), _whole(path) as raw:
+        raw.write(data)
+
+
+def create_bytes_whole(path: Path, data: bytes) -> None:
+    """Write a file of bytes as `write_bytes_whole` does, unless there is one: of several processes, one writes.
+
+    A file that is there is left as it is; read it to learn whose it is. Where the file system knows no hard links,
+    the last of several processes writes.
+
+    Raises
+    ------
+    StorageError
+        If the folder does not exist or refuses, or the disk is full.
+    """
+    with _storage_errors(path), _scratch(path) as (raw, scratch):
+        raw.write(data)
+        _sync(raw)
+        try:
+            os.link(scratch, path)
+        except FileExistsError:
             return
-        target = Path(os.path.realpath(path))
-        scratch = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
-        with scratch.open("xb") as raw:
-            with _sink(raw, path) as sink:
-                yield lambda text: sink.write(text.encode())
-            raw.flush()
-            os.fsync(raw.fileno())
+        except OSError:
+            scratch.replace(path)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[BinaryIO]:
+    if path.is_dir():
+        raise IsADirectoryError(21, "it is a folder")
+    if path.exists() and not path.is_file():
+        with path.open("wb") as raw:
+            yield raw
+        return
+    target = Path(os.path.realpath(path))
+    with _scratch(target) as (raw, scratch):
+        yield raw
+        _sync(raw)
         scratch.replace(target)
-    except OSError as error:
-        raise StorageError(
-            "a file cannot be written",
-            facts=[("file", path), ("reason", error.strerror or str(error))],
-            fixes=[f"check that {path.parent} exists, has room and lets you write"],
-        ) from error
+
+
+@contextmanager
+def _scratch(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
+    """Open a temporary file beside another; it is gone afterwards, unless it was renamed."""
+    scratch = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
+    try:
+        with scratch.open("xb") as raw:
+            yield raw, scratch
     finally:
-        if scratch is not None:
-            with suppress(OSError):
-                scratch.unlink(missing_ok=True)
+        with suppress(OSError):
+            scratch.unlink(missing_ok=True)
+
+
+def _sync(raw: BinaryIO) -> None:
+    raw.flush()
+    os.fsync(raw.fileno())
 
 
 def _sink(raw: BinaryIO, path: Path) -> AbstractContextManager[BinaryIO]:
@@ -69,3 +120,15 @@ def _sink(raw: BinaryIO, path: Path) -> AbstractContextManager[BinaryIO]:
         return nullcontext(raw)
     packed = gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0)
     return cast(AbstractContextManager[BinaryIO], packed)
+
+
+@contextmanager
+def _storage_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            "a file cannot be written",
+            facts=[("file", path), ("reason", error.strerror or str(error))],
+            fixes=[f"check that {path.parent} exists, has room and lets you write"],
+        ) from error

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from termwise.errors import ParameterError
 from termwise.text import Analyzer, Vocabulary
 from termwise.weights import TermWeights
 
@@ -82,6 +83,16 @@ class DocumentEncoder(Protocol):
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
         """Return one row for each text, in their order; an empty one for a text without a piece."""
         ...
+
+
+def check_encoder(value: object) -> None:
+    """Refuse what cannot encode documents."""
+    if not isinstance(value, DocumentEncoder):
+        raise ParameterError(
+            "this is not an encoder of documents",
+            facts=[("given", type(value).__name__), ("expected", "a termwise.encode.DocumentEncoder")],
+            fixes=["termwise.encode.open_document_encoder(model)"],
+        )
 
 
 def fingerprint_of(settings: Mapping[str, Any]) -> str:

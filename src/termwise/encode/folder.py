@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -35,6 +36,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import check_path
 from termwise.encode.manifest import NAME, EncoderManifest, Kind, corrupt, digest_of
 from termwise.errors import (
     CorruptModelError,
@@ -43,6 +45,8 @@ from termwise.errors import (
     ModelFormatError,
     ParameterError,
 )
+from termwise.regular_files import read_regular, regular_size
+from termwise.sealed_json import Misfit
 from termwise.text import AnalyzerSpec, CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
 from termwise.text.cleaning import clean_vocabulary
 
@@ -52,7 +56,16 @@ OUTPUTS: dict[Kind, str] = {"tilde": "logits", "tildev2": "weights", "splade-doc
 """The output that a network of each kind gives."""
 
 MAX_MANIFEST = 1 << 24
-"""Bytes of a manifest; what is larger is not read."""
+"""Bytes of a manifest; what is longer is not read."""
+
+MAX_TOKENIZER = 1 << 27
+"""Bytes of a file of the tokenizer."""
+
+MAX_FILE = 1 << 32
+"""Bytes of a network, twice what its format can hold, or of the floors."""
+
+_NPY = b"\x93NUMPY\x01\x00"
+_HEADER = re.compile(rb"\{'descr': '<f4', 'fortran_order': False, 'shape': \((\d{1,10}),\), \} *\n")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +103,17 @@ class EncoderFolder:
 
         Raises
         ------
+        ParameterError
+            If this is not a path.
         MissingFileError
             If there is no such folder, or it cannot be read.
         ModelFormatError
-            If it is not an encoder folder, was written by a later version, or its tokenizer has another number
-            of terms than its network.
+            If it is not an encoder folder, was written by a later version, its tokenizer has another number of terms
+            than its network, or one of its files is not a regular file.
         CorruptModelError
             If its manifest or its tokenizer was changed.
         """
+        check_path("the encoder", name_or_path)
         name = str(name_or_path)
         shipped = isinstance(name_or_path, str) and name in shipped_encoders()
         folder = _shipped_root() / name if shipped else Path(name_or_path)
@@ -144,19 +160,15 @@ class EncoderFolder:
                 facts=[("encoder", self.folder), ("missing", FLOORS)],
                 fixes=["--set form=exact", "export the encoder again with floors"],
             )
-        path = self.path(FLOORS)
-        try:
-            floors = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise ModelFormatError(
-                "the floors cannot be read", facts=[("file", path), ("why", error)]
-            ) from None
-        shape = (self.manifest.terms,)
-        sound = isinstance(floors, np.ndarray) and floors.dtype == np.float32 and floors.shape == shape
-        if not sound or not np.isfinite(floors).all() or floors.max() > 0:
+        terms = self.manifest.terms
+        floors = _vector(self.path(FLOORS), terms)
+        if floors is None or not np.isfinite(floors).all() or floors.max() > 0:
             raise ModelFormatError(
                 "the floors are not one finite number of at most 0 for each term",
-                facts=[("file", path), ("expected", f"float32 of shape {shape}, mean ln P(t|d)")],
+                facts=[
+                    ("file", self.folder / FLOORS),
+                    ("expected", f"float32 of shape ({terms},), mean ln P(t|d)"),
+                ],
             )
         taking_part = np.where(self.kept, floors, np.float32(0))
         taking_part.setflags(write=False)
@@ -190,7 +202,7 @@ class EncoderFolder:
         Raises
         ------
         ModelFormatError
-            If the manifest names no such file.
+            If the manifest names no such file, or it is not a regular file, or one that is too long.
         MissingFileError
             If it is not there or cannot be read.
         CorruptModelError
@@ -209,8 +221,10 @@ class EncoderFolder:
             )
         if file not in self._checked:
             try:
-                size = path.stat().st_size
+                size = regular_size(path, MAX_FILE)
                 digest = digest_of(path) if size == record.bytes else ""
+            except Misfit as misfit:
+                raise _odd(path, misfit) from None
             except OSError as error:
                 raise MissingFileError(
                     "a file of the encoder cannot be read",
@@ -265,8 +279,9 @@ def _read_manifest(folder: Path) -> bytes:
     path = folder / NAME
     names = ", ".join(shipped_encoders()) or "none"
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_MANIFEST + 1)
+        return read_regular(path, MAX_MANIFEST)
+    except Misfit as misfit:
+        raise corrupt(path, misfit.expected, misfit.seen) from None
     except FileNotFoundError:
         if not folder.exists():
             raise MissingFileError(
@@ -292,9 +307,6 @@ def _read_manifest(folder: Path) -> bytes:
         raise MissingFileError(
             "the encoder cannot be read", facts=[("path", path), ("system says", error.strerror)]
         ) from error
-    if len(data) > MAX_MANIFEST:
-        raise corrupt(path, f"at most {MAX_MANIFEST} bytes", "more")
-    return data
 
 
 def _analyzer(folder: Path, manifest: EncoderManifest) -> WordPieceAnalyzer:
@@ -302,7 +314,9 @@ def _analyzer(folder: Path, manifest: EncoderManifest) -> WordPieceAnalyzer:
     files = {}
     for name in record.files:
         try:
-            files[name] = (folder / name).read_bytes()
+            files[name] = read_regular(folder / name, MAX_TOKENIZER)
+        except Misfit as misfit:
+            raise _odd(folder / name, misfit) from None
         except OSError as error:
             raise MissingFileError(
                 "the tokenizer of the encoder cannot be read",
@@ -339,6 +353,29 @@ def _analyzer(folder: Path, manifest: EncoderManifest) -> WordPieceAnalyzer:
             fixes=["export the encoder again with the tokenizer it was trained with"],
         )
     return analyzer
+
+
+def _vector(path: Path, size: int) -> npt.NDArray[np.float32] | None:
+    """Return the float32 vector of this size that a file holds as numpy saves it; None if it holds anything else.
+
+    The header is compared before there is memory for what it claims.
+    """
+    with path.open("rb") as file:
+        start = file.read(len(_NPY) + 2)
+        header = file.read(int.from_bytes(start[len(_NPY) :], "little"))
+        claimed = _HEADER.fullmatch(header)
+        if not start.startswith(_NPY) or claimed is None or int(claimed.group(1)) != size:
+            return None
+        data = file.read(4 * size + 1)
+    return np.frombuffer(data, dtype="<f4") if len(data) == 4 * size else None
+
+
+def _odd(path: Path, misfit: Misfit) -> ModelFormatError:
+    return ModelFormatError(
+        "a file of the encoder cannot be used",
+        facts=[("file", path), ("expected", misfit.expected), ("seen", misfit.seen)],
+        fixes=_again(str(path.parent)),
+    )
 
 
 def _again(name: str) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -12,7 +11,17 @@ from typing import Any, Literal, cast
 
 from termwise.errors import CorruptModelError, ModelFormatError, ParameterError
 from termwise.models.tildev2 import Counting
-from termwise.sealed_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
+from termwise.sealed_json import (
+    Misfit,
+    canonical_bytes,
+    checksum_of,
+    expect_choice,
+    expect_digest,
+    expect_file_name,
+    expect_object,
+    expect_text,
+    expect_whole,
+)
 from termwise.text import AnalyzerSpec, CleanMode
 
 NAME = "encoder.json"
@@ -28,7 +37,6 @@ PRECISIONS: tuple[Precision, ...] = ("float32", "int8")
 MAX_TERMS = (1 << 31) - 1
 MAX_POSITIONS = 1 << 16
 
-_FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 _CLEANINGS = ("paper", "repo", "none")
 _CHUNK = 1 << 20
 
@@ -81,7 +89,9 @@ class SpecialIds:
 
 @dataclass(frozen=True)
 class ExpansionRecord:
-    """How documents were expanded when a network of kind tildev2 was trained.
+    """How documents of a network of kind tildev2 are expanded where nothing else is said.
+
+    That is as passages were in training, unless another number of terms was chosen for documents since.
 
     Attributes
     ----------
@@ -90,9 +100,9 @@ class ExpansionRecord:
     counting : {"new", "raw"}
         What that number counts, see `expand`.
     length : int
-        Pieces that the expanding encoder read at once, the two special ones included.
+        Pieces that the expanding encoder reads at once, the two special ones included.
     encoder, name : str
-        `EncoderFolder.id` of the encoder that expanded, and what it was called.
+        `EncoderFolder.id` of the encoder that expands, and what it was called.
     """
 
     terms: int
@@ -243,7 +253,7 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     version = expect_whole(body["version"], "version", 1, VERSION)
     terms = expect_whole(body["terms"], "terms", 1, MAX_TERMS)
     positions = expect_whole(body["positions"], "positions", 3, MAX_POSITIONS)
-    kind = cast(Kind, _choice(body["kind"], "kind", KINDS))
+    kind = cast(Kind, expect_choice(body["kind"], "kind", KINDS))
     for name in ("files", "trained"):
         if not isinstance(body[name], dict):
             raise Misfit(f"{name} as an object", type(body[name]).__name__)
@@ -254,12 +264,14 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
         kind=kind,
         tokenizer=_tokenizer(body["tokenizer"]),
         terms=terms,
-        cleaning=cast(CleanMode, _choice(body["cleaning"], "cleaning", _CLEANINGS)),
+        cleaning=cast(CleanMode, expect_choice(body["cleaning"], "cleaning", _CLEANINGS)),
         special=_special(body["special"], terms),
         positions=positions,
         length=expect_whole(body["length"], "length", 3, positions),
         expansion=None if expansion is None else _expansion(expansion),
-        files={_name(name): _file(value, f"files[{name!r}]") for name, value in body["files"].items()},
+        files={
+            expect_file_name(name): _file(value, f"files[{name!r}]") for name, value in body["files"].items()
+        },
         trained=body["trained"],
         version=version,
     )
@@ -276,10 +288,10 @@ def _tokenizer(value: object) -> TokenizerRecord:
     if not isinstance(body["files"], list):
         raise Misfit("tokenizer.files as an array", type(body["files"]).__name__)
     return TokenizerRecord(
-        name=_text(body["name"], "tokenizer.name"),
+        name=expect_text(body["name"], "tokenizer.name"),
         options=body["options"],
-        files=tuple(_name(name) for name in body["files"]),
-        fingerprint=_text(body["fingerprint"], "tokenizer.fingerprint"),
+        files=tuple(expect_file_name(name) for name in body["files"]),
+        fingerprint=expect_text(body["fingerprint"], "tokenizer.fingerprint"),
     )
 
 
@@ -293,10 +305,10 @@ def _expansion(value: object) -> ExpansionRecord:
     body = expect_object(value, {one.name for one in fields(ExpansionRecord)}, "expansion")
     return ExpansionRecord(
         terms=expect_whole(body["terms"], "expansion.terms", 1, MAX_POSITIONS),
-        counting=cast(Counting, _choice(body["counting"], "expansion.counting", ("new", "raw"))),
+        counting=cast(Counting, expect_choice(body["counting"], "expansion.counting", ("new", "raw"))),
         length=expect_whole(body["length"], "expansion.length", 3, MAX_POSITIONS),
-        encoder=_text(body["encoder"], "expansion.encoder"),
-        name=_text(body["name"], "expansion.name"),
+        encoder=expect_text(body["encoder"], "expansion.encoder"),
+        name=expect_text(body["name"], "expansion.name"),
     )
 
 
@@ -304,29 +316,9 @@ def _file(value: object, where: str) -> FileRecord:
     if isinstance(value, dict):
         value = {"precision": None, **value}
     body = expect_object(value, {one.name for one in fields(FileRecord)}, where)
-    digest = _text(body["sha256"], f"{where}.sha256")
-    if not re.fullmatch("[0-9a-f]{64}", digest):
-        raise Misfit(f"{where}.sha256 of 64 hexadecimal digits", digest)
+    digest = expect_digest(body["sha256"], f"{where}.sha256")
     precision = body["precision"]
     if precision is not None:
-        precision = _choice(precision, f"{where}.precision", PRECISIONS)
+        precision = expect_choice(precision, f"{where}.precision", PRECISIONS)
     size = expect_whole(body["bytes"], f"{where}.bytes", 0, (1 << 63) - 1)
     return FileRecord(digest, size, cast("Precision | None", precision))
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str) or not _FILE.fullmatch(value):
-        raise Misfit("a file name without folders", repr(value))
-    return value
-
-
-def _text(value: object, where: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise Misfit(f"{where} as a string", value)
-    return value
-
-
-def _choice(value: object, where: str, choices: tuple[str, ...]) -> str:
-    if value not in choices:
-        raise Misfit(f"{where}: one of {', '.join(choices)}", value)
-    return value

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from termwise.encode.documents import DocumentEncoder
 from termwise.encode.folder import EncoderFolder, shipped_encoders
@@ -20,6 +19,8 @@ from termwise.encode.tildev2 import TildeV2DocumentEncoder
 from termwise.errors import MissingFileError, ParameterError
 from termwise.models import NetworkModel, SpladeDoc, Tilde, TildeV2
 from termwise.models.tildev2 import AS_TRAINED, NO_EXPANSION
+
+_NetworkEncoder = TildeDocumentEncoder | TildeV2DocumentEncoder | SpladeDocumentEncoder
 
 
 def open_document_encoder(
@@ -57,11 +58,40 @@ def open_document_encoder(
     VocabularyMismatchError
         If an encoder and the one that expands its documents do not fit each other.
     ParameterError
-        If a setting does not suit the encoder, or this machine has no such provider.
+        If a setting does not suit the encoder, this machine has no such provider, or an argument is of the wrong type.
     """
-    encoder = _made(model, partial(_session, threads=threads, precision=precision, providers=providers))
+    encoder = resting_document_encoder(model, threads=threads, precision=precision, providers=providers)
     encoder.load()
     return encoder
+
+
+def resting_document_encoder(
+    model: NetworkModel,
+    *,
+    threads: int = 1,
+    precision: Precision | None = None,
+    providers: Sequence[str] | None = None,
+) -> _NetworkEncoder:
+    """Open the encoder that a model names and leave its network on the disk until it is first run.
+
+    See `open_document_encoder`. This is enough to know what it is: its fingerprint, vocabulary and description.
+    """
+    session = partial(_session, threads=threads, precision=precision, providers=providers)
+    if isinstance(model, Tilde):
+        return TildeDocumentEncoder(model, session(model.encoder))
+    if isinstance(model, TildeV2):
+        network = session(model.encoder)
+        expander = expander_of(model, network.folder)
+        return TildeV2DocumentEncoder(model, network, None if expander is None else session(expander))
+    if isinstance(model, SpladeDoc):
+        return SpladeDocumentEncoder(model, session(model.encoder))
+    raise ParameterError(
+        "nothing here runs the network of this model",
+        facts=[
+            ("model", getattr(model, "name", type(model).__name__)),
+            ("expected", "Tilde, TildeV2 or SpladeDoc"),
+        ],
+    )
 
 
 def open_remembered_encoder(
@@ -95,7 +125,7 @@ def open_remembered_encoder(
     """
     known = RememberedRows.open(rows)
     chosen = known.precision if precision is None else precision
-    encoder = _made(model, partial(_session, threads=threads, precision=chosen, providers=providers))
+    encoder = resting_document_encoder(model, threads=threads, precision=chosen, providers=providers)
     return RememberedEncoder(known, encoder, missing=missing)
 
 
@@ -121,26 +151,10 @@ def open_query_encoder(
         As `open_document_encoder` does.
     """
     encoder = TildeQueryEncoder(
-        _session(str(name_or_path), threads=threads, precision=precision, providers=providers)
+        _session(name_or_path, threads=threads, precision=precision, providers=providers)
     )
     encoder.load()
     return encoder
-
-
-class _Loading(DocumentEncoder, Protocol):
-    def load(self) -> None: ...
-
-
-def _made(model: NetworkModel, session: Callable[[str], OnnxSession]) -> _Loading:
-    if isinstance(model, Tilde):
-        return TildeDocumentEncoder(model, session(model.encoder))
-    if isinstance(model, TildeV2):
-        network = session(model.encoder)
-        expander = expander_of(model, network.folder)
-        return TildeV2DocumentEncoder(model, network, None if expander is None else session(expander))
-    if isinstance(model, SpladeDoc):
-        return SpladeDocumentEncoder(model, session(model.encoder))
-    raise ParameterError("nothing here runs the network of this model", facts=[("model", model.name)])
 
 
 def expander_of(model: TildeV2, folder: EncoderFolder) -> str | None:
@@ -183,7 +197,7 @@ def expander_of(model: TildeV2, folder: EncoderFolder) -> str | None:
 
 
 def _session(
-    name_or_path: str, *, threads: int, precision: Precision | None, providers: Sequence[str] | None
+    name_or_path: str | Path, *, threads: int, precision: Precision | None, providers: Sequence[str] | None
 ) -> OnnxSession:
     folder = EncoderFolder.open(name_or_path)
     return OnnxSession(folder, precision=precision, threads=threads, providers=providers)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import check_texts
 from termwise.encode.batching import run_batches
-from termwise.encode.documents import fingerprint_of
-from termwise.encode.folder import EncoderFolder, require_kind
+from termwise.encode.network import NetworkEncoder
 from termwise.encode.pieces import Numbers, joined, numbers_of
-from termwise.encode.session import OnnxSession, network_description
+from termwise.encode.session import OnnxSession
 from termwise.encode.windows import cut_windows, window_sizes
 from termwise.kernels.likelihood import log_sigmoid
-from termwise.text import Analyzer, Vocabulary
+from termwise.models.checks import check_whole
+from termwise.models.tilde import LONGEST_WINDOW
 
 
-class TildeQueryEncoder:
+@final
+class TildeQueryEncoder(NetworkEncoder):
     """How likely each term is to be in a document, given the query: ln P(t|q).
 
     With these the document likelihood of TILDE [1]_ is
@@ -41,7 +42,7 @@ class TildeQueryEncoder:
     ModelFormatError
         If the encoder is of another kind.
     ParameterError
-        If windows share more pieces than they have.
+        If windows share more pieces than they have, or `overlap` is not a whole number of at least 0.
 
     References
     ----------
@@ -49,49 +50,20 @@ class TildeQueryEncoder:
     """
 
     def __init__(self, session: OnnxSession, *, overlap: int | None = None) -> None:
-        require_kind(session.folder, "tilde")
-        self._session = session
-        positions = session.folder.manifest.positions
+        super().__init__(session, "tilde")
+        if overlap is not None:
+            check_whole("a query encoder", "overlap", overlap, least=0, most=LONGEST_WINDOW)
+        positions = self.folder.manifest.positions
         self._size, self._overlap = window_sizes(length=positions, overlap=overlap, positions=positions)
-
-    @property
-    def folder(self) -> EncoderFolder:
-        """The encoder folder."""
-        return self._session.folder
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """All terms of the network, numbered as it numbers them."""
-        return self.folder.vocabulary
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """What cuts texts into the terms that take part."""
-        return self.folder.query_analyzer
 
     @property
     def kept(self) -> npt.NDArray[np.bool_]:
         """Mark the terms that take part, shape (V,); what the network says of others means nothing."""
         return self.folder.kept
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """``sha256:`` and a digest of network, precision and settings."""
-        encoder = self.folder.fingerprint([self._session.file])
-        return fingerprint_of({"encoder": encoder, "settings": self._settings})
-
     @property
     def _settings(self) -> dict[str, Any]:
         return {"side": "query", "length": self._size + 2, "overlap": self._overlap}
-
-    @property
-    def description(self) -> dict[str, Any]:
-        """JSON-like facts about network, precision, processor and settings."""
-        return network_description(self._session, self.fingerprint, self._settings)
-
-    def load(self) -> None:
-        """Load the network now; see `OnnxSession.load`."""
-        self._session.load()
 
     def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Run the network once over each query.
@@ -115,6 +87,7 @@ class TildeQueryEncoder:
         ModelFormatError
             If the network gives something that is not a finite number.
         """
+        check_texts(texts)
         special = self.folder.manifest.special
         inputs: list[Numbers] = []
         owners: list[int] = []

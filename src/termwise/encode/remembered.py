@@ -33,10 +33,11 @@ from typing import Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from termwise.encode.documents import Advance, DocumentEncoder, fingerprint_of, unheard
+from termwise.arguments import check_path, check_texts
+from termwise.collection.writing import write_bytes_whole
+from termwise.encode.documents import Advance, DocumentEncoder, check_encoder, fingerprint_of, unheard
 from termwise.encode.manifest import PRECISIONS, Precision
 from termwise.encode.rows import row_places
-from termwise.encode.storing import write_bytes_whole
 from termwise.errors import (
     CorruptModelError,
     InferenceRequiredError,
@@ -46,11 +47,16 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.models.checks import check_choice
+from termwise.regular_files import read_regular
+from termwise.sealed_json import Misfit
 from termwise.text import Analyzer, Vocabulary
 from termwise.weights import TermWeights
 
 FORMAT = "termwise-rows"
 VERSION = 1
+
+MAX_ROWS = 1 << 36
+"""Bytes of a file of rows."""
 
 Missing = Literal["encode", "refuse"]
 """What happens to texts whose rows are not known."""
@@ -122,6 +128,8 @@ class RememberedRows:
         WeightError
             If a weight is not above 0, as in the exact form of TILDE.
         """
+        check_texts(texts)
+        check_encoder(encoder)
         unique = {key_of(text): text for text in texts}
         keys = sorted(unique)
         rows = encoder.encode_documents([unique[key] for key in keys], advance=advance)
@@ -184,9 +192,12 @@ class RememberedRows:
         CorruptModelError
             If it is damaged or something else.
         """
+        check_path("the file of rows", path)
         path = Path(path)
         try:
-            data = path.read_bytes()
+            data = read_regular(path, MAX_ROWS)
+        except Misfit as misfit:
+            raise _corrupt(path, f"it is {misfit.seen}") from None
         except OSError as error:
             raise MissingFileError(
                 "the file of rows cannot be read", facts=[("file", path), ("system says", error.strerror)]
@@ -206,13 +217,9 @@ class RememberedRows:
             rows._check()
         except (
             *(OSError, ValueError, TypeError, KeyError, EOFError, AttributeError, RecursionError),
-            *(NotImplementedError, WeightError, zipfile.BadZipFile, zlib.error),
+            *(NotImplementedError, MemoryError, WeightError, zipfile.BadZipFile, zlib.error),
         ) as error:
-            raise CorruptModelError(
-                "this is not a file of rows, or a damaged one",
-                facts=[("file", path), ("why", str(error).splitlines()[0][:200] if str(error) else "")],
-                fixes=["copy the file again, or compute it again"],
-            ) from error
+            raise _corrupt(path, str(error).splitlines()[0][:200] if str(error) else "") from error
         return rows
 
     def _check(self) -> None:
@@ -350,6 +357,7 @@ class RememberedEncoder:
         ModelFormatError, CorruptModelError
             If the encoder is needed and cannot be used.
         """
+        check_texts(texts)
         places = self._remembered.places(texts)
         known = self._remembered.rows(places[places >= 0])
         unknown = np.flatnonzero(places < 0)
@@ -376,6 +384,14 @@ def _precision(encoder: DocumentEncoder) -> Precision:
     network = encoder.description.get("network")
     precision = network.get("precision") if isinstance(network, dict) else None
     return cast(Precision, precision if precision in PRECISIONS else "float32")
+
+
+def _corrupt(path: Path, why: str) -> CorruptModelError:
+    return CorruptModelError(
+        "this is not a file of rows, or a damaged one",
+        facts=[("file", path), ("why", why)],
+        fixes=["copy the file again, or compute it again"],
+    )
 
 
 def _check_version(about: Any, path: Path) -> None:

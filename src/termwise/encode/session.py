@@ -11,10 +11,19 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import check_count, check_names
 from termwise.encode.folder import OUTPUTS, EncoderFolder
 from termwise.encode.manifest import PRECISIONS, Precision
+from termwise.encode.onnx_file import has_external_data
 from termwise.encode.processor import ProcessorClass, multiplies_bytes, processor_class
-from termwise.errors import MissingExtraError, ModelFormatError, ParameterError, UnknownNameError
+from termwise.errors import (
+    MissingExtraError,
+    MissingFileError,
+    ModelFormatError,
+    ParameterError,
+    UnknownNameError,
+)
+from termwise.sealed_json import Misfit
 
 CPU = "CPUExecutionProvider"
 
@@ -50,7 +59,8 @@ class OnnxSession:
     Raises
     ------
     ParameterError
-        If the folder has no network of this precision, or `threads` is not a whole number above 0.
+        If the folder has no network of this precision, `threads` is not a whole number above 0, or `providers` is
+        not several names.
     UnknownNameError
         If there is no such precision.
     """
@@ -64,8 +74,9 @@ class OnnxSession:
         providers: Sequence[str] | None = None,
         processor: ProcessorClass | None = None,
     ) -> None:
-        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise ParameterError("at least one thread is needed", facts=[("threads", threads)])
+        check_count("threads", threads)
+        if providers is not None:
+            check_names("providers", providers)
         names = tuple(PROVIDERS.get(name.lower(), name) for name in providers or ("cpu",))
         self.folder = folder
         self.threads = threads
@@ -95,7 +106,7 @@ class OnnxSession:
         MissingFileError, CorruptModelError
             If its file is missing, truncated or changed.
         ModelFormatError
-            If onnxruntime cannot load it, or it has other inputs or outputs.
+            If onnxruntime cannot load it, it keeps numbers in other files, or it has other inputs or outputs.
         ParameterError
             If this machine has no such execution provider.
         """
@@ -174,6 +185,7 @@ class OnnxSession:
     @cached_property
     def _session(self) -> Any:
         path = self.folder.path(self.file)
+        _check_whole(path)
         try:
             import onnxruntime
         except ImportError as error:
@@ -293,12 +305,34 @@ def choose_precision(
         if known == precision and known in networks:
             return known
     if precision not in PRECISIONS:
-        raise UnknownNameError.of("precision", precision, PRECISIONS)
+        raise UnknownNameError.of("precision", str(precision), PRECISIONS)
     raise ParameterError(
         f"this encoder has no network in {precision}",
         facts=[("encoder", folder.name), ("has", ", ".join(networks))],
         fixes=["leave the precision out"],
     )
+
+
+def _check_whole(path: Path) -> None:
+    """Refuse a network that keeps numbers in files of which the manifest knows nothing."""
+    try:
+        elsewhere = has_external_data(path)
+    except Misfit as misfit:
+        raise ModelFormatError(
+            "the network is not a file as ONNX has it",
+            facts=[("file", path), ("expected", misfit.expected), ("seen", misfit.seen)],
+            fixes=["export the encoder again"],
+        ) from None
+    except OSError as error:
+        raise MissingFileError(
+            "the network cannot be read", facts=[("file", path), ("system says", error.strerror)]
+        ) from error
+    if elsewhere:
+        raise ModelFormatError(
+            "the network keeps numbers in other files, which no manifest checks",
+            facts=[("file", path), ("expected", "all tensors in the file itself")],
+            fixes=["save the network as one file, without external data, and write the manifest again"],
+        )
 
 
 def _version() -> str:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
+from termwise.arguments import check_texts
 from termwise.encode.batching import PIECES_OF_LOGITS
-from termwise.encode.documents import Advance, fingerprint_of, part_of, unheard
-from termwise.encode.folder import EncoderFolder, require_kind
+from termwise.encode.documents import Advance, part_of, unheard
+from termwise.encode.network import NetworkEncoder
 from termwise.encode.rows import RowPool
-from termwise.encode.session import OnnxSession, network_description
+from termwise.encode.session import OnnxSession
 from termwise.encode.tilde import DOCUMENTS, outputs
 from termwise.encode.windows import chunks, window_sizes
 from termwise.models.splade_doc import SpladeDoc
-from termwise.text import Analyzer, Vocabulary
 from termwise.weights import TermWeights
 
 
-class SpladeDocumentEncoder:
+@final
+class SpladeDocumentEncoder(NetworkEncoder):
     """Rows of SPLADE-doc: the weights above 0 of the terms that take part.
 
     Parameters
@@ -39,29 +39,13 @@ class SpladeDocumentEncoder:
     """
 
     def __init__(self, model: SpladeDoc, session: OnnxSession) -> None:
-        folder = session.folder
-        require_kind(folder, "splade-doc")
+        super().__init__(session, "splade-doc")
+        manifest = self.folder.manifest
         self._model = model
-        self._session = session
-        length = folder.manifest.length if model.length is None else model.length
+        length = manifest.length if model.length is None else model.length
         self._size, self._overlap = window_sizes(
-            length=length, overlap=model.overlap, positions=folder.manifest.positions
+            length=length, overlap=model.overlap, positions=manifest.positions
         )
-
-    @property
-    def folder(self) -> EncoderFolder:
-        """The encoder folder."""
-        return self._session.folder
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """All terms of the network, numbered as it numbers them."""
-        return self.folder.vocabulary
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """What cuts queries: word pieces without those that are cleaned away."""
-        return self.folder.query_analyzer
 
     @property
     def floors(self) -> None:
@@ -82,24 +66,9 @@ class SpladeDocumentEncoder:
         """Documents that are encoded together."""
         return DOCUMENTS
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """``sha256:`` and a digest of network, precision and settings."""
-        encoder = self.folder.fingerprint([self._session.file])
-        return fingerprint_of({"encoder": encoder, "settings": self._settings})
-
     @property
     def _settings(self) -> dict[str, Any]:
         return {"keep": self._model.keep, "length": self._size + 2, "overlap": self._overlap}
-
-    @property
-    def description(self) -> dict[str, Any]:
-        """Network, precision, processor and settings, for the manifest of an index."""
-        return network_description(self._session, self.fingerprint, self._settings)
-
-    def load(self) -> None:
-        """Load the network now; see `OnnxSession.load`."""
-        self._session.load()
 
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
         """Return one row for each text: weights above 0, the `keep` largest where the model says so.
@@ -111,6 +80,7 @@ class SpladeDocumentEncoder:
         ModelFormatError
             If the network gives something that is not a finite number.
         """
+        check_texts(texts)
         pool = RowPool(len(texts), keep=self._model.keep)
         for first, last in chunks(len(texts), DOCUMENTS):
             found = outputs(

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import check_texts
 from termwise.encode.batching import PIECES, run_batches
-from termwise.encode.documents import Advance, fingerprint_of, part_of, unheard
-from termwise.encode.folder import FLOORS, EncoderFolder, require_kind
+from termwise.encode.documents import Advance, part_of, unheard
+from termwise.encode.folder import FLOORS
+from termwise.encode.network import NetworkEncoder
 from termwise.encode.pieces import joined, windows_of
 from termwise.encode.rows import RowPool
-from termwise.encode.session import OnnxSession, network_description
+from termwise.encode.session import OnnxSession
 from termwise.encode.windows import chunks, window_sizes
 from termwise.kernels.likelihood import excess_rows, log_sigmoid
 from termwise.models.tilde import Tilde
-from termwise.text import Analyzer, Vocabulary
 from termwise.weights import TermWeights
 
 DOCUMENTS = 1024
@@ -77,7 +77,8 @@ def outputs(
             advance(done / total)
 
 
-class TildeDocumentEncoder:
+@final
+class TildeDocumentEncoder(NetworkEncoder):
     """Rows of TILDE, in the form that the model names.
 
     Parameters
@@ -96,10 +97,9 @@ class TildeDocumentEncoder:
     """
 
     def __init__(self, model: Tilde, session: OnnxSession) -> None:
-        folder = session.folder
-        require_kind(folder, "tilde")
+        super().__init__(session, "tilde")
+        folder = self.folder
         self._model = model
-        self._session = session
         length = folder.manifest.length if model.length is None else model.length
         self._size, self._overlap = window_sizes(
             length=length, overlap=model.overlap, positions=folder.manifest.positions
@@ -109,21 +109,6 @@ class TildeDocumentEncoder:
         self._terms = np.flatnonzero(folder.kept)
         if not self.minimum_floor:
             self._floors = np.ascontiguousarray(folder.floors[self._terms])
-
-    @property
-    def folder(self) -> EncoderFolder:
-        """The encoder folder."""
-        return self._session.folder
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """All terms of the network, numbered as it numbers them."""
-        return self.folder.vocabulary
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """What cuts queries: word pieces without those that are cleaned away."""
-        return self.folder.query_analyzer
 
     @property
     def floors(self) -> npt.NDArray[np.float64] | None:
@@ -145,11 +130,9 @@ class TildeDocumentEncoder:
         """Documents that are encoded together."""
         return DENSE_DOCUMENTS if self.minimum_floor else DOCUMENTS
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """``sha256:`` and a digest of network, precision and settings."""
-        files = [self._session.file] if self.minimum_floor else [self._session.file, FLOORS]
-        return fingerprint_of({"encoder": self.folder.fingerprint(files), "settings": self._settings})
+    @property
+    def _files(self) -> list[str]:
+        return [self._session.file] if self.minimum_floor else [self._session.file, FLOORS]
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -161,15 +144,6 @@ class TildeDocumentEncoder:
             "overlap": self._overlap,
             "side": model.side,
         }
-
-    @property
-    def description(self) -> dict[str, Any]:
-        """Network, precision, processor and settings, for the manifest of an index."""
-        return network_description(self._session, self.fingerprint, self._settings)
-
-    def load(self) -> None:
-        """Load the network now; see `OnnxSession.load`."""
-        self._session.load()
 
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
         """Return one row for each text.
@@ -192,6 +166,7 @@ class TildeDocumentEncoder:
         ModelFormatError
             If the network gives something that is not a finite number.
         """
+        check_texts(texts)
         encode = self._dense if self.minimum_floor else self._compact
         parts = []
         for first, last in chunks(len(texts), self.block):

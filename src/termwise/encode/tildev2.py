@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import check_texts
 from termwise.encode.batching import run_batches
 from termwise.encode.documents import Advance, fingerprint_of, part_of, unheard
 from termwise.encode.expansion import expand, expandable
-from termwise.encode.folder import EncoderFolder, require_kind
+from termwise.encode.folder import require_kind
+from termwise.encode.network import NetworkEncoder
 from termwise.encode.pieces import Numbers, joined, windows_of
 from termwise.encode.rows import RowPool
 from termwise.encode.session import OnnxSession, network_description
@@ -21,7 +23,6 @@ from termwise.encode.tilde import DOCUMENTS, WINDOWS
 from termwise.encode.windows import chunks, window_sizes
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.models.tildev2 import Counting, TildeV2
-from termwise.text import Analyzer, Vocabulary
 from termwise.weights import TermWeights
 
 
@@ -76,7 +77,8 @@ class Expander:
         return found
 
 
-class TildeV2DocumentEncoder:
+@final
+class TildeV2DocumentEncoder(NetworkEncoder):
     """Rows of TILDEv2: the largest weight of each piece of the text and of its expansion.
 
     Parameters
@@ -100,14 +102,13 @@ class TildeV2DocumentEncoder:
     """
 
     def __init__(self, model: TildeV2, session: OnnxSession, expander: OnnxSession | None = None) -> None:
-        folder = session.folder
-        require_kind(folder, "tildev2")
+        super().__init__(session, "tildev2")
+        manifest = self.folder.manifest
         self._model = model
-        self._session = session
-        self._length = folder.manifest.length if model.length is None else model.length
+        self._length = manifest.length if model.length is None else model.length
         self._expander = None if expander is None else self._checked(expander)
         self._size, self._overlap = window_sizes(
-            length=self._length, overlap=model.overlap, positions=folder.manifest.positions
+            length=self._length, overlap=model.overlap, positions=manifest.positions
         )
 
     def _checked(self, session: OnnxSession) -> Expander:
@@ -150,21 +151,6 @@ class TildeV2DocumentEncoder:
         return expander
 
     @property
-    def folder(self) -> EncoderFolder:
-        """The encoder folder."""
-        return self._session.folder
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """All terms of the network, numbered as it numbers them."""
-        return self.folder.vocabulary
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """What cuts queries: word pieces without those that are cleaned away."""
-        return self.folder.query_analyzer
-
-    @property
     def floors(self) -> None:
         """None: an absent term contributes 0."""
 
@@ -201,7 +187,7 @@ class TildeV2DocumentEncoder:
     @property
     def description(self) -> dict[str, Any]:
         """Networks, precisions, processor and settings, for the manifest of an index."""
-        described = network_description(self._session, self.fingerprint, self._settings)
+        described = super().description
         if self._expander is None:
             return {**described, "expansion": None}
         trained = self.folder.manifest.expansion
@@ -216,7 +202,7 @@ class TildeV2DocumentEncoder:
 
     def load(self) -> None:
         """Load the networks now; see `OnnxSession.load`."""
-        self._session.load()
+        super().load()
         if self._expander is not None:
             self._expander.session.load()
 
@@ -240,6 +226,7 @@ class TildeV2DocumentEncoder:
         ModelFormatError
             If a network gives something that is not a finite number.
         """
+        check_texts(texts)
         pool = RowPool(len(texts))
         for first, last in chunks(len(texts), DOCUMENTS):
             self._encode(pool, texts, first, last, part_of(advance, first, last, len(texts)))

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from termwise.collection.writing import create_bytes_whole
 from termwise.encode import encoded_blocks
+from termwise.encode.blocks import cut_blocks, holds_block
 from termwise.encode.documents import Advance, unheard
-from termwise.encode.storing import write_bytes_whole
 from termwise.errors import ForeignFolderError, MissingFileError, ParameterError, StorageError
 from termwise.records import Document
 from termwise.text import Analyzer, Vocabulary, make_analyzer
@@ -154,6 +155,104 @@ def test_another_encoder_may_not_add_to_the_folder(tmp_path: Path) -> None:
     assert caught.value.fixes == ("choose another folder", f"rm -r {tmp_path}")
 
 
+def test_of_two_that_begin_at_once_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "termwise.encode.blocks.create_bytes_whole"
+
+    def late(path: Path, data: bytes) -> None:
+        monkeypatch.setattr(name, create_bytes_whole)
+        read(tmp_path, Counting("sha256:b"))
+        create_bytes_whole(path, data)
+
+    monkeypatch.setattr(name, late)
+    with pytest.raises(ForeignFolderError, match="another encoder"):
+        encoded_blocks(DOCUMENTS, Counting(), tmp_path)
+    again = Counting("sha256:b")
+    read(tmp_path, again)
+    assert again.seen == []
+
+
+def test_of_two_of_the_same_settings_that_begin_at_once_both_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = Path.iterdir
+
+    def early(path: Path) -> Any:
+        monkeypatch.setattr(Path, "iterdir", listed)
+        read(tmp_path, Counting())
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", early)
+    encoder = Counting()
+    assert len(read(tmp_path, encoder)) == 3
+    assert encoder.seen == []
+
+
+def test_blocks_of_another_encoder_are_not_taken(tmp_path: Path) -> None:
+    read(tmp_path / "a", Counting())
+    read(tmp_path / "b", Counting("sha256:b"))
+    name = "block-000001.rows"
+    (tmp_path / "a" / name).write_bytes((tmp_path / "b" / name).read_bytes())
+    keys = [key for key, _ in cut_blocks(DOCUMENTS, 3)]
+    assert [holds_block(tmp_path / "a", key, Counting()) for key in keys] == [True, False, True]
+    encoder = Counting()
+    read(tmp_path / "a", encoder)
+    assert encoder.seen == texts(3, 4, 5)
+    assert all(holds_block(tmp_path / "a", key, Counting()) for key in keys)
+
+
+def test_pipes_are_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "encoding.json")
+    with pytest.raises(ForeignFolderError):
+        encoded_blocks(DOCUMENTS, Counting(), tmp_path)
+    (tmp_path / "encoding.json").unlink()
+    read(tmp_path, Counting())
+    (tmp_path / "block-000001.rows").unlink()
+    os.mkfifo(tmp_path / "block-000001.rows")
+    with pytest.raises(MissingFileError) as caught:
+        read(tmp_path, Counting())
+    assert dict(caught.value.facts)["why"] == "it is a named pipe"
+
+
+def test_descriptions_that_are_no_json(tmp_path: Path) -> None:
+    class Odd(Counting):
+        @property
+        def description(self) -> dict[str, Any]:
+            return {"loss": float("nan")}
+
+    with pytest.raises(ParameterError, match="as JSON"):
+        encoded_blocks(DOCUMENTS, Odd(), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"documents": None}, "documents"),
+        ({"documents": "docs.jsonl"}, "documents"),
+        ({"encoder": "tilde"}, "not an encoder"),
+        ({"folder": 3}, "folder"),
+        ({"shard": "1/2"}, "shard"),
+        ({"shard": (1, 2.0)}, "shard"),
+        ({"shard": (1, 2, 3)}, "shard"),
+    ],
+)
+def test_arguments_of_the_wrong_type(tmp_path: Path, changes: dict[str, Any], named: str) -> None:
+    given: dict[str, Any] = {
+        "documents": DOCUMENTS,
+        "encoder": Counting(),
+        "folder": tmp_path / "w",
+        **changes,
+    }
+    with pytest.raises(ParameterError, match=named):
+        encoded_blocks(**given)
+    assert not (tmp_path / "w").exists()
+
+
+def test_documents_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="made of documents"):
+        list(encoded_blocks([("a", 5)], Counting(), tmp_path))  # type: ignore[list-item]
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "another"}', "\ud800"])
 def test_folders_of_others(tmp_path: Path, content: str) -> None:
     (tmp_path / "encoding.json").write_bytes(content.encode("utf-8", "surrogatepass"))
@@ -197,10 +296,11 @@ def test_rows_that_nobody_writes_are_encoded_again(tmp_path: Path) -> None:
     read(tmp_path, Counting())
     path = tmp_path / "block-000001.rows"
     body = path.read_bytes()[40:]
-    terms = np.frombuffer(body[48 + 32 : 48 + 32 + 24], dtype="<i4")
+    first = 32 + 48 + 32
+    terms = np.frombuffer(body[first : first + 24], dtype="<i4")
     assert terms.tolist() == [0, 1] * 3
     for odd in (np.array([1, 0] * 3), np.array([0, -1] * 3), np.array([0, 1, 0, 1, 0, 7])):
-        forged = body[: 48 + 32] + odd.astype("<i4").tobytes() + body[48 + 32 + 24 :]
+        forged = body[:first] + odd.astype("<i4").tobytes() + body[first + 24 :]
         path.write_bytes(b"TWROWS01" + hashlib.sha256(forged).digest() + forged)
         encoder = Counting()
         read(tmp_path, encoder)
@@ -211,7 +311,8 @@ def test_the_bytes_of_a_block(tmp_path: Path) -> None:
     read(tmp_path, Counting(), documents=[Document("a", "xy")])
     data = (tmp_path / "block-000000.rows").read_bytes()
     hashed = b"".join(len(one).to_bytes(8, "little") + one for one in (b"a", b"xy"))
-    body = hashlib.sha256(hashed).digest()
+    body = hashlib.sha256(f"sha256:a\n{Counting.vocabulary.id}".encode()).digest()
+    body += hashlib.sha256(hashed).digest()
     body += np.array([1, 2, 0, 2], dtype="<i8").tobytes()
     body += np.array([0, 1], dtype="<i4").tobytes() + np.array([2, 0.1], dtype="<f4").tobytes()
     assert data == b"TWROWS01" + hashlib.sha256(body).digest() + body
@@ -245,15 +346,3 @@ def test_a_file_in_place_of_the_folder_or_a_folder_in_place_of_a_block(tmp_path:
     (tmp_path / "a" / "block-000000.rows").mkdir()
     with pytest.raises(MissingFileError):
         read(tmp_path / "a", Counting())
-
-
-def test_files_appear_whole(tmp_path: Path) -> None:
-    write_bytes_whole(tmp_path / "a", b"one")
-    write_bytes_whole(tmp_path / "a", b"two")
-    assert (tmp_path / "a").read_bytes() == b"two"
-    (tmp_path / "b").mkdir()
-    with pytest.raises(StorageError):
-        write_bytes_whole(tmp_path / "b", b"one")
-    with pytest.raises(StorageError):
-        write_bytes_whole(tmp_path / "none" / "a", b"one")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import pickle
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 
 from termwise.encode import folder as module
 from termwise.encode.folder import EncoderFolder, require_kind, shipped_encoders
-from termwise.encode.manifest import EncoderManifest
+from termwise.encode.manifest import EncoderManifest, FileRecord
 from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError
 from termwise.sealed_json import checksum_of
 
@@ -231,6 +233,92 @@ def test_floors_that_cannot_be_used(tiny: ModuleType, tmp_path: Path) -> None:
         encoder = EncoderFolder.open(tiny.make_folder(tmp_path / str(number), "tilde", table, floors=odd))
         with pytest.raises(ModelFormatError, match="not one finite number"):
             _ = encoder.floors
+
+
+def header(shape: str, *, descr: str = "'<f4'", order: str = "False") -> bytes:
+    """Return the beginning of a file in numpy's format that claims what is given."""
+    text = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+ROWS = np.full(16, -1, dtype="<f4").tobytes()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        header("(1000000000000,)") + ROWS,
+        header("(16, 1000000000000)") + ROWS,
+        header("(16,)", descr="'|O'") + pickle.dumps([1.0] * 16),
+        header("(16,)", descr="'<f8'") + ROWS,
+        header("(16,)", order="True") + ROWS,
+        header("(16,)") + ROWS[:-1],
+        header("(16,)") + ROWS + b"\0",
+        header("("),
+        header("(16,)")[:20],
+        b"\x93NUMPY\x09\x00",
+        b"PK\x03\x04",
+        b"",
+    ],
+)
+def test_floors_that_claim_what_they_do_not_hold(tilde: Path, content: bytes) -> None:
+    (tilde / "floors.npy").write_bytes(content)
+    body = json.loads((tilde / "encoder.json").read_text())
+    record = dataclasses.asdict(FileRecord.of(tilde / "floors.npy"))
+    edit(tilde, files={**body["files"], "floors.npy": record})
+    encoder = EncoderFolder.open(tilde)
+    with pytest.raises(ModelFormatError, match="not one finite number") as caught:
+        _ = encoder.floors
+    assert dict(caught.value.facts)["file"] == tilde / "floors.npy"
+
+
+def test_floors_as_they_should_be(tilde: Path) -> None:
+    (tilde / "floors.npy").write_bytes(header("(16,)") + ROWS)
+    body = json.loads((tilde / "encoder.json").read_text())
+    record = dataclasses.asdict(FileRecord.of(tilde / "floors.npy"))
+    edit(tilde, files={**body["files"], "floors.npy": record})
+    assert EncoderFolder.open(tilde).floors.min() == -1
+
+
+@pytest.mark.parametrize("odd", ["pipe", "device", "folder", "socket"])
+@pytest.mark.parametrize("name", ["encoder.json", "vocab.txt", "model.onnx", "floors.npy"])
+def test_only_regular_files_are_opened(
+    tilde: Path, name: str, odd: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tilde / name).unlink()
+    if odd == "pipe":
+        os.mkfifo(tilde / name)
+    elif odd == "device":
+        (tilde / name).symlink_to("/dev/zero")
+    elif odd == "folder":
+        (tilde / name).mkdir()
+    else:
+        import socket
+
+        monkeypatch.chdir(tilde)
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(name)
+    with pytest.raises(ModelFormatError) as caught:
+        EncoderFolder.open(tilde).path(name)
+    facts = dict(caught.value.facts)
+    assert facts["file"] == tilde / name
+    assert facts["expected"] == "a regular file"
+    assert odd in str(facts["seen"])
+
+
+@pytest.mark.parametrize("name", ["encoder.json", "vocab.txt", "model.onnx"])
+def test_files_without_measure_are_not_read(tilde: Path, name: str) -> None:
+    with (tilde / name).open("r+b") as file:
+        file.truncate(1 << 33)
+    with pytest.raises(ModelFormatError) as caught:
+        EncoderFolder.open(tilde).path(name)
+    assert dict(caught.value.facts)["file"] == tilde / name
+    assert "at most" in str(dict(caught.value.facts)["expected"])
+
+
+def test_what_is_no_path() -> None:
+    with pytest.raises(ParameterError, match="the encoder"):
+        EncoderFolder.open(3)  # type: ignore[arg-type]
 
 
 def test_files_that_nobody_names(tilde: Path) -> None:

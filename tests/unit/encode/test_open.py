@@ -6,15 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
-from termwise.encode import EncoderFolder, ExpansionRecord, open_document_encoder
+from termwise.encode import EncoderFolder, ExpansionRecord, open_document_encoder, open_query_encoder
 from termwise.encode.splade_doc import SpladeDocumentEncoder
 from termwise.encode.tilde import TildeDocumentEncoder
 from termwise.encode.tildev2 import TildeV2DocumentEncoder
-from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError
+from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError, UsageError
 from termwise.models import BM25, NetworkModel, SpladeDoc, Tilde, TildeV2
 
 
@@ -89,3 +90,36 @@ def test_onnxruntime_is_loaded_when_a_network_is() -> None:
     program = "import sys, termwise.encode; print('onnxruntime' in sys.modules, 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"threads": "2"}, "threads"),
+        ({"threads": 0}, "threads"),
+        ({"precision": 3}, "precision"),
+        ({"providers": "cuda"}, "providers"),
+        ({"providers": [1]}, "providers"),
+    ],
+)
+def test_arguments_of_the_wrong_type(tilde: Path, options: dict[str, Any], named: str) -> None:
+    for made in (open_document_encoder, open_query_encoder):
+        given: Any = Tilde(encoder=str(tilde)) if made is open_document_encoder else tilde
+        with pytest.raises(UsageError, match=named):
+            made(given, **options)
+
+
+def test_what_is_not_a_model() -> None:
+    for given in ("tilde", None):
+        with pytest.raises(ParameterError, match="this model"):
+            open_document_encoder(given)  # type: ignore[arg-type]
+
+
+def test_texts_of_the_wrong_type(tilde: Path) -> None:
+    model = Tilde(encoder=str(tilde))
+    encode = open_document_encoder(model).encode_documents
+    query = open_query_encoder(tilde).encode_queries
+    for odd in ("merge", b"merge", None, [3], iter(["merge"])):
+        for call in (encode, query):
+            with pytest.raises(ParameterError, match="text"):
+                call(odd)  # type: ignore[arg-type]

@@ -57,3 +57,6 @@ def test_what_cannot_read_queries(tiny: ModuleType, tilde: Path, tmp_path: Path)
         open_query_encoder(other)
     with pytest.raises(ParameterError, match="share more pieces"):
         TildeQueryEncoder(OnnxSession(EncoderFolder.open(tilde)), overlap=14)
+    for odd in ("3", -1, 1.5):
+        with pytest.raises(ParameterError, match="overlap"):
+            TildeQueryEncoder(OnnxSession(EncoderFolder.open(tilde)), overlap=odd)  # type: ignore[arg-type]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import zipfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +19,7 @@ from termwise.errors import (
     InferenceRequiredError,
     MissingFileError,
     ModelFormatError,
+    ParameterError,
     UnknownNameError,
     VocabularyMismatchError,
     WeightError,
@@ -162,6 +165,30 @@ def test_files_that_are_none(model: Tilde, file: Path, tmp_path: Path) -> None:
         path.write_bytes(data[:length])
         with pytest.raises(CorruptModelError):
             RememberedRows.open(path)
+
+
+def test_files_that_are_not_regular_or_claim_too_much(file: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.npz")
+    with pytest.raises(CorruptModelError) as caught:
+        RememberedRows.open(tmp_path / "pipe.npz")
+    assert dict(caught.value.facts)["why"] == "it is a named pipe"
+    head = b"{'descr': '<u8', 'fortran_order': False, 'shape': (1000000000000000,), }\n"
+    with zipfile.ZipFile(file) as source, zipfile.ZipFile(tmp_path / "huge.npz", "w") as made:
+        for name in source.namelist():
+            claimed = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head
+            made.writestr(name, claimed if name == "keys.npy" else source.read(name))
+    with pytest.raises(CorruptModelError):
+        RememberedRows.open(tmp_path / "huge.npz")
+    with pytest.raises(ParameterError, match="file of rows"):
+        RememberedRows.open(None)  # type: ignore[arg-type]
+
+
+def test_texts_and_encoders_of_the_wrong_type(model: Tilde) -> None:
+    encoder = open_document_encoder(model)
+    with pytest.raises(ParameterError, match="texts"):
+        RememberedRows.of("merge", encoder)
+    with pytest.raises(ParameterError, match="not an encoder"):
+        RememberedRows.of(["merge"], model)  # type: ignore[arg-type]
 
 
 def saved(path: Path, file: Path, **changes: Any) -> Path:

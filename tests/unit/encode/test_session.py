@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from termwise.encode.folder import EncoderFolder
@@ -109,7 +110,7 @@ def test_providers_that_are_not_there(tilde: Path) -> None:
 
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5])
 def test_threads(tilde: Path, threads: Any) -> None:
-    with pytest.raises(ParameterError, match="at least one thread"):
+    with pytest.raises(ParameterError, match="threads"):
         OnnxSession(EncoderFolder.open(tilde), threads=threads)
     OnnxSession(EncoderFolder.open(tilde), threads=2).load()
 
@@ -159,9 +160,23 @@ def test_an_output_of_another_shape(tiny: ModuleType, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_network(tiny: ModuleType, tmp_path: Path) -> None:
-    folder = opened(tiny, tmp_path / "a", networks={"float32": b"not a network"})
-    with pytest.raises(ModelFormatError, match="cannot load the network"):
+    for number, (data, said) in enumerate(
+        {b"not a network": "not a file as ONNX has it", b"\x08\x08": "cannot load the network"}.items()
+    ):
+        folder = opened(tiny, tmp_path / str(number), networks={"float32": data})
+        with pytest.raises(ModelFormatError, match=said):
+            OnnxSession(folder).load()
+
+
+def test_a_network_that_keeps_numbers_in_another_file(tiny: ModuleType, tmp_path: Path) -> None:
+    model = onnx.load_from_string(tiny.graph("tilde", tiny.square({})))
+    onnx.save(model, tmp_path / "model.onnx", save_as_external_data=True, location="rest", size_threshold=0)
+    data = (tmp_path / "model.onnx").read_bytes()
+    folder = opened(tiny, tmp_path / "a", networks={"float32": data})
+    (tmp_path / "rest").rename(tmp_path / "a" / "rest")
+    with pytest.raises(ModelFormatError, match="other files") as caught:
         OnnxSession(folder).load()
+    assert dict(caught.value.facts)["file"] == tmp_path / "a" / "model.onnx"
 
 
 def test_a_network_that_fails_while_it_runs(tiny: ModuleType, tmp_path: Path) -> None:

@@ -62,6 +62,31 @@ def test_one_document_in_the_last_batch(folder: Path) -> None:
     assert len(made.encode_documents([])) == 0
 
 
+def test_a_document_of_100_000_pieces(
+    folder: Path, tiny: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    largest = 0
+    run = OnnxSession.run
+
+    def watched(self: OnnxSession, ids: Any, mask: Any) -> Any:
+        nonlocal largest
+        largest = max(largest, ids.size)
+        return run(self, ids, mask)
+
+    monkeypatch.setattr(OnnxSession, "run", watched)
+    shares: list[float] = []
+    rows = encoder(folder).encode_documents(["cat " * 99_999 + "merge", "sort"], advance=shares.append)
+    assert dict(zip(*map(list, rows.row(0)), strict=True)) == {
+        tiny.MERGE: 2.0,
+        tiny.SORT: 1.0,
+        tiny.DOG: 0.25,
+    }
+    assert tiny.SORT in rows.row(1)[0].tolist()
+    assert largest <= 4096
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
 def test_settings_and_kind(folder: Path, tilde: Path) -> None:
     assert encoder(folder).fingerprint != encoder(folder, keep=3).fingerprint
     assert encoder(folder).description["kind"] == "splade-doc"

@@ -84,17 +84,6 @@ def test_exact_rows_hold_every_term_that_takes_part(tilde: Path, tiny: ModuleTyp
     assert len(rows.row(1)[0]) == 0
 
 
-def test_the_floor_shift_changes_no_order(tilde: Path) -> None:
-    texts = ["merge", "sort", "list", "merge sort", "cat", "merge list list", "dog how"]
-    exact = encoder(tilde, form="exact").encode_documents(texts)
-    dense = np.array([exact.row(i)[1] for i in range(len(texts))], dtype=np.float64)
-    shifted = dense - dense.min(axis=0)
-    for query in ([0], [0, 1], [1, 1, 5], [2, 3, 4, 6]):
-        assert np.argsort(-dense[:, query].sum(axis=1), kind="stable").tolist() == (
-            np.argsort(-shifted[:, query].sum(axis=1), kind="stable").tolist()
-        )
-
-
 def test_the_marker_stands_in_place_of_the_start(tilde: Path, tiny: ModuleType) -> None:
     read = encoder(tilde).encode_documents(["list"])
     asked = encoder(tilde, side="query").encode_documents(["list"])

@@ -145,6 +145,34 @@ def test_expansion_as_it_was_trained_where_nothing_is_said(folder: Path, tilde: 
     assert chosen["expansion"]["settings"] == {"terms": 1, "counting": "raw"}
 
 
+@pytest.mark.parametrize("kind", ["plain", "expanded"])
+def test_a_document_of_100_000_pieces(
+    folder: Path, tilde: Path, tiny: ModuleType, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    largest = 0
+    run = OnnxSession.run
+
+    def watched(self: OnnxSession, ids: Any, mask: Any) -> Any:
+        nonlocal largest
+        largest = max(largest, ids.size)
+        return run(self, ids, mask)
+
+    monkeypatch.setattr(OnnxSession, "run", watched)
+    monkeypatch.setattr(module, "WINDOWS", 1000)
+    made = plain(folder) if kind == "plain" else expanded(folder, tilde)
+    shares: list[float] = []
+    rows = made.encode_documents(["cat " * 99_999 + "merge", "dog"], advance=shares.append)
+    text = made.description["settings"]["length"] - 2
+    assert row(rows, 0)[tiny.CAT] == 0.5 + text / 4  # in the last place of a window
+    assert row(rows, 0)[tiny.MERGE] > 1  # the very last piece is read
+    # Of the last window TILDE finds sort, list and how likely; they are weighed only where it is asked.
+    assert (tiny.SORT in row(rows, 0)) == (kind == "expanded")
+    assert tiny.DOG in row(rows, 1)
+    assert largest <= 4096
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
 def test_fingerprints(folder: Path, tilde: Path) -> None:
     made = [
         plain(folder),

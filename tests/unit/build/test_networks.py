@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import subprocess
 import sys
@@ -15,7 +16,15 @@ from tests.unit.encode import tiny
 
 from termwise import BM25, Document, Index, Searcher, TermWeights, build_index, make_analyzer
 from termwise.build import chosen_model, default_encoding, encode_collection, finished_blocks
-from termwise.encode import open_query_encoder
+from termwise.encode import (
+    EncoderFolder,
+    ExpansionRecord,
+    RememberedRows,
+    open_document_encoder,
+    open_query_encoder,
+    open_remembered_encoder,
+)
+from termwise.encode.blocks import block_files
 from termwise.errors import (
     DuplicateIdError,
     EmptyCollectionError,
@@ -24,10 +33,11 @@ from termwise.errors import (
     ModelFormatError,
     ParameterError,
     UnknownNameError,
+    UsageError,
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.models import Tilde, TildeV2
+from termwise.models import SpladeDoc, Tilde, TildeV2
 from termwise.search import QueryDocumentLikelihood, StoredQueryVectors
 
 PIECES = ["[UNK]", "the", "of", "merge", "sort", "list", "card", "##s", "file", "##ed", "line"]
@@ -158,6 +168,21 @@ def test_repeated_pieces_of_a_query_count_as_often_as_they_occur(searcher):
     assert twice.score == 2 * once.score
 
 
+def test_a_repeated_term_doubles_its_contribution_in_an_index_of_tildev2(tmp_path):
+    table = np.zeros(len(tiny.PIECES), dtype=np.float32)
+    table[[tiny.MERGE, tiny.SORT, tiny.CAT]] = [1.0, 2.0, 0.5]
+    path = tiny.make_folder(tmp_path / "e", "tildev2", table)
+    documents = [Document("a", "merge cat"), Document("b", "sort cat"), Document("c", "sort merge")]
+    searcher = build_index(documents, tmp_path / "i", model=path, settings={"expansion_encoder": "none"})
+    for query in ("merge", "sort cat"):
+        once, twice = (searcher.rank(words, k=3) for words in (query, f"{query} {query}"))
+        assert twice.doc_ids == once.doc_ids
+        assert twice.scores.tolist() == (2 * once.scores).tolist()
+    one, other = (searcher.explain(words, "c") for words in ("merge sort", "merge sort merge"))
+    weights = [{c.term: c.score for c in made.contributions} for made in (one, other)]
+    assert weights[1] == {"merge": 2 * weights[0]["merge"], "sort": weights[0]["sort"]}
+
+
 # --- the exact form ---------------------------------------------------------------------------------------------
 
 
@@ -224,7 +249,8 @@ def test_an_interrupted_build_goes_on_where_it_was(tmp_path, encoder, analyzer):
     with pytest.raises(KeyboardInterrupt):
         build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
     work = default_encoding(tmp_path / "i")
-    assert finished_blocks(work) == 2
+    assert len(block_files(work)) == 2
+    assert finished_blocks(DOCUMENTS, work, model=Tilde(), encoder=encoder) == (2, 3)
     assert not (tmp_path / "i").exists()
     second = Encoder(analyzer)
     resumed = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=second)
@@ -237,7 +263,7 @@ def test_an_interrupted_build_goes_on_where_it_was(tmp_path, encoder, analyzer):
 
 def test_a_folder_that_was_named_is_kept(tmp_path, encoder, analyzer):
     build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, encoding=tmp_path / "rows")
-    assert finished_blocks(tmp_path / "rows") == 3
+    assert len(block_files(tmp_path / "rows")) == 3
     assert not default_encoding(tmp_path / "i").exists()
     again = Encoder(analyzer)
     build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=again, encoding=tmp_path / "rows")
@@ -259,13 +285,55 @@ def test_nothing_is_left_of_a_build_that_failed_before_the_first_block(tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_not_ours_in_the_default_folder_stays(tmp_path, encoder):
+@pytest.mark.parametrize("name", ["notes.txt", "encoding.json"])
+def test_what_is_not_ours_in_the_default_folder_stays(tmp_path, encoder, name):
     work = default_encoding(tmp_path / "i")
     work.mkdir()
-    (work / "notes.txt").write_text("mine")
+    (work / name).write_text("mine")
     with pytest.raises(ForeignFolderError):
         build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
-    assert (work / "notes.txt").read_text() == "mine"
+    assert (work / name).read_text() == "mine"
+
+
+def test_what_a_killed_process_was_writing_goes_with_the_default_folder(tmp_path, encoder):
+    work = default_encoding(tmp_path / "i")
+    work.mkdir()
+    (work / ".block-000000.rows.0a1b2c3d.tmp").write_bytes(b"TWROWS01")
+    build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    assert not work.exists()
+
+
+def test_the_default_folder_lies_beside_the_index(tmp_path, monkeypatch):
+    (tmp_path / "here" / "below").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here" / "below")
+    assert str(default_encoding("docs.tw")) == str(default_encoding("docs.tw/")) == "docs.tw.encoding"
+    assert default_encoding(".") == tmp_path / "here" / "below.encoding"
+    assert default_encoding("..") == tmp_path / "here.encoding"
+
+
+@pytest.mark.parametrize(
+    ("index", "rows"), [("i", "i"), ("i", "i/rows"), ("rows/i", "rows"), ("i", "link/rows")]
+)
+def test_index_and_encoded_documents_lie_apart(tmp_path, encoder, index, rows):
+    (tmp_path / "link").symlink_to(tmp_path / "i")
+    with pytest.raises(ParameterError, match="lie apart") as caught:
+        build_index(DOCUMENTS, tmp_path / index, model=Tilde(), encoder=encoder, encoding=tmp_path / rows)
+    assert f"--encoding {tmp_path / index}.encoding" in caught.value.fixes
+    assert encoder.asked == []
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
+@pytest.mark.parametrize("rows", ["i", "i/rows", "i/deep/rows", "link/rows", "i/x/.."])
+def test_no_encoded_documents_in_the_folder_of_an_index(tmp_path, encoder, searcher, rows):
+    (tmp_path / "link").symlink_to(tmp_path / "i")
+    before, asked = sorted((tmp_path / "i").rglob("*")), list(encoder.asked)
+    with pytest.raises(ParameterError, match="in that of an index") as caught:
+        encode_collection(DOCUMENTS, tmp_path / rows, model=Tilde(), encoder=encoder)
+    assert dict(caught.value.facts)["index"] == tmp_path / "i"
+    with pytest.raises(ParameterError, match="in that of an index"):
+        build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=encoder, encoding=tmp_path / rows)
+    assert (sorted((tmp_path / "i").rglob("*")), encoder.asked) == (before, asked)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["i", "link"]
 
 
 def test_an_index_that_is_there_is_found_before_anything_is_encoded(tmp_path, encoder, searcher):
@@ -303,6 +371,40 @@ def test_what_is_left_after_one_share(tmp_path, analyzer):
     assert (share.share, share.finished, share.left) == (1, 1, 2)
 
 
+def test_only_what_would_be_taken_counts_as_finished(tmp_path, analyzer):
+    rows = tmp_path / "rows"
+
+    def encode(shard=(1, 1), documents=DOCUMENTS, folder=rows, fingerprint="sha256:toy"):
+        encoder = Encoder(analyzer, fingerprint=fingerprint)
+        return encode_collection(documents, folder, model=Tilde(), encoder=encoder, shard=shard)
+
+    def finished(documents=DOCUMENTS):
+        return finished_blocks(documents, rows, model=Tilde(), encoder=Encoder(analyzer))
+
+    assert finished(documents=None) == (0, 0)  # no folder: the collection is not even read
+    encode()
+    assert finished() == (3, 3)
+    changed = [*DOCUMENTS[:5], Document("f", "another text")]
+    assert finished(changed) == (2, 3)
+    assert finished(DOCUMENTS[:4]) == (2, 2)
+    assert (encode((1, 3), changed).left, encode((1, 3)).left) == (1, 0)
+    encode(folder=tmp_path / "other", fingerprint="sha256:other")
+    for spoilt in (
+        (tmp_path / "other" / "block-000001.rows").read_bytes(),
+        (rows / "block-000001.rows").read_bytes()[:-1],
+        b"",
+        bytes(200),
+    ):
+        (rows / "block-000001.rows").write_bytes(spoilt)
+        assert finished() == (2, 3)
+        share = encode((1, 3))
+        assert (share.share, share.finished, share.left) == (1, 2, 1)
+    (rows / "block-000001.rows").unlink()
+    (rows / "block-000001.rows").mkdir()
+    assert finished() == (2, 3)
+    assert encode((1, 3)).left == 1
+
+
 def test_shares_that_cannot_be(tmp_path, encoder):
     for shard in ((0, 2), (3, 2)):
         with pytest.raises(ParameterError, match="shard"):
@@ -333,6 +435,147 @@ def test_options_of_a_network_without_one(tmp_path, option, model):
 def test_an_encoder_that_is_open_has_its_precision(tmp_path, encoder, option):
     with pytest.raises(ParameterError, match="open already"):
         build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, **{option: "x"})
+
+
+def test_an_encoder_that_is_not_the_one_of_the_model(tmp_path):
+    documents = [Document("a", "merge"), Document("b", "sort")]
+    floors = [-3.0] * len(tiny.PIECES)
+    paths = {
+        "one": tiny.make_folder(tmp_path / "one", "tilde", tiny.square({}, otherwise=1.0), floors=floors),
+        "two": tiny.make_folder(tmp_path / "two", "tilde", tiny.square({}, otherwise=2.0), floors=floors),
+        "v2": tiny.make_folder(tmp_path / "v2", "tildev2", np.ones(len(tiny.PIECES))),
+    }
+    one, two = Tilde(encoder=str(paths["one"])), Tilde(encoder=str(paths["two"]))
+    v2 = TildeV2(encoder=str(paths["v2"]), expansion_encoder="none")
+    encoder = open_document_encoder(one)
+    for model, differing in ((two, "id"), (v2, "kind, id"), (paths["two"], "id")):
+        with pytest.raises(ParameterError, match="not the one that the model names") as caught:
+            build_index(documents, tmp_path / "i", model=model, encoder=encoder)
+        facts = dict(caught.value.facts)
+        assert str(paths["two"]) in facts["model"] or str(paths["v2"]) in facts["model"]
+        assert str(paths["one"]) in facts["encoder"]
+        assert facts["differ in"] == differing
+        with pytest.raises(ParameterError, match="not the one that the model names"):
+            encode_collection(documents, tmp_path / "rows", model=model, encoder=encoder)
+    odd, second = Tilde(encoder=str(paths["v2"])), open_document_encoder(v2)
+    with pytest.raises(ParameterError, match="not the one that the model names"):
+        build_index(documents, tmp_path / "i", model=odd, encoder=second)
+    assert not (tmp_path / "i").exists()
+    assert not (tmp_path / "rows").exists()
+    build_index(documents, tmp_path / "i", model=paths["one"], encoder=encoder)
+    RememberedRows.of(["merge", "sort"], encoder).write(tmp_path / "rows.npz")
+    remembered = open_remembered_encoder(one, tmp_path / "rows.npz")
+    build_index(documents, tmp_path / "j", model=one, encoder=remembered)
+    with pytest.raises(ParameterError, match="not the one that the model names"):
+        build_index(documents, tmp_path / "k", model=two, encoder=remembered)
+
+
+def test_an_encoder_that_runs_with_other_settings_than_the_model(tmp_path):
+    documents = [Document("a", "merge"), Document("b", "sort")]
+    tilde = tiny.make_folder(tmp_path / "tilde", "tilde", tiny.square({}), floors=[-9.0] * len(tiny.PIECES))
+    expansion = ExpansionRecord(2, "new", 10, EncoderFolder.open(tilde).id, "tilde")
+    v2 = tiny.make_folder(tmp_path / "v2", "tildev2", np.ones(len(tiny.PIECES)), expansion=expansion)
+    splade = tiny.make_folder(tmp_path / "splade", "splade-doc", tiny.square({}, otherwise=1.0))
+    first = {
+        "tilde": Tilde(encoder=str(tilde)),
+        "v2": TildeV2(encoder=str(v2)),
+        "splade": SpladeDoc(encoder=str(splade)),
+    }
+    others = [
+        ("tilde", {"keep": 3}, {"keep": ("3", "256")}),
+        ("tilde", {"side": "query", "overlap": 2}, {"side": ("query", "document"), "overlap": ("2", "1")}),
+        ("tilde", {"form": "exact", "keep": None}, {"form": ("exact", "compact"), "keep": ("None", "256")}),
+        ("v2", {"length": 6, "overlap": 1}, {"length": ("6", "10")}),
+        ("v2", {"expansion_terms": 1}, {"expansion_terms": ("1", "2")}),
+        ("v2", {"counting": "raw"}, {"counting": ("raw", "new")}),
+        (
+            "v2",
+            {"expansion_encoder": "none"},
+            {
+                "expansion_encoder": ("None", expansion.encoder),
+                "expansion_terms": ("None", "2"),
+                "counting": ("None", "new"),
+            },
+        ),
+        ("splade", {"keep": 1}, {"keep": ("1", "None")}),
+    ]
+    for kind, changes, expected in others:
+        model, encoder = dataclasses.replace(first[kind], **changes), open_document_encoder(first[kind])
+        with pytest.raises(ParameterError, match="other settings than the model") as caught:
+            build_index(documents, tmp_path / "i", model=model, encoder=encoder)
+        assert dict(caught.value.facts[1:]) == {
+            name: f"{ours}, and {theirs} in the encoder" for name, (ours, theirs) in expected.items()
+        }
+        with pytest.raises(ParameterError, match="other settings than the model"):
+            encode_collection(documents, tmp_path / "rows", model=model, encoder=encoder)
+    assert not (tmp_path / "i").exists()
+    assert not (tmp_path / "rows").exists()
+
+
+def test_a_setting_that_says_what_the_encoder_does_anyway(tmp_path):
+    documents = [Document("a", "merge"), Document("b", "sort")]
+    path = tiny.make_folder(tmp_path / "e", "tilde", tiny.square({}), floors=[-9.0] * len(tiny.PIECES))
+    encoder = open_document_encoder(Tilde(encoder=str(path)))
+    model = Tilde(encoder=str(path), keep=256, length=10)
+    assert len(build_index(documents, tmp_path / "i", model=model, encoder=encoder).index) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"collection": None}, "documents"),
+        ({"collection": 3}, "documents"),
+        ({"path": None}, "path"),
+        ({"model": 3}, "model"),
+        ({"model": Tilde}, "model"),
+        ({"settings": ["keep=3"]}, "settings"),
+        ({"settings": {"keep": 3}, "model": "tilde"}, "settings"),
+        ({"analyzer": 3, "model": "bm25"}, "analyzer"),
+        ({"fields": "title"}, "fields"),
+        ({"fields": (1,)}, "fields"),
+        ({"quantiser": 3}, "quantiser"),
+        ({"threads": "2"}, "threads"),
+        ({"threads": 0}, "threads"),
+        ({"memory": "2GB"}, "memory"),
+        ({"memory": 0}, "memory"),
+        ({"encoder": "tilde"}, "not an encoder"),
+        ({"encoding": 3}, "encoding"),
+        ({"progress": None}, "progress"),
+    ],
+)
+def test_arguments_of_the_wrong_type(tmp_path, encoder, options, named):
+    given = {"collection": DOCUMENTS, "path": tmp_path / "i", "model": Tilde(), "encoder": encoder, **options}
+    if given["model"] != Tilde():
+        del given["encoder"]
+    with pytest.raises(ParameterError, match=named):
+        build_index(**given)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [{"precision": 3}, {"providers": "cpu"}, {"providers": 3}])
+def test_ways_of_running_a_network_of_the_wrong_type(tmp_path, options):
+    path = tiny.make_folder(tmp_path / "e", "tildev2", np.ones(len(tiny.PIECES)))
+    with pytest.raises(UsageError, match=next(iter(options))):
+        build_index(DOCUMENTS, tmp_path / "i", model=path, **options)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["e"]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"collection": None}, "documents"),
+        ({"encoding": None}, "encoding"),
+        ({"threads": 1.0}, "threads"),
+        ({"shard": 2}, "shard"),
+        ({"fields": "title"}, "fields"),
+        ({"encoder": "tilde"}, "not an encoder"),
+    ],
+)
+def test_arguments_of_the_wrong_type_for_a_share(tmp_path, encoder, options, named):
+    given = {"collection": DOCUMENTS, "encoding": tmp_path / "i", "encoder": encoder, **options}
+    with pytest.raises(ParameterError, match=named):
+        encode_collection(**given, model=Tilde())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_encoder_of_two_vocabularies(tmp_path, encoder):

@@ -1,0 +1,89 @@
+"""Checks of what callers hand in: a wrong type is refused by name, before anything is opened or written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable
+
+from termwise.errors import ParameterError
+from termwise.records import Document
+
+
+def wrong(name: str, value: object, expected: str) -> ParameterError:
+    """Build the error for an argument that is not what it has to be.
+
+    Examples
+    --------
+    >>> print(wrong("threads", "2", "a whole number of at least 1"))
+    threads cannot have this value  [parameter]
+      given     '2'
+      expected  a whole number of at least 1
+    """
+    shown = repr(value)
+    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    return ParameterError(f"{name} cannot have this value", facts=[("given", shown), ("expected", expected)])
+
+
+def check(name: str, value: object, holds: bool, expected: str) -> None:
+    """Refuse an argument of which what has to hold does not."""
+    if not holds:
+        raise wrong(name, value, expected)
+
+
+def check_path(name: str, value: object) -> None:
+    """Refuse what is not a path."""
+    check(name, value, isinstance(value, str | os.PathLike), "a path")
+
+
+def is_whole_number(value: object, *, least: int) -> bool:
+    """Tell whether a value is an integer, not a bool, and large enough."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def check_count(name: str, value: object, *, least: int = 1) -> None:
+    """Refuse what is not a whole number of at least `least`."""
+    check(name, value, is_whole_number(value, least=least), f"a whole number of at least {least}")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither true nor false."""
+    check(name, value, isinstance(value, bool), "True or False")
+
+
+def check_callable(name: str, value: object, expected: str = "a function") -> None:
+    """Refuse what cannot be called."""
+    check(name, value, callable(value), expected)
+
+
+def check_names(name: str, value: object) -> None:
+    """Refuse what is not several strings; one string is not several."""
+    several = _several(value) and all(isinstance(one, str) for one in value)  # type: ignore[attr-defined]
+    check(name, value, several, "a sequence of strings, such as ('a', 'b')")
+
+
+def check_texts(value: object) -> None:
+    """Refuse what is not several texts; one text is not several."""
+    check("texts", value, _several(value), "a sequence of strings, also for one text: [text]")
+    for place, text in enumerate(value):  # type: ignore[var-annotated, arg-type]
+        if not isinstance(text, str):
+            raise wrong(f"text number {place + 1}", text, "a string")
+
+
+def _several(value: object) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, str | bytes)
+
+
+def check_documents(value: object) -> None:
+    """Refuse what cannot be a collection; its documents are checked when they are read."""
+    documents = isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike)
+    check("documents", value, documents, "documents, such as [termwise.Document('id', 'text')]")
+
+
+def check_document(value: object) -> None:
+    """Refuse what is not a document."""
+    if not isinstance(value, Document) or not all(isinstance(part, str) for part in value):
+        raise ParameterError(
+            "a collection is made of documents, each with two strings: doc_id and text",
+            facts=[("given", f"{type(value).__name__}: {str(value)[:80]}")],
+            fixes=["termwise.Document('id', 'text')"],
+        )

@@ -1,0 +1,61 @@
+"""The model that a user means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from termwise.arguments import wrong
+from termwise.encode import EncoderFolder
+from termwise.errors import ParameterError
+from termwise.models import Model, Model1, make_model, model_names
+from termwise.translation.manifest import NAME as TABLE
+
+
+def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Model:
+    """Return the model that a user means: one that is made, the name of one, or the folder of an encoder or a table.
+
+    Parameters
+    ----------
+    model : str, Path or Model
+        See `build_index`. What is a name and a folder is the name; ``./tilde`` is a folder.
+    settings : mapping of str to str
+        Parameters for a model given by name or folder.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such model or parameter.
+    ParameterError
+        If a value is out of range, or there are settings for a model that is made already.
+    MissingFileError, ModelFormatError, CorruptModelError
+        If a folder is neither that of an encoder nor of a translation table.
+    """
+    if not isinstance(model, str | Path):
+        if isinstance(model, type) or not isinstance(model, Model):
+            raise wrong(
+                "model",
+                model,
+                f"a model, a folder of an encoder or of a translation table, or one of {', '.join(model_names())}",
+            )
+        if settings:
+            raise ParameterError("settings go with the name of a model; this one is made already")
+        return model
+    if model in model_names() or (isinstance(model, str) and not _is_path(model)):
+        return make_model(str(model), settings)
+    table = (Path(model) / TABLE).is_file()
+    parameter = "table" if table else "encoder"
+    if parameter in settings:
+        raise ParameterError(
+            f"the {parameter} is named twice",
+            facts=[("model", model), (parameter, settings[parameter])],
+            fixes=[f"leave the setting {parameter} out"],
+        )
+    kind = Model1.name if table else EncoderFolder.open(Path(model)).manifest.kind
+    name = str(model) if os.sep in str(model) else os.path.join(os.curdir, model)
+    return make_model(kind, {**settings, parameter: name})
+
+
+def _is_path(name: str) -> bool:
+    return os.sep in name or os.path.isdir(name)

@@ -1,0 +1,93 @@
+"""What runs the network of a model: opened here, or given and compared with the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from termwise.build.checks import refuse
+from termwise.encode import DocumentEncoder, EncoderFolder, open_document_encoder
+from termwise.encode.documents import check_encoder
+from termwise.encode.manifest import Precision
+from termwise.encode.open import resting_document_encoder
+from termwise.errors import ParameterError
+from termwise.models import NetworkModel
+
+
+def opened_encoder(
+    model: NetworkModel,
+    encoder: DocumentEncoder | None,
+    *,
+    threads: int,
+    precision: Precision | None,
+    providers: Sequence[str] | None,
+) -> DocumentEncoder:
+    """Return the encoder that was given, or the one that the model names, its network loaded.
+
+    Raises
+    ------
+    ParameterError
+        If one was given together with how to open one.
+    TermwiseError
+        As `open_document_encoder` does.
+    """
+    if encoder is not None:
+        given = {"precision": precision, "providers": providers}
+        refuse("an encoder that is open already has these", model, given)
+        return encoder
+    return open_document_encoder(model, threads=threads, precision=precision, providers=providers)
+
+
+def check_together(model: NetworkModel, encoder: DocumentEncoder) -> None:
+    """Refuse an encoder that was made from another folder than the one the model names, or with other settings.
+
+    One that does not say of which kind it is was not made from a folder: then its maker answers for it.
+
+    Raises
+    ------
+    ParameterError
+        Naming what differs.
+    TermwiseError
+        If the encoder that the model names cannot be opened.
+    """
+    check_encoder(encoder)
+    said = encoder.description
+    if said.get("kind") is None:
+        return
+    folder = EncoderFolder.open(model.encoder)
+    named = {"kind": folder.manifest.kind, "id": folder.id, "vocabulary": folder.vocabulary.id}
+    given = {"kind": said["kind"], "id": said.get("id"), "vocabulary": encoder.vocabulary.id}
+    differing = [key for key in named if named[key] != given[key]]
+    if differing or named["kind"] != model.name:
+        raise ParameterError(
+            "the encoder is not the one that the model names",
+            facts=[
+                ("model", f"{model.name}, encoder {model.encoder}: kind {named['kind']}, {named['id']}"),
+                ("encoder", f"{said.get('name')}: kind {given['kind']}, {given['id']}"),
+                ("differ in", ", ".join(differing) or "kind"),
+            ],
+            fixes=["leave the encoder out", "make the model of the encoder's folder: model=FOLDER"],
+        )
+    theirs, ours = _settings(said), _settings(resting_document_encoder(model).description)
+    unlike = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
+    if unlike:
+        raise ParameterError(
+            "the encoder runs with other settings than the model has",
+            facts=[
+                ("model", f"{model.name}, encoder {model.encoder}"),
+                *((name, f"{ours.get(name)}, and {theirs.get(name)} in the encoder") for name in unlike),
+            ],
+            fixes=["leave the encoder out", "give model and encoder the same settings"],
+        )
+
+
+def _settings(description: Mapping[str, Any]) -> dict[str, object]:
+    """Return what an encoder runs with, by the names that models have for it."""
+    expansion = description.get("expansion") or {}
+    expanding = expansion.get("settings") or {}
+    return {
+        **(description.get("settings") or {}),
+        "expansion_encoder": expansion.get("id"),
+        "expansion_terms": expanding.get("terms"),
+        "counting": expanding.get("counting"),
+    }

@@ -1,0 +1,158 @@
+"""A network over a share of a collection, before it is indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from termwise.arguments import check_path
+from termwise.build.checks import check_arguments
+from termwise.build.choosing import chosen_model
+from termwise.build.documents import documents_of, empty_collection
+from termwise.build.encoders import check_together, opened_encoder
+from termwise.build.work_folder import check_outside_indexes
+from termwise.collection import Collection
+from termwise.encode import DocumentEncoder, encoded_blocks
+from termwise.encode.blocks import BlockKey, block_files, claim, cut_blocks, holds_block
+from termwise.encode.manifest import Precision
+from termwise.encode.open import resting_document_encoder
+from termwise.errors import ParameterError
+from termwise.index.writer import Progress, silent
+from termwise.models import Model, NetworkModel
+from termwise.records import Document
+
+
+@dataclass(frozen=True)
+class EncodedShare:
+    """What `encode_collection` did, and what is left to do.
+
+    Attributes
+    ----------
+    documents : int
+        Documents of the collection.
+    blocks : int
+        Blocks they make.
+    share : int
+        Blocks of this share, all of them finished now.
+    finished : int
+        Blocks that are finished, whoever encoded them.
+    """
+
+    documents: int
+    blocks: int
+    share: int
+    finished: int
+
+    @property
+    def left(self) -> int:
+        """Blocks that nobody has encoded yet."""
+        return self.blocks - self.finished
+
+
+def encode_collection(
+    collection: str | Path | Collection | Iterable[Document],
+    encoding: str | Path,
+    *,
+    model: str | Path | Model,
+    settings: Mapping[str, str] | None = None,
+    fields: tuple[str, ...] | None = None,
+    shard: tuple[int, int] = (1, 1),
+    threads: int = 1,
+    encoder: DocumentEncoder | None = None,
+    precision: Precision | None = None,
+    providers: Sequence[str] | None = None,
+    progress: Progress = silent,
+) -> EncodedShare:
+    """Run a network over a share of a collection, for `build_index` to find.
+
+    A collection is encoded in blocks, and a share is every n-th of them. Shares can be encoded one after another or on
+    several machines that have the same collection and write into one folder, or into folders of their own whose files
+    are put together afterwards. Blocks that are there already are not encoded again.
+
+    Parameters
+    ----------
+    collection, model, settings, fields, threads, encoder, precision, providers, progress
+        See `build_index`, which has to get the same.
+    encoding : str or Path
+        Folder for the rows, not in that of an index; `build_index` takes it as `encoding`.
+    shard : (int, int), optional
+        Part i of n, counted from 1.
+
+    Raises
+    ------
+    ParameterError
+        If the model has no network, there is no such part, or the folder lies in that of an index.
+    EmptyCollectionError
+        If the collection holds no documents.
+    TermwiseError
+        Whatever is wrong with the arguments, the collection, the settings, the encoder or the folder.
+    """
+    check_path("encoding", encoding)
+    check_arguments(collection, settings, fields, threads, encoding, progress)
+    chosen = chosen_model(model, settings or {})
+    if not isinstance(chosen, NetworkModel):
+        raise ParameterError(
+            "only models with a network encode documents before they are indexed",
+            facts=[("model", chosen.name)],
+            fixes=[f"termwise index COLLECTION --model {chosen.name} --out DIR"],
+        )
+    check_outside_indexes(Path(encoding))
+    if encoder is not None:
+        check_together(chosen, encoder)
+    documents, length = documents_of(collection, fields)
+    running = opened_encoder(chosen, encoder, threads=threads, precision=precision, providers=providers)
+    keys: list[BlockKey] = []
+
+    def noted() -> Iterator[Document]:
+        for key, block in cut_blocks(documents, running.block):
+            keys.append(key)
+            yield from block
+
+    blocks = encoded_blocks(noted(), running, encoding, shard=shard, length=length, progress=progress)
+    share = sum(1 for _ in blocks)
+    if not keys:
+        raise empty_collection()
+    part, parts = shard
+    others = (key for key in keys if key.number % parts != part - 1)
+    finished = share + sum(holds_block(Path(encoding), key, running) for key in others)
+    return EncodedShare(sum(key.documents for key in keys), len(keys), share, finished)
+
+
+def finished_blocks(
+    collection: str | Path | Collection | Iterable[Document],
+    encoding: str | Path,
+    *,
+    model: NetworkModel,
+    fields: tuple[str, ...] | None = None,
+    encoder: DocumentEncoder | None = None,
+    precision: Precision | None = None,
+    providers: Sequence[str] | None = None,
+) -> tuple[int, int]:
+    """Count the blocks that need not be encoded any more, and all blocks of the collection.
+
+    What counts is what `encode_collection` and `build_index` would take from the folder when given the same: whole
+    blocks of this encoder, these settings and these documents. The collection is read once; no network is loaded.
+
+    Returns
+    -------
+    finished, blocks : int
+        Both 0 where the folder holds no block, whole or not: then the collection is not read.
+
+    Raises
+    ------
+    ForeignFolderError
+        If the folder is not for this encoder and these settings.
+    TermwiseError
+        Whatever is wrong with the collection or the encoder.
+    """
+    folder = Path(encoding)
+    if not block_files(folder):
+        return 0, 0
+    running = encoder
+    if running is None:
+        running = resting_document_encoder(model, precision=precision, providers=providers)
+    claim(folder, running)
+    documents, _ = documents_of(collection, fields)
+    held = [holds_block(folder, key, running) for key, _ in cut_blocks(documents, running.block)]
+    return sum(held), len(held)

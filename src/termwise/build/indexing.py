@@ -1,0 +1,216 @@
+"""From a collection to an index that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from termwise.arguments import check, check_count, check_path
+from termwise.build.checks import check_arguments, refuse
+from termwise.build.choosing import chosen_model
+from termwise.build.counts import build_counts
+from termwise.build.documents import documents_of
+from termwise.build.encoders import check_together, opened_encoder
+from termwise.build.networks import build_network
+from termwise.build.vectors import build_vectors
+from termwise.build.work_folder import check_apart, check_outside_indexes, default_encoding, work_folder
+from termwise.collection import Collection
+from termwise.encode import DocumentEncoder
+from termwise.encode.manifest import Precision
+from termwise.errors import DuplicateIdError, ParameterError, VocabularyMismatchError
+from termwise.index import IndexWriter
+from termwise.index.writer import DEFAULT_MEMORY, Progress, silent
+from termwise.models import AnalyzedModel, CountModel, ExpandingCountModel, Model, NetworkModel, VectorModel
+from termwise.records import Document
+from termwise.search.searcher import Searcher
+from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
+
+DEFAULT_ANALYZER = "english"
+
+VECTORS_ANALYZER = "whitespace"
+"""Queries for weights made elsewhere: tokens as they are written, since nothing else can be known of them."""
+
+
+def build_index(
+    collection: str | Path | Collection | Iterable[Document],
+    path: str | Path,
+    *,
+    model: str | Path | Model = "bm25",
+    settings: Mapping[str, str] | None = None,
+    analyzer: str | Analyzer | None = None,
+    fields: tuple[str, ...] | None = None,
+    store_text: bool = False,
+    quantiser: Literal["uint8", "float32"] | None = None,
+    reorder: bool = True,
+    overwrite: bool = False,
+    threads: int = 1,
+    memory: int = DEFAULT_MEMORY,
+    encoder: DocumentEncoder | None = None,
+    encoding: str | Path | None = None,
+    precision: Precision | None = None,
+    providers: Sequence[str] | None = None,
+    progress: Progress = silent,
+) -> Searcher:
+    """Index a collection and open it for searching.
+
+    Parameters
+    ----------
+    collection : str, Path, Collection or iterable of Document
+        A BEIR folder, a JSONL or TSV file, ``"ir_datasets:ID"``, ``"python:stdlib"``, or documents. For the model
+        ``vectors``, the file of weights.
+    path : str or Path
+        Folder of the index.
+    model : str, Path or Model, optional
+        A model, the name of one (`model_names`), or a folder that says of itself of which model it is: an encoder,
+        which is a trained network, or a translation table.
+    settings : mapping of str to str, optional
+        Parameters for a model given by name or folder, as on the command line.
+    analyzer : str or Analyzer, optional
+        How text becomes tokens; ``english`` where nothing is said, ``whitespace`` for the model ``vectors``. Not
+        for models with a network, which brings its own; nor another one than a translation table was trained with.
+    fields : tuple of str, optional
+        Fields of the records to index, joined with a space; see `open_collection`.
+    store_text : bool, optional
+        Keep the texts, for highlights in explanations.
+    quantiser : {"uint8", "float32"}, optional
+        See `IndexWriter`. Where nothing is said, ``uint8``; for the exact form of TILDE ``float32``, which is the
+        only one that keeps its order.
+    reorder, overwrite, memory, threads, progress
+        See `IndexWriter`. More than one thread also starts that many processes for the analysis of a large
+        collection; a script that asks for it needs the usual ``if __name__ == "__main__":``.
+    encoder : DocumentEncoder, optional
+        What runs the network of the model; opened from the model where nothing is given. One that was made from an
+        encoder folder has to be of the encoder that the model names, and run with its settings.
+    encoding : str or Path, optional
+        Folder where a network leaves the rows of finished blocks of documents, so that a build that was
+        interrupted goes on from there when it is started again. It is kept, so it may not lie in the folder of an
+        index, nor the new index in it. Where nothing is said, it is the path of the index with ``.encoding`` at its
+        end, and is removed once the index is published. A translation table keeps its documents' counts there, if a
+        folder is named: another build, with other settings or another table of the same analyzer, takes them.
+    precision : {"float32", "int8"}, optional
+        In which numbers the network computes; see `termwise.encode.session.choose_precision`.
+    providers : sequence of str, optional
+        Execution providers of onnxruntime in order of preference, such as ``cuda``.
+
+    Returns
+    -------
+    Searcher
+        The new index, opened.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is of the wrong type, or two of them do not go together.
+    TermwiseError
+        Whatever is wrong with the collection, the settings or the folder; an index that was there before is left
+        as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> documents = [Document("a", "merge two sorted lists"), Document("b", "shuffle a list")]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     build_index(documents, folder).rank("merging lists").doc_ids
+    ('a', 'b')
+    """
+    check_path("path", path)
+    check_count("memory", memory)
+    check_arguments(collection, settings, fields, threads, encoding, progress)
+    check(
+        "analyzer",
+        analyzer,
+        isinstance(analyzer, str | Analyzer | None),
+        "the name of an analyzer, or one made with termwise.make_analyzer",
+    )
+    chosen = chosen_model(model, settings or {})
+    if isinstance(chosen, NetworkModel):
+        if encoder is not None:
+            check_together(chosen, encoder)
+    else:
+        options: dict[str, object] = {"encoder": encoder, "precision": precision, "providers": providers}
+        if not isinstance(chosen, AnalyzedModel):
+            options["encoding"] = encoding
+        refuse("this goes with a model that has a network", chosen, options)
+    if encoding is not None or isinstance(chosen, NetworkModel):
+        check_apart(Path(path), default_encoding(path) if encoding is None else Path(encoding))
+    if encoding is not None:
+        check_outside_indexes(Path(encoding))
+    make_writer = partial(
+        IndexWriter,
+        path,
+        quantiser=_quantiser(chosen, quantiser, encoder),
+        reorder=reorder,
+        overwrite=overwrite,
+        memory=memory,
+        threads=threads,
+        progress=progress,
+    )
+    if isinstance(chosen, VectorModel):
+        if fields is not None:
+            raise ParameterError(
+                "a file of weights has no fields to choose", facts=[("fields", ",".join(fields))]
+            )
+        cutter = _made(analyzer, default=VECTORS_ANALYZER)
+        build_vectors(collection, chosen, cutter, make_writer, store_text=store_text, progress=progress)
+        return Searcher.open(path)
+    if isinstance(chosen, NetworkModel):
+        refuse("a network brings its own analyzer", chosen, {"analyzer": analyzer})
+    elif not isinstance(chosen, CountModel | ExpandingCountModel):
+        raise ParameterError("this model cannot be built from text alone", facts=[("model", chosen.name)])
+    else:
+        cutter = _cutter(analyzer, chosen)
+    documents, length = documents_of(collection, fields)
+    try:
+        with make_writer(store_text=store_text) as writer:
+            if not isinstance(chosen, NetworkModel):
+                kept = None if encoding is None else Path(encoding)
+                build_counts(documents, length, chosen, cutter, writer, store_text, threads, progress, kept)
+            else:
+                running = opened_encoder(
+                    chosen, encoder, threads=threads, precision=precision, providers=providers
+                )
+                with work_folder(path, encoding) as work:
+                    build_network(documents, length, chosen, running, writer, work, store_text, progress)
+    except DuplicateIdError as error:
+        where = [("collection", collection)] if isinstance(collection, str | Path) else []
+        raise DuplicateIdError(error.message, facts=[*where, *error.facts], fixes=error.fixes) from None
+    return Searcher.open(path)
+
+
+def _cutter(analyzer: str | Analyzer | None, model: CountModel | ExpandingCountModel) -> Analyzer:
+    """Return the analyzer that is wanted, or the one of the model, which then has to be the same."""
+    if not isinstance(model, AnalyzedModel):
+        return _made(analyzer, default=DEFAULT_ANALYZER)
+    theirs = analyzer_from_spec(model.analyzer)
+    if analyzer is not None:
+        ours = _made(analyzer, default=DEFAULT_ANALYZER).spec
+        if ours.fingerprint != theirs.spec.fingerprint:
+            raise VocabularyMismatchError(
+                "the model was made for texts that are cut in another way",
+                facts=[
+                    ("model", f"{model.name}: {theirs.spec.name} {dict(theirs.spec.options)}"),
+                    ("analyzer", f"{ours.name} {dict(ours.options)}"),
+                    ("why", "it knows nothing of words that are cut otherwise; scores would mean little"),
+                ],
+                fixes=["leave the analyzer out"],
+            )
+    return theirs
+
+
+def _made(analyzer: str | Analyzer | None, *, default: str) -> Analyzer:
+    return analyzer if isinstance(analyzer, Analyzer) else make_analyzer(analyzer or default)
+
+
+def _quantiser(
+    model: Model, quantiser: Literal["uint8", "float32"] | None, encoder: DocumentEncoder | None
+) -> Literal["uint8", "float32"]:
+    exact = model.parameters().get("form") == "exact" or (encoder is not None and encoder.minimum_floor)
+    if exact and quantiser == "uint8":
+        raise ParameterError(
+            "one byte a weight does not keep the order of the exact form",
+            facts=[("model", model.name), ("quantiser", quantiser)],
+            fixes=["leave the quantiser out", "--set form=compact"],
+        )
+    return quantiser or ("float32" if exact else "uint8")

@@ -1,0 +1,81 @@
+"""Rows that a network makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from termwise.build.documents import empty_collection
+from termwise.build.likelihoods import Likelihoods
+from termwise.encode import DocumentEncoder, encoded_blocks
+from termwise.errors import VocabularyMismatchError
+from termwise.index import IndexWriter, Manifest
+from termwise.index.writer import Progress
+from termwise.models import Model
+from termwise.records import Document
+from termwise.search.encoding import encoder_description
+
+
+def build_network(
+    documents: Iterator[Document],
+    length: int | None,
+    model: Model,
+    encoder: DocumentEncoder,
+    writer: IndexWriter,
+    work: Path,
+    store_text: bool,
+    progress: Progress,
+) -> Manifest:
+    """Encode documents block by block, and publish the index.
+
+    Raises
+    ------
+    VocabularyMismatchError
+        If the encoder cuts queries into other terms than its rows have.
+    EmptyCollectionError
+        If there are no documents.
+    TermwiseError
+        Whatever is wrong with documents, encoder or folder.
+    """
+    spec = encoder.analyzer.spec
+    closed = encoder.analyzer.vocabulary
+    if closed is None or closed.id != encoder.vocabulary.id:
+        raise VocabularyMismatchError(
+            "the encoder cuts queries into terms of another vocabulary than its rows have",
+            facts=[
+                ("documents", f"{len(encoder.vocabulary)} terms  {encoder.vocabulary.id}"),
+                (
+                    "queries",
+                    f"{spec.name}  {'open' if closed is None else f'{len(closed)} terms  {closed.id}'}",
+                ),
+                ("why", "the same number is another word in each; scores would mean nothing"),
+            ],
+        )
+    with closing(Likelihoods(writer.folder, encoder)) as likelihoods:
+        for batch, rows in encoded_blocks(documents, encoder, work, length=length, progress=progress):
+            texts = [document.text for document in batch] if store_text else None
+            writer.add_documents([document.doc_id for document in batch], texts)
+            if encoder.minimum_floor:
+                likelihoods.add(rows)
+            else:
+                writer.add_weights(rows)
+        if writer.documents == 0:
+            raise empty_collection()
+        floors = encoder.floors
+        if encoder.minimum_floor:
+            floors = likelihoods.floors
+            likelihoods.write(writer, progress)
+    return writer.commit(
+        encoder.vocabulary,
+        encoder=encoder_description(
+            model=model.name,
+            parameters=model.parameters(),
+            analyzer=spec,
+            weighting=model.query_weighting,
+            exact=encoder.exact,
+            network=encoder.description,
+        ),
+        floors=floors,
+        attachments=spec.files,
+    )

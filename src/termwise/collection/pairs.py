@@ -1,0 +1,222 @@
+"""Training pairs: queries and the passages they belong to, source by source."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.collection.lines import read_json_lines
+from termwise.collection.opening import open_collection
+from termwise.collection.qrels import read_qrels
+from termwise.collection.queries import read_queries
+from termwise.errors import EmptyCollectionError, MalformedRecordError, MissingFileError, UnknownIdError
+from termwise.records import Document, Qrel, Query
+
+_IR_DATASETS = "ir_datasets:"
+_PAIRS = (".jsonl", ".jsonl.gz")
+_NOT_A_WORD = re.compile(r"\W+")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The pairs of one source.
+
+    Attributes
+    ----------
+    name : str
+        Name of the folder, file or dataset.
+    queries : sequence of str of length Q
+        Texts.
+    passages : sequence of str of length P
+        Texts. Where the source is a collection, those that some pair names; see `read_sources`.
+    pairs : ndarray of shape (n, 2), int32
+        Position of the query and of a passage relevant to it.
+    """
+
+    name: str
+    queries: Sequence[str]
+    passages: Sequence[str]
+    pairs: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.pairs)
+
+    def digest(self) -> str:
+        """Return ``sha256:`` and the digest of all pairs, by their texts."""
+        digest = hashlib.sha256()
+        for query, passage in self.pairs.tolist():
+            for text in (self.queries[query], self.passages[passage]):
+                data = text.encode("utf-8", "surrogatepass")
+                digest.update(len(data).to_bytes(8, "big") + data)
+        return f"sha256:{digest.hexdigest()}"
+
+    def without(self, *, queries: npt.NDArray[np.bool_], passages: npt.NDArray[np.bool_]) -> Source:
+        """Return the source without the pairs of marked queries and passages; texts keep their positions."""
+        dropped = queries[self.pairs[:, 0]] | passages[self.pairs[:, 1]]
+        return Source(self.name, self.queries, self.passages, self.pairs[~dropped])
+
+
+def read_sources(spec: str | Path, *, split: str = "train") -> list[Source]:
+    """Read training pairs.
+
+    Parameters
+    ----------
+    spec : str or Path
+        - a BEIR folder: a corpus, queries, and judgments in ``qrels/<split>.tsv``, plain or gzip-compressed;
+        - a JSONL file, plain or ``.gz``: one pair a line, ``{"query": ..., "passage": ...}``;
+        - a folder of such folders or files: one source each, by name;
+        - ``ir_datasets:ID``, such as ``ir_datasets:msmarco-passage/train``.
+    split : str, optional
+        Which judgments of a BEIR folder.
+
+    Returns
+    -------
+    list of Source
+        Judgments of 1 and more count as relevant. Of a collection only the judged passages are kept.
+
+    Raises
+    ------
+    MissingFileError
+        If there is nothing to read.
+    UnknownIdError
+        If a judgment names a query or passage that is not there.
+    MalformedRecordError
+        If a query or passage of a pair is empty; the message names it.
+    EmptyCollectionError
+        If there are no pairs.
+    """
+    if str(spec).startswith(_IR_DATASETS):
+        name = str(spec)
+        sources = [_judged(name, open_collection(name).documents(), read_queries(name), read_qrels(name))]
+    else:
+        sources = [_read(path, split) for path in _places(Path(spec), split)]
+    if not any(len(source) for source in sources):
+        raise EmptyCollectionError("there are no training pairs", facts=[("data", spec), ("split", split)])
+    return sources
+
+
+def _places(path: Path, split: str) -> list[Path]:
+    if path.is_file() or _qrels(path, split) is not None:
+        return [path]
+    if not path.exists():
+        raise MissingFileError("there are no training data", facts=[("path", path)])
+    found = sorted(
+        part for part in path.iterdir() if part.name.endswith(_PAIRS) or _qrels(part, split) is not None
+    )
+    splits = sorted(file.name.partition(".tsv")[0] for file in path.glob("qrels/*.tsv*"))
+    if splits or not found:
+        raise MissingFileError(
+            "the folder holds no training pairs",
+            facts=[
+                ("folder", path),
+                ("expected", f"qrels/{split}.tsv, or folders that have it, or JSONL files of pairs"),
+                *([("other splits", ", ".join(splits))] if splits else []),
+            ],
+        )
+    return found
+
+
+def _qrels(folder: Path, split: str) -> Path | None:
+    found = [folder / "qrels" / f"{split}.tsv{ending}" for ending in ("", ".gz")]
+    return next((path for path in found if path.is_file()), None)
+
+
+def _read(path: Path, split: str) -> Source:
+    if path.is_file():
+        return _listed(path)
+    judgments = read_qrels(_qrels(path, split) or path)
+    return _judged(path.resolve().name, open_collection(path).documents(), read_queries(path), judgments)
+
+
+def _judged(name: str, documents: Iterator[Document], queries: Iterator[Query], qrels: list[Qrel]) -> Source:
+    relevant = [qrel for qrel in qrels if qrel.relevance > 0]
+    wanted = {qrel.doc_id for qrel in relevant}
+    asked = {qrel.query_id for qrel in relevant}
+    passages = {document.doc_id: document.text for document in documents if document.doc_id in wanted}
+    texts = {query.query_id: query.text for query in queries if query.query_id in asked}
+    query_number = {query_id: number for number, query_id in enumerate(texts)}
+    passage_number = {doc_id: number for number, doc_id in enumerate(passages)}
+    pairs = np.empty((len(relevant), 2), dtype=np.int32)
+    for position, qrel in enumerate(relevant):
+        for kind, key, numbers in (
+            ("query", qrel.query_id, query_number),
+            ("passage", qrel.doc_id, passage_number),
+        ):
+            if key not in numbers:
+                raise UnknownIdError(
+                    f"a judgment names a {kind} that is not there",
+                    facts=[("source", name), (kind, key)],
+                    fixes=["complete the collection, or take the judgment out"],
+                )
+        pairs[position] = query_number[qrel.query_id], passage_number[qrel.doc_id]
+    for kind, given in (("query", texts), ("passage", passages)):
+        for key, text in given.items():
+            if not text.strip():
+                raise MalformedRecordError(
+                    f"a {kind} of a training pair is empty", facts=[("source", name), (kind, key)]
+                )
+    return Source(name, list(texts.values()), list(passages.values()), pairs)
+
+
+def _listed(path: Path) -> Source:
+    queries: dict[str, int] = {}
+    passages: dict[str, int] = {}
+    pairs = []
+    for number, record in read_json_lines(path):
+        query, passage = (_given(record.get(field)) for field in ("query", "passage"))
+        if not query or not passage:
+            raise MalformedRecordError.at(
+                path,
+                number,
+                expected='{"query": text, "passage": text}, neither empty',
+                seen=str(record),
+                message="a training pair is not usable",
+            )
+        pairs.append((queries.setdefault(query, len(queries)), passages.setdefault(passage, len(passages))))
+    name = path.name.removesuffix(".gz").removesuffix(".jsonl")
+    return Source(name, list(queries), list(passages), np.array(pairs, dtype=np.int32).reshape(-1, 2))
+
+
+def _given(value: object) -> str:
+    return value if isinstance(value, str) and value.strip() else ""
+
+
+def normalised(text: str) -> str:
+    """Return a text in the form in which texts are compared: lower case, words joined with single spaces.
+
+    Examples
+    --------
+    >>> normalised("Merge  two sorted lists!")
+    'merge two sorted lists'
+    """
+    return _NOT_A_WORD.sub(" ", text.lower()).strip()
+
+
+def drop_known(
+    source: Source, *, queries: frozenset[str] = frozenset(), passages: frozenset[str] = frozenset()
+) -> Source:
+    """Drop the pairs whose texts a judged collection has too, so that results on it are zero-shot.
+
+    Parameters
+    ----------
+    source : Source
+    queries, passages : frozenset of str
+        Normalised texts (`normalised`) of the queries and of the documents of the collections. A query that is
+        the text of a document, and a passage that is a query, are dropped as well.
+
+    Returns
+    -------
+    Source
+    """
+    known = queries | passages
+    return source.without(
+        queries=np.array([normalised(text) in known for text in source.queries], dtype=np.bool_),
+        passages=np.array([normalised(text) in known for text in source.passages], dtype=np.bool_),
+    )

@@ -1,0 +1,127 @@
+"""Models of counts that add terms of their own to the vocabulary of the index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import pytest
+
+from termwise import Document, TermWeights, build_index, make_analyzer
+from termwise.models import CountModel, ExpandingCountModel
+
+DOCUMENTS = [
+    Document("a", "red car red"),
+    Document("b", "blue sky"),
+    Document("c", "a lorry and a car"),
+    Document("d", ""),
+]
+
+
+@dataclass(frozen=True)
+class Translations:
+    """Counts, and half a weight for each word that another stands for."""
+
+    words: dict[str, str]
+    seen: list[object] = field(default_factory=list)
+
+    name: ClassVar[str] = "translations"
+    query_weighting: ClassVar[str] = "counts"
+
+    def parameters(self):
+        return {"words": self.words}
+
+    @property
+    def added_terms(self):
+        return tuple(self.words.values())
+
+    def over(self, vocabulary):
+        return Numbered(self.words, self.seen, vocabulary)
+
+
+@dataclass(frozen=True)
+class Numbered:
+    words: dict[str, str]
+    seen: list[object]
+    vocabulary: object
+
+    name: ClassVar[str] = "translations"
+    query_weighting: ClassVar[str] = "counts"
+    background: ClassVar[bool] = False
+
+    def parameters(self):
+        return {"words": self.words}
+
+    def floors(self, statistics):
+        return None
+
+    def weigh(self, counts, statistics):
+        self.seen.append((self.vocabulary, statistics))
+        number = self.vocabulary.number
+        rows = []
+        for terms, weights in counts:
+            row = dict(zip(terms.tolist(), weights.tolist(), strict=True))
+            for source, target in self.words.items():
+                if number(source) in row and number(target) is not None:
+                    row[number(target)] = row.get(number(target), 0.0) + 0.5
+            rows.append(row)
+        return TermWeights.from_rows(rows, counts.vocabulary)
+
+
+def build(tmp_path, words, analyzer="whitespace", name="i"):
+    model = Translations(words)
+    searcher = build_index(
+        DOCUMENTS, tmp_path / name, model=model, analyzer=analyzer, quantiser="float32", store_text=True
+    )
+    return searcher, model
+
+
+def test_the_protocol():
+    assert isinstance(Translations({}), ExpandingCountModel)
+    assert not isinstance(Translations({}), CountModel)
+    assert isinstance(Translations({}).over(None), CountModel)
+
+
+def test_terms_of_the_model_join_those_of_the_collection(tmp_path):
+    searcher, model = build(tmp_path, {"car": "auto", "lorry": "truck", "tram": "zug", "sky": "blue"})
+    tokens = list(searcher.index.vocabulary.load())
+    assert tokens == ["a", "and", "auto", "blue", "car", "lorry", "red", "sky", "truck", "zug"]
+    ((vocabulary, statistics),) = model.seen
+    assert list(vocabulary) == tokens
+    df = dict(zip(tokens, statistics.document_frequencies.tolist(), strict=True))
+    cf = dict(zip(tokens, statistics.collection_frequencies.tolist(), strict=True))
+    assert [(df[token], cf[token]) for token in ("auto", "truck", "zug")] == [(0, 0)] * 3
+    assert (df["blue"], cf["blue"], df["car"], cf["red"]) == (1, 1, 2, 2)
+    assert (statistics.n_documents, statistics.n_tokens) == (4, 10)
+    assert searcher.rank("auto").doc_ids == ("a", "c")
+    assert searcher.rank("truck auto").scores.tolist() == [1.0, 0.5]
+    assert searcher.rank("blue").scores.tolist() == [1.5]
+    assert len(searcher.rank("zug")) == 0
+
+
+def test_what_the_model_adds_is_an_expansion(tmp_path):
+    searcher, _ = build(tmp_path, {"car": "auto"})
+    origins = {part.term: part.origin for part in searcher.explain("red auto", "a").contributions}
+    assert origins == {"red": "exact", "auto": "expansion"}
+
+
+def test_a_model_that_adds_nothing_changes_no_vocabulary(tmp_path):
+    searcher, _ = build(tmp_path, {})
+    plain = build_index(DOCUMENTS, tmp_path / "j", analyzer="whitespace")
+    assert searcher.index.vocabulary.id == plain.index.vocabulary.id
+
+
+def test_the_vocabulary_of_an_analyzer_stays_as_it_is(tmp_path):
+    (tmp_path / "vocab.txt").write_text("[UNK]\ncar\nred\nauto\nsky\n")
+    analyzer = make_analyzer(f"wordpiece:{tmp_path / 'vocab.txt'}")
+    searcher, _ = build(tmp_path, {"car": "auto", "sky": "heaven"}, analyzer=analyzer)
+    assert searcher.index.vocabulary.id == analyzer.vocabulary.id
+    assert searcher.rank("auto").doc_ids == ("a", "c")
+    assert searcher.index.vocabulary.number("heaven") is None
+
+
+@pytest.mark.parametrize("words", [{}, {"car": "auto"}])
+def test_the_order_of_the_documents_does_not_change_the_numbers(tmp_path, words):
+    first, _ = build(tmp_path, words)
+    backwards = build_index(DOCUMENTS[::-1], tmp_path / "j", model=Translations(words), analyzer="whitespace")
+    assert first.index.vocabulary.id == backwards.index.vocabulary.id

@@ -1,0 +1,152 @@
+"""Building an index from a translation table: what it is called, how texts are cut, what is kept for the next build."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from termwise import Document, Searcher, build_index, make_analyzer
+from termwise.build import chosen_model
+from termwise.cli.main import app
+from termwise.errors import ForeignFolderError, ParameterError, VocabularyMismatchError
+from termwise.models import Model1
+from termwise.text import Vocabulary
+from termwise.translation import TranslationTable, write_table
+
+DOCUMENTS = [
+    Document("a", "cardiac valve cardiac surgeon"),
+    Document("b", "car on a road"),
+    Document("empty", ""),
+]
+WORDS = ["[UNK]", "cardiac", "heart", "valve", "car"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a table folder over a closed vocabulary."""
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    analyzer = make_analyzer(f"wordpiece:{tmp_path / 'vocab.txt'}")
+    table = TranslationTable(
+        analyzer.vocabulary, [0, 0, 2, 2, 2, 2], [1, 2], [0.25, 0.5], [0, 3, 1, 0, 1], analyzer.spec
+    )
+    write_table(table, tmp_path / "table")
+    return tmp_path / "table"
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Return a table folder over an open vocabulary."""
+    table = TranslationTable(
+        Vocabulary(["cardiac", "heart"]), [0, 1, 1], [1], [0.5], [1, 1], make_analyzer("whitespace").spec
+    )
+    write_table(table, tmp_path / "open")
+    return tmp_path / "open"
+
+
+def test_a_folder_says_that_it_is_a_table(folder, tmp_path):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder, settings={"lambda": "0.1"})
+    model = searcher.index.manifest.encoder["model"]
+    assert (model["name"], model["exact"], model["parameters"]["lambda"]) == ("model1", False, 0.1)
+    assert searcher.rank("heart").doc_ids == ("a",)
+    assert chosen_model(folder, {}) == Model1(table=str(folder))
+    assert chosen_model("model1", {"table": str(folder)}) == Model1(table=str(folder))
+
+
+def test_a_table_is_not_named_twice(folder):
+    with pytest.raises(ParameterError, match="table is named twice"):
+        chosen_model(folder, {"table": "other"})
+
+
+def test_the_table_says_how_texts_are_cut(folder, opened, tmp_path):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder)
+    assert searcher.encoder.analyzer.spec.name == "wordpiece"
+    same = make_analyzer(f"wordpiece:{tmp_path / 'vocab.txt'}")
+    again = build_index(DOCUMENTS, tmp_path / "j", model=folder, analyzer=same)
+    assert again.index.vocabulary.id == searcher.index.vocabulary.id
+    for table in (folder, opened):
+        with pytest.raises(VocabularyMismatchError, match="cut in another way"):
+            build_index(DOCUMENTS, tmp_path / "k", model=table, analyzer="english")
+    assert not (tmp_path / "k").exists()
+
+
+def test_terms_of_an_open_table_join_those_of_the_collection(opened, tmp_path):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=opened)
+    assert "heart" in searcher.index.vocabulary.load()
+    assert searcher.rank("heart").doc_ids == ("a",)
+    assert len(searcher.rank("zebra")) == 0
+
+
+def test_empty_documents_and_queries(folder, tmp_path):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder)
+    assert len(searcher.rank("")) == 0
+    ranking = searcher.rank("heart", candidates=["empty", "b", "a"])
+    assert (ranking.doc_ids, ranking.scores.tolist()[1:]) == (("a", "empty", "b"), [0, 0])
+
+
+def test_counts_are_kept_for_another_build(folder, tmp_path, monkeypatch):
+    kept = tmp_path / "kept"
+    plain = build_index(DOCUMENTS, tmp_path / "plain", model=folder, settings={"lambda": "0.1"})
+    build_index(DOCUMENTS, tmp_path / "first", model=folder, encoding=kept, store_text=True)
+    assert [path.name for path in sorted(kept.iterdir())] == ["block-000000.rows", "encoding.json"]
+
+    from termwise.build.kept_counts import CountEncoder
+
+    monkeypatch.setattr(CountEncoder, "encode_documents", lambda *_, **__: pytest.fail("counted again"))
+    second = build_index(
+        DOCUMENTS, tmp_path / "second", model=folder, settings={"lambda": "0.1"}, encoding=kept
+    )
+    for ordinal in range(len(DOCUMENTS)):
+        ours, theirs = second.index.row(ordinal), plain.index.row(ordinal)
+        assert [part.tolist() for part in ours] == [part.tolist() for part in theirs]
+
+
+def test_counts_of_other_documents_or_another_analyzer_are_not_taken(folder, opened, tmp_path):
+    kept = tmp_path / "kept"
+    build_index(DOCUMENTS, tmp_path / "first", model=folder, encoding=kept)
+    changed = [Document("a", "car"), *DOCUMENTS[1:]]
+    searcher = build_index(changed, tmp_path / "second", model=folder, encoding=kept)
+    assert len(searcher.rank("heart")) == 0
+    (tmp_path / "vocab.txt").write_text("\n".join([*WORDS, "road"]) + "\n")
+    analyzer = make_analyzer(f"wordpiece:{tmp_path / 'vocab.txt'}")
+    other = TranslationTable(analyzer.vocabulary, [0] * 7, [], [], [0] * 6, analyzer.spec)
+    write_table(other, tmp_path / "other")
+    with pytest.raises(ForeignFolderError):
+        build_index(DOCUMENTS, tmp_path / "third", model=tmp_path / "other", encoding=kept)
+
+
+def test_counts_of_an_open_vocabulary_cannot_be_kept(opened, tmp_path):
+    with pytest.raises(ParameterError, match="vocabulary of its own"):
+        build_index(DOCUMENTS, tmp_path / "i", model=opened, encoding=tmp_path / "kept")
+
+
+def test_from_the_command_line(folder, tmp_path):
+    from typer.testing import CliRunner
+
+    source = tmp_path / "docs.jsonl"
+    source.write_text("".join(json.dumps({"_id": d.doc_id, "text": d.text}) + "\n" for d in DOCUMENTS))
+    for number, named in enumerate(
+        (["--model", str(folder)], ["--model", "model1", "--set", f"table={folder}"])
+    ):
+        out = tmp_path / f"i{number}"
+        done = CliRunner().invoke(app, ["index", str(source), *named, "--set", "keep=0", "--out", str(out)])
+        assert done.exit_code == 0, done.output
+        assert Searcher.open(out).rank("heart").doc_ids == ("a",)
+
+
+def test_searching_needs_neither_the_table_nor_what_reads_it(folder, tmp_path):
+    build_index(DOCUMENTS, tmp_path / "i", model=folder, store_text=True)
+    for path in folder.iterdir():
+        path.unlink()
+    program = (
+        "import sys, termwise\n"
+        f"searcher = termwise.Searcher.open({str(tmp_path / 'i')!r})\n"
+        "assert searcher.rank('heart').doc_ids == ('a',)\n"
+        "part, = searcher.explain('heart', 'a').contributions\n"
+        "assert part.origin == 'translation' and part.sources[0].term == 'cardiac'\n"
+        "print(sorted(name for name in sys.modules if name.startswith(('termwise.translation', 'torch'))))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr

@@ -1,0 +1,31 @@
+"""The encoders that ship with the package."""
+
+from __future__ import annotations
+
+import pytest
+
+from termwise.encode import EncoderFolder, shipped_encoders
+
+LARGEST = 25_000_000
+"""Bytes of a folder. An int8 network of this size that kept its embeddings twice would have 36 million."""
+
+
+def test_both_kinds_ship():
+    assert {"tilde", "tildev2"} <= set(shipped_encoders())
+
+
+@pytest.mark.parametrize("name", shipped_encoders())
+def test_what_ships_is_small_and_whole(name):
+    encoder = EncoderFolder.open(name)
+    assert encoder.manifest.kind == name
+    assert list(encoder.manifest.networks()) == ["int8"]
+    for file in encoder.manifest.files:
+        encoder.path(file)  # compares it with its checksum
+    assert sum(path.stat().st_size for path in encoder.folder.iterdir()) <= LARGEST
+    assert (encoder.folder / "README.md").is_file()
+
+
+def test_what_expands_for_tildev2_ships_too():
+    trained = EncoderFolder.open("tildev2").manifest.expansion
+    assert trained is not None
+    assert trained.encoder == EncoderFolder.open("tilde").id

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from termwise import Document
+from termwise.arguments import (
+    check,
+    check_callable,
+    check_count,
+    check_document,
+    check_documents,
+    check_flag,
+    check_names,
+    check_path,
+    check_texts,
+)
+from termwise.errors import ParameterError
+
+
+@pytest.mark.parametrize(
+    ("checked", "right", "wrong"),
+    [
+        (lambda value: check("x", value, value == 1, "one"), [1], [2]),
+        (lambda value: check_path("x", value), ["a", Path("a")], [b"a", 3, None]),
+        (lambda value: check_count("x", value), [1, 1 << 70], [0, -1, True, 1.0, "1", None]),
+        (lambda value: check_count("x", value, least=0), [0], [-1, False]),
+        (lambda value: check_flag("x", value), [True, False], [0, 1, None, "true"]),
+        (lambda value: check_callable("x", value), [print, lambda: None], [None, "print"]),
+        (lambda value: check_names("x", value), [(), ("a",), ["a", "b"]], ["ab", b"ab", (1,), None, 3]),
+        (check_texts, [[], ["a"], ("a", "b")], ["a", [3], None, iter(["a"])]),
+        (check_documents, [[], iter(())], ["a", Path("a"), b"a", None, 3]),
+        (check_document, [Document("a", "b")], [("a", "b"), Document("a", 3), Document(None, "b"), "a"]),
+    ],
+)
+def test_right_and_wrong_arguments(checked, right, wrong):
+    for value in right:
+        checked(value)
+    for value in wrong:
+        with pytest.raises(ParameterError):
+            checked(value)
+
+
+def test_the_error_names_argument_value_and_what_is_expected():
+    with pytest.raises(ParameterError, match="threads cannot have this value") as caught:
+        check_count("threads", "2" * 100)
+    facts = dict(caught.value.facts)
+    assert facts["expected"] == "a whole number of at least 1"
+    assert facts["given"].startswith("'222")
+    assert len(facts["given"]) == 80
