@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,15 +21,58 @@ from termwise.encode import DocumentEncoder, encoded_blocks, open_document_encod
 from termwise.encode.documents import Advance, fingerprint_of, unheard
 from termwise.index import Index
 from termwise.kernels.pooling import keep_largest
-from termwise.models import NetworkModel, Tilde
+from termwise.models import NetworkModel, make_model
 from termwise.search import Searcher
-from termwise.text import Analyzer, Vocabulary
+from termwise.search.encoding import encoder_description
+from termwise.text import Analyzer, Vocabulary, make_analyzer
 from termwise.weights import TermWeights
 
 Quantiser = Literal["uint8", "float32"]
 
 EVERY = 20.0
 """Seconds between two lines of progress."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What reading documents took, over all starts that it took.
+
+    Attributes
+    ----------
+    seconds : float
+        Seconds the network ran.
+    documents : int
+        Documents it read, 1 or more: those of which the seconds are known.
+    load : float or None
+        Mean of the machine's load meanwhile; None where nobody looked.
+    """
+
+    seconds: float
+    documents: int
+    load: float | None = None
+
+
+class Account:
+    """The effort so far, in a file that outlives interruptions."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def effort(self) -> Effort | None:
+        """None where nothing is known: rows that another machine made, or an account that was lost."""
+        known = Effort(**json.loads(self._path.read_text())) if self._path.is_file() else None
+        return known if known is not None and known.documents else None
+
+    def add(self, seconds: float, documents: int) -> None:
+        """Add what was read just now."""
+        now = os.getloadavg()[0]
+        effort, before = Effort(seconds, documents, now), self.effort
+        if before is not None:
+            total = before.seconds + seconds
+            load = None if before.load is None else (before.load * before.seconds + now * seconds) / total
+            effort = Effort(total, before.documents + documents, load)
+        self._path.write_text(json.dumps(asdict(effort)) + "\n")
 
 
 @dataclass(frozen=True)
@@ -41,15 +85,15 @@ class Built:
         The opened index.
     sizes : dict of str to int
         Bytes of the inverted and of the forward view, of the order of documents, and of all files together.
-    encode_seconds : float or None
-        Seconds the network ran, over all starts that it took; None without a network.
+    effort : Effort or None
+        What reading the documents took; None without a network, and where nothing is known of it.
     network : dict or None
         What the encoder says of itself.
     """
 
     searcher: Searcher
     sizes: dict[str, int]
-    encode_seconds: float | None = None
+    effort: Effort | None = None
     network: dict[str, Any] | None = None
 
     @property
@@ -81,9 +125,25 @@ def index_counts(
     analyzer: str | Analyzer,
     quantiser: Quantiser = "uint8",
     threads: int = 1,
+    reuse: bool = False,
 ) -> Built:
-    """Index with a model that needs no network; an index that is there is replaced."""
-    searcher = build_index(
+    """Index with a model that needs no network.
+
+    An index that is there is replaced; with `reuse`, for folders that are named by what documents they hold, it is
+    taken where model, settings and analyzer are the same.
+    """
+    chosen = make_model(model, settings)
+    if isinstance(analyzer, str):
+        analyzer = make_analyzer(analyzer)
+    wanted = encoder_description(
+        model=chosen.name,
+        parameters=chosen.parameters(),
+        analyzer=analyzer.spec,
+        weighting=chosen.query_weighting,
+        exact=True,
+    )
+    there = _there(folder, wanted, quantiser) if reuse else None
+    searcher = there or build_index(
         documents,
         folder,
         model=model,
@@ -105,16 +165,27 @@ def index_encoded(
     threads: int = 1,
     precision: Literal["float32", "int8"] | None = None,
     quantiser: Quantiser | None = None,
+    reuse: bool = False,
 ) -> Built:
     """Encode what is not encoded yet, and index.
 
     Finished blocks lie beside the index in a folder named by the fingerprint of the encoder, so that another
-    network or setting has a folder of its own, and an interrupted run goes on where it was.
+    network or setting has a folder of its own, and an interrupted run goes on where it was. `reuse` is as for
+    `index_counts`.
     """
     encoder = open_document_encoder(model, threads=threads, precision=precision)
     blocks = blocks_folder(folder, encoder)
     timed = Timed(encoder, blocks.with_suffix(".json"))
-    searcher = build_index(
+    wanted = encoder_description(
+        model=model.name,
+        parameters=model.parameters(),
+        analyzer=encoder.analyzer.spec,
+        weighting=model.query_weighting,
+        exact=encoder.exact,
+        network=encoder.description,
+    )
+    there = _there(folder, wanted, quantiser) if reuse else None
+    searcher = there or build_index(
         documents,
         folder,
         model=model,
@@ -125,25 +196,17 @@ def index_encoded(
         overwrite=True,
         progress=progress_lines(folder.name),
     )
-    return Built(searcher, view_bytes(searcher.index), timed.seconds, encoder.description)
+    return Built(searcher, view_bytes(searcher.index), timed.effort, encoder.description)
 
 
-def index_trimmed(
-    documents: Collection,
-    folder: Path,
-    *,
-    model: Tilde,
-    largest: int,
-    threads: int = 1,
-    precision: Literal["float32", "int8"] | None = None,
-) -> Built:
-    """Index the compact form of TILDE from rows that were encoded with a larger `keep`, see `Trimmed`."""
-    encoder = open_document_encoder(replace(model, keep=largest), threads=threads, precision=precision)
-    blocks = blocks_folder(folder, encoder)
-    trimmed = Trimmed.encoded(documents, blocks, encoder)(model.keep or largest)
-    searcher = build_index(documents, folder, model=model, encoder=trimmed, threads=threads, overwrite=True)
-    seconds = Timed(encoder, blocks.with_suffix(".json")).seconds
-    return Built(searcher, view_bytes(searcher.index), seconds, trimmed.description)
+def _there(folder: Path, wanted: Mapping[str, Any], quantiser: Quantiser | None) -> Searcher | None:
+    """Open an index that was made as is wanted, where there is one."""
+    if not (folder / "manifest.json").is_file():
+        return None
+    searcher = Searcher.open(folder)
+    manifest = searcher.index.manifest
+    same = manifest.encoder == json.loads(json.dumps(wanted))
+    return searcher if same and manifest.quantiser.kind == (quantiser or manifest.quantiser.kind) else None
 
 
 def blocks_folder(folder: Path, encoder: DocumentEncoder) -> Path:
@@ -165,34 +228,23 @@ def view_bytes(index: Index) -> dict[str, int]:
 
 
 class Timed:
-    """A `DocumentEncoder` that keeps account of the seconds it runs, in a file that outlives interruptions."""
+    """A `DocumentEncoder` that keeps account of its effort, see `Account`."""
 
     def __init__(self, encoder: DocumentEncoder, account: Path) -> None:
         self._encoder = encoder
-        self._account = account
+        self._account = Account(account)
 
     @property
-    def seconds(self) -> float:
-        """Seconds so far, earlier runs included."""
-        return float(self._read()["seconds"])
+    def effort(self) -> Effort | None:
+        """The effort so far, earlier runs included."""
+        return self._account.effort
 
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
         """Encode, and add to the account."""
         begin = time.perf_counter()
         rows = self._encoder.encode_documents(texts, advance=advance)
-        before = self._read()
-        spent = {
-            "seconds": before["seconds"] + time.perf_counter() - begin,
-            "documents": before["documents"] + len(texts),
-        }
-        self._account.write_text(json.dumps(spent) + "\n")
+        self._account.add(time.perf_counter() - begin, len(texts))
         return rows
-
-    def _read(self) -> dict[str, float]:
-        if not self._account.is_file():
-            return {"seconds": 0.0, "documents": 0}
-        known: dict[str, float] = json.loads(self._account.read_text())
-        return known
 
     @property
     def vocabulary(self) -> Vocabulary:

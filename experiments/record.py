@@ -27,6 +27,10 @@ RESULTS = ROOT / "experiments" / "results"
 
 RESAMPLES = 10_000
 SEED = 0
+PERCENTILES = [2.5, 97.5]
+
+AT_ONCE = 1 << 22
+"""Values that are drawn at a time: 50 MB."""
 
 
 def collection_folder(root: Path, name: str) -> Path:
@@ -112,10 +116,37 @@ def mean_interval(values: npt.NDArray[np.float64]) -> tuple[float, float]:
 
     The differences between runs have theirs from `termwise.evaluate.compare`, made in the same way.
     """
-    generator = np.random.default_rng(SEED)
-    drawn = generator.integers(0, len(values), size=(RESAMPLES, len(values)), dtype=np.int32)
-    low, high = np.percentile(values[drawn].mean(axis=1), [2.5, 97.5])
+    low, high = np.percentile(resampled_means(values[None]), PERCENTILES)
     return float(low), float(high)
+
+
+def resampled_means(
+    values: npt.NDArray[np.float64], seed: int | Sequence[int] = SEED
+) -> npt.NDArray[np.float64]:
+    """Return means over queries drawn with replacement, the same queries for every system.
+
+    Parameters
+    ----------
+    values : ndarray of shape (systems, queries), float64
+        What is averaged.
+    seed : int or sequence of int, optional
+        Of the draws.
+
+    Returns
+    -------
+    ndarray of shape (resamples, systems), float64
+        One row a draw. However many queries there are, only some draws are held at a time; that changes none of them.
+    """
+    generator = np.random.default_rng(seed)
+    systems, queries = values.shape
+    size = max(1, AT_ONCE // max(1, queries))
+    means = np.empty((RESAMPLES, systems))
+    for first in range(0, RESAMPLES, size):
+        last = min(first + size, RESAMPLES)
+        drawn = generator.integers(0, queries, size=(last - first, queries), dtype=np.int32)
+        for system, column in enumerate(values):
+            means[first:last, system] = column[drawn].mean(axis=1)
+    return means
 
 
 def contrast_record(contrast: Contrast) -> dict[str, Any]:

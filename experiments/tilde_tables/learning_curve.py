@@ -68,7 +68,8 @@ def checkpoints(root: Path) -> list[tuple[int, Path]]:
 def logged(folder: Path, measure: str) -> list[tuple[int, float]]:
     """Return pairs seen and validation measure from the log of a training run."""
     settings = json.loads((folder / "settings.json").read_text(encoding="utf-8"))["settings"]
-    pairs = settings["batch"] * settings["accumulate"]
+    processes = json.loads((folder / "facts.json").read_text(encoding="utf-8"))["processes"]
+    pairs = settings["batch"] * settings["accumulate"] * processes
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     return [
         (line["step"] * pairs, line[f"eval_{measure}"])

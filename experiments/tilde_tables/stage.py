@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 import record
@@ -17,11 +17,10 @@ from questions import Expanded, QuestionMaker, Questions
 
 from termwise.collection import Collection
 from termwise.encode import EncoderFolder, open_query_encoder
-from termwise.errors import ParameterError
+from termwise.errors import ParameterError, UnknownNameError
 from termwise.models import Tilde
-from termwise.records import Ranking, Run
-from termwise.search import Searcher
-from termwise.search.likelihoods import QueryDocumentLikelihood
+from termwise.records import Query, Ranking, Run
+from termwise.search.likelihoods import QueryDocumentLikelihood, QueryLikelihoods, StoredQueryVectors
 from termwise.search.searcher import TimedRun
 
 Precision = Literal["float32", "int8"]
@@ -29,8 +28,32 @@ First = Literal["bm25", "doctquery"]
 
 T = TypeVar("T")
 
-WARM = 10
-"""Queries that are run before those that are timed."""
+ENCODE = ("auto", "all", "candidates")
+FORMS = ("auto", "exact", "compact")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Up to how many documents ``auto`` does the dearer thing.
+
+    Attributes
+    ----------
+    read : int
+        Networks read all documents; above, those that a first stage finds.
+    exact : int
+        Indexes of what they read have the exact form, 170 kB a document; above, the compact one.
+    """
+
+    read: int = 100_000
+    exact: int = 50_000
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How latency is measured: so many queries first, then all in so many passes, of which each has its median."""
+
+    warm: int = 10
+    passes: int = 1
 
 
 class Stage:
@@ -41,17 +64,24 @@ class Stage:
     judged : Judged
         Documents, queries, judgments.
     work : Path
-        Folder for what is indexed and encoded; datasets over the same documents share it.
+        Folder for what is indexed and encoded, of these documents alone (`documents_folder`): datasets over the same
+        documents share it, and what lies there is taken again.
     depth : int
         Documents of a first stage that are re-ranked.
-    encode : {"all", "candidates"}
-        Which documents a network reads: all, or those that a first stage finds for some query.
+    encode : {"auto", "all", "candidates"}
+        Which documents a network reads: all, or those that a first stage finds for some query; see `Limits`.
+    limits : Limits
+        What ``auto`` means, for `encode` and for the form of an index.
+    timing : Timing
+        How latency is measured.
     threads : int
         Threads that encode and index; queries are run with one.
     precision : {"float32", "int8"} or None
         In which numbers networks compute.
     question_maker : Path or None
         Folder of the T5 of docTquery.
+    questions : int
+        Questions that it makes of a document.
     """
 
     def __init__(
@@ -60,20 +90,26 @@ class Stage:
         work: Path,
         *,
         depth: int = 1000,
-        encode: Literal["all", "candidates"] = "all",
+        encode: Literal["auto", "all", "candidates"] = "all",
+        limits: Limits | None = None,
+        timing: Timing | None = None,
         threads: int = 1,
         precision: Precision | None = None,
         question_maker: Path | None = None,
+        questions: int = 40,
     ) -> None:
-        if encode not in ("all", "candidates"):
-            raise ParameterError("all documents are encoded, or the candidates", facts=[("encode", encode)])
+        if encode not in ENCODE:
+            raise UnknownNameError.of("way to encode", encode, ENCODE)
         self.judged = judged
         self._work = work
         self._depth = depth
         self._encode = encode
+        self._limits = limits or Limits()
+        self._timing = timing or Timing()
         self._threads = threads
         self._precision = precision
         self._question_maker = question_maker
+        self._questions = questions
         self._kept: dict[tuple[object, ...], object] = {}
 
     @property
@@ -81,24 +117,50 @@ class Stage:
         """Whether documents can be expanded by questions."""
         return self._question_maker is not None
 
+    @property
+    def by_example(self) -> bool:
+        """Whether every query is a document of the collection."""
+        return all(len(self.judged.seeds.get(query.query_id, ())) == 1 for query in self.judged.queries)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """How many documents there are, and which of them networks read."""
+        documents, _ = self._encoded_documents()
+        return {
+            "documents": self._bm25("bm25").documents,
+            "networks read": self._which,
+            "documents read": documents.length or self._bm25("bm25").documents,
+            "timing": asdict(self._timing),
+        }
+
+    def form(self, given: str) -> str:
+        """Return the form of an index: the given one, or what ``auto`` means for as many documents as are read."""
+        if given not in FORMS:
+            raise UnknownNameError.of("form", given, FORMS)
+        if given != "auto":
+            return given
+        return "exact" if self.facts["documents read"] <= self._limits.exact else "compact"
+
     def first(self, name: First) -> TimedRun:
         """Rank with a first stage: BM25 over the documents, or over the documents with generated questions."""
         return self._once(("first", name), lambda: self._first(name))
 
     def index(self, encoder: str, form: str) -> Built:
         """Index the documents with TILDE."""
+        chosen = self.form(form)
 
         def make() -> Built:
             documents, folder = self._encoded_documents()
             return index_encoded(
                 documents,
-                folder / f"tilde-{_digest(EncoderFolder.open(encoder).id, form)}",
-                model=Tilde(encoder=encoder, form=form),  # type: ignore[arg-type]
+                folder / f"tilde-{_digest(EncoderFolder.open(encoder).id, chosen)}",
+                model=Tilde(encoder=encoder, form=chosen),  # type: ignore[arg-type]
                 threads=self._threads,
                 precision=self._precision,
+                reuse=True,
             )
 
-        return self._once(("tilde", encoder, form), make)
+        return self._once(("tilde", encoder, chosen), make)
 
     def query_likelihood(
         self, encoder: str, form: str, first: First = "bm25", depth: int | None = None
@@ -108,8 +170,9 @@ class Stage:
         def make() -> TimedRun:
             searcher = self.index(encoder, form).searcher
             candidates = self._head(first, depth)
-            searcher.rank_many(self.judged.queries[:WARM], k=self._depth, candidates=candidates)
-            timed = searcher.rank_many(self.judged.queries, k=self._depth, candidates=candidates)
+            timed = self._timed(
+                lambda queries: searcher.rank_many(queries, k=self._depth, candidates=candidates)
+            )
             return replace(timed, run=self._with_tail(timed.run, first))
 
         return self._once(("ql", encoder, form, first, depth), make)
@@ -122,6 +185,7 @@ class Stage:
         form: str,
         first: First = "bm25",
         depth: int | None = None,
+        stored: str | None = None,
     ) -> TimedRun:
         """Re-rank by alpha ln P(q|d) + (1 - alpha) of the mean ln P(t|q) over the terms of d.
 
@@ -135,6 +199,9 @@ class Stage:
             Share of the query likelihood; form of the index; first stage.
         depth : int, optional
             Candidates that are re-ranked; those below keep their order, after them.
+        stored : {"auto", "exact", "compact"}, optional
+            Where queries are documents of the collection: no network reads them when they are asked. They were read
+            when the collection was indexed, and this is the form of that index.
         """
 
         def make() -> TimedRun:
@@ -142,18 +209,61 @@ class Stage:
             if encoder is None and alpha > 0:
                 raise ParameterError("a query likelihood needs an encoder", facts=[("alpha", alpha)])
             searcher = shares.searcher if encoder is None else self.index(encoder, form).searcher
+            reader: QueryLikelihoods
+            examples = None
+            if stored is None:
+                reader = open_query_encoder(query_encoder, precision=self._precision)
+            else:
+                reader, examples = self._stored(query_encoder, stored)
             ranker = QueryDocumentLikelihood(
-                searcher,
-                alpha=alpha,
-                documents=shares.searcher.index,
-                query_encoder=open_query_encoder(query_encoder, precision=self._precision),
+                searcher, alpha=alpha, documents=shares.searcher.index, query_encoder=reader
             )
             candidates = self._head(first, depth)
-            ranker.rank_many(self.judged.queries[:WARM], candidates=candidates, k=self._depth)
-            timed = ranker.rank_many(self.judged.queries, candidates=candidates, k=self._depth)
+            timed = self._timed(
+                lambda queries: ranker.rank_many(
+                    queries, candidates=candidates, k=self._depth, examples=examples
+                )
+            )
             return replace(timed, run=self._with_tail(timed.run, first))
 
-        return self._once(("qdl", encoder, query_encoder, alpha, form, first, depth), make)
+        return self._once(("qdl", encoder, query_encoder, alpha, form, first, depth, stored), make)
+
+    def _stored(self, encoder: str, form: str) -> tuple[StoredQueryVectors, dict[str, str]]:
+        """Read as queries the documents that queries are, and say which document each query is."""
+        if not self.by_example:
+            raise ParameterError(
+                "only queries that are documents can be read in advance",
+                facts=[("dataset", self.judged.name)],
+            )
+        examples = {query.query_id: min(self.judged.seeds[query.query_id]) for query in self.judged.queries}
+        asked = frozenset(examples.values())
+        folder = EncoderFolder.open(encoder)
+        built = index_encoded(
+            self.judged.reduced_to(asked).documents,
+            self._work / f"asked-{_digest(*sorted(asked))}" / f"tilde-{_digest(folder.id, form)}",
+            # A query is read in windows as long as the network can read, and so are these.
+            model=Tilde(
+                encoder=encoder,
+                form=self.form(form),  # type: ignore[arg-type]
+                side="query",
+                length=folder.manifest.positions,
+            ),
+            threads=self._threads,
+            precision=self._precision,
+            reuse=True,
+        )
+        return StoredQueryVectors(built.searcher.index), examples
+
+    def _timed(self, run: Callable[[list[Query]], TimedRun]) -> TimedRun:
+        """Run all queries in several passes; the seconds of a query are the median of its passes."""
+        run(self.judged.queries[: self._timing.warm])
+        first = run(self.judged.queries)
+        seconds = [(first.encoding, first.scoring)]
+        for _ in range(self._timing.passes - 1):
+            again = run(self.judged.queries)
+            seconds.append((again.encoding, again.scoring))
+        encoding, scoring = np.median(np.array(seconds), axis=0)
+        return replace(first, encoding=encoding, scoring=scoring)
 
     def _head(self, first: First, depth: int | None) -> Run:
         """Return the candidates that are re-ranked."""
@@ -174,31 +284,36 @@ class Stage:
         return Run(rankings, run.name)
 
     def _first(self, name: First) -> TimedRun:
-        documents: Collection = self.judged.documents
-        if name == "doctquery":
-            documents = self._with_questions()
-        searcher = self._bm25(documents, name)
+        searcher = self._bm25(name).searcher
         k = self._depth + self.judged.deepest
-        searcher.rank_many(self.judged.queries[:WARM], k=k)
-        timed = searcher.rank_many(self.judged.queries, k=k, name=name)
+        timed = self._timed(lambda queries: searcher.rank_many(queries, k=k, name=name))
         return replace(timed, run=self.judged.without_seeds(timed.run, self._depth))
 
-    def _bm25(self, documents: Collection, name: str) -> Searcher:
-        return index_counts(
-            documents,
-            self._work / name,
-            model="bm25",
-            settings={"k1": "0.9", "b": "0.4"},
-            analyzer="english",
-            threads=self._threads,
-        ).searcher
+    def _bm25(self, name: First) -> Built:
+        def make() -> Built:
+            documents: Collection = self.judged.documents
+            folder = name
+            if name == "doctquery":
+                documents, folder = self._with_questions()
+            return index_counts(
+                documents,
+                self._work / folder,
+                model="bm25",
+                settings={"k1": "0.9", "b": "0.4"},
+                analyzer="english",
+                threads=self._threads,
+                reuse=True,
+            )
 
-    def _with_questions(self) -> Expanded:
+        return self._once(("bm25", name), make)
+
+    def _with_questions(self) -> tuple[Expanded, str]:
+        """Return the documents with their questions, and what to call the folder of their index."""
         if self._question_maker is None:
             raise ParameterError("docTquery needs a T5", fixes=["--t5 FOLDER"])
-        maker = QuestionMaker(self._question_maker, threads=self._threads)
+        maker = QuestionMaker(self._question_maker, questions=self._questions, threads=self._threads)
         questions = Questions.made(self.judged.documents, maker, self._work)
-        return Expanded(self.judged.documents, questions)
+        return Expanded(self.judged.documents, questions), f"doctquery-{_digest(maker.fingerprint)}"
 
     def _shares(self, encoder: str) -> Built:
         """Index the share of each term in each document, for the vocabulary of an encoder."""
@@ -215,12 +330,23 @@ class Stage:
                 analyzer=analyzer,
                 quantiser="float32",
                 threads=self._threads,
+                reuse=True,
             )
 
         return self._once(("ml", folder.query_analyzer.spec.fingerprint), make)
 
+    @property
+    def _which(self) -> str:
+        if self._encode != "auto":
+            return self._encode
+        return "all" if self._bm25("bm25").documents <= self._limits.read else "candidates"
+
     def _encoded_documents(self) -> tuple[Collection, Path]:
-        if self._encode == "all":
+        """Return the documents that networks read, and the folder of what they make of them."""
+        return self._once(("documents",), self._read_documents)
+
+    def _read_documents(self) -> tuple[Collection, Path]:
+        if self._which == "all":
             return self.judged.documents, self._work
         firsts: list[First] = ["bm25"] if self._question_maker is None else ["bm25", "doctquery"]
         pool = frozenset(
@@ -244,9 +370,11 @@ def dataset(data: str, split: str, root: Path) -> tuple[str, str | Path]:
 
 
 def documents_folder(work: Path, data: str | Path) -> Path:
-    """Return the work folder of the documents of a dataset: subsets of ir_datasets share theirs."""
+    """Return the work folder of the documents of a dataset: subsets of ir_datasets with the same ones share theirs."""
     if str(data).startswith(PREFIX):
-        return work / re.sub(r"[^\w-]+", "-", str(data).split("/")[0])
+        ir_datasets = record.need("ir_datasets", "ir_datasets", "datasets of that name")
+        documents = ir_datasets.docs_parent_id(str(data).removeprefix(PREFIX))
+        return work / re.sub(r"[^\w-]+", "-", f"ir_datasets-{documents}")
     corpus = next(
         Path(data) / name for name in ("corpus.jsonl", "corpus.jsonl.gz") if (Path(data) / name).is_file()
     )

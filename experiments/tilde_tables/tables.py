@@ -4,17 +4,25 @@ Question
     Do the paper's findings hold for networks trained here: query likelihood improves on BM25, the mixture with
     document likelihood a little more, and document likelihood alone is poor?
 Declared
-    ``table2.toml``, ``table3.toml``, ``figure2.toml``: datasets, rows, encoders by name.
+    ``table2.toml``, ``table3.toml``, ``figure2.toml``, ``by_example.toml``: datasets, rows, encoders by name.
 Run
     ``tables.py run FILE --work WORK --encoder NAME=FOLDER``; with ``--models FOLDER``, encoders are looked for in
     its folders. ``--data`` replaces the datasets of the file, and may be repeated; ``ir_datasets:ID`` is one.
     Rows whose encoder, or whose T5 (``--t5``), is not named are left blank and say so.
+Large collections
+    With ``encode = "auto"`` networks read all documents up to ``[limits] read``, and above only those that a first
+    stage finds; rows of ``form = "auto"`` have the exact form up to ``[limits] exact`` documents that are read, and
+    above the compact one. What was done is in the result, by dataset and by row. BM25 indexes a collection once,
+    whatever the queries.
 Train
     ``tables.py train FILE --pairs PAIRS --base ENCODER --models FOLDER`` trains the networks the file declares,
     with ``termwise train tilde``, and skips those that are there.
 Latency
     Milliseconds a query on one thread, as the paper splits them: query encoding (tokens, and the network where
-    there is a document likelihood) and re-ranking of all candidates; the first stage beside them.
+    there is a document likelihood) and re-ranking of all candidates; the first stage beside them. ``[latency]`` says
+    how many queries are run before, and how many times all; a query has the median of its times.
+Departures
+    A document likelihood is the mean over all tokens of a document; the reference cuts documents off at 512.
 """
 
 from __future__ import annotations
@@ -36,13 +44,13 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import record  # noqa: E402
 from charts import line_chart  # noqa: E402
 from judged import Judged  # noqa: E402
-from stage import Stage, dataset, documents_folder  # noqa: E402
+from stage import ENCODE, Limits, Stage, Timing, dataset, documents_folder  # noqa: E402
 
 from termwise.encode import EncoderFolder, shipped_encoders  # noqa: E402
 from termwise.errors import CheckFailedError, MissingFileError, ParameterError, UnknownNameError  # noqa: E402
 from termwise.evaluate import Latency  # noqa: E402
+from termwise.fusion import interpolate  # noqa: E402
 from termwise.records import Run  # noqa: E402
-from termwise.search.interpolation import interpolate  # noqa: E402
 
 PACKAGES = ("termwise", "numpy", "numba", "onnxruntime", "tokenizers", "ir-measures", "ir-datasets")
 
@@ -62,18 +70,21 @@ def run(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
             documents_folder(arguments.work, data),
             depth=plan["depth"],
             encode=arguments.encode or plan["encode"],
+            limits=Limits(**plan["limits"]),
+            timing=Timing(**plan["latency"]),
             threads=arguments.threads,
             precision=arguments.precision,
             question_maker=arguments.t5,
+            questions=plan.get("questions", 40),
         )
         measured = sweep(plan, stage, encoders) if "sweep" in plan else table(plan, stage, encoders)
-        results[name] = measured
+        results[name] = measured | stage.facts
         hashes[name] = stage.judged.data
         record.say(f"{name}: {time.perf_counter() - begin:.0f} s")
     result = {
         "experiment": plan["name"],
         "config": dict(plan),
-        "encoders": {name: EncoderFolder.open(folder).id for name, folder in encoders.items()},
+        "encoders": {name: _described(folder) for name, folder in encoders.items()},
         "datasets": results,
         "data": hashes,
         "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
@@ -108,11 +119,23 @@ def _encoders(arguments: argparse.Namespace) -> dict[str, str]:
     return encoders
 
 
+def _described(folder: str) -> dict[str, Any]:
+    opened = EncoderFolder.open(folder)
+    return {"id": opened.id, "pairs seen": opened.manifest.trained.get("pairs_seen")}
+
+
+def _measures(plan: Mapping[str, Any], stage: Stage) -> list[str]:
+    """Return the measures of a dataset: the graded ones only where a judgment says more than relevant."""
+    graded = any(qrel.relevance > 1 for qrel in stage.judged.qrels)
+    return [*plan["measures"], *(plan.get("graded_measures", []) if graded else [])]
+
+
 # --- a table ----------------------------------------------------------------------------------------------------
 
 
 def table(plan: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> dict[str, Any]:
     """Run the rows of a table on one dataset."""
+    measures = _measures(plan, stage)
     rows: list[dict[str, Any]] = []
     runs: dict[str, Run] = {}
     for row in plan["rows"]:
@@ -123,20 +146,22 @@ def table(plan: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) ->
             continue
         run, latency = _row(row, stage, encoders)
         runs[row["name"]] = run
-        rows.append({"name": row["name"], "published": row.get("published"), "latency, ms": latency})
+        entry = {"name": row["name"], "published": row.get("published"), "latency, ms": latency}
+        forms = {part: stage.form(row[part]) for part in ("form", "stored") if part in row}
+        rows.append(entry | forms)
         record.say(f"  {stage.judged.name}: {row['name']}")
     if not runs:
-        return {"rows": rows, "queries": len(stage.judged.queries)}
+        return {"rows": rows, "queries": len(stage.judged.queries), "measures": measures}
     baseline = plan["baseline"] if plan["baseline"] in runs else next(iter(runs))
     measured: dict[str, Any] = {}
     if len(runs) > 1:
-        comparison = stage.judged.compare(list(runs.values()), plan["measures"], baseline)
+        comparison = stage.judged.compare(list(runs.values()), measures, baseline)
         evaluations = comparison.evaluations
         for contrast in comparison.contrasts:
             entry = record.contrast_record(contrast) | {"p_holm": contrast.p_permutation_holm}
             measured.setdefault(contrast.run, {})[contrast.measure] = entry
     else:
-        evaluations = tuple(stage.judged.evaluate(run, plan["measures"]) for run in runs.values())
+        evaluations = tuple(stage.judged.evaluate(run, measures) for run in runs.values())
     by_name = {evaluation.run: evaluation for evaluation in evaluations}
     for entry in rows:
         evaluation = by_name.get(entry["name"])
@@ -146,7 +171,12 @@ def table(plan: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) ->
                 name: record.mean_interval(values) for name, values in evaluation.values.items()
             }
             entry["against"] = measured.get(entry["name"], {})
-    return {"rows": rows, "queries": len(evaluations[0].query_ids), "baseline": baseline}
+    return {
+        "rows": rows,
+        "queries": len(evaluations[0].query_ids),
+        "measures": measures,
+        "baseline": baseline,
+    }
 
 
 def _lacking(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> str | None:
@@ -155,6 +185,8 @@ def _lacking(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) 
     for part in ("encoder", "query_encoder"):
         if part in row and row[part] not in encoders:
             return f"no encoder {row[part]} was named (--encoder {row[part]}=FOLDER)"
+    if "stored" in row and not stage.by_example:
+        return "its queries are not documents of the collection, which could be read in advance"
     return None
 
 
@@ -169,13 +201,13 @@ def _row(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> t
         return Run(began.run, row["name"]), {"first stage": firstly}
     encoder = encoders[row["encoder"]] if "encoder" in row else None
     reader = encoders[row.get("query_encoder", row.get("encoder"))]
-    form = row.get("form", "compact")
+    form, stored = row.get("form", "compact"), row.get("stored")
     if score == "ql" and encoder is not None:
         timed = stage.query_likelihood(encoder, form, first, depth=depth)
     elif score == "dl":
-        timed = stage.likelihoods(None, reader, 0.0, form, first, depth=depth)
+        timed = stage.likelihoods(None, reader, 0.0, form, first, depth=depth, stored=stored)
     elif score == "qdl" and encoder is not None:
-        timed = stage.likelihoods(encoder, reader, row["alpha"], form, first, depth=depth)
+        timed = stage.likelihoods(encoder, reader, row["alpha"], form, first, depth=depth, stored=stored)
     else:
         raise UnknownNameError.of("score", score, ("none", "ql", "dl", "qdl"))
     latency = Latency.of(timed.encoding, timed.scoring)
@@ -188,43 +220,74 @@ def _row(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> t
 
 def _table_page(result: Mapping[str, Any]) -> str:
     plan = result["config"]
-    main = plan["measures"][0]
+    main, latency = plan["measures"][0], plan["latency"]
     parts = [
         f"# {plan['title']}",
         f"After {plan['source']}. Made by `experiments/tilde_tables/tables.py`. Latency: milliseconds a query on one "
-        f"thread, means. Difference, interval and p of {main} are paired, against the baseline; p by Holm over the "
-        "rows. Published: the paper's own figure, on its own data.",
+        f"thread, means; each query counts with the median of its times, {latency['passes']} passes after "
+        f"{latency['warm']} queries to warm up. Difference, interval and p of {main} are paired, against the "
+        "baseline; p by Holm over the rows. Published: the paper's own figure, on its own data. A document "
+        "likelihood is the mean over all tokens of a document; the reference cuts documents off at 512.",
+        _encoder_list(result),
     ]
     for name, entry in result["datasets"].items():
         head = (
-            "row", "published", "first stage", "query encoding", "re-ranking", *plan["measures"], "difference", "95 %",
+            "row", "published", "first stage", "query encoding", "re-ranking", *entry["measures"], "difference", "95 %",
             "p (Holm)",
         )  # fmt: skip
         against = f"; baseline: {entry['baseline']}" if "baseline" in entry else ""
         parts += [
             f"## {name}",
-            f"{entry['queries']} queries{against}.",
-            record.table(head, map(_line(plan), entry["rows"])),
+            f"{_sizes(entry)}{against}.",
+            record.table(head, map(_line(entry["measures"]), entry["rows"])),
         ]
         notes = [f"- {row['name']}: not run, {row['not run']}" for row in entry["rows"] if "not run" in row]
+        notes += [
+            f"- {row['name']}: in the compact form, since many documents are read"
+            for row, declared in zip(entry["rows"], plan["rows"], strict=True)
+            if "auto" in (declared.get("form"), declared.get("stored"))
+            and "compact" in (row.get("form"), row.get("stored"))
+        ]
         parts += ["\n".join(notes)] if notes else []
-    return "\n\n".join([*parts, record.about(dict(result))])
+    return "\n\n".join([*(part for part in parts if part), record.about(dict(result))])
 
 
-def _line(plan: Mapping[str, Any]) -> Any:
-    main = plan["measures"][0]
+def _encoder_list(result: Mapping[str, Any]) -> str:
+    plan = result["config"]
+    rows = plan.get("rows", [plan.get("sweep", {})])
+    named = dict.fromkeys(row[part] for row in rows for part in ("encoder", "query_encoder") if part in row)
+    lines = []
+    for name in named:
+        if name in result["encoders"]:
+            described = result["encoders"][name]
+            seen = described["pairs seen"]
+            pairs = (
+                f"trained on {seen:,} pairs" if isinstance(seen, int) else "pairs it was trained on not known"
+            )
+            lines.append(f"- encoder `{name}`: {described['id'][:19]}…, {pairs}")
+    return "\n".join(lines)
+
+
+def _sizes(entry: Mapping[str, Any]) -> str:
+    """Say how many queries and documents there are, and which of these networks read."""
+    read = "all" if entry["networks read"] == "all" else f"the {entry['documents read']:,} candidates"
+    return f"{entry['queries']:,} queries, {entry['documents']:,} documents; networks read {read}"
+
+
+def _line(measures: Sequence[str]) -> Any:
+    main = measures[0]
 
     def cells(row: Mapping[str, Any]) -> list[str]:
         published = row.get("published") or ""
         if "measures" not in row:
-            return [row["name"], published, *["–"] * (6 + len(plan["measures"]))]
+            return [row["name"], published, *["–"] * (6 + len(measures))]
         times = [row["latency, ms"].get(part) for part in ("first stage", "query encoding", "re-ranking")]
         contrast = row["against"].get(main)
         return [
             row["name"],
             published,
             *("" if time is None else f"{time['mean']:.2f}" for time in times),
-            *(record.number(row["measures"][name]) for name in plan["measures"]),
+            *(record.number(row["measures"][name]) for name in measures),
             "" if contrast is None else record.number(contrast["difference"], signed=True),
             "" if contrast is None else record.interval(contrast["interval"], signed=True),
             "" if contrast is None else record.p_value(contrast["p_holm"]),
@@ -247,6 +310,7 @@ def sweep(plan: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) ->
             fixes=[f"--encoder {name}=FOLDER"],
         )
     reader = encoders[settings.get("query_encoder", name)]
+    measures = _measures(plan, stage)
     one = stage.query_likelihood(encoders[name], settings["form"])
     other = stage.likelihoods(None, reader, 0.0, settings["form"])
     points = []
@@ -254,11 +318,17 @@ def sweep(plan: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) ->
         mixed = interpolate(
             one.run, other.run, alpha=alpha, scaling="raw", missing="drop", name=f"alpha {alpha}"
         )
-        evaluation = stage.judged.evaluate(mixed, plan["measures"])
+        evaluation = stage.judged.evaluate(mixed, measures)
         intervals = {name: record.mean_interval(values) for name, values in evaluation.values.items()}
         points.append({"alpha": alpha, "measures": evaluation.means, "intervals": intervals})
-    bm25 = stage.judged.evaluate(stage.first("bm25").run, plan["measures"])
-    return {"points": points, "bm25": bm25.means, "queries": len(bm25.query_ids)}
+    bm25 = stage.judged.evaluate(stage.first("bm25").run, measures)
+    return {
+        "points": points,
+        "bm25": bm25.means,
+        "queries": len(bm25.query_ids),
+        "measures": measures,
+        "form": stage.form(settings["form"]),
+    }
 
 
 def _write_sweep(result: Mapping[str, Any], out: Path, name: str) -> None:
@@ -267,7 +337,7 @@ def _write_sweep(result: Mapping[str, Any], out: Path, name: str) -> None:
     lines = ["dataset,alpha,measure,value,low,high"]
     for dataset_name, entry in result["datasets"].items():
         for point in entry["points"]:
-            for measure in plan["measures"]:
+            for measure in entry["measures"]:
                 low, high = point["intervals"][measure]
                 value = point["measures"][measure]
                 lines.append(f"{dataset_name},{point['alpha']},{measure},{value:.6f},{low:.6f},{high:.6f}")
@@ -293,22 +363,25 @@ def _sweep_page(result: Mapping[str, Any], name: str) -> str:
     parts = [
         f"# {plan['title']}",
         f"After {plan['source']}. Made by `experiments/tilde_tables/tables.py`; all points with intervals are in "
-        f"[{name}.csv]({name}.csv).",
+        f"[{name}.csv]({name}.csv). A document likelihood is the mean over all tokens of a document; the reference "
+        "cuts documents off at 512.",
+        _encoder_list(result),
         f"![{plan['title']}]({name}.svg)",
     ]
     for dataset_name, entry in result["datasets"].items():
         rows = [
             [
                 f"{point['alpha']:.2f}",
-                *(record.number(point["measures"][measure]) for measure in plan["measures"]),
+                *(record.number(point["measures"][measure]) for measure in entry["measures"]),
                 record.interval(point["intervals"][plan["measures"][0]]),
             ]
             for point in entry["points"]
         ]
-        rows.append(["BM25", *(record.number(entry["bm25"][measure]) for measure in plan["measures"]), ""])
-        head = ("α", *plan["measures"], f"95 % of {plan['measures'][0]}")
-        parts += [f"## {dataset_name}", f"{entry['queries']} queries.", record.table(head, rows)]
-    return "\n\n".join([*parts, record.about(dict(result))])
+        rows.append(["BM25", *(record.number(entry["bm25"][measure]) for measure in entry["measures"]), ""])
+        head = ("α", *entry["measures"], f"95 % of {plan['measures'][0]}")
+        said = f"{_sizes(entry)}; {entry['form']} form."
+        parts += [f"## {dataset_name}", said, record.table(head, rows)]
+    return "\n\n".join([*(part for part in parts if part), record.about(dict(result))])
 
 
 # --- training ---------------------------------------------------------------------------------------------------
@@ -366,7 +439,7 @@ def main(given: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", choices=("run", "train"))
-    parser.add_argument("file", type=Path, help="table2.toml, table3.toml or figure2.toml")
+    parser.add_argument("file", type=Path, help="table2.toml, table3.toml, figure2.toml or by_example.toml")
     parser.add_argument("--work", type=Path, default=Path("tilde_tables.work"), help="kept between runs")
     parser.add_argument("--encoder", action="append", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--models", type=Path, metavar="FOLDER", help="a folder of encoder folders")
@@ -374,7 +447,7 @@ def main(given: Sequence[str] | None = None) -> None:
         "--data", action="append", default=[], metavar="DATA", help="instead of the file's datasets"
     )
     parser.add_argument("--split", default="test", help="of the datasets of --data")
-    parser.add_argument("--encode", choices=("all", "candidates"), help="which documents networks read")
+    parser.add_argument("--encode", choices=ENCODE, help="which documents networks read")
     parser.add_argument("--collections", type=Path, default=record.COLLECTIONS)
     parser.add_argument(
         "--t5", type=Path, metavar="FOLDER", help="a T5 that generates questions, for docTquery"

@@ -1,25 +1,23 @@
 """Choices on the dev splits: settings first, one after the other, then the shares of the mixtures.
 
-Only the judgments and queries of the dev splits are opened here.
+Runs are made of the judged queries of the dev splits alone, and no other judgments are opened. The file of queries
+holds those of all splits; the others are read over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import record
-from plan import BASELINE, Choices, Plan, SettingChoice, encoder_ids
-from systems import Bench
+from plan import ALPHA, AS_SHIPPED, BASELINE, Choices, Chosen, Plan, SettingChoice
+from systems import Bench, Tools
 
 from termwise.errors import ParameterError
 
 
-def choose(
-    plan: Plan, benches: Mapping[str, Bench], encoders: Mapping[str, str], names: Sequence[str]
-) -> Choices:
+def choose(plan: Plan, benches: Mapping[str, Bench], tools: Tools, names: Sequence[str]) -> Choices:
     """Choose settings and shares for the named systems.
 
     Parameters
@@ -28,63 +26,75 @@ def choose(
         The declarative file.
     benches : mapping of str to Bench
         The dev collections.
-    encoders : mapping of str to str
-        The encoders, whose ids are written down.
+    tools : Tools
+        The encoders, whose ids and precision are written down.
     names : sequence of str
         Systems that can be run.
     """
-    choices = Choices(encoders=encoder_ids(encoders))
+    identities = tools.identities()
+    used = plan.networks(names)
+    choices = Choices(encoders={name: identities[name] for name in used}, plan=plan.digest)
     for choice in plan.settings:
         if choice.system in names:
-            chosen = choice.collections or tuple(benches)
-            some = {collection: bench for collection, bench in benches.items() if collection in chosen}
-            choices = _setting(plan, some, choices, choice)
+            collections = choice.collections or tuple(benches)
+            some = {name: bench for name, bench in benches.items() if name in collections}
+            if not some:
+                raise ParameterError(
+                    "a setting is chosen on collections that are left out",
+                    facts=[
+                        ("setting", f"{choice.setting} of {choice.system}"),
+                        ("needs one of", ", ".join(collections)),
+                    ],
+                )
+            values = values_of(plan, tools, choice)
+            choices = choices.with_one(_setting(plan, some, choices, choice, values))
     for name in names:
         if plan.systems[name].interpolate:
             means, each = _mixtures(plan, benches, choices, name)
             best = int(np.argmax(means))
-            choices = replace(
-                choices,
-                alpha={**choices.alpha, name: plan.alpha[best]},
-                trace=[*choices.trace, *_traced(name, "alpha", plan.alpha, means, each)],
+            tried = _tried(plan.alpha, means, each)
+            choices = choices.with_one(
+                Chosen(system=name, setting=ALPHA, value=plan.alpha[best], by=name, tried=tried)
             )
             record.say(f"{name}: alpha {plan.alpha[best]}, macro {plan.measure} {means[best]:.4f}")
     return choices
 
 
-def _setting(plan: Plan, benches: Mapping[str, Bench], choices: Choices, choice: SettingChoice) -> Choices:
+def values_of(plan: Plan, tools: Tools, choice: SettingChoice) -> list[str]:
+    """Return the values to try, each once, with that of the encoder in place of `AS_SHIPPED`."""
+    values = [
+        tools.as_shipped(plan, choice) if value == AS_SHIPPED else str(value) for value in choice.values
+    ]
+    return list(dict.fromkeys(values))
+
+
+def _setting(
+    plan: Plan, benches: Mapping[str, Bench], choices: Choices, choice: SettingChoice, values: Sequence[str]
+) -> Chosen:
+    measured = _mixture_of(plan, choice.system) if choice.by == "mixed" else choice.system
     means, each = [], []
-    for value in choice.values:
-        tried = _with(choices, choice, value)
+    for value in values:
+        tried = choices.with_one(_chosen(choice, value, measured, []))
         if choice.by == "mixed":
-            mixture = _mixture_of(plan, choice.system)
-            macro, per = _mixtures(plan, benches, tried, mixture)
+            macro, per = _mixtures(plan, benches, tried, measured)
             best = int(np.argmax(macro))
-            found = {name: values[best] for name, values in per.items()}
-        elif choice.by == "alone":
+            found = {name: column[best] for name, column in per.items()}
+        else:
             found = {
                 name: _value(plan, bench.choosing(tried), choice.system) for name, bench in benches.items()
             }
-        else:
-            raise ParameterError(
-                "a setting is chosen by its system alone or mixed", facts=[("by", choice.by)]
-            )
         means.append(float(np.mean(list(found.values()))))
         each.append(found)
         record.say(f"{choice.system}: {choice.setting} {value}, macro {plan.measure} {means[-1]:.4f}")
     best = int(np.argmax(means))
     if choice.tolerance:
         best = next(place for place, mean in enumerate(means) if mean >= (1 - choice.tolerance) * means[best])
-    chosen = _with(choices, choice, choice.values[best])
     columns = {name: [found[name] for found in each] for name in benches}
-    traced = _traced(choice.system, choice.setting, choice.values, means, columns)
-    return replace(chosen, trace=[*choices.trace, *traced])
+    return _chosen(choice, values[best], measured, _tried(values, means, columns))
 
 
-def _with(choices: Choices, choice: SettingChoice, value: str) -> Choices:
-    before = choices.settings.get(choice.system, {})
-    changed = {**before, choice.setting: value}
-    return replace(choices, settings={**choices.settings, choice.system: changed})
+def _chosen(choice: SettingChoice, value: str, by: str, tried: list[dict[str, Any]]) -> Chosen:
+    return Chosen(system=choice.system, setting=choice.setting, value=value, by=by, tried=tried)
 
 
 def _mixture_of(plan: Plan, system: str) -> str:
@@ -102,7 +112,7 @@ def _mixtures(
     for collection, bench in benches.items():
         chosen = bench.choosing(choices)
         each[collection] = [
-            _measured(plan, bench, chosen.mixed(plan.systems[name], alpha).run) for alpha in plan.alpha
+            _measured(plan, bench, chosen.mixture(plan.systems[name], alpha)) for alpha in plan.alpha
         ]
     means = np.mean(list(each.values()), axis=0)
     return means.tolist(), each
@@ -116,17 +126,11 @@ def _measured(plan: Plan, bench: Bench, run: Any) -> float:
     return float(bench.judged.evaluate(run, [plan.measure]).means[plan.measure] or 0.0)
 
 
-def _traced(
-    system: str,
-    setting: str,
-    values: Sequence[object],
-    means: Sequence[float],
-    each: Mapping[str, Sequence[float]],
+def _tried(
+    values: Sequence[object], means: Sequence[float], each: Mapping[str, Sequence[float]]
 ) -> list[dict[str, Any]]:
     return [
         {
-            "system": system,
-            "setting": setting,
             "value": value,
             "macro": means[place],
             "collections": {name: column[place] for name, column in each.items()},

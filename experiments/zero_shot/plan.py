@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from termwise.encode import EncoderFolder
+from termwise.encode.folder import FLOORS
+from termwise.encode.session import OnnxSession
 from termwise.errors import CheckFailedError, MissingFileError, ParameterError, UnknownNameError
 
 BASELINE = "bm25"
+ALPHA = "alpha"
+"""What the share of the first system of a mixture is called among the choices."""
+AS_SHIPPED = "as-shipped"
+"""Stands, among the values of a setting, for what the encoder does where nothing is said."""
+NETWORKS = ("tilde", "tildev2", "splade-doc")
+
+Precision = Literal["float32", "int8"]
+
+_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +47,8 @@ class System:
         Pieces that the dense encoder reads.
     interpolate, fuse : tuple of str
         The two systems that are mixed by score, over the candidates of the first, or by rank.
+    note : str
+        What a reader of the tables has to know of it.
     """
 
     name: str
@@ -45,11 +59,22 @@ class System:
     length: int = 256
     interpolate: tuple[str, ...] = ()
     fuse: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The systems it is made of."""
         return self.interpolate or self.fuse
+
+    @property
+    def expanded(self) -> bool:
+        """Whether a TILDE encoder expands its documents."""
+        return self.model == "tildev2" and self.settings.get("expansion_encoder") != "none"
+
+    @property
+    def networks(self) -> tuple[str, ...]:
+        """The models whose encoders read its documents."""
+        return ((self.model,) if self.model in NETWORKS else ()) + (("tilde",) if self.expanded else ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +100,23 @@ class SettingChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pairing:
+    """Two systems that are held against each other query by query."""
+
+    system: str
+    against: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exposure:
+    """What a base encoder had read before training here began, and the collections that may be part of it."""
+
+    base: str
+    said: str
+    collections: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Target:
     """What was to be reached: a ratio of macro means, and the ratio that no collection may be below."""
 
@@ -90,10 +132,13 @@ class Plan:
     measures: tuple[str, ...]
     depth: int
     collections: dict[str, Entry]
+    without: tuple[str, ...]
     systems: dict[str, System]
     measure: str
     alpha: tuple[float, ...]
     settings: tuple[SettingChoice, ...]
+    contrasts: tuple[Pairing, ...]
+    exposures: tuple[Exposure, ...]
     targets: tuple[Target, ...]
     source: dict[str, Any]
 
@@ -115,12 +160,15 @@ class Plan:
         plan = cls(
             measures=tuple(body["measures"]),
             depth=body["depth"],
-            collections={name: Entry(name=name, **entry) for name, entry in body["collections"].items()},
+            collections={name: _part(Entry, entry, name=name) for name, entry in body["collections"].items()},
+            without=tuple(body.get("macro_without", ())),
             systems={name: _system(name, entry) for name, entry in body["systems"].items()},
             measure=choose["measure"],
             alpha=tuple(choose["alpha"]),
-            settings=tuple(_setting(choice) for choice in choose.get("settings", ())),
-            targets=tuple(Target(**target) for target in body.get("targets", ())),
+            settings=tuple(_part(SettingChoice, entry) for entry in choose.get("settings", ())),
+            contrasts=tuple(_part(Pairing, entry) for entry in body.get("contrasts", ())),
+            exposures=tuple(_part(Exposure, entry) for entry in body.get("exposures", ())),
+            targets=tuple(_part(Target, entry) for entry in body.get("targets", ())),
             source=body,
         )
         plan._check(path)
@@ -134,14 +182,20 @@ class Plan:
                 facts=[("file", path), ("collections", ", ".join(same))],
             )
         for choice in self.settings:
+            if choice.by not in ("alone", "mixed"):
+                raise UnknownNameError.of("way to choose a setting", choice.by, ("alone", "mixed"))
             for name in choice.collections:
                 if name not in self.collections or self.collections[name].dev is None:
                     raise ParameterError(
                         "a setting is chosen on a collection without a dev split",
                         facts=[("file", path), ("setting", choice.setting), ("collection", name)],
                     )
+        for name in [*self.without, *(name for one in self.exposures for name in one.collections)]:
+            if name not in self.collections:
+                raise UnknownNameError.of("collection", name, self.collections)
         named = [part for system in self.systems.values() for part in system.parts]
         named += [choice.system for choice in self.settings] + [target.system for target in self.targets]
+        named += [name for contrast in self.contrasts for name in (contrast.system, contrast.against)]
         for name in [BASELINE, *named]:
             if name not in self.systems:
                 raise UnknownNameError.of("system", name, self.systems)
@@ -154,34 +208,67 @@ class Plan:
         if self.measure not in self.measures:
             raise ParameterError("choices are made by a measure that is not measured", facts=[("file", path)])
 
-    def largest_keep(self, system: str, keep: int) -> int:
-        """Return the largest `keep` that is ever asked of a system: with it documents are encoded once for all."""
-        wanted = [
-            int(value)
-            for choice in self.settings
-            if choice.system == system and choice.setting == "keep"
-            for value in choice.values
-        ]
-        return max([keep, *wanted])
+    @property
+    def dev(self) -> tuple[str, ...]:
+        """The collections with a dev split."""
+        return tuple(name for name, entry in self.collections.items() if entry.dev is not None)
+
+    @property
+    def digest(self) -> str:
+        """``sha256:`` and a digest of all that choices depend on: systems, dev splits, what is chosen and how."""
+        body = {
+            "depth": self.depth,
+            "dev": {name: self.collections[name].dev for name in self.dev},
+            "systems": {
+                name: {key: value for key, value in entry.items() if key != "note"}
+                for name, entry in self.source["systems"].items()
+            },
+            "choose": self.source["choose"],
+        }
+        text = json.dumps(body, sort_keys=True, ensure_ascii=False)
+        return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
     def with_parts(self, names: Sequence[str]) -> list[str]:
         """Return systems together with those they are made of and the baseline, in the order of the file."""
-        wanted = {BASELINE, *names}
-        for name in names:
+        wanted = {BASELINE}
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
             if name not in self.systems:
                 raise UnknownNameError.of("system", name, self.systems)
-            wanted.update(self.systems[name].parts)
+            wanted.add(name)
+            waiting += self.systems[name].parts
         return [name for name in self.systems if name in wanted]
 
+    def networks(self, names: Sequence[str]) -> list[str]:
+        """Return the models whose encoders systems use."""
+        used = {network for name in self.with_parts(names) for network in self.systems[name].networks}
+        return [name for name in NETWORKS if name in used]
 
-def _setting(entry: Mapping[str, Any]) -> SettingChoice:
-    lists = {key: tuple(entry[key]) for key in ("values", "collections") if key in entry}
-    return SettingChoice(**{**entry, **lists})
+    def chosen_on(self, system: str, setting: str) -> tuple[str, ...] | None:
+        """Return the collections that something is chosen on; None where it is not chosen."""
+        if setting == ALPHA:
+            return self.dev if self.systems[system].interpolate else None
+        for choice in self.settings:
+            if (choice.system, choice.setting) == (system, setting):
+                return choice.collections or self.dev
+        return None
+
+
+def _part(kind: type[_Part], entry: Mapping[str, Any], **more: Any) -> _Part:
+    """Make a part of the plan from a table of the file; lists become tuples."""
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    try:
+        return kind(**more, **values)
+    except TypeError as error:
+        raise ParameterError(
+            "a part of the plan is not understood",
+            facts=[("part", kind.__name__), ("given", dict(entry)), ("why", error)],
+        ) from error
 
 
 def _system(name: str, entry: Mapping[str, Any]) -> System:
-    pairs = {key: tuple(entry[key]) for key in ("interpolate", "fuse") if key in entry}
-    system = System(name=name, **{**entry, **pairs})
+    system = _part(System, entry, name=name)
     kinds = [bool(system.model), system.dense, bool(system.interpolate), bool(system.fuse)]
     if sum(kinds) != 1 or any(len(part) not in (0, 2) for part in (system.interpolate, system.fuse)):
         raise ParameterError(
@@ -191,61 +278,182 @@ def _system(name: str, entry: Mapping[str, Any]) -> System:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choices:
-    """What was chosen on the dev splits.
+class Chosen:
+    """One choice.
 
     Attributes
     ----------
-    alpha : mapping of str to float
-        Share of the first system for each mixture.
-    settings : mapping of str to mapping of str to str
-        Chosen parameters of each system.
-    encoders : mapping of str to str
-        `EncoderFolder.id` of the networks it was chosen for.
-    trace : list of dict
+    system, setting : str
+        What was chosen; `ALPHA` is the share of the first system of a mixture.
+    value : str or float
+        The choice.
+    by : str
+        Whose mean decided.
+    tried : list of dict
         Every value that was tried, with the macro mean and the mean of each collection.
     """
 
-    alpha: Mapping[str, float] = field(default_factory=dict)
-    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    encoders: Mapping[str, str] = field(default_factory=dict)
-    trace: list[dict[str, Any]] = field(default_factory=list)
+    system: str
+    setting: str
+    value: Any
+    by: str
+    tried: list[dict[str, Any]]
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        """The collections it was chosen on."""
+        return tuple(self.tried[0]["collections"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """What was chosen on the dev splits, and for which networks and plan.
+
+    Attributes
+    ----------
+    made : tuple of Chosen
+        The choices, one after the other.
+    encoders : mapping of str to mapping of str to str
+        The networks they were made for, see `identities`.
+    plan : str
+        `Plan.digest`.
+    """
+
+    made: tuple[Chosen, ...] = ()
+    encoders: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    plan: str = ""
 
     @classmethod
     def read(cls, path: Path) -> Choices:
-        """Read the file that `choose` wrote."""
+        """Read the file that `choose` wrote.
+
+        Raises
+        ------
+        MissingFileError
+            If it is not there.
+        CheckFailedError
+            If it has another layout.
+        """
         if not path.is_file():
             raise MissingFileError(
-                "the choices on the dev splits are not there",
-                facts=[("file", path)],
-                fixes=["python experiments/zero_shot/zero_shot.py choose ..."],
+                "the choices on the dev splits are not there", facts=[("file", path)], fixes=[_AGAIN]
             )
-        return cls(**json.loads(path.read_text(encoding="utf-8")))
+        body = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            return cls(**{**body, "made": tuple(Chosen(**entry) for entry in body["made"])})
+        except (TypeError, KeyError) as error:
+            raise CheckFailedError(
+                "the choices are in another layout", facts=[("file", path), ("why", error)], fixes=[_AGAIN]
+            ) from error
 
     def write(self, path: Path) -> None:
         """Write the file."""
         path.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
-    def check(self, encoders: Mapping[str, str]) -> None:
-        """Refuse choices that were made for other networks.
+    def with_one(self, chosen: Chosen) -> Choices:
+        """Return the same with one more choice, in place of an earlier one of the same thing."""
+        others = [one for one in self.made if (one.system, one.setting) != (chosen.system, chosen.setting)]
+        return replace(self, made=(*others, chosen))
+
+    @property
+    def alpha(self) -> dict[str, float]:
+        """The share of the first system of each mixture."""
+        return {one.system: float(one.value) for one in self.made if one.setting == ALPHA}
+
+    @property
+    def settings(self) -> dict[str, dict[str, str]]:
+        """The chosen parameters of each system."""
+        found: dict[str, dict[str, str]] = {}
+        for one in self.made:
+            if one.setting != ALPHA:
+                found.setdefault(one.system, {})[one.setting] = str(one.value)
+        return found
+
+    def check(
+        self,
+        plan: Plan,
+        encoders: Mapping[str, Mapping[str, str]],
+        names: Sequence[str],
+        *,
+        partly: bool = False,
+    ) -> None:
+        """Refuse choices that were made for another plan, for other networks, or on other collections.
+
+        Parameters
+        ----------
+        plan : Plan
+            What is run.
+        encoders : mapping
+            The networks it is run with, see `identities`.
+        names : sequence of str
+            The systems that are run.
+        partly : bool
+            Whether choices on some of the collections will do, for a trial.
 
         Raises
         ------
         CheckFailedError
-            If an encoder is another one than the choices were made for.
+            If the plan, an encoder or its precision is another one than the choices were made for or is unknown to
+            them, or a choice was made on other collections than the plan declares.
         """
-        ids = encoder_ids(encoders)
-        others = [name for name in ids if self.encoders.get(name, ids[name]) != ids[name]]
+        wanted = set(plan.with_parts(names))
+        made = [one for one in self.made if one.system in wanted]
+        if not made:
+            return
+        if self.plan != plan.digest:
+            raise CheckFailedError(
+                "the choices were made with another plan",
+                facts=[("plan", plan.digest), ("chosen with", self.plan)],
+                fixes=[_AGAIN],
+            )
+        used = plan.networks([one.system for one in made])
+        others = [name for name in used if self.encoders.get(name) != encoders.get(name)]
         if others:
             raise CheckFailedError(
                 "the choices were made for other encoders",
                 facts=[
-                    (name, f"{ids[name][:19]}…, chosen for {self.encoders[name][:19]}…") for name in others
+                    (name, f"{_shown(encoders.get(name))}, chosen for {_shown(self.encoders.get(name))}")
+                    for name in others
                 ],
-                fixes=["choose again, on the dev splits: zero_shot.py choose ..."],
+                fixes=[_AGAIN, "name the encoders and the precision they were made for"],
             )
+        if partly:
+            return
+        for one in made:
+            declared = plan.chosen_on(one.system, one.setting) or ()
+            if set(one.collections) != set(declared):
+                raise CheckFailedError(
+                    "a choice was made on other collections than the plan declares",
+                    facts=[
+                        ("choice", f"{one.setting} of {one.system}"),
+                        ("made on", ", ".join(one.collections)),
+                        ("declared", ", ".join(declared)),
+                    ],
+                    fixes=["choose again without --collections: zero_shot.py choose ..."],
+                )
 
 
-def encoder_ids(encoders: Mapping[str, str]) -> dict[str, str]:
-    """Return the `EncoderFolder.id` of each encoder."""
-    return {name: EncoderFolder.open(folder).id for name, folder in encoders.items()}
+_AGAIN = "choose again, on the dev splits: zero_shot.py choose ..."
+
+
+def _shown(identity: Mapping[str, str] | None) -> str:
+    return "none" if identity is None else f"{identity['precision']} {identity['id'][:19]}…"
+
+
+def identities(encoders: Mapping[str, str], precision: Precision | None) -> dict[str, dict[str, str]]:
+    """Return what tells one network from another.
+
+    Returns
+    -------
+    dict of str to dict of str to str
+        For each model the ``precision`` that is computed in and an ``id``: a digest of the network of this precision,
+        its tokenizer and its floors. Window and number of expansion terms are not part of it: they are chosen.
+    """
+    return {name: _identity(folder, precision) for name, folder in encoders.items()}
+
+
+def _identity(name_or_path: str, precision: Precision | None) -> dict[str, str]:
+    folder = EncoderFolder.open(name_or_path)
+    session = OnnxSession(folder, precision=precision)
+    files: Iterable[str] = [session.file, *([FLOORS] if FLOORS in folder.manifest.files else [])]
+    return {"id": folder.fingerprint(files), "precision": session.precision}

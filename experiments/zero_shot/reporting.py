@@ -10,15 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import record
 from plan import BASELINE, Plan
-from systems import Bench, Outcome
+from systems import RRF_K, Bench, Outcome
 
+from termwise.encode import EncoderFolder
 from termwise.evaluate import LatencySummary
 
 Floats = npt.NDArray[np.float64]
-
-PERCENTILES = [2.5, 97.5]
-AT_ONCE = 1 << 24
-"""Counts drawn at a time."""
 
 
 def measure(plan: Plan, bench: Bench, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Floats]]:
@@ -50,8 +47,18 @@ def measure(plan: Plan, bench: Bench, names: Sequence[str]) -> tuple[dict[str, A
         systems[contrast.run].setdefault(f"against {BASELINE}", {})[contrast.measure] = entry
     result = {
         "queries": len(evaluations[0].query_ids),
+        "queries without a relevant document": evaluations[0].counts.without_relevant,
         "documents": bench.judged.documents.length or bench.built(BASELINE).documents,
         "systems": systems,
+        "contrasts": [
+            record.contrast_record(
+                bench.judged.compare(
+                    [outcomes[one.against].run, outcomes[one.system].run], [plan.measure], one.against
+                ).contrasts[0]
+            )
+            for one in plan.contrasts
+            if one.system in outcomes and one.against in outcomes
+        ],
     }
     return result, values
 
@@ -60,7 +67,7 @@ def _costs(outcome: Outcome) -> dict[str, Any]:
     return {
         "bytes a document": outcome.bytes,
         "bytes a document, all files": outcome.all_bytes,
-        "encoding, seconds a document": outcome.encode_seconds,
+        "encoding": [None if effort is None else asdict(effort) for effort in outcome.efforts],
         "query latency, ms": asdict(LatencySummary.of(outcome.seconds)),
         "facts": outcome.facts,
     }
@@ -79,50 +86,71 @@ def ratios(plan: Plan, values: Mapping[str, Mapping[str, Floats]], names: Sequen
     counted = [name for name in values if plan.collections[name].mean]
     place = {name: number for number, name in enumerate(names)}
     drawn = {
-        name: _resampled(np.stack([values[name][system] for system in names]), number)
+        name: record.resampled_means(
+            np.stack([values[name][system] for system in names]), (record.SEED, number)
+        )
         for number, name in enumerate(values)
     }
     means = {name: np.array([values[name][system].mean() for system in names]) for name in values}
     base = place[BASELINE]
+    fewer = [name for name in counted if name not in plan.without]
     result: dict[str, Any] = {"collections": counted, "systems": {}}
-    macro = np.mean([means[name] for name in counted], axis=0) if counted else None
-    resampled = np.mean([drawn[name] for name in counted], axis=0) if counted else None
     for system in names:
         column = place[system]
         entry: dict[str, Any] = {
             "each": {name: _ratio(means[name], drawn[name], column, base) for name in values}
         }
-        if macro is not None and resampled is not None:
-            low, high = np.percentile(resampled[:, column], PERCENTILES)
-            entry |= {"mean": float(macro[column]), "interval": [float(low), float(high)]}
-            entry |= {"ratio": _ratio(macro, resampled, column, base)}
+        if counted:
+            entry |= _macro(means, drawn, counted, column, base)
+        if fewer and fewer != counted:
+            entry["without"] = _macro(means, drawn, fewer, column, base)
         result["systems"][system] = entry
+    result["contrasts"] = [
+        {"system": one.system, "against": one.against, **_difference(means, drawn, counted, pair)}
+        for one in plan.contrasts
+        if counted and one.system in place and one.against in place
+        for pair in [(place[one.system], place[one.against])]
+    ]
     return result
+
+
+def _macro(
+    means: Mapping[str, Floats], drawn: Mapping[str, Floats], counted: Sequence[str], column: int, base: int
+) -> dict[str, Any]:
+    macro, resampled = _over(means, counted), _over(drawn, counted)
+    low, high = np.percentile(resampled[:, column], record.PERCENTILES)
+    return {
+        "mean": float(macro[column]),
+        "interval": [float(low), float(high)],
+        "ratio": _ratio(macro, resampled, column, base),
+    }
+
+
+def _difference(
+    means: Mapping[str, Floats], drawn: Mapping[str, Floats], counted: Sequence[str], pair: tuple[int, int]
+) -> dict[str, Any]:
+    system, against = pair
+    macro, resampled = _over(means, counted), _over(drawn, counted)
+    low, high = np.percentile(resampled[:, system] - resampled[:, against], record.PERCENTILES)
+    return {"difference": float(macro[system] - macro[against]), "interval": [float(low), float(high)]}
+
+
+def _over(values: Mapping[str, Floats], counted: Sequence[str]) -> Floats:
+    """Return the mean over the collections that count."""
+    mean: Floats = np.mean([values[name] for name in counted], axis=0)
+    return mean
 
 
 def _ratio(means: Floats, drawn: Floats, column: int, base: int) -> dict[str, Any]:
     if means[base] == 0:
         return {"ratio": None, "interval": [None, None]}
     usable = drawn[:, base] > 0
-    low, high = np.percentile(drawn[usable, column] / drawn[usable, base], PERCENTILES)
+    low, high = np.percentile(drawn[usable, column] / drawn[usable, base], record.PERCENTILES)
     return {"ratio": float(means[column] / means[base]), "interval": [float(low), float(high)]}
 
 
-def _resampled(values: Floats, number: int) -> Floats:
-    """Return means over queries drawn with replacement, shape (resamples, systems); `values` is (systems, queries)."""
-    generator = np.random.default_rng((record.SEED, number))
-    queries = values.shape[1]
-    size = max(1, AT_ONCE // queries)
-    parts = []
-    for first in range(0, record.RESAMPLES, size):
-        count = min(size, record.RESAMPLES - first)
-        counts = generator.multinomial(queries, np.full(queries, 1 / queries), size=count)
-        parts.append(counts @ values.T / queries)
-    return np.concatenate(parts)
-
-
-def targets(plan: Plan, macro: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Hold the ratios against what was to be reached."""
+def targets(plan: Plan, macro: Mapping[str, Any], *, partly: bool) -> list[dict[str, Any]]:
+    """Hold the ratios against what was to be reached; a part of the collections reaches nothing and misses nothing."""
     rows = []
     for target in plan.targets:
         entry = macro["systems"].get(target.system)
@@ -139,10 +167,32 @@ def targets(plan: Plan, macro: Mapping[str, Any]) -> list[dict[str, Any]]:
                 **asdict(target),
                 "ratio": entry["ratio"],
                 "collections below": below,
-                "reached": bool(reached and not below),
+                "reached": None if partly else bool(reached and not below),
             }
         )
     return rows
+
+
+def training(encoders: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return what the encoders say of their training.
+
+    Returns
+    -------
+    dict of str to dict
+        ``base``, ``pairs`` it was given, ``pairs_seen``, and ``left_out`` with the pairs there were before and those
+        that were left out for what they share with a judged collection; None where an encoder says nothing of it.
+    """
+    return {name: _training(EncoderFolder.open(folder).manifest.trained) for name, folder in encoders.items()}
+
+
+def _training(trained: Mapping[str, Any]) -> dict[str, Any]:
+    sources = trained.get("sources")
+    return {
+        "base": trained.get("base"),
+        "pairs": sum(sources.values()) if sources else None,
+        "pairs_seen": trained.get("pairs_seen"),
+        "left_out": trained.get("left_out"),
+    }
 
 
 # --- the page ---------------------------------------------------------------------------------------------------
@@ -151,25 +201,29 @@ def targets(plan: Plan, macro: Mapping[str, Any]) -> list[dict[str, Any]]:
 def page(result: Mapping[str, Any], plan: Plan) -> str:
     """Write the tables."""
     names = list(result["macro"]["systems"])
-    depth = plan.depth
     parts = [
-        "# Trained models on judged collections, zero-shot",
+        "# Trained models on judged collections, zero-shot" + (", in part" if result["partial"] else ""),
         "Made by `experiments/zero_shot/zero_shot.py report`; systems, collections and targets are declared in "
-        "`zero_shot.toml` beside it. None of the networks was trained on queries or documents of these collections. "
-        f"Mixtures re-rank the first {depth:,} of BM25 by α z(BM25) + (1 − α) z(model), z-scores per query over "
-        "these documents; α and the other choices were made on the dev splits named below and frozen. A document "
-        "that a query is made of is no result.",
+        "`zero_shot.toml` beside it.",
+        _notes(result, plan, names),
+        "## What the networks had read before",
+        _exposure(result, plan, names),
         f"## {plan.measure}",
         f"In bold where the 95 % interval of the paired difference from {BASELINE} excludes 0. Macro: mean over "
         f"all collections but {_left_out(plan)}; the ratio of macro means, with an interval by bootstrap over the "
-        "queries within collections.",
+        f"queries within collections.{_barren(result)}",
         _main_table(result, plan, names),
         "## What was to be reached",
         _target_table(result),
+        *_contrasts(result, plan),
         "## What it costs",
-        "Over all documents together. Bytes: inverted and forward view and the order of documents, or vectors; in "
-        "brackets all files. Latency: one query a call on one thread (the dense encoder uses the threads of torch), "
-        "from text to ranking; means over the collections of their medians and 99th percentiles.",
+        "Over all documents together. Bytes: what a system reads of its index, which is the inverted view where it "
+        "searches and the forward view where it re-ranks, with the order of the documents, or vectors; in brackets "
+        "all files. Encoding: documents a second on "
+        f"{result['threads']} threads while the documents were read, with the mean load of the machine meanwhile; "
+        "at a load above the threads the network shared the processors. Latency: one query a call on one thread, "
+        "from text to ranking; means over the collections of their medians and 99th percentiles; the load was "
+        f"{result['provenance']['load'][0]:.1f} when the report began.",
         _cost_table(result, names),
         *(
             part
@@ -180,15 +234,86 @@ def page(result: Mapping[str, Any], plan: Plan) -> str:
             )
         ),
         "## Choices on the dev splits",
-        _choice_table(result),
+        _choice_table(result, plan),
         _skipped(result),
         record.about(dict(result)),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
+def _notes(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> str:
+    lines = [
+        "A document that a query is made of is no result.",
+        "The networks of termwise read documents whole, in windows.",
+    ]
+    systems = [plan.systems[name] for name in names]
+    if any(system.interpolate for system in systems):
+        lines.append(
+            f"Mixtures re-rank the first {plan.depth:,} of BM25 by α z(BM25) + (1 − α) z(model), z-scores per "
+            "query over these documents; α and the other choices were made on the dev splits named below and frozen."
+        )
+    for system in systems:
+        if system.dense:
+            lines.append(f"{system.name} reads the first {system.length} pieces and cuts off what follows.")
+        if system.fuse:
+            lines.append(
+                f"{system.name} is {' and '.join(system.fuse)} by reciprocal rank, 1 / ({RRF_K} + rank), of the "
+                f"first {plan.depth:,} of each."
+            )
+        if system.note:
+            lines.append(f"{system.name}: {system.note}.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _exposure(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> str:
+    """Say what is known of the training of each network, and no more."""
+    lines = []
+    bases: dict[str, list[str]] = {}
+    for name, known in result["training"].items():
+        lines.append(f"- {name}: {_trained(known)}")
+        if known["base"]:
+            bases.setdefault(known["base"], []).append(name)
+    for name in names:
+        if plan.systems[name].dense:
+            lines.append(f"- {name}: {result['dense']}, taken as it is; nothing was trained here.")
+            bases.setdefault(result["dense"], []).append(name)
+    for base, readers in bases.items():
+        said = [one for one in plan.exposures if one.base == base]
+        if not said:
+            lines.append(f"- {base}, of {', '.join(readers)}: what it had read before is not known here.")
+            continue
+        read = "; ".join(f"{one.said} ({', '.join(one.collections)})" for one in said)
+        lines.append(f"- {base}, so {', '.join(readers)}: by its own model card it had read {read}.")
+    return "\n".join(lines) if lines else "No network was run."
+
+
+def _trained(known: Mapping[str, Any]) -> str:
+    if known["pairs"] is None:
+        return "its folder says nothing of the pairs it was trained on."
+    seen = "" if known["pairs_seen"] is None else f"{known['pairs_seen']:,} seen, repetitions counted, of "
+    said = f"trained from {known['base']} on pairs: {seen}{known['pairs']:,}. "
+    left = known["left_out"]
+    if left is None:
+        return (
+            said
+            + "Whether pairs that share text with these collections had been left out, its folder does not say."
+        )
+    return said + f"Of {left['pairs']:,} pairs, {left['left_out']:,} had been left out: {left['rule']}."
+
+
 def _left_out(plan: Plan) -> str:
     return ", ".join(name for name, entry in plan.collections.items() if not entry.mean) or "none"
+
+
+def _barren(result: Mapping[str, Any]) -> str:
+    found = [
+        f"{name} {entry['queries without a relevant document']} of {entry['queries']}"
+        for name, entry in result["collections"].items()
+        if entry["queries without a relevant document"]
+    ]
+    return (
+        f" Queries without a relevant document count 0 for every system: {', '.join(found)}." if found else ""
+    )
 
 
 def _main_table(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> str:
@@ -203,10 +328,20 @@ def _main_table(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> 
         rows.append(cells)
     macro = result["macro"]["systems"]
     if result["macro"]["collections"]:
-        rows.append(["**macro**", "", *(record.number(macro[name]["mean"], digits=4) for name in names)])
-        rows.append(["ratio", "", *(record.number(macro[name]["ratio"]["ratio"]) for name in names)])
-        rows.append(["95 %", "", *(record.interval(macro[name]["ratio"]["interval"]) for name in names)])
+        rows += _macro_rows("macro", [macro[name] for name in names])
+    if all("without" in macro[name] for name in names):
+        rows += _macro_rows(
+            f"macro without {', '.join(plan.without)}", [macro[name]["without"] for name in names]
+        )
     return record.table(("collection", "queries", *names), rows)
+
+
+def _macro_rows(title: str, entries: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    return [
+        [f"**{title}**", "", *(record.number(entry["mean"], digits=4) for entry in entries)],
+        ["ratio", "", *(record.number(entry["ratio"]["ratio"]) for entry in entries)],
+        ["95 %", "", *(record.interval(entry["ratio"]["interval"]) for entry in entries)],
+    ]
 
 
 def _apart(bounds: Sequence[float | None]) -> bool:
@@ -228,11 +363,45 @@ def _target_table(result: Mapping[str, Any]) -> str:
                 record.interval(target["ratio"]["interval"]),
                 each,
                 ", ".join(target["collections below"]) or ("none" if each else ""),
-                "yes" if target["reached"] else "no",
+                {True: "yes", False: "no", None: "not judged: in part"}[target["reached"]],
             ]
         )
     head = ("system", "ratio wanted", "ratio", "95 %", "and", "collections below", "reached")
     return record.table(head, rows) if rows else "None of the systems with a target was run."
+
+
+def _contrasts(result: Mapping[str, Any], plan: Plan) -> list[str]:
+    macro = result["macro"]["contrasts"]
+    if not macro:
+        return []
+    rows = []
+    for one in macro:
+        pair = (one["system"], one["against"])
+        rows.append(
+            [
+                " against ".join(pair),
+                "**macro**",
+                record.number(one["difference"], signed=True, digits=4),
+                record.interval(one["interval"], signed=True),
+                "",
+                "",
+            ]
+        )
+        rows += [
+            [
+                "",
+                collection,
+                record.number(contrast["difference"], signed=True),
+                record.interval(contrast["interval"], signed=True),
+                record.p_value(contrast["p_permutation"]),
+                f"{contrast['wins']} / {contrast['ties']} / {contrast['losses']}",
+            ]
+            for collection, entry in result["collections"].items()
+            for contrast in entry["contrasts"]
+            if (contrast["run"], contrast["baseline"]) == pair
+        ]
+    head = ("systems", "collection", "difference", "95 %", "p", "wins / ties / losses")
+    return [f"## {plan.measure}: system against system", record.table(head, rows, left=2)]
 
 
 def _cost_table(result: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -245,20 +414,37 @@ def _cost_table(result: Mapping[str, Any], names: Sequence[str]) -> str:
         def over_documents(key: str, systems: list[dict[str, Any]] = systems) -> float:
             return float(np.average([system[key] for system in systems], weights=weights))
 
-        seconds = over_documents("encoding, seconds a document")
         latencies = [system["query latency, ms"] for system in systems]
         rows.append(
             [
                 name,
                 f"{over_documents('bytes a document'):,.0f} "
                 f"({over_documents('bytes a document, all files'):,.0f})",
-                f"{seconds * 1000:.1f}" if seconds else "–",
+                *_encoding([effort for system in systems for effort in system["encoding"]]),
                 _mean(latency["p50"] for latency in latencies),
                 _mean(latency["p99"] for latency in latencies),
             ]
         )
-    head = ("system", "bytes a document", "encoding, ms a document", "latency p50, ms", "p99, ms")
+    head = ("system", "bytes a document", "documents encoded a second", "load", "latency p50, ms", "p99, ms")
     return record.table(head, rows)
+
+
+def _encoding(efforts: Sequence[Mapping[str, Any] | None]) -> tuple[str, str]:
+    """Return documents a second and the load meanwhile; a dash without a network."""
+    if not efforts:
+        return "–", ""
+    known = [effort for effort in efforts if effort is not None]
+    if len(known) < len(efforts):
+        return "not known", ""
+    seconds = sum(effort["seconds"] for effort in known)
+    speed = f"{sum(effort['documents'] for effort in known) / seconds:,.1f}" if seconds else "not known"
+    if any(effort["load"] is None for effort in known):
+        return speed, "not known"
+    return speed, f"{np.average([effort['load'] for effort in known], weights=_seconds(known)):.1f}"
+
+
+def _seconds(efforts: Sequence[Mapping[str, Any]]) -> list[float]:
+    return [max(effort["seconds"], 1e-9) for effort in efforts]
 
 
 def _mean(values: Iterable[float | None]) -> str:
@@ -303,17 +489,34 @@ def _tests(result: Mapping[str, Any], names: Sequence[str], key: str) -> str:
     return record.table(head, rows, left=2)
 
 
-def _choice_table(result: Mapping[str, Any]) -> str:
+def _choice_table(result: Mapping[str, Any], plan: Plan) -> str:
     choices = result["choices"]
-    rows = [[name, "α", str(value)] for name, value in choices["alpha"].items()]
-    rows += [
-        [name, setting, str(value)]
-        for name, settings in choices["settings"].items()
-        for setting, value in settings.items()
-    ]
-    splits = sorted({f"{name}" for entry in choices["trace"] for name in entry["collections"]})
-    said = f"By macro {result['config']['choose']['measure']} over the dev splits of {', '.join(splits)}."
-    return f"{said}\n\n{record.table(('system', 'choice', 'value'), rows, left=2)}" if rows else "None."
+    rows = []
+    for one in choices["made"]:
+        best = next(entry for entry in one["tried"] if entry["value"] == one["value"])
+        values = [str(entry["value"]) for entry in one["tried"]]
+        rows.append(
+            [
+                one["system"],
+                "α" if one["setting"] == "alpha" else one["setting"],
+                str(one["value"]),
+                f"{values[0]} … {values[-1]}" if len(values) > 5 else ", ".join(values),
+                one["by"],
+                ", ".join(best["collections"]),
+                record.number(best["macro"], digits=4),
+            ]
+        )
+    if not rows:
+        return "None."
+    networks = ", ".join(
+        f"{name} {known['precision']} {known['id'][:19]}…" for name, known in choices["encoders"].items()
+    )
+    said = (
+        f"By macro {plan.measure} on the dev splits, for the plan {choices['plan'][:19]}… and the networks "
+        f"{networks}; the results above are of the same."
+    )
+    head = ("system", "choice", "value", "tried", "by the mean of", "dev splits of", plan.measure)
+    return f"{said}\n\n{record.table(head, rows, left=6)}"
 
 
 def _skipped(result: Mapping[str, Any]) -> str:

@@ -8,22 +8,25 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from dense import DenseEncoder, DenseIndex
-from encoded import Built, index_counts, index_encoded, index_trimmed
+from encoded import Built, Effort, index_counts, index_encoded
 from judged import Judged
-from plan import BASELINE, Choices, Plan, System
+from plan import BASELINE, NETWORKS, Choices, Plan, SettingChoice, System, identities
 
+from termwise.encode.open import resting_document_encoder
 from termwise.errors import ParameterError
-from termwise.models import NetworkModel, Tilde, make_model
+from termwise.fusion import interpolate, reciprocal_rank_fusion
+from termwise.models import NetworkModel, make_model
 from termwise.records import Run
-from termwise.search.interpolation import interpolate, reciprocal_rank_fusion
 from termwise.search.searcher import TimedRun
+
+RRF_K = 60
+"""The constant of reciprocal-rank fusion."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +71,48 @@ class Tools:
                 return reason
         if system.dense and self.dense is None:
             return "no dense encoder was named (--dense FOLDER)"
-        if system.model in NETWORKS and system.model not in self.encoders:
-            return f"no encoder was named (--encoder {system.model}=FOLDER)"
-        if system.model == "tildev2" and "tilde" not in self.encoders and not _unexpanded(system):
-            return "no encoder that expands was named (--encoder tilde=FOLDER)"
+        for network in system.networks:
+            if network not in self.encoders:
+                return f"no encoder was named (--encoder {network}=FOLDER)"
         return None
 
+    def identities(self) -> dict[str, dict[str, str]]:
+        """Return what tells the networks from others, see `plan.identities`."""
+        return identities(self.encoders, self.precision)
 
-NETWORKS = ("tilde", "tildev2", "splade-doc")
+    def settings(self, system: System, chosen: Mapping[str, str]) -> dict[str, str]:
+        """Return the parameters of the model of a system."""
+        settings = {**system.settings, **chosen}
+        if system.model in NETWORKS:
+            settings["encoder"] = self.encoders[system.model]
+        if system.expanded:
+            settings["expansion_encoder"] = self.encoders["tilde"]
+        return settings
 
+    def as_shipped(self, plan: Plan, choice: SettingChoice) -> str:
+        """Return the value of a setting where nothing is said: what encoder and model bring.
 
-def _unexpanded(system: System) -> bool:
-    return system.settings.get("expansion_encoder") == "none"
+        Raises
+        ------
+        ParameterError
+            If the encoder says nothing of such a setting.
+        """
+        system = plan.systems[choice.system]
+        model = make_model(system.model, self.settings(system, {}))
+        described: Mapping[str, Any] = {}
+        if isinstance(model, NetworkModel):
+            described = resting_document_encoder(model, precision=self.precision).description
+        known = dict(described.get("settings", {}))
+        if described.get("expansion"):
+            expanded = described["expansion"]["settings"]
+            known |= {"expansion_terms": expanded["terms"], "counting": expanded["counting"]}
+        if choice.setting not in known:
+            raise ParameterError(
+                "the encoder says nothing of a setting that is to be taken as it ships",
+                facts=[("system", choice.system), ("setting", choice.setting), ("says", ", ".join(known))],
+                fixes=["write the value itself into the plan"],
+            )
+        return str(known[choice.setting])
 
 
 @dataclass(frozen=True)
@@ -93,11 +126,12 @@ class Outcome:
     seconds : ndarray of shape (queries,), float64
         From the text of a query to the ranking.
     bytes : float
-        Of the index, a document: inverted and forward view, or vectors.
+        Of what the system reads of its index, a document: the inverted view where it searches, the forward view
+        where it re-ranks, and the order of the documents; or the vectors.
     all_bytes : float
-        The same of all files, vocabulary and identifiers included.
-    encode_seconds : float
-        Seconds a document; 0 without a network.
+        The same of all files, vocabulary, identifiers and views that are not read included.
+    efforts : tuple of (Effort or None)
+        What reading the documents took, one for each index that a network made; None where nothing is known of it.
     facts : dict
         JSON-like: what the encoder and the index say of themselves.
     """
@@ -106,7 +140,7 @@ class Outcome:
     seconds: npt.NDArray[np.float64]
     bytes: float
     all_bytes: float
-    encode_seconds: float
+    efforts: tuple[Effort | None, ...]
     facts: dict[str, Any]
 
 
@@ -132,11 +166,12 @@ class Bench:
         self._choices = choices
         self._built: dict[tuple[str, str], Built] = {}
         self._runs: dict[tuple[str, str, bool], TimedRun] = {}
+        self._dense_runs: dict[str, Outcome] = {}
 
     def choosing(self, choices: Choices) -> Bench:
         """Return the same with other choices; what is indexed and ranked already is kept."""
         other = Bench(self.judged, self._plan, self._tools, choices)
-        other._built, other._runs = self._built, self._runs
+        other._built, other._runs, other._dense_runs = self._built, self._runs, self._dense_runs
         return other
 
     def outcome(self, name: str) -> Outcome:
@@ -147,68 +182,70 @@ class Bench:
         if system.fuse:
             return self._fused(system)
         if system.interpolate:
-            return self.mixed(system, self._choices.alpha[name])
+            return self._mixed(system)
         timed, built = self._ranked(name, again=False), self.built(name)
+        searched = built.sizes["inverted"] or built.sizes["forward"]  # small indexes have no inverted view
         return Outcome(
             Run(timed.run, name),
             timed.encoding + timed.scoring,
-            (built.sizes["inverted"] + built.sizes["forward"] + built.sizes["order"]) / built.documents,
+            (searched + built.sizes["order"]) / built.documents,
             built.sizes["all"] / built.documents,
-            (built.encode_seconds or 0.0) / built.documents,
+            _efforts(built),
             {"index": built.sizes, "network": built.network, "model": self._parameters(name)},
         )
 
-    def mixed(self, system: System, alpha: float) -> Outcome:
-        """Mix the scores of two systems over the candidates of the first."""
+    def mixture(self, system: System, alpha: float) -> Run:
+        """Mix the scores of two systems over the candidates of the first, which is the baseline."""
         first, second = system.interpolate
-        one, other = self.outcome(first), self.outcome(second)
-        scored = self._ranked(second, again=True)
-        begin = time.perf_counter()
+        one, other = self._ranked(first, again=False).run, self._ranked(second, again=True).run
         # Every candidate is scored by both, so that nothing is ever missing.
-        run = interpolate(one.run, scored.run, alpha=alpha, missing="drop", scaling="z", name=system.name)
+        return interpolate(one, other, alpha=alpha, missing="drop", scaling="z", name=system.name)
+
+    def _mixed(self, system: System) -> Outcome:
+        """Search with the first system, score what it finds with the second, and mix."""
+        first, second = system.interpolate
+        alpha = self._choices.alpha[system.name]
+        one, scored, built = self.outcome(first), self._ranked(second, again=True), self.built(second)
+        begin = time.perf_counter()
+        run = self.mixture(system, alpha)
         mixing = (time.perf_counter() - begin) / max(1, len(run))
         return Outcome(
             run,
             one.seconds + scored.encoding + scored.scoring + mixing,
-            one.bytes + other.bytes,
-            one.all_bytes + other.all_bytes,
-            one.encode_seconds + other.encode_seconds,
+            one.bytes + (built.sizes["forward"] + built.sizes["order"]) / built.documents,
+            one.all_bytes + built.sizes["all"] / built.documents,
+            one.efforts + _efforts(built),
             {"alpha": alpha},
         )
 
     def _fused(self, system: System) -> Outcome:
         one, other = (self.outcome(part) for part in system.fuse)
         begin = time.perf_counter()
-        fused = reciprocal_rank_fusion([one.run, other.run], name=system.name)
+        fused = reciprocal_rank_fusion([one.run, other.run], k=RRF_K, name=system.name)
         fusing = (time.perf_counter() - begin) / max(1, len(fused))
         return Outcome(
             self.judged.without_seeds(fused, self._plan.depth),
             one.seconds + other.seconds + fusing,
             one.bytes + other.bytes,
             one.all_bytes + other.all_bytes,
-            one.encode_seconds + other.encode_seconds,
-            {},
+            one.efforts + other.efforts,
+            {"k": RRF_K},
         )
 
     def _dense(self, system: System) -> Outcome:
-        index, run, seconds = self._dense_run
-        documents = index.documents
-        return Outcome(
-            Run(run, system.name),
-            seconds,
-            index.bytes / documents,
-            index.bytes / documents,
-            index.seconds / documents,
-            {"vectors": index.bytes},
-        )
-
-    @cached_property
-    def _dense_run(self) -> tuple[DenseIndex, Run, npt.NDArray[np.float64]]:
-        system = next(system for system in self._plan.systems.values() if system.dense)
-        encoder = self._tools.dense_encoder(system.length)
-        index = DenseIndex(self.judged, encoder, self._folder)
-        run, seconds = index.rank(self.judged, k=self._plan.depth + self.judged.deepest, name=system.name)
-        return index, self.judged.without_seeds(run, self._plan.depth), seconds
+        if system.name not in self._dense_runs:
+            encoder = self._tools.dense_encoder(system.length)
+            index = DenseIndex(self.judged, encoder, self._folder)
+            run, seconds = index.rank(self.judged, k=self._plan.depth + self.judged.deepest, name=system.name)
+            self._dense_runs[system.name] = Outcome(
+                self.judged.without_seeds(run, self._plan.depth),
+                seconds,
+                index.bytes / index.documents,
+                index.bytes / index.documents,
+                (index.effort,),
+                {"vectors": index.bytes},
+            )
+        return self._dense_runs[system.name]
 
     def built(self, name: str) -> Built:
         """Return the index of a system, made with what is chosen for it."""
@@ -233,27 +270,10 @@ class Bench:
                 analyzer=system.analyzer,
                 threads=tools.threads,
             )
-        if isinstance(model, Tilde) and model.keep is not None:
-            largest = self._plan.largest_keep(name, model.keep)
-            if largest > model.keep:
-                return index_trimmed(
-                    documents,
-                    folder,
-                    model=model,
-                    largest=largest,
-                    threads=tools.threads,
-                    precision=tools.precision,
-                )
         return index_encoded(documents, folder, model=model, threads=tools.threads, precision=tools.precision)
 
     def _settings(self, name: str) -> dict[str, str]:
-        system = self._plan.systems[name]
-        settings = {**system.settings, **self._choices.settings.get(name, {})}
-        if system.model in NETWORKS:
-            settings["encoder"] = self._tools.encoders[system.model]
-        if system.model == "tildev2" and not _unexpanded(system):
-            settings["expansion_encoder"] = self._tools.encoders["tilde"]
-        return settings
+        return self._tools.settings(self._plan.systems[name], self._choices.settings.get(name, {}))
 
     def _parameters(self, name: str) -> dict[str, Any]:
         return make_model(self._plan.systems[name].model, self._settings(name)).parameters()
@@ -276,3 +296,7 @@ class Bench:
     @property
     def _folder(self) -> Path:
         return self._tools.work / self.judged.name
+
+
+def _efforts(built: Built) -> tuple[Effort | None, ...]:
+    return () if built.network is None else (built.effort,)

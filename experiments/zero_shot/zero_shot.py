@@ -1,21 +1,21 @@
 r"""Trained models, zero-shot, on judged collections, beside BM25 and dense retrieval.
 
 Question
-    How much do TILDE and TILDEv2, trained on none of these collections, add to BM25: as first stage, and mixed
-    with it? And beside what users would otherwise take: dense retrieval, its fusion with BM25, a max-pooled
-    document encoder?
+    How much do TILDE and TILDEv2 add to BM25 on collections whose training splits they were not given: as first
+    stage, and mixed with it? And beside what users would otherwise take: dense retrieval, its fusion with BM25, a
+    max-pooled document encoder? What of these collections networks and bases may have read is told with the result.
 Declared
     ``zero_shot.toml``: collections and splits, systems, what is chosen on the dev splits, what was to be reached.
 Order
     ::
 
-        python experiments/zero_shot/zero_shot.py choose --work WORK --encoder tilde=FOLDER --encoder tildev2=FOLDER
-        python experiments/zero_shot/zero_shot.py report --work WORK --encoder tilde=FOLDER --encoder tildev2=FOLDER \
-            --encoder splade-doc=FOLDER --dense all-MiniLM-L6-v2-FOLDER
+        python experiments/zero_shot/zero_shot.py choose --work WORK --encoder splade-doc=FOLDER
+        python experiments/zero_shot/zero_shot.py report --work WORK --encoder splade-doc=FOLDER --dense FOLDER
 
-    ``choose`` opens dev queries only and writes ``choices.json``; ``report`` applies it to the test splits.
-    ``encode`` only runs the networks over the documents, for a night before. What is encoded stays in WORK, block
-    by block: an interrupted run goes on where it was.
+    The encoders are those that ship, and those named with ``--encoder MODEL=FOLDER``. ``choose`` ranks dev queries
+    only and writes ``choices.json``, with the networks, their precision and the plan it is for; ``report`` applies
+    it to the test splits and takes no other networks. ``encode`` only runs the networks over the documents, for a
+    night before. What is encoded stays in WORK, block by block: an interrupted run goes on where it was.
 Result
     A line in ``results/zero_shot.jsonl`` and the tables in ``results/zero_shot.md``. With ``--collections`` or
     ``--systems`` it is called ``zero_shot_partial``.
@@ -38,9 +38,9 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import record  # noqa: E402
 from choosing import choose  # noqa: E402
 from judged import Judged  # noqa: E402
-from plan import Choices, Plan, encoder_ids  # noqa: E402
-from reporting import measure, page, ratios, targets  # noqa: E402
-from systems import NETWORKS, Bench, Tools  # noqa: E402
+from plan import NETWORKS, Choices, Plan  # noqa: E402
+from reporting import measure, page, ratios, targets, training  # noqa: E402
+from systems import Bench, Tools  # noqa: E402
 
 from termwise.encode import shipped_encoders  # noqa: E402
 from termwise.errors import ParameterError, UnknownNameError  # noqa: E402
@@ -70,15 +70,16 @@ def run_choose(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
         )
         for entry in entries
     }
-    choices = choose(plan, benches, tools.encoders, names)
+    choices = choose(plan, benches, tools, names)
     choices.write(arguments.choices)
     record.say(f"wrote {arguments.choices}")
 
 
 def run_encode(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
-    """Run the networks over the documents; no query is read."""
+    """Run the networks over the documents, with the choices where they were made; nothing is ranked."""
     names, _ = _systems(plan, tools, arguments.systems)
     choices = Choices.read(arguments.choices) if arguments.choices.is_file() else Choices()
+    choices.check(plan, tools.identities(), names, partly=True)
     for name in _chosen(plan, arguments.collections):
         begin = time.perf_counter()
         bench = Bench(
@@ -97,11 +98,12 @@ def run_report(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
     names, skipped = _systems(plan, tools, arguments.systems)
     mixtures = [name for name in names if plan.systems[name].interpolate]
     choices = Choices.read(arguments.choices) if mixtures or arguments.choices.is_file() else Choices()
-    choices.check(tools.encoders)
-    for name in mixtures:
-        if name not in choices.alpha:
-            skipped[name] = "no share was chosen for it (zero_shot.py choose)"
-            names.remove(name)
+    partial = bool(arguments.collections or arguments.systems)
+    unchosen = {name for name in mixtures if name not in choices.alpha}
+    for name in [name for name in names if unchosen & set(plan.with_parts([name]))]:
+        skipped[name] = "no share was chosen for it (zero_shot.py choose)"
+        names.remove(name)
+    choices.check(plan, tools.identities(), names, partly=partial)
     collections: dict[str, Any] = {}
     values: dict[str, Any] = {}
     data = {}
@@ -120,17 +122,18 @@ def run_report(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
         "experiment": "zero_shot",
         "config": plan.source,
         "choices": asdict(choices),
-        "encoders": encoder_ids(tools.encoders),
-        "precision": tools.precision,
+        "partial": partial,
+        "encoders": tools.identities(),
+        "training": training({name: tools.encoders[name] for name in plan.networks(names)}),
+        "dense": None if tools.dense is None else Path(os.path.abspath(tools.dense)).name,
         "threads": tools.threads,
         "collections": collections,
         "macro": macro,
-        "targets": targets(plan, macro),
+        "targets": targets(plan, macro, partly=partial),
         "skipped": skipped,
         "data": data,
         "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
     }
-    partial = arguments.collections or arguments.systems
     record.append(result, page(result, plan), arguments.out, "zero_shot_partial" if partial else "zero_shot")
 
 

@@ -16,11 +16,8 @@ EXPERIMENTS = ROOT / "experiments"
 WORDS = ("merge", "sort", "list", "cat", "dog", "read", "file", "heap", "queue", "wing", "flow", "heat")
 
 
-@pytest.fixture(scope="session")
-def tiny() -> ModuleType:
-    """Return the module that makes encoders small enough to compute by hand."""
-    path = ROOT / "tests" / "unit" / "encode" / "tiny.py"
-    spec = importlib.util.spec_from_file_location("tiny_encoders", path)
+def module_of(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -28,11 +25,24 @@ def tiny() -> ModuleType:
     return module
 
 
+@pytest.fixture(scope="session")
+def tiny() -> ModuleType:
+    """Return the module that makes encoders small enough to compute by hand."""
+    return module_of("tiny_encoders", ROOT / "tests" / "unit" / "encode" / "tiny.py")
+
+
+@pytest.fixture(scope="session")
+def toy() -> ModuleType:
+    """Return the module that makes encoders small enough to train."""
+    return module_of("toy_training", ROOT / "tests" / "unit" / "train" / "conftest.py")
+
+
 @pytest.fixture(autouse=True)
 def _on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     if not EXPERIMENTS.is_dir():
         pytest.skip("the experiments are not part of this distribution")
-    for folder in (EXPERIMENTS, EXPERIMENTS / "zero_shot", EXPERIMENTS / "tilde_tables", ROOT / "benchmarks"):
+    parts = (EXPERIMENTS / name for name in ("zero_shot", "tilde_tables", "shipped_models"))
+    for folder in (EXPERIMENTS, *parts, ROOT / "benchmarks"):
         monkeypatch.syspath_prepend(str(folder))
     import record
 
@@ -42,6 +52,23 @@ def _on_path(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def pieces(tiny: ModuleType) -> tuple[str, ...]:
     return (*tiny.SPECIAL, "the", "##s", *WORDS)
+
+
+@pytest.fixture
+def other_encoder(tiny: ModuleType, pieces: tuple[str, ...], tmp_path: Path) -> str:
+    """Return the folder of a TILDE encoder that thinks of other words than that of `encoders`."""
+    terms = len(pieces)
+    first = pieces.index(WORDS[0])
+    far = {
+        number: {number: 0.5, first + (number - first + 5) % len(WORDS): 2.0}
+        for number in range(first, terms)
+    }
+    table = tiny.square(far, otherwise=-5.0, terms=terms)
+    folder = tiny.make_folder(
+        tmp_path / "other", "tilde", table, floors=[-4.5] * terms, pieces=pieces, positions=32,
+        trained={"pairs_seen": 1000},
+    )  # fmt: skip
+    return str(folder)
 
 
 @pytest.fixture

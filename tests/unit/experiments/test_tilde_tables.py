@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.unit.collection import msmarco
 
-from termwise.errors import MissingFileError, ParameterError
+from termwise import interpolate
+from termwise.errors import MissingFileError, ParameterError, UnknownNameError
 
 DATASETS = """
 [[datasets]]
@@ -30,7 +32,7 @@ def reduced(name: str, tmp_path: Path) -> Path:
     first, last = text.index("[[datasets]]"), text.rindex("[[datasets]]")
     end = text.index("\n\n", last)
     path = tmp_path / f"{name}.toml"
-    path.write_text(text[:first] + DATASETS.lstrip() + text[end:].replace("depth = 1000", "depth = 20"))
+    path.write_text(text[:first] + DATASETS.lstrip() + text[end:])
     return path
 
 
@@ -78,15 +80,43 @@ def test_only_candidates_are_encoded(run, encoders, tmp_path):
     assert list((tmp_path / "work").glob("*/pool-*"))
 
 
-def test_table_3_has_all_seven_rows(run, encoders, tmp_path):
-    models = [f"--encoder={name}={encoders['tilde']}" for name in ("ql-not-cleaned", "ql", "dl", "biqdl")]
-    result = run(reduced("table3", tmp_path), *models)
+def test_table_3_has_all_seven_rows(run, encoders, other_encoder, tmp_path):
+    one, other = encoders["tilde"], other_encoder
+    models = {"ql-not-cleaned": other, "ql": one, "dl": other, "biqdl": other}
+    result = run(
+        reduced("table3", tmp_path), *(f"--encoder={name}={folder}" for name, folder in models.items())
+    )
     rows = result["datasets"]["cats/test"]["rows"]
     assert len(rows) == 7
-    assert all("measures" in row for row in rows)
-    # With one network everywhere, rows that differ only in the network are equal.
-    assert rows[1]["measures"] == rows[4]["measures"]
-    assert rows[3]["measures"] == rows[6]["measures"]
+    measured = [row["measures"] for row in rows]
+    # Rows differ where their networks or scores do: what reads documents, what reads queries, and how they are mixed.
+    assert measured[0] == measured[4]  # the query likelihood of the other network
+    assert measured[2] == measured[5]  # its document likelihood
+    distinct = [measured[place] for place in (0, 1, 2, 3, 6)]
+    assert all(distinct.count(found) == 1 for found in distinct)
+    page = (tmp_path / "out" / "tilde_table3.md").read_text()
+    assert page.count("trained on 1,000 pairs") == 3
+    assert page.count("not known") == 1
+
+
+def test_two_networks_are_mixed_as_the_package_mixes_them(
+    run, encoders, other_encoder, tmp_path, collections
+):
+    from judged import Judged
+    from stage import Stage
+
+    models = [
+        f"--encoder=ql={encoders['tilde']}",
+        *(f"--encoder={name}={other_encoder}" for name in ("ql-not-cleaned", "dl", "biqdl")),
+    ]
+    rows = run(reduced("table3", tmp_path), *models)["datasets"]["cats/test"]["rows"]
+    stage = Stage(Judged.read("cats", collections / "cats", "test"), tmp_path / "again")
+    for reader, documents, row in ((other_encoder, encoders["tilde"], 3), (other_encoder, other_encoder, 6)):
+        one = stage.query_likelihood(documents, "exact").run
+        other = stage.likelihoods(None, reader, 0.0, "exact").run
+        mixed = interpolate(one, other, alpha=0.5, scaling="raw", missing="drop")
+        expected = stage.judged.evaluate(mixed, ["nDCG@10"]).means["nDCG@10"]
+        assert rows[row]["measures"]["nDCG@10"] == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_sweep_agrees_with_the_mixture_of_the_package(run, encoders, tmp_path, collections):
@@ -115,13 +145,185 @@ def test_other_datasets_need_no_other_file(run, encoders, tmp_path, collections)
     assert (tmp_path / "out" / "tilde_figure2_cats-dev.md").is_file()
 
 
+# --- the same files on collections of millions ------------------------------------------------------------------
+
+
+@pytest.fixture
+def miniature(monkeypatch, pieces):
+    """Register a miniature of MS MARCO with its dev queries and two years of TREC DL; return how often it was read."""
+    random = np.random.default_rng(3)
+    passages = [" ".join(random.choice(pieces[-12:], size=random.integers(5, 25))) for _ in range(80)]
+
+    def subset(numbers, grade):
+        queries = [(str(1000 + n), " ".join(passages[n].split()[:4])) for n in numbers]
+        qrels = [(str(1000 + n), str(n), grade, "0") for n in numbers]
+        return queries, qrels + [(str(1000 + n), str(n + 1), 1, "0") for n in numbers]
+
+    subsets = {
+        "dev/small": subset(range(12), 1),
+        "trec-dl-2019/judged": subset(range(20, 26), 3),
+        "trec-dl-2020/judged": subset(range(40, 46), 2),
+    }
+    return msmarco.register(monkeypatch, passages, subsets)
+
+
+SUBSETS = ("dev/small", "trec-dl-2019/judged", "trec-dl-2020/judged")
+DATA = [f"--data=ir_datasets:msmarco-passage/{name}" for name in SUBSETS]
+
+
+def limited(name: str, tmp_path: Path, read: int, exact: int) -> Path:
+    path = reduced(name, tmp_path)
+    text = path.read_text()
+    from tables import HERE
+
+    declared = (HERE / f"{name}.toml").read_text()
+    limits = declared[declared.index("[limits]") : declared.index("[[datasets]]")]
+    small = limits.replace("100_000", str(read)).replace("50_000", str(exact))
+    path.write_text(text.replace(limits, small).replace("depth = 1000", "depth = 3"))
+    return path
+
+
+def test_on_ms_marco_nothing_but_the_dataset_changes(run, encoders, tmp_path, miniature):
+    file = limited("table2", tmp_path, read=50, exact=18)
+    result = run(file, f"--encoder=tilde={encoders['tilde']}", *DATA)
+    dev, *judged = (result["datasets"][f"msmarco-passage/{name}"] for name in SUBSETS)
+    assert (dev["queries"], dev["documents"], dev["networks read"]) == (12, 80, "candidates")
+    assert 18 < dev["documents read"] <= 36
+    assert dev["measures"] == ["nDCG@10", "RR@10", "AP"]
+    rows = {row["name"]: row for row in dev["rows"]}
+    assert rows["BM25 + TILDE-QL"]["form"] == "compact"
+    assert rows["BM25 + TILDE-QL"]["measures"] == rows["BM25 + TILDE-QL, compact index"]["measures"]
+    for entry in judged:
+        assert entry["measures"] == ["nDCG@10", "RR@10", "AP", "AP(rel=2)"]
+        assert entry["documents read"] <= 18
+        rows = {row["name"]: row for row in entry["rows"]}
+        assert rows["BM25 + TILDE-QL"]["form"] == "exact"
+        assert rows["BM25"]["measures"]["AP(rel=2)"] != rows["BM25"]["measures"]["AP"]
+    (page,) = (tmp_path / "out").glob("*.md")
+    text = page.read_text()
+    assert "12 queries, 80 documents; networks read the" in text
+    assert text.count("- BM25 + TILDE-QL: in the compact form") == 1
+    # One index of BM25 for all three sets of queries.
+    (folder,) = (tmp_path / "work").iterdir()
+    assert folder.name == "ir_datasets-msmarco-passage"
+    assert len(list(folder.glob("pool-*"))) == 3
+
+
+def test_what_is_indexed_once_is_taken_again(run, encoders, tmp_path, miniature):
+    file = limited("figure2", tmp_path, read=1000, exact=1000)
+    first = run(file, f"--encoder=tilde={encoders['tilde']}", *DATA)
+    assert len(miniature) == 3  # BM25, TILDE, and the shares of the terms
+    for path in (tmp_path / "out").iterdir():
+        path.unlink()
+    again = run(file, f"--encoder=tilde={encoders['tilde']}", *DATA)
+    assert len(miniature) == 3
+    assert again["datasets"] == first["datasets"]
+
+
+def test_other_documents_have_a_work_folder_of_their_own(monkeypatch, miniature, tmp_path):
+    import ir_datasets
+    from stage import documents_folder
+
+    names = {documents_folder(tmp_path, f"ir_datasets:msmarco-passage/{name}").name for name in SUBSETS}
+    assert names == {"ir_datasets-msmarco-passage"}
+    registry = {f"beir/{name}/test": ir_datasets.Dataset(type("Docs", (), {})()) for name in ("one", "other")}
+    monkeypatch.setattr(ir_datasets, "docs_parent_id", lambda name: name.removesuffix("/test"), raising=True)
+    folders = {documents_folder(tmp_path, f"ir_datasets:{name}").name for name in registry}
+    assert folders == {"ir_datasets-beir-one", "ir_datasets-beir-other"}
+
+
+def test_names_that_do_not_exist(collections, tmp_path):
+    from judged import Judged
+    from stage import Stage
+
+    judged = Judged.read("cats", collections / "cats", "test")
+    with pytest.raises(UnknownNameError, match="way to encode"):
+        Stage(judged, tmp_path, encode="some")
+    with pytest.raises(UnknownNameError, match="form"):
+        Stage(judged, tmp_path).form("small")
+
+
+def test_a_query_has_the_median_of_its_times(collections, tmp_path):
+    from judged import Judged
+    from stage import Stage, Timing
+
+    from termwise.search.searcher import TimedRun
+
+    stage = Stage(
+        Judged.read("cats", collections / "cats", "test"), tmp_path, timing=Timing(warm=4, passes=3)
+    )
+    run = stage.first("bm25").run
+    times = iter([9.0, 1.0, 5.0, 2.0])
+    asked = []
+
+    def timed(queries):
+        asked.append(len(queries))
+        seconds = next(times)
+        return TimedRun(run, np.full(len(queries), seconds), np.full(len(queries), 2 * seconds))
+
+    found = stage._timed(timed)
+    assert asked == [4, 10, 10, 10]
+    assert set(found.encoding.tolist()) == {2.0}
+    assert set(found.scoring.tolist()) == {4.0}
+
+
+# --- query by example -------------------------------------------------------------------------------------------
+
+
+def test_queries_that_are_documents_need_no_pass(run, encoders, tmp_path, monkeypatch):
+    from termwise.encode.queries import TildeQueryEncoder
+
+    asked = []
+    encode = TildeQueryEncoder.encode_queries
+    monkeypatch.setattr(
+        TildeQueryEncoder, "encode_queries", lambda self, texts: (asked.extend(texts), encode(self, texts))[1]
+    )
+    result = run(reduced("by_example", tmp_path), f"--encoder=tilde={encoders['tilde']}")
+    cats, dogs = ({row["name"]: row for row in entry["rows"]} for entry in result["datasets"].values())
+    assert len(dogs) == 10
+    assert all("measures" in row for row in dogs.values())
+    for name, row in cats.items():  # without seeds, queries are no documents
+        assert ("measures" in row) == ("stored" not in name)
+    assert "not documents of the collection" in cats["TILDE-DL, stored, exact"]["not run"]
+    assert dogs["TILDE-DL, stored, compact"]["stored"] == "compact"
+    # What ran passes are the rows that say so: two scores on each dataset, over all queries and those to warm up.
+    assert len(asked) == 2 * 3 * (10 + 3 * 10)
+    page = (tmp_path / "out" / "tilde_by_example.md").read_text()
+    assert "- TILDE-DL, stored, exact: not run, its queries are not documents" in page
+
+
+def test_stored_vectors_rank_as_a_pass_over_the_same_text_does(collections, encoders, tmp_path):
+    import dataclasses
+
+    from judged import Judged
+    from stage import Stage
+
+    judged = Judged.read("dogs", collections / "dogs", "test")
+    texts = {document.doc_id: document.text for document in judged.documents.documents()}
+    whole = [query._replace(text=texts[min(judged.seeds[query.query_id])]) for query in judged.queries]
+    stage = Stage(dataclasses.replace(judged, queries=whole), tmp_path / "work", depth=20)
+    tilde = encoders["tilde"]
+    for alpha in (0.0, 0.01):
+        passed = stage.likelihoods(tilde, tilde, alpha, "exact").run
+        stored = stage.likelihoods(tilde, tilde, alpha, "exact", stored="exact").run
+        for ranking in passed:
+            found = stored[ranking.query_id]
+            expected = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
+            assert dict(zip(found.doc_ids, found.scores.tolist(), strict=True)) == pytest.approx(
+                expected, abs=1e-4
+            )
+
+
 def test_declared_files_name_what_they_use(tmp_path):
     from tables import HERE
 
-    for name in ("table2", "table3", "figure2"):
+    for name in ("table2", "table3", "figure2", "by_example"):
         plan = tomllib.loads((HERE / f"{name}.toml").read_text())
         assert plan["name"] == f"tilde_{name}"
         assert plan["datasets"]
+        assert plan["encode"] == "auto"
+        assert plan["graded_measures"] == ["AP(rel=2)"]
+        assert plan["latency"]["passes"] == 3
     table3 = tomllib.loads((HERE / "table3.toml").read_text())
     assert len(table3["rows"]) == 7
     used = {row[part] for row in table3["rows"] for part in ("encoder", "query_encoder") if part in row}
@@ -182,6 +384,7 @@ def test_compact_form(collections, encoders, tmp_path):
     plan.write_text(
         'name = "tilde_compact_form"\ntitle = "Compact"\nmeasure = "nDCG@10"\ndepth = 20\nkeep = [2, 8, 32]\n'
         "exact = true\nbudget = 100000\nloss = 0.01\n"
+        '[reference]\nname = "the published store"\nbytes = 61000\nsaid = "of a run"\n'
         '[collections.cats]\nsplit = "dev"\nexact = true\n[collections.dogs]\nsplit = "dev"\nexact = false\n'
     )
     compact_form.main(
@@ -199,6 +402,41 @@ def test_compact_form(collections, encoders, tmp_path):
         result["collections"]["cats"]["exact"]["re-ranking"]["mean"], abs=0.05
     )
     assert (tmp_path / "out" / "tilde_compact_form.svg").is_file()
+    page = (tmp_path / "out" / "tilde_compact_form.md").read_text()
+    assert "| the published store | 61,000 |" in page
+    assert points[0]["bytes a document"] == points[0]["parts"]["inverted"] + points[0]["parts"]["forward"]
+
+
+def test_the_compact_form_has_to_hold_in_re_ranking_and_as_first_stage():
+    import compact_form
+
+    plan = {"keep": [10, 20, 30, 40], "budget": 1000, "loss": 0.01}
+
+    def point(size, again, alone):
+        return {"bytes a document": size, "re-ranking": {"mean": again}, "first stage": {"mean": alone}}
+
+    points = [point(100, 0.5, 0.39), point(200, 0.494, 0.5), point(900, 0.496, 0.397), point(1001, 0.5, 0.4)]
+    entry = {"points": points, "exact": point(5000, 0.5, 0.4)}
+    found = compact_form.summary(plan, {"one": entry})
+    assert found["suggested keep"] == 30
+    assert [row["within"]["first stage"] for row in found["rows"]] == [False, True, True, True]
+    assert [row["within"]["re-ranking"] for row in found["rows"]] == [True, False, True, True]
+    assert found["rows"][3]["within"]["budget"] is False
+    assert compact_form.summary(plan | {"budget": 800}, {"one": entry})["suggested keep"] is None
+    # Without an exact form the best of each is what others are held against.
+    rows = compact_form.summary(plan, {"one": entry | {"exact": None}})["rows"]
+    assert [row["within"]["first stage"] for row in rows] == [False, True, False, False]
+
+
+def test_the_default_number_of_weights_is_the_one_that_was_measured():
+    import record
+
+    from termwise.models.tilde import DEFAULT_KEEP
+
+    path = record.RESULTS / "tilde_compact_form.json"
+    if not path.is_file():
+        pytest.skip(f"the experiment was not run: {path} is not there")
+    assert json.loads(path.read_text())["macro"]["suggested keep"] == DEFAULT_KEEP
 
 
 def test_learning_curve(collections, encoders, tiny, pieces, tmp_path):
@@ -214,7 +452,8 @@ def test_learning_curve(collections, encoders, tiny, pieces, tmp_path):
         )  # fmt: skip
     log = tmp_path / "training"
     log.mkdir()
-    (log / "settings.json").write_text(json.dumps({"settings": {"batch": 32, "accumulate": 2}}))
+    (log / "settings.json").write_text(json.dumps({"settings": {"batch": 16, "accumulate": 2}}))
+    (log / "facts.json").write_text(json.dumps({"processes": 2}))
     (log / "log.jsonl").write_text(
         '{"step": 10, "loss": 1.0}\n{"step": 10, "eval_nDCG@10": 0.4}\n{"step": 20, "eval_nDCG@10": 0.5}\n'
     )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from termwise.records import Ranking, Run
 PLAN = """
 measures = ["nDCG@10", "R@100"]
 depth = 20
+macro_without = ["dogs"]
 
 [collections.cats]
 test = "test"
@@ -32,6 +36,7 @@ model = "tilde"
 [systems.tildev2-unexpanded]
 model = "tildev2"
 settings = { expansion_encoder = "none" }
+note = "trained on expanded passages"
 
 [systems.tildev2]
 model = "tildev2"
@@ -65,7 +70,16 @@ tolerance = 0.5
 [[choose.settings]]
 system = "tildev2"
 setting = "expansion_terms"
-values = ["1", "2"]
+values = ["as-shipped", "1", "2"]
+collections = ["cats"]
+
+[[contrasts]]
+system = "bm25+tilde"
+against = "dense+bm25"
+
+[[exposures]]
+base = "a-base"
+said = "all cats there are"
 collections = ["cats"]
 
 [[targets]]
@@ -81,6 +95,10 @@ class FakeDense:
     def encode(self, texts: list[str]) -> np.ndarray:
         rows = np.array([[text.count(letter) for letter in "abcdefghij"] for text in texts], dtype=np.float32)
         return rows + 1
+
+    @contextmanager
+    def one_thread(self) -> Iterator[None]:
+        yield
 
 
 @pytest.fixture
@@ -112,14 +130,20 @@ def run(collections, encoders, tmp_path, monkeypatch):
     return call
 
 
-def test_choose_then_report(run, tmp_path, collections):
+def test_choose_then_report(run, tmp_path, collections, tiny, pieces):
     (collections / "cats" / "qrels" / "test.tsv").rename(tmp_path / "hidden.tsv")
     run("choose", "--systems=bm25+tilde,bm25+tildev2")
     (tmp_path / "hidden.tsv").rename(collections / "cats" / "qrels" / "test.tsv")
     choices = json.loads((tmp_path / "choices.json").read_text())
-    assert set(choices["alpha"]) == {"bm25+tilde", "bm25+tildev2"}
-    assert choices["settings"]["tilde"]["keep"] == "2"  # within the tolerance of the best
-    assert {entry["setting"] for entry in choices["trace"]} == {"alpha", "keep", "expansion_terms"}
+    made = {(one["system"], one["setting"]): one for one in choices["made"]}
+    assert set(made) == {
+        ("tilde", "keep"), ("tildev2", "expansion_terms"), ("bm25+tilde", "alpha"), ("bm25+tildev2", "alpha"),
+    }  # fmt: skip
+    assert made["tilde", "keep"]["value"] == "2"  # within the tolerance of the best
+    # What the encoder was made with comes first, as the number that it is, and no value is tried twice.
+    assert [entry["value"] for entry in made["tildev2", "expansion_terms"]["tried"]] == ["2", "1"]
+    assert set(choices["encoders"]) == {"tilde", "tildev2"}
+    assert all(known["precision"] == "float32" for known in choices["encoders"].values())
     assert list((tmp_path / "work" / "cats").glob("tilde-*.blocks"))
 
     out = run("report", f"--dense={tmp_path}")
@@ -135,7 +159,12 @@ def test_choose_then_report(run, tmp_path, collections):
         assert low <= system["measures"]["nDCG@10"] <= high
         assert system["bytes a document"] > 0
         assert system["query latency, ms"]["p50"] > 0
-    assert systems["tilde"]["encoding, seconds a document"] > 0
+    (effort,) = systems["tilde"]["encoding"]
+    assert effort["seconds"] > 0
+    assert effort["documents"] == 50
+    assert effort["load"] is not None
+    assert systems["bm25"]["encoding"] == []
+    assert len(systems["bm25+tilde"]["encoding"]) == len(systems["dense+bm25"]["encoding"]) == 1
     assert systems["tilde"]["against bm25"]["nDCG@10"]["p_permutation"] is not None
     macro = result["macro"]["systems"]
     assert macro["bm25"]["ratio"] == {"ratio": 1.0, "interval": [1.0, 1.0]}
@@ -145,14 +174,35 @@ def test_choose_then_report(run, tmp_path, collections):
     assert macro["tilde"]["mean"] == pytest.approx(np.mean(values), rel=1e-5)
     (target,) = result["targets"]
     assert target["reached"] == (target["ratio"]["ratio"] >= 1.05 and not target["collections below"])
+    without = result["macro"]["systems"]["tilde"]["without"]
+    assert without["mean"] == pytest.approx(values[0], rel=1e-5)
+    (contrast,) = result["collections"]["dogs"]["contrasts"]
+    assert (contrast["run"], contrast["baseline"]) == ("bm25+tilde", "dense+bm25")
+    (macro_contrast,) = result["macro"]["contrasts"]
+    assert macro_contrast["difference"] == pytest.approx(
+        macro["bm25+tilde"]["mean"] - macro["dense+bm25"]["mean"], abs=1e-5
+    )
     page = (out / "zero_shot.md").read_text()
     assert "| dogs | 10 |" in page
-    assert "0.5" in page or ".5" in page
+    assert "| **macro without dogs** |" in page
+    assert "1 / (60 + rank)" in page
+    assert "dense reads the first 256 pieces and cuts off what follows" in page
+    assert "tildev2-unexpanded: trained on expanded passages." in page
+    assert "| bm25+tilde against dense+bm25 | **macro** |" in page
+    assert "| tildev2 | expansion_terms | " in page
 
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("block-*.rows")}
     run("report", f"--dense={tmp_path}", "--collections=cats", "--systems=tilde")
     assert {path: path.stat().st_mtime_ns for path in before} == before  # nothing is encoded again
-    assert (out / "zero_shot_partial.md").is_file()
+    partial = (out / "zero_shot_partial.md").read_text()
+    assert "not judged: in part" in partial or "None of the systems with a target was run." in partial
+
+    table = np.linspace(0.5, 1.0, len(pieces))
+    other = tiny.make_folder(tmp_path / "other", "tildev2", table, pieces=pieces, positions=32)
+    with pytest.raises(CheckFailedError, match="other encoders"):
+        run("report", f"--encoder=tildev2={other}", "--systems=bm25+tildev2")
+    with pytest.raises(CheckFailedError, match="other encoders"):
+        run("encode", f"--encoder=tildev2={other}", "--systems=tildev2")
 
 
 def test_systems_without_an_encoder_are_named(collections, tmp_path):
@@ -172,11 +222,207 @@ def test_systems_without_an_encoder_are_named(collections, tmp_path):
     assert "--dense" in result["skipped"]["dense"]
 
 
-def test_choices_for_other_networks_are_refused(encoders):
+@pytest.fixture
+def plan(tmp_path):
+    from plan import Plan
+
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    return Plan.read(path)
+
+
+def chosen(plan, encoders, *, on=("cats",)):
+    """A share of bm25+tilde, as `choose` would write it."""
+    from plan import Choices, Chosen, identities
+
+    tried = [{"value": 0.5, "macro": 0.1, "collections": dict.fromkeys(on, 0.1)}]
+    one = Chosen(system="bm25+tilde", setting="alpha", value=0.5, by="bm25+tilde", tried=tried)
+    return Choices(made=(one,), encoders=identities(encoders, None), plan=plan.digest)
+
+
+def test_choices_hold_for_the_same_plan_and_networks(plan, encoders, tmp_path):
+    from plan import Choices, identities
+
+    choices = chosen(plan, encoders)
+    choices.write(tmp_path / "choices.json")
+    assert Choices.read(tmp_path / "choices.json") == choices
+    choices.check(plan, identities(encoders, None), ["bm25+tilde"])
+    assert choices.alpha == {"bm25+tilde": 0.5}
+
+
+def test_choices_for_other_networks_are_refused(plan, encoders):
+    from plan import identities
+
+    choices = chosen(plan, encoders)
+    known = identities(encoders, None)
+    for changed in ({"id": "sha256:another"}, {"precision": "int8"}):
+        with pytest.raises(CheckFailedError, match="other encoders"):
+            choices.check(plan, {**known, "tilde": {**known["tilde"], **changed}}, ["bm25+tilde"])
+    # What was chosen does not rest on the others.
+    choices.check(plan, {**known, "tildev2": {"id": "x", "precision": "int8"}}, ["bm25+tilde", "tildev2"])
+
+
+def test_choices_for_networks_they_do_not_know_are_refused(plan, encoders):
+    from dataclasses import replace
+
+    from plan import identities
+
+    choices = replace(chosen(plan, encoders), encoders={})
+    with pytest.raises(CheckFailedError, match="other encoders"):
+        choices.check(plan, identities(encoders, None), ["bm25+tilde"])
+
+
+def test_choices_of_another_plan_are_refused(plan, encoders, tmp_path):
+    from plan import Plan, identities
+
+    choices = chosen(plan, encoders)
+    path = tmp_path / "other.toml"
+    path.write_text(PLAN.replace("alpha = [0.0, 0.5, 1.0]", "alpha = [0.0, 0.5]"))
+    with pytest.raises(CheckFailedError, match="another plan"):
+        choices.check(Plan.read(path), identities(encoders, None), ["bm25+tilde"])
+    path.write_text(
+        PLAN.replace("macro = 1.05", "macro = 1.10").replace("trained on", "which was trained on")
+    )
+    choices.check(
+        Plan.read(path), identities(encoders, None), ["bm25+tilde"]
+    )  # targets and notes choose nothing
+
+
+def test_choices_on_fewer_collections_are_for_a_trial_only(plan, encoders):
+    from plan import identities
+
+    choices = chosen(plan, encoders, on=("dogs",))
+    choices.check(plan, identities(encoders, None), ["bm25+tilde"], partly=True)
+    with pytest.raises(CheckFailedError, match="other collections"):
+        choices.check(plan, identities(encoders, None), ["bm25+tilde"])
+
+
+def test_choices_of_another_layout_are_refused(tmp_path):
     from plan import Choices
 
-    with pytest.raises(CheckFailedError, match="other encoders"):
-        Choices(encoders={"tilde": "sha256:another"}).check({"tilde": encoders["tilde"]})
+    path = tmp_path / "choices.json"
+    path.write_text('{"alpha": {"bm25+tilde": 0.5}, "settings": {}, "encoders": {}, "trace": []}')
+    with pytest.raises(CheckFailedError, match="another layout"):
+        Choices.read(path)
+
+
+def test_a_window_or_a_number_of_terms_does_not_make_another_network(tiny, encoders, tmp_path, pieces):
+    from plan import identities
+
+    expansion = tiny.ExpansionRecord(terms=5, counting="new", length=8, encoder="sha256:none", name="tilde")
+    table = np.linspace(0.5, 2.0, len(pieces))
+    again = tiny.make_folder(
+        tmp_path / "again", "tildev2", table, expansion=expansion, pieces=pieces, positions=32
+    )
+    assert (
+        identities({"tildev2": str(again)}, None)["tildev2"]
+        == identities({"tildev2": encoders["tildev2"]}, None)["tildev2"]
+    )
+
+
+def test_an_unknown_key_of_the_plan_is_named(tmp_path):
+    from plan import Plan
+
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN.replace("tolerance = 0.5", "patience = 0.5"))
+    with pytest.raises(ParameterError, match="not understood"):
+        Plan.read(path)
+
+
+def test_parts_of_parts_are_run_too(tmp_path):
+    from plan import Plan
+
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN + '\n[systems.all]\nfuse = ["bm25+tildev2", "dense"]\n')
+    plan = Plan.read(path)
+    assert plan.with_parts(["all"]) == ["bm25", "tildev2", "bm25+tildev2", "dense", "all"]
+    assert plan.networks(["all"]) == ["tilde", "tildev2"]
+
+
+def told(**training):
+    """The paragraph on what networks had read, for one network beside a dense encoder."""
+    from plan import Exposure, System
+    from reporting import _exposure
+
+    plan = SimpleNamespace(
+        exposures=(Exposure(base="a-base", said="all cats there are", collections=("cats",)),),
+        systems={"dense": System(name="dense", dense=True)},
+    )
+    known = {"base": "a-base", "pairs": None, "pairs_seen": None, "left_out": None, **training}
+    return _exposure({"training": {"tilde": known}, "dense": "a-base"}, plan, ["dense"])
+
+
+def test_the_page_says_of_training_what_is_known_and_no_more():
+    text = told(pairs=90, pairs_seen=20, left_out={"pairs": 100, "left_out": 10, "rule": "they met"})
+    assert "trained from a-base on pairs: 20 seen, repetitions counted, of 90" in text
+    assert "Of 100 pairs, 10 had been left out: they met." in text
+    assert "a-base, so tilde, dense: by its own model card it had read all cats there are (cats)." in text
+    assert "its folder does not say" in told(pairs=90, pairs_seen=20)
+    assert "says nothing of the pairs" in told()
+    assert "other, of tilde: what it had read before is not known here" in told(base="other", pairs=90)
+
+
+def test_effort_is_not_known_rather_than_nothing(tmp_path):
+    from encoded import Account
+    from reporting import _encoding
+
+    account = Account(tmp_path / "account.json")
+    assert account.effort is None
+    account.add(2.0, 10)
+    account.add(3.0, 20)
+    assert (account.effort.seconds, account.effort.documents) == (5.0, 30)
+    assert account.effort.load is not None
+    assert _encoding([]) == ("–", "")
+    assert _encoding([None]) == ("not known", "")
+    assert _encoding([{"seconds": 5.0, "documents": 30, "load": 2.0}]) == ("6.0", "2.0")
+    assert _encoding([{"seconds": 5.0, "documents": 30, "load": None}]) == ("6.0", "not known")
+
+
+def test_the_largest_scores_in_their_order():
+    from dense import largest
+
+    random = np.random.default_rng(1)
+    scores = random.integers(0, 9, 60).astype(np.float32)
+    whole = np.argsort(-scores, kind="stable")
+    for k in (1, 7, 59, 60, 100):
+        assert largest(scores, k).tolist() == whole[:k].tolist()
+
+
+def test_each_dense_system_is_the_one_that_is_asked_for(collections, tmp_path, monkeypatch):
+    import systems
+    from judged import Judged
+    from plan import Choices, Plan
+
+    asked = []
+
+    class Length(FakeDense):
+        def __init__(self, _, *, length, threads):
+            asked.append(length)
+            self.fingerprint = f"{length}"
+
+    monkeypatch.setattr(systems, "DenseEncoder", Length)
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN + "\n[systems.dense-short]\ndense = true\nlength = 8\n")
+    plan = Plan.read(path)
+    judged = Judged.read("cats", collections / "cats", "dev")
+    bench = systems.Bench(judged, plan, systems.Tools({}, tmp_path, tmp_path / "work"), Choices())
+    assert bench.outcome("dense-short").run.name == "dense-short"
+    assert asked == [8]
+
+
+def test_a_mixture_reads_the_forward_view_of_what_re_ranks(collections, encoders, tmp_path, plan):
+    from judged import Judged
+    from systems import Bench, Tools
+
+    judged = Judged.read("cats", collections / "cats", "dev")
+    tools = Tools(encoders, None, tmp_path / "work")
+    bench = Bench(judged, plan, tools, chosen(plan, encoders))
+    sizes = bench.built("tilde").sizes
+    mixed, first = bench.outcome("bm25+tilde"), bench.outcome("bm25")
+    assert mixed.bytes - first.bytes == pytest.approx((sizes["forward"] + sizes["order"]) / 50)
+    assert bench.outcome("tilde").bytes == pytest.approx(
+        ((sizes["inverted"] or sizes["forward"]) + sizes["order"]) / 50
+    )
 
 
 def test_choices_on_the_split_that_is_reported_are_refused(tmp_path):
@@ -196,8 +442,33 @@ def test_the_declared_plan_is_sound():
     assert [name for name, entry in plan.collections.items() if entry.dev] == [
         "nfcorpus", "medquad", "cosqa", "semeval_cqa_questions",
     ]  # fmt: skip
+    assert plan.dev == ("nfcorpus", "medquad", "cosqa", "semeval_cqa_questions")
+    assert plan.without == ("cosqa",)
+    assert all(choice.values[0] == "as-shipped" for choice in plan.settings)
     assert not plan.collections["adi"].mean
     assert plan.collections["csfcube"].test == "test_aggregate"
+
+
+def test_what_termwise_index_does_is_what_was_chosen():
+    from plan import Choices, identities
+    from zero_shot import HERE
+
+    from termwise.encode.open import resting_document_encoder
+    from termwise.models import make_model
+
+    path = HERE / "choices.json"
+    if not path.is_file():
+        pytest.skip("nothing was chosen yet")
+    choices = Choices.read(path)
+    for kind in ("tilde", "tildev2"):
+        assert choices.encoders[kind] == identities({kind: kind}, "int8")[kind]
+        described = resting_document_encoder(make_model(kind, {})).description
+        used = dict(described["settings"])
+        if kind == "tildev2":
+            expansion = described["expansion"]["settings"]
+            used |= {"expansion_terms": expansion["terms"], "counting": expansion["counting"]}
+        chosen = choices.settings.get(kind, {})
+        assert chosen == {name: str(used[name]) for name in chosen}
 
 
 def test_seeds_leave_the_run_before_it_is_cut(collections):
@@ -207,19 +478,6 @@ def test_seeds_leave_the_run_before_it_is_cut(collections):
     run = judged.without_seeds(Run([Ranking(["d3", "d0", "d1"], [3.0, 2.0, 1.0], "q0")]), 2)
     assert run["q0"].doc_ids == ("d3", "d1")
     assert judged.deepest == 1
-
-
-def test_resampled_means_have_the_mean_and_spread_of_the_bootstrap(monkeypatch):
-    import record
-    from reporting import _resampled
-
-    monkeypatch.setattr(record, "RESAMPLES", 10_000)
-    values = np.array([[0.0, 1.0, 1.0, 0.0], [0.5, 0.5, 0.5, 0.5]])
-    drawn = _resampled(values, 3)
-    assert drawn.shape == (10_000, 2)
-    assert drawn[:, 0].mean() == pytest.approx(0.5, abs=0.01)
-    assert drawn[:, 0].std() == pytest.approx(0.25, abs=0.01)  # sqrt(1/4 / 4)
-    assert np.allclose(drawn[:, 1], 0.5)
 
 
 def test_trimmed_rows_are_those_of_a_smaller_keep(collections, encoders, tmp_path):
