@@ -33,10 +33,12 @@ if TYPE_CHECKING:
         write_run,
     )
     from termwise.errors import TermwiseError
+    from termwise.fusion import Fusion, fuse, interpolate, reciprocal_rank_fusion
     from termwise.index import Index, IndexWriter, verify
     from termwise.models import (
         BM25,
         MaximumLikelihood,
+        Model1,
         QueryLikelihoodDirichlet,
         QueryLikelihoodJM,
         SpladeDoc,
@@ -51,9 +53,8 @@ if TYPE_CHECKING:
         QueryDocumentLikelihood,
         Searcher,
         StoredQueryVectors,
-        interpolate,
-        reciprocal_rank_fusion,
     )
+    from termwise.search.translation import TranslationScorer
     from termwise.text import Vocabulary, make_analyzer
     from termwise.weights import TermWeights
 
@@ -61,9 +62,11 @@ _HOMES = {
     "BM25": "models",
     "Document": "records",
     "Explanation": "search",
+    "Fusion": "fusion",
     "Index": "index",
     "IndexWriter": "index",
     "MaximumLikelihood": "models",
+    "Model1": "models",
     "Qrel": "records",
     "Query": "records",
     "QueryDocumentLikelihood": "search",
@@ -80,18 +83,20 @@ _HOMES = {
     "TextScorer": "scoring",
     "Tilde": "models",
     "TildeV2": "models",
+    "TranslationScorer": "search.translation",
     "VectorModel": "models",
     "Vocabulary": "text",
     "build_index": "build",
     "encode_collection": "build",
-    "interpolate": "search",
+    "fuse": "fusion",
+    "interpolate": "fusion",
     "make_analyzer": "text",
     "open_collection": "collection",
     "read_qrels": "collection",
     "read_queries": "collection",
     "read_run": "collection",
     "read_seeds": "collection",
-    "reciprocal_rank_fusion": "search",
+    "reciprocal_rank_fusion": "fusion",
     "verify": "index",
     "write_run": "collection",
 }
@@ -100,9 +105,11 @@ __all__ = [
     "BM25",
     "Document",
     "Explanation",
+    "Fusion",
     "Index",
     "IndexWriter",
     "MaximumLikelihood",
+    "Model1",
     "Qrel",
     "Query",
     "QueryDocumentLikelihood",
@@ -119,10 +126,12 @@ __all__ = [
     "TextScorer",
     "Tilde",
     "TildeV2",
+    "TranslationScorer",
     "VectorModel",
     "Vocabulary",
     "build_index",
     "encode_collection",
+    "fuse",
     "interpolate",
     "make_analyzer",
     "open_collection",

@@ -9,8 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
+
+_FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Misfit(Exception):
@@ -57,4 +61,33 @@ def expect_whole(value: object, where: str, least: int, most: float = math.inf) 
     """Return a whole number between two bounds, or raise `Misfit`."""
     if type(value) is not int or not least <= value <= most:
         raise Misfit(f"{where} from {least} to {most}", value)
+    return value
+
+
+def expect_text(value: object, where: str) -> str:
+    """Return a string that is not empty, or raise `Misfit`."""
+    if not isinstance(value, str) or not value:
+        raise Misfit(f"{where} as a string", value)
+    return value
+
+
+def expect_choice(value: object, where: str, choices: tuple[str, ...]) -> str:
+    """Return one of several strings, or raise `Misfit`."""
+    if value not in choices:
+        raise Misfit(f"{where}: one of {', '.join(choices)}", value)
+    return str(value)
+
+
+def expect_digest(value: object, where: str) -> str:
+    """Return a SHA-256 in hexadecimal digits, or raise `Misfit`."""
+    digest = expect_text(value, where)
+    if not _SHA256.fullmatch(digest):
+        raise Misfit(f"{where} of 64 hexadecimal digits", digest)
+    return digest
+
+
+def expect_file_name(value: object) -> str:
+    """Return the name of a file without folders, or raise `Misfit`."""
+    if not isinstance(value, str) or not _FILE.fullmatch(value):
+        raise Misfit("a file name without folders", repr(value))
     return value

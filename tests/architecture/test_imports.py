@@ -12,51 +12,44 @@ import termwise
 
 ROOT = Path(termwise.__file__).parent
 
+GROUND = {"errors", "records", "arguments"}
+"""What every layer with public functions may import."""
+
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "records": {"errors"},
+    "arguments": {"errors", "records"},
     "sealed_json": set(),
+    "regular_files": {"sealed_json"},
     "scoring": {"records"},
-    "weights": {"errors", "records"},
+    "weights": GROUND,
     "kernels": set(),
-    "text": {"errors", "records", "weights"},
-    "collection": {"errors", "records", "weights", "text"},
-    "models": {"errors", "records", "weights", "text", "collection", "kernels"},
-    "index": {"errors", "records", "sealed_json", "weights", "text", "kernels"},
-    "encode": {"errors", "records", "sealed_json", "weights", "text", "collection", "kernels", "models"},
-    "search": {"errors", "records", "weights", "text", "kernels", "index", "models"},
-    "evaluate": {"errors", "records"},
-    "build": {
-        *(
-            "errors",
-            "records",
-            "weights",
-            "text",
-            "collection",
-            "kernels",
-            "models",
-            "encode",
-            "index",
-            "search",
-        ),
-    },
-    "train": {
-        *(
-            "errors",
-            "records",
-            "weights",
-            "text",
-            "collection",
-            "kernels",
-            "models",
-            "encode",
-            "index",
-            "search",
-        ),
-        *("build", "evaluate"),
+    "text": GROUND | {"weights"},
+    "collection": GROUND | {"weights", "text"},
+    "models": GROUND | {"weights", "text", "collection", "kernels", "translation"},
+    "index": GROUND | {"sealed_json", "weights", "text", "kernels"},
+    "encode": GROUND | {"sealed_json", "regular_files", "weights", "text", "collection", "kernels", "models"},
+    "translation": GROUND | {"sealed_json", "regular_files", "weights", "text", "collection", "kernels"},
+    "search": GROUND | {"weights", "text", "kernels", "index", "models", "translation"},
+    "evaluate": GROUND,
+    "fusion": GROUND | {"sealed_json", "collection", "kernels", "index", "search", "evaluate"},
+    "build": GROUND
+    | {"weights", "text", "collection", "kernels", "models", "encode", "index", "search", "translation"},
+    "train": GROUND
+    | {
+        "weights",
+        "text",
+        "collection",
+        "kernels",
+        "models",
+        "encode",
+        "index",
+        "search",
+        "build",
+        "evaluate",
     },
 }
-QUERY_SIDE = {"termwise.models.query", "termwise.models.contract"}
+QUERY_SIDE = {"termwise.models.query", "termwise.models.contract", "termwise.models.attachments"}
 HEAVY = {
     "torch": "train",
     "transformers": "train",

@@ -64,22 +64,26 @@ def command(
 
     Example: termwise encode docs.jsonl --model tilde --encoding docs.rows --shard 1/4
     """
-    from termwise.build import encode_collection
+    from termwise.build import chosen_model, encode_collection
+    from termwise.models import NetworkModel
 
     part = share(shard)
-    say_resuming(encoding, collection)
+    names, numbers = field_names(fields), network_precision(precision)
+    providers = None if provider is None else (provider,)
+    chosen = chosen_model(model, model_settings(settings or ()))
+    if isinstance(chosen, NetworkModel):
+        say_resuming(encoding, collection, chosen, fields=names, precision=numbers, providers=providers)
     begin = time.perf_counter()
     with interrupted_work(encoding), progress_bar() as progress:
         done = encode_collection(
             collection,
             encoding,
-            model=model,
-            settings=model_settings(settings or ()),
-            fields=field_names(fields),
+            model=chosen,
+            fields=names,
             shard=part,
             threads=threads or available_processors(),
-            precision=network_precision(precision),
-            providers=None if provider is None else (provider,),
+            precision=numbers,
+            providers=providers,
             progress=progress,
         )
     seconds = time.perf_counter() - begin

@@ -44,7 +44,7 @@ def command(
             "--model",
             metavar="NAME|DIR",
             help="bm25, jm, dirichlet, ml or vectors; with a network: tilde, tildev2, splade-doc, or the folder "
-            "of an encoder.",
+            "of an encoder; model1 with --set table=DIR, or the folder of a translation table.",
         ),
     ] = "bm25",
     settings: Settings = None,
@@ -53,8 +53,8 @@ def command(
         typer.Option(
             "--analyzer",
             metavar="NAME[:FILE]",
-            help="How text becomes tokens, such as english or wordpiece:tokenizer.json; not with a network, which "
-            "brings its own.  [default: english; whitespace for vectors]",
+            help="How text becomes tokens, such as english or wordpiece:tokenizer.json; not with a network or a "
+            "table, which bring their own.  [default: english; whitespace for vectors]",
             show_default=False,
         ),
     ] = None,
@@ -86,7 +86,7 @@ def command(
             "--encoding",
             metavar="DIR",
             help="With a network: where finished blocks of documents are kept.  [default: beside the index, until "
-            "it is complete]",
+            "it is complete]  With a translation table: where counts are kept for further builds.",
             show_default=False,
         ),
     ] = None,
@@ -103,10 +103,12 @@ def command(
     from termwise.models import NetworkModel
 
     chosen = chosen_model(model, model_settings(settings or ()))
+    names, numbers = field_names(fields), network_precision(precision)
+    providers = None if provider is None else (provider,)
     work = None
     if isinstance(chosen, NetworkModel):
         work = default_encoding(out) if encoding is None else encoding
-        say_resuming(work, collection)
+        say_resuming(work, collection, chosen, fields=names, precision=numbers, providers=providers)
     begin = time.perf_counter()
     with interrupted_work(work), progress_bar() as progress:
         searcher = build_index(
@@ -114,7 +116,7 @@ def command(
             out,
             model=chosen,
             analyzer=analyzer,
-            fields=field_names(fields),
+            fields=names,
             store_text=store_text,
             quantiser="float32" if float_weights else None,
             reorder=reorder,
@@ -122,8 +124,8 @@ def command(
             threads=threads or available_processors(),
             memory=memory_size(memory),
             encoding=encoding,
-            precision=network_precision(precision),
-            providers=None if provider is None else (provider,),
+            precision=numbers,
+            providers=providers,
             progress=progress,
         )
     seconds = time.perf_counter() - begin

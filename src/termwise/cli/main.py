@@ -21,11 +21,14 @@ from termwise.cli import (
     encode,
     evaluate,
     explain,
+    fuse,
     index,
     inspect,
     rerank,
     search,
+    table,
     train,
+    train_model1,
     try_,
     verify,
 )
@@ -45,12 +48,15 @@ app.command("index")(index.command)
 app.command("encode")(encode.command)
 app.command("search")(search.command)
 app.command("rerank")(rerank.command)
+app.command("fuse")(fuse.command)
 app.command("explain")(explain.command)
 app.command("evaluate")(evaluate.command)
 app.command("compare")(compare.command)
 app.command("inspect")(inspect.command)
 app.command("verify")(verify.command)
+app.command("table")(table.command)
 app.add_typer(train.app, name="train")
+train.app.command("model1")(train_model1.command)
 
 
 def _version(wanted: bool) -> None:

@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from termwise.cli.terminal import note
 
-
-def say_resuming(work: Path, collection: str) -> None:
-    """Say on stderr how much of a collection was encoded before, if anything was."""
-    from termwise.build import all_blocks, finished_blocks
-
-    done = finished_blocks(work)
-    if done:
-        length = _length(collection)
-        total = None if length is None else all_blocks(work, length)
-        blocks = "block is" if done == 1 and total is None else "blocks are"
-        note(f"resuming: {done:,}{'' if total is None else f' of {total:,}'} {blocks} done")
+if TYPE_CHECKING:
+    from termwise.models import NetworkModel
 
 
-def _length(collection: str) -> int | None:
-    from termwise.collection import open_collection
+def say_resuming(
+    work: Path,
+    collection: str,
+    model: NetworkModel,
+    *,
+    fields: tuple[str, ...] | None,
+    precision: Literal["float32", "int8"] | None,
+    providers: Sequence[str] | None,
+) -> None:
+    """Say on stderr how much of a collection need not be encoded again, if anything is there."""
+    from termwise.build import finished_blocks
     from termwise.errors import TermwiseError
 
     try:
-        return open_collection(collection).length
+        done, total = finished_blocks(
+            collection, work, model=model, fields=fields, precision=precision, providers=providers
+        )
     except TermwiseError:
-        return None  # whoever reads the collection next says what is wrong
+        return  # whoever opens these next says what is wrong
+    if done:
+        note(f"resuming: {done:,} of {total:,} {'block is' if total == 1 else 'blocks are'} done")
 
 
 @contextmanager
 def interrupted_work(work: Path | None) -> Iterator[None]:
-    """Say on stderr how to go on, where there are finished blocks and the program is told to end."""
-    from termwise.build import finished_blocks
+    """Say on stderr how to go on, where there are blocks and the program is told to end."""
+    from termwise.encode.blocks import block_files
 
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        if work is not None and (done := finished_blocks(work)):
-            blocks = "1 block is" if done == 1 else f"{done:,} blocks are"
-            note(f"interrupted: {blocks} done and kept in {work}; the same command goes on from there")
+        if work is not None and block_files(work):
+            note(f"interrupted: finished blocks are kept in {work}; the same command goes on from there")
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -61,10 +62,25 @@ def command(
             progress=progress,
         )
     write_run(timed.run, output, separator=between)
-    without_text = sorted(set(candidates.rankings) - {query.query_id for query in wanted})
+    known = {query.query_id for query in wanted}
+    without_text = sorted(set(candidates.rankings) - known)
+    without_candidates = sorted(known - set(candidates.rankings))
     if as_json:
-        print_json({"run": str(output), "queries": len(timed.run), "left_out": without_text})
-    if without_text:
-        shown = ", ".join(without_text[:5]) + (", ..." if len(without_text) > 5 else "")
-        note(f"{len(without_text)} queries of the run are not in {queries} and were left out: {shown}")
+        print_json(
+            {
+                "run": str(output),
+                "queries": len(timed.run),
+                "left_out": without_text,
+                "without_candidates": without_candidates,
+            }
+        )
+    _say_left_out(without_text, f"of {run} have no text in {queries}", f"of {run} has no text in {queries}")
+    _say_left_out(without_candidates, f"have no candidates in {run}", f"has no candidates in {run}")
     note(f"{output}: {len(timed.run):,} queries")
+
+
+def _say_left_out(query_ids: Sequence[str], several: str, one: str) -> None:
+    if query_ids:
+        shown = ", ".join(query_ids[:5]) + (", ..." if len(query_ids) > 5 else "")
+        why = f"query {one} and was" if len(query_ids) == 1 else f"queries {several} and were"
+        note(f"{len(query_ids):,} {why} left out: {shown}")

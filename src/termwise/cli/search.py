@@ -140,7 +140,7 @@ def _why_empty(searcher: Searcher, query: str) -> str:
     if not analysis.tokens:
         return "no results: the query holds no word that is searched for"
     words = dict.fromkeys(query[start:end] for start, end in analysis.spans.tolist())
-    return f"no results: no document holds {' or '.join(legible(word) for word in words)}"
+    return f"no results: no document has a weight for {' or '.join(legible(word) for word in words)}"
 
 
 def _answer_file(

@@ -17,22 +17,48 @@ BATCH = 1024
 AHEAD = 512
 """Postings of a row that are fetched ahead, at most; longer rows are read in order anyway."""
 
+LONG = 32
+"""In a row with more postings than this for each term of the query, the terms are searched for instead."""
+
 
 @compiled
-def _fetch(terms: Array, impacts: Array, firsts: Array, lasts: Array, start: int, stop: int) -> int:
-    """Read one number from every cache line of the rows ``start`` to ``stop``.
+def _fetch(
+    terms: Array, impacts: Array, firsts: Array, lasts: Array, start: int, stop: int, most: int
+) -> int:
+    """Read one number from every cache line of the rows ``start`` to ``stop`` that have `most` postings at most.
 
     Rows lie anywhere in memory, and waiting for one after the other is most of what scoring them costs. These reads
     do not depend on each other, so that the processor waits for many of them at once.
     """
     total = np.int64(0)
     for i in range(start, stop):
+        if lasts[i] - firsts[i] > most:
+            continue
         last = min(lasts[i], firsts[i] + AHEAD)
         for position in range(firsts[i], last, 32):
             total += np.int64(terms[position])
         for position in range(firsts[i], last, 64):
             total += np.int64(impacts[position] > 0)  # any real number fits no integer
     return int(total)
+
+
+@compiled
+def _search(
+    terms: Array, impacts: Array, first: int, last: int, query_terms: Array, query_weights: Array, score: Any
+) -> Any:
+    """Add what the terms of a query weigh in one row, halving what is left of the row for each."""
+    for i in range(len(query_terms)):
+        left = last - first
+        while left > 0:
+            half = left // 2
+            if np.int64(terms[first + half]) < query_terms[i]:
+                first += half + 1
+                left -= half + 1
+            else:
+                left = half
+        if first < last and np.int64(terms[first]) == query_terms[i]:
+            score += query_weights[i] * impacts[first]
+    return score
 
 
 @compiled
@@ -62,7 +88,7 @@ def score_rows(
     rows : ndarray of shape (m,), int64
         Rows to score, each in range.
     query_terms : ndarray of shape (q,), int32
-        Distinct terms.
+        Distinct terms, ascending.
     query_weights : ndarray of shape (q,), int64 or float64
         Their weights.
     background_weight : int64 or float64
@@ -95,18 +121,22 @@ def score_rows(
         slots[query_terms[i]] = i + 1
         weights[i + 1] = query_weights[i]
     size = len(slots)
+    most = LONG * len(query_terms)
     fetched = 0
     for start in range(0, len(rows), BATCH):
         stop = min(start + BATCH, len(rows))
-        fetched += _fetch(terms, impacts, firsts, lasts, start, stop)
+        fetched += _fetch(terms, impacts, firsts, lasts, start, stop, most)
         for i in range(start, stop):
             score = weights[0]
-            for position in range(firsts[i], lasts[i]):
-                term = np.int64(terms[position])
-                if term >= size:
-                    status = CORRUPT
-                    break
-                score += weights[slots[term]] * impacts[position]
+            if lasts[i] - firsts[i] > most:
+                score = _search(terms, impacts, firsts[i], lasts[i], query_terms, query_weights, score)
+            else:
+                for position in range(firsts[i], lasts[i]):
+                    term = np.int64(terms[position])
+                    if term >= size:
+                        status = CORRUPT
+                        break
+                    score += weights[slots[term]] * impacts[position]
             matched[i] = score > 0
             if background_weight > 0:
                 score += background_weight * bias[rows[i]]

@@ -1,8 +1,7 @@
-"""Adding term weights up: retrieve, re-rank, explain; and mixing what several systems say."""
+"""Adding term weights up: retrieve, re-rank, explain."""
 
 from termwise.search.encoding import QueryEncoder
 from termwise.search.explanation import Competitor, Contribution, Explanation
-from termwise.search.interpolation import interpolate, reciprocal_rank_fusion
 from termwise.search.likelihoods import (
     QueryDocumentLikelihood,
     QueryLikelihoods,
@@ -20,6 +19,4 @@ __all__ = [
     "Searcher",
     "StoredQueryVectors",
     "TimedRun",
-    "interpolate",
-    "reciprocal_rank_fusion",
 ]

@@ -21,8 +21,10 @@ from termwise.search.reading import (
     hues,
     is_result,
     label,
+    makeups,
     marks,
     number,
+    percent,
     query_marks,
     remarks,
     rounding,
@@ -63,6 +65,8 @@ class _Term:
     share: str
     width: str
     found: int | None
+    made: tuple[tuple[str, str], ...]
+    made_more: int
     in_page: bool
 
 
@@ -210,6 +214,7 @@ def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None
     weight_decimals = decimals_for(contributions[place].weight for place in places)
     whole = sum(max(0.0, score) for score in scores)
     longest = max(scores, default=0.0)
+    made = {one.place: one for one in makeups(explanation)}
     terms = []
     for place in places:
         part = contributions[place]
@@ -224,7 +229,13 @@ def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None
                 score=_typeset(part.score, decimals),
                 share=_percent(part.score, whole),
                 width=_css(100 * part.score / longest if longest > 0 else 0.0),
-                found=None if explanation.text is None or part.origin == "background" else len(part.spans),
+                found=None
+                if explanation.text is None or part.origin in ("background", "translation")
+                else len(part.spans),
+                made=tuple((_plain(word), percent(share)) for word, share in made[place].parts)
+                if place in made
+                else (),
+                made_more=made[place].more if place in made else 0,
                 in_page=place in shown,
             )
         )

@@ -29,8 +29,10 @@ from termwise.search.reading import (
     hues,
     is_result,
     label,
+    makeups,
     marks,
     number,
+    percent,
     query_marks,
     remarks,
     rounding,
@@ -238,6 +240,8 @@ class _ExplanationView:
             parts += [Text(), _indented(_table(self._rows(), columns - 2))]
         if notes := list(_remarks(self.explanation)):
             parts += [Text(), *map(_indented, notes)]
+        if made := list(self._makeups()):
+            parts += [Text(), Text("made of", "bold"), *map(_indented, made)]
         parts += [Text(), *self._text(console, columns, plain)]
         if self.explanation.competitors:
             parts += [Text(), Text("ranking", "bold"), _indented(self._competitors())]
@@ -294,6 +298,16 @@ class _ExplanationView:
             rows.append(_Row(Text("rounding"), number(lacking, decimals), style="dim"))
         rows.append(_Row(Text("score"), number(explanation.score, decimals), style="bold"))
         return rows
+
+    def _makeups(self) -> Iterable[Text]:
+        """Say which words of the text translated terms come from."""
+        colours = _colours(self.explanation)
+        for made in makeups(self.explanation)[: None if self.full else TERMS]:
+            part = self.explanation.contributions[made.place]
+            words = ", ".join(f"{_name(word)} {percent(share)}" for word, share in made.parts)
+            more = f", {made.more:,} more" if made.more else ""
+            name = _name(label(part, self.explanation.query))
+            yield Text.assemble((name, colours[made.place]), " ← ", words, more)
 
     def _text(self, console: Console, columns: int, plain: bool) -> list[ConsoleRenderable]:
         heading = Text("text", "bold")
@@ -452,7 +466,7 @@ class _RankingView:
         columns = min(self.width or options.max_width, options.max_width)
         plain = _is_plain(console)
         if len(self.ranking) == 0:
-            yield Text("no document shares a term with the query")
+            yield Text("no document has a weight for a term of the query")
             return
         scores = self.ranking.scores.tolist()
         decimals = decimals_for(scores)

@@ -11,14 +11,12 @@ import numpy as np
 from termwise.index import Index
 from termwise.search.encoding import QueryEncoder
 from termwise.search.retrieval import first_stage, score_documents
+from termwise.search.shares import Source, Span, TranslationShares
 from termwise.search.vector import QueryVector, query_vector
 
 Origin = Literal["exact", "expansion", "translation", "background", "absent", "unknown"]
 """Where a contribution comes from: the word itself, a term added by a model, a translation of other words, the
 document whatever the query; or the term is absent from the document; or the text is not there to tell."""
-
-Span = tuple[int, int]
-"""Half-open range of characters."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,9 @@ class Contribution:
         Where the term comes from in the query.
     spans : tuple of (int, int)
         Where the document says it, where its text is stored.
+    sources : tuple of Source
+        For translations, where the text is stored: the words of the document that make up the weight, the term itself
+        among them where the document says it, largest share first.
     """
 
     term: str
@@ -50,6 +51,7 @@ class Contribution:
     score: float
     query_spans: tuple[Span, ...] = ()
     spans: tuple[Span, ...] = ()
+    sources: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,7 @@ def _contributions(
     always_exact = bool(index.manifest.encoder.get("model", {}).get("exact"))
     shift = 2**index.manifest.quantiser.bias_bits if index.manifest.background and not vector.exact else 1
     scale = index.manifest.quantiser.scale
+    translations = None if text is None else TranslationShares.of(index)
     found = []
     for term, weight in zip(vector.terms.tolist(), vector.weights.tolist(), strict=True):
         token = index.vocabulary.token(term)
@@ -172,7 +175,8 @@ def _contributions(
         if impact == 0:
             origin = "absent"
         elif not always_exact and token not in spans:
-            origin = "unknown" if text is None else "expansion"
+            origin = "unknown" if text is None else "expansion" if translations is None else "translation"
+        sources = () if impact == 0 or translations is None else translations.sources(term, spans)
         found.append(
             Contribution(
                 term=token,
@@ -182,6 +186,7 @@ def _contributions(
                 score=weight * impact * vector.unit,
                 query_spans=tuple(query_spans.get(token, ())),
                 spans=tuple(spans.get(token, ())),
+                sources=sources,
             )
         )
     if vector.background:

@@ -51,6 +51,9 @@ from termwise.text.vocabulary import TermNumbering
 SHARES = "ml"
 """The model of the index that says what the documents hold."""
 
+AT_ONCE = 1 << 16
+"""Identifiers that are compared at a time."""
+
 
 @runtime_checkable
 class QueryLikelihoods(Protocol):
@@ -156,11 +159,12 @@ class QueryDocumentLikelihood:
     Parameters
     ----------
     searcher : Searcher
-        An index of TILDE: ln P(t|d). What it scores is the query likelihood.
+        An index of TILDE, documents read as documents: ln P(t|d). What it scores is the query likelihood. At
+        ``alpha=0`` it scores nothing, and any index of the same documents will do.
     alpha : float, optional
         Share of the query likelihood, from 0 to 1. At 1 neither a network nor `documents` are needed.
     documents : Index, optional
-        The same collection with the model ``ml``, the analyzer ``wordpiece-clean`` over the vocabulary of the network,
+        The same documents with the model ``ml``, the analyzer ``wordpiece-clean`` over the vocabulary of the network,
         and 32-bit weights: what the documents say.
     query_encoder : QueryLikelihoods, optional
         What gives ln P(t|q): an encoder from `termwise.encode`, which runs one pass for each query, or
@@ -169,7 +173,8 @@ class QueryDocumentLikelihood:
     Raises
     ------
     ParameterError
-        If `alpha` is no number from 0 to 1, or `documents` are missing or of another kind.
+        If `alpha` is no number from 0 to 1, `documents` are missing or of another kind, `searcher` does not score by
+        TILDE's query likelihood, or the two indexes hold other documents.
     InferenceRequiredError
         If `alpha` is below 1 and there is no query encoder.
     VocabularyMismatchError
@@ -191,6 +196,10 @@ class QueryDocumentLikelihood:
                 facts=[("alpha", self.alpha), ("expected", "a number from 0 to 1")],
             )
         side = None if self.alpha == 1 else _document_side(self.documents, self.query_encoder, self.alpha)
+        if self.alpha > 0:
+            _check_query_likelihood(self.searcher.index)
+        if side is not None:
+            _check_same_documents(self.searcher.index, side.documents)
         object.__setattr__(self, "_side", side)
 
     def rank(
@@ -359,6 +368,45 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
             fixes=[build.replace("wordpiece-clean", "wordpiece-clean:PATH/tokenizer.json")],
         )
     return _DocumentSide(documents, encoder, _kept_terms(analyzer_of(documents)))
+
+
+def _check_query_likelihood(index: Index) -> None:
+    """Refuse an index whose scores are not ln P(q|d) of TILDE."""
+    model = index.manifest.encoder.get("model", {})
+    side = model.get("parameters", {}).get("side", "document")
+    if model.get("name") != "tilde" or side != "document":
+        raise ParameterError(
+            "the query likelihood comes from an index of TILDE whose documents were read as documents",
+            facts=[("index", index.path), ("model", model.get("name", "unknown")), ("side", side)],
+            fixes=["termwise index COLLECTION --model tilde --out DIR"],
+        )
+
+
+def _check_same_documents(one: Index, other: Index) -> None:
+    """Refuse indexes that do not hold the same documents; equal files of identifiers need not be read."""
+    files = [[segment.ids.sha256 for segment in index.manifest.segments] for index in (one, other)]
+    if files[0] == files[1]:
+        return
+    missing = None
+    for first in range(0, len(one), AT_ONCE):
+        doc_ids = one.doc_ids(np.arange(first, min(first + AT_ONCE, len(one))))
+        lacking = np.flatnonzero(other.find_many(doc_ids) < 0)
+        if len(lacking):
+            missing = doc_ids[lacking[0]]
+            break
+    if missing is None and len(one) == len(other):
+        return
+    facts: list[tuple[str, object]] = [
+        ("query likelihood", f"{one.path}  {len(one)} documents"),
+        ("document likelihood", f"{other.path}  {len(other)} documents"),
+    ]
+    if missing is not None:
+        facts.append(("only in the first", missing if len(missing) <= 80 else f"{missing[:77]}..."))
+    raise ParameterError(
+        "the two indexes do not hold the same documents",
+        facts=facts,
+        fixes=["index the same collection with both models"],
+    )
 
 
 def row_means(

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from termwise.search.explanation import Contribution, Explanation, Span
+from termwise.search.explanation import Contribution, Explanation
+from termwise.search.shares import Span
 from termwise.search.snippets import Mark
 
 ORIGINS = {
@@ -28,6 +29,9 @@ ORIGINS = {
 
 UNKNOWN = 1 << 30
 """Stands for the position of a contribution where a token of the query has none."""
+
+NOTEWORTHY = 0.05
+"""A word with a smaller share of a translated term is not marked in the text."""
 
 HUES = 8
 """Terms that are told apart by colour."""
@@ -49,6 +53,25 @@ class Remark:
 
     reason: str
     words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Makeup:
+    """What the weight of a term consists of, where words of the text are taken for others.
+
+    Attributes
+    ----------
+    place : int
+        Position of the contribution.
+    parts : tuple of (str, float)
+        Words as the text says them, ``"itself"`` for the term, and their shares; the largest first.
+    more : int
+        Further words.
+    """
+
+    place: int
+    parts: tuple[tuple[str, float], ...]
+    more: int
 
 
 def decimals_for(values: Iterable[float]) -> int:
@@ -157,13 +180,53 @@ def stem(part: Contribution, query: str) -> str:
 
 
 def marks(explanation: Explanation) -> list[Mark]:
-    """Return the places in the text that the score comes from; their terms are positions of contributions."""
-    return [
-        Mark(start, end, part.score, place)
-        for place, part in enumerate(explanation.contributions)
-        if part.score > 0
-        for start, end in part.spans
-    ]
+    """Return the places in the text that the score comes from; their terms are positions of contributions.
+
+    A word that a term is a translation of is marked by its share, unless that is below `NOTEWORTHY`.
+    """
+    found = []
+    for place, part in enumerate(explanation.contributions):
+        if part.score > 0:
+            found += [Mark(start, end, part.score, place) for start, end in part.spans]
+            for source in part.sources:
+                if source.term != part.term and source.share >= NOTEWORTHY:
+                    found += [
+                        Mark(start, end, part.score * source.share, place) for start, end in source.spans
+                    ]
+    return found
+
+
+def makeups(explanation: Explanation, *, words: int = 4) -> list[Makeup]:
+    """Say which words of the text each translated term comes from, in the order of the contributions.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Its contributions have sources if its index was compiled from a translation table and keeps texts.
+    words : int, optional
+        Words named for a term, at most.
+    """
+    text = explanation.text or ""
+    found = []
+    for place, part in enumerate(explanation.contributions):
+        named = tuple(
+            ("itself" if source.term == part.term else text[slice(*source.spans[0])], source.share)
+            for source in part.sources[:words]
+        )
+        if named:
+            found.append(Makeup(place, named, len(part.sources) - len(named)))
+    return found
+
+
+def percent(share: float) -> str:
+    """Write a share of 1 in whole percent.
+
+    Examples
+    --------
+    >>> percent(0.614), percent(0.0001), percent(0)
+    ('61%', '<1%', '0%')
+    """
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
 def query_marks(explanation: Explanation) -> list[Mark]:

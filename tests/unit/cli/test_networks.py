@@ -113,7 +113,7 @@ def test_encode_shares_then_index(place, capsys):
     assert run([*encode, "--shard", "1/2"]) == 0
     streams = capsys.readouterr()
     assert streams.out.startswith("rows: 2 of 3 blocks are this share, 0 are left, ")
-    assert "resuming: 1 block is done" in streams.err
+    assert "resuming: 1 of 3 blocks are done" in streams.err
     assert "next: termwise index docs.jsonl --model encoder --encoding rows --out DIR" in streams.err
 
     def refuse(*_, **__):
@@ -122,10 +122,77 @@ def test_encode_shares_then_index(place, capsys):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TildeDocumentEncoder, "encode_documents", refuse)
         assert index("--encoding", "rows") == 0
-    assert "resuming: 3 blocks are done" in capsys.readouterr().err
+    assert "resuming: 3 of 3 blocks are done" in capsys.readouterr().err
     assert len(list((place / "rows").glob("block-*"))) == 3
     assert index(out="j.tw") == 0
     assert (place / "i.tw" / "manifest.json").read_bytes() == (place / "j.tw" / "manifest.json").read_bytes()
+
+
+def test_blocks_that_are_of_no_use_are_not_counted(place, capsys):
+    encode = ["encode", "docs.jsonl", "--model", "encoder", "--threads", "1"]
+    assert run([*encode, "--encoding", "rows"]) == 0
+    assert run([*encode, "--encoding", "others", "--set", "keep=2"]) == 0
+    block = place / "rows" / "block-000001.rows"
+    capsys.readouterr()
+    for spoilt in (block.read_bytes()[:-3], (place / "others" / block.name).read_bytes()):
+        block.write_bytes(spoilt)
+        assert run([*encode, "--encoding", "rows", "--shard", "1/3", "--json"]) == 0
+        streams = capsys.readouterr()
+        assert json.loads(streams.out)["left"] == 1
+        assert "resuming: 2 of 3 blocks are done" in streams.err
+    assert run([*encode, "--encoding", "rows", "--set", "keep=2"]) == 2
+    assert "resuming" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("out", "rows"), [("i.tw", "i.tw/rows"), ("i.tw", "i.tw"), ("rows/i.tw", "rows")])
+def test_index_and_encoded_documents_lie_apart(place, capsys, out, rows):
+    assert index("--encoding", rows, out=out) == 2
+    said = capsys.readouterr().err
+    assert "lie apart" in said
+    assert f"--encoding {out}.encoding" in said
+    assert not (place / out).exists()
+    assert not (place / rows).exists()
+
+
+def test_no_encoded_documents_in_the_folder_of_an_index(place, capsys):
+    assert index() == 0
+    before = sorted((place / "i.tw").rglob("*"))
+    capsys.readouterr()
+    encode = ["encode", "docs.jsonl", "--model", "encoder", "--threads", "1"]
+    assert run([*encode, "--encoding", "i.tw/rows"]) == 2
+    said = capsys.readouterr().err
+    assert "lies in that of an index" in said
+    assert "i.tw/rows" in said
+    assert sorted((place / "i.tw").rglob("*")) == before
+
+
+def test_what_is_said_where_nothing_is_found_holds_for_every_model(place, capsys):
+    assert index() == 0
+    capsys.readouterr()
+    assert run(["search", "i.tw", "dog"]) == 0
+    streams = capsys.readouterr()
+    assert streams.out == "no document has a weight for a term of the query\n"
+    assert streams.err == "no results: no document has a weight for dog\n"
+
+
+def test_queries_without_candidates_are_counted(place, capsys):
+    assert index() == 0
+    (place / "first.trec").write_text("q1 Q0 a 1 1.0 x\nq7 Q0 a 1 1.0 x\nq8 Q0 a 1 1.0 x\n")
+    capsys.readouterr()
+    arguments = ["rerank", "i.tw", "--run", "first.trec", "--queries", "queries.tsv", "--output", "o.trec"]
+    assert run([*arguments, "--json"]) == 0
+    streams = capsys.readouterr()
+    assert json.loads(streams.out) == {
+        "run": "o.trec",
+        "queries": 1,
+        "left_out": ["q7", "q8"],
+        "without_candidates": ["q2"],
+    }
+    assert streams.err.splitlines() == [
+        "2 queries of first.trec have no text in queries.tsv and were left out: q7, q8",
+        "1 query has no candidates in first.trec and was left out: q2",
+        "o.trec: 1 queries",
+    ]
 
 
 @pytest.mark.parametrize("verb", ["index", "encode"])
@@ -144,9 +211,9 @@ def test_what_is_interrupted_goes_on(place, capsys, monkeypatch, verb):
     arguments = [verb, "docs.jsonl", "--model", "encoder", "--threads", "1", *output]
     assert run(arguments) == 130
     said = capsys.readouterr().err
-    assert f"interrupted: 2 blocks are done and kept in {work}; the same command goes on from there" in said
+    assert f"interrupted: finished blocks are kept in {work}; the same command goes on from there" in said
     assert run(arguments) == 0
-    assert "resuming: 2 blocks are done" in capsys.readouterr().err
+    assert "resuming: 2 of 3 blocks are done" in capsys.readouterr().err
     assert calls[3:] == [["list"]]
 
 

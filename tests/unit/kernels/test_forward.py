@@ -122,3 +122,28 @@ def test_four_byte_terms() -> None:
 def test_a_position_outside_its_array_is_corrupt(indptr: list[int], terms: list[int], number: Any) -> None:
     _, _, status = score(indptr, terms, [1, 2, 3], [], [0, 1, 2], {0: 1, 2: 3}, number=number)
     assert status == CORRUPT
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_terms_are_searched_for_in_long_rows(data: st.DataObject) -> None:
+    number = data.draw(st.sampled_from([np.int64, np.float64]))
+    size = 8 * forward.LONG
+    lengths = data.draw(
+        st.lists(st.sampled_from([0, 3, forward.LONG, forward.LONG + 1, size]), min_size=1, max_size=4)
+    )
+    seed = data.draw(st.integers(0, 99))
+    generator = np.random.default_rng(seed)
+    terms = [sorted(generator.choice(size, n, replace=False).tolist()) for n in lengths]
+    indptr = np.cumsum([0, *lengths]).tolist()
+    flat = [term for row in terms for term in row]
+    impacts = generator.integers(1, 256, len(flat)).tolist()
+    query = data.draw(
+        st.dictionaries(st.integers(0, size - 1), st.integers(1, 2**30), min_size=1, max_size=9)
+    )
+    rows = list(range(len(lengths)))
+    scores, matched, status = score(indptr, flat, impacts, [], rows, query, number=number, size=size)
+    wanted = reference.score_rows(
+        indptr, flat, impacts, [], rows, sorted(query), [query[t] for t in sorted(query)], 0
+    )
+    assert ((scores, matched), status) == (wanted, OK)
