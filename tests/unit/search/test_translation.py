@@ -82,7 +82,7 @@ def naive(rows, documents, query, *, p, lambda_, least=1e-3, mode="add", backgro
                     chance = 0.0
                 mean += ((1 - p) * chance + p * (source == word)) * count / len(text)
             probability = max(
-                (collection[word] / total) if background is None else background.get(word, 0.0), 1e-9
+                (collection[word] / max(1, total)) if background is None else background.get(word, 0.0), 1e-9
             )
             if lambda_ == 0:
                 score += math.log(max(1e-8, mean))
