@@ -21,6 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "arguments": {"errors", "records"},
     "sealed_json": set(),
     "regular_files": {"sealed_json"},
+    "staged_folder": {"errors"},
     "scoring": {"records"},
     "weights": GROUND,
     "kernels": set(),
@@ -29,7 +30,8 @@ ALLOWED: dict[str, set[str]] = {
     "models": GROUND | {"weights", "text", "collection", "kernels", "translation"},
     "index": GROUND | {"sealed_json", "weights", "text", "kernels"},
     "encode": GROUND | {"sealed_json", "regular_files", "weights", "text", "collection", "kernels", "models"},
-    "translation": GROUND | {"sealed_json", "regular_files", "weights", "text", "collection", "kernels"},
+    "translation": GROUND
+    | {"sealed_json", "regular_files", "staged_folder", "weights", "text", "collection", "kernels"},
     "search": GROUND | {"weights", "text", "kernels", "index", "models", "translation"},
     "evaluate": GROUND,
     "fusion": GROUND | {"sealed_json", "collection", "kernels", "index", "search", "evaluate"},
@@ -37,6 +39,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"weights", "text", "collection", "kernels", "models", "encode", "index", "search", "translation"},
     "train": GROUND
     | {
+        "staged_folder",
         "weights",
         "text",
         "collection",

@@ -66,9 +66,6 @@ if TYPE_CHECKING:
     from termwise.collection.statistics import CollectionStatistics
     from termwise.translation import TranslationTable
 
-LEAST_PROBABILITY = 1e-9
-"""What a term that the collection lacks counts as: P(t|C) is at least this."""
-
 
 def _is_probability(value: float) -> bool:
     return 0 <= value <= 1
@@ -280,6 +277,7 @@ class CompiledModel1:
             If rows or statistics are over another vocabulary.
         """
         from termwise.kernels.translation import model1_weights, usual_weights
+        from termwise.translation.processing import LEAST_PROBABILITY
 
         check_counts(counts, statistics)
         if counts.vocabulary != self.vocabulary or statistics.n_terms != len(self.starts) - 1:

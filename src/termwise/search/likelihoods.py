@@ -43,7 +43,7 @@ from termwise.index.container import corrupt
 from termwise.records import Query, Ranking, Run
 from termwise.search.encoding import analyzer_of
 from termwise.search.retrieval import candidate_ordinals, score_documents
-from termwise.search.searcher import Searcher, TimedRun, checked_k, query_text
+from termwise.search.searcher import Searcher, TimedRun, checked_k, query_text, timed_run
 from termwise.search.vector import query_vector
 from termwise.text import Analyzer, CleanedAnalyzer
 from termwise.text.vocabulary import TermNumbering
@@ -265,16 +265,12 @@ class QueryDocumentLikelihood:
         checked_k(k)
         wanted = [query for query in queries if query.query_id in candidates]
         asked = examples or {}
-        rankings: list[Ranking] = []
-        seconds: list[tuple[float, float]] = []
-        for query in wanted:
-            chosen = candidates[query.query_id].doc_ids
-            ranking, encoding, scoring = self._rank(query, chosen, k, asked.get(query.query_id))
-            rankings.append(ranking)
-            seconds.append((encoding, scoring))
-            progress("re-rank", len(rankings), len(wanted))
-        times = np.array(seconds, dtype=np.float64).reshape(-1, 2)
-        return TimedRun(Run(rankings, name), times[:, 0], times[:, 1])
+        return timed_run(
+            wanted,
+            lambda query: self._rank(query, candidates[query.query_id].doc_ids, k, asked.get(query.query_id)),
+            name=name,
+            progress=progress,
+        )
 
     def _rank(
         self, query: str | Query, candidates: Sequence[str], k: int, example: str | None

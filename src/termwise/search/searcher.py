@@ -213,6 +213,25 @@ class Searcher:
         return Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)
 
 
+def timed_run(
+    queries: Sequence[Query],
+    rank: Callable[[Query], tuple[Ranking, float, float]],
+    *,
+    name: str,
+    progress: Callable[[str, int, int | None], None],
+) -> TimedRun:
+    """Re-rank one query after the other; `rank` gives the ranking and the seconds of encoding and of scoring."""
+    rankings: list[Ranking] = []
+    seconds: list[tuple[float, float]] = []
+    for query in queries:
+        ranking, encoding, scoring = rank(query)
+        rankings.append(ranking)
+        seconds.append((encoding, scoring))
+        progress("re-rank", len(rankings), len(queries))
+    times = np.array(seconds, dtype=np.float64).reshape(-1, 2)
+    return TimedRun(Run(rankings, name), times[:, 0], times[:, 1])
+
+
 def query_text(query: str | Query) -> str:
     """Return the text of a query.
 

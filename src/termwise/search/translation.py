@@ -32,15 +32,12 @@ from termwise.models.attachments import FREQUENCIES, read_frequencies
 from termwise.records import Query, Ranking, Run
 from termwise.search.encoding import analyzer_of
 from termwise.search.retrieval import candidate_ordinals
-from termwise.search.searcher import TimedRun, checked_k, query_text
+from termwise.search.searcher import TimedRun, checked_k, query_text, timed_run
 from termwise.text import Analyzer
-from termwise.translation.processing import SelfTranslation, for_scoring
+from termwise.translation.processing import LEAST_PROBABILITY, SelfTranslation, for_scoring
 from termwise.translation.table import Columns, TranslationTable
 
 Background = Literal["collection", "bitext"]
-
-LEAST_PROBABILITY = 1e-9
-"""P(t|C) is at least this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,15 +227,12 @@ class TranslationScorer:
         """
         checked_k(k)
         wanted = [query for query in queries if query.query_id in candidates]
-        rankings: list[Ranking] = []
-        seconds: list[tuple[float, float]] = []
-        for query in wanted:
-            ranking, encoding, scoring = self._rank(query, candidates[query.query_id].doc_ids, k)
-            rankings.append(ranking)
-            seconds.append((encoding, scoring))
-            progress("re-rank", len(rankings), len(wanted))
-        times = np.array(seconds, dtype=np.float64).reshape(-1, 2)
-        return TimedRun(Run(rankings, name), times[:, 0], times[:, 1])
+        return timed_run(
+            wanted,
+            lambda query: self._rank(query, candidates[query.query_id].doc_ids, k),
+            name=name,
+            progress=progress,
+        )
 
     def _rank(self, query: str | Query, candidates: Sequence[str], k: int) -> tuple[Ranking, float, float]:
         query_id = query.query_id if isinstance(query, Query) else ""

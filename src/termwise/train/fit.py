@@ -31,7 +31,7 @@ from termwise.train.settings import TrainSettings
 from termwise.train.telling import Say, silent
 from termwise.train.validation import HeldOut
 from termwise.train.warm_start import Progress
-from termwise.train.write_folder import CARD, check_place, write_encoder_folder
+from termwise.train.write_folder import CARD, FOLDER, write_encoder_folder
 
 FLOOR_PASSAGES = 4096
 """Passages over which the floors of TILDE are means."""
@@ -258,7 +258,7 @@ def fit(
     check_callable("say", say)
     out = Path(out)
     check_given(card or {})
-    check_place(out)
+    FOLDER.check_place(out)
     read = read_training_data(data, validation=validation, settings=settings)
     analyzer = base_analyzer(base)
     expander = None

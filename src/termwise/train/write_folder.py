@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -28,7 +25,8 @@ from termwise.encode.manifest import (
     TokenizerRecord,
 )
 from termwise.encode.session import OnnxSession
-from termwise.errors import ForeignFolderError, ModelFormatError, ParameterError, StorageError
+from termwise.errors import ModelFormatError, ParameterError
+from termwise.staged_folder import StagedFolder
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaning import CleanMode
 from termwise.train.export import OPSET, agreement, check_agreement, to_onnx, vocabulary_size
@@ -41,10 +39,16 @@ GRAPHS: dict[Precision, str] = {"float32": "model.onnx", "int8": "model.int8.onn
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 
-_STAGE = ".unfinished-"
-_OURS = frozenset(
-    {NAME, FLOORS, CONFIG, WEIGHTS, CARD, "tokenizer.json", "vocab.txt", "training", *GRAPHS.values()}
+FOLDER = StagedFolder(
+    noun="encoder",
+    an="an encoder",
+    manifest=NAME,
+    ours=frozenset(
+        {NAME, FLOORS, CONFIG, WEIGHTS, CARD, "tokenizer.json", "vocab.txt", "training", *GRAPHS.values()}
+    ),
+    kept="training",
 )
+"""How an encoder folder is written."""
 
 
 def write_encoder_folder(
@@ -114,7 +118,7 @@ def write_encoder_folder(
     out = Path(out)
     _check(network, analyzer, length=length, floors=floors, expansion=expansion, precisions=precisions)
     special = special_ids(analyzer.vocabulary, network.kind) if special is None else special
-    with _stage(out) as stage:
+    with FOLDER.stage(out) as stage:
         graph = to_onnx(network)
         onnx.save(graph, stage / GRAPHS["float32"])
         if "int8" in precisions:
@@ -150,7 +154,7 @@ def write_encoder_folder(
         if card is not None:
             (stage / CARD).write_text(card, encoding="utf-8")
         (stage / NAME).write_bytes(manifest(precisions, facts))
-        _publish(stage, out)
+        FOLDER.publish(stage, out)
     return EncoderFolder.open(out)
 
 
@@ -219,63 +223,3 @@ def _check(
             "floors are one finite number of at most 0 for each term",
             facts=[("shape", floors.shape), ("terms", terms)],
         )
-
-
-def check_place(out: Path) -> None:
-    """See that an encoder may be written to a folder, before hours of training.
-
-    Raises
-    ------
-    ForeignFolderError
-        If it holds something that is not an encoder, or is a file.
-    StorageError
-        If it cannot be read.
-    """
-    with _storage(out):
-        if not out.exists():
-            return
-        names = [path.name for path in out.iterdir()] if out.is_dir() else [out.name]
-    foreign = sorted(name for name in names if name not in _OURS and not name.startswith(_STAGE))
-    if foreign or not out.is_dir():
-        raise ForeignFolderError(
-            "the folder holds something that is not an encoder",
-            facts=[("folder", out), ("found", ", ".join(foreign[:5]))],
-            fixes=["name another folder with --out"],
-        )
-
-
-@contextmanager
-def _stage(out: Path) -> Iterator[Path]:
-    """Give a folder inside `out` to work in, and remove it in the end."""
-    check_place(out)
-    with _storage(out):
-        out.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=_STAGE, dir=out))
-        try:
-            yield stage
-        finally:
-            shutil.rmtree(stage, ignore_errors=True)
-
-
-def _publish(stage: Path, out: Path) -> None:
-    """Move what was made into place. While that goes on there is no manifest, so nobody reads half of it."""
-    (out / NAME).unlink(missing_ok=True)
-    made = {path.name for path in stage.iterdir()}
-    for name in _OURS - made - {"training"}:
-        (out / name).unlink(missing_ok=True)
-    for name in sorted(made - {NAME}):
-        (stage / name).replace(out / name)
-    (stage / NAME).replace(out / NAME)
-
-
-@contextmanager
-def _storage(out: Path) -> Iterator[None]:
-    """Turn what the operating system says while writing into an error of ours."""
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(
-            "the encoder cannot be written",
-            facts=[("path", error.filename or out), ("system says", error.strerror or str(error))],
-            fixes=["choose a folder that can be written and has room with --out"],
-        ) from error

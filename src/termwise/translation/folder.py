@@ -17,10 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +28,9 @@ from termwise.errors import (
     CorruptModelError,
     DataError,
     DuplicateIdError,
-    ForeignFolderError,
     MissingFileError,
     ModelFormatError,
     ParameterError,
-    StorageError,
     UnknownNameError,
     UsageError,
     VocabularyMismatchError,
@@ -44,6 +38,7 @@ from termwise.errors import (
 )
 from termwise.regular_files import read_regular
 from termwise.sealed_json import Misfit
+from termwise.staged_folder import StagedFolder
 from termwise.text import Analyzer, AnalyzerSpec, Vocabulary, analyzer_from_spec
 from termwise.translation.manifest import (
     AGAIN,
@@ -74,10 +69,17 @@ MAX_MANIFEST = 1 << 24
 MAX_ANALYZER = 1 << 27
 """Bytes of a file of the analyzer."""
 
-_STAGE = ".unfinished-"
 _TOKENIZERS = ("tokenizer.json", "vocab.txt")
-_OURS = frozenset({NAME, INDPTR, TARGETS, PROBABILITIES, OCCURRENCES, VOCABULARY, TRAINING, *_TOKENIZERS})
 _SHORT = 1 << 16
+
+FOLDER = StagedFolder(
+    noun="translation table",
+    an="a translation table",
+    manifest=NAME,
+    ours=frozenset({NAME, INDPTR, TARGETS, PROBABILITIES, OCCURRENCES, VOCABULARY, TRAINING, *_TOKENIZERS}),
+    kept=TRAINING,
+)
+"""How a table folder is written."""
 
 
 def open_table(path: str | Path) -> TranslationTable:
@@ -175,53 +177,11 @@ def write_table(table: TranslationTable, path: str | Path, *, precision: Precisi
         description=table.description,
     )
     files[NAME] = manifest.to_bytes()
-    check_place(out)
-    with _storage(out):
-        out.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=_STAGE, dir=out))
-        try:
-            for name, data in files.items():
-                (stage / name).write_bytes(data)
-            _publish(stage, out)
-        finally:
-            shutil.rmtree(stage, ignore_errors=True)
+    with FOLDER.stage(out) as stage:
+        for name, data in files.items():
+            (stage / name).write_bytes(data)
+        FOLDER.publish(stage, out)
     return sum(map(len, files.values()))
-
-
-@contextmanager
-def _storage(out: Path) -> Iterator[None]:
-    """Turn what the operating system says while writing into an error of ours."""
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(
-            "the translation table cannot be written",
-            facts=[("path", error.filename or out), ("system says", error.strerror or str(error))],
-            fixes=["choose a folder that can be written and has room with --out"],
-        ) from error
-
-
-def check_place(out: Path) -> None:
-    """See that a table may be written to a folder, before any work is done.
-
-    Raises
-    ------
-    ForeignFolderError
-        If it holds something that is not a translation table, or is a file.
-    StorageError
-        If it cannot be read.
-    """
-    with _storage(out):
-        if not out.exists():
-            return
-        names = [path.name for path in out.iterdir()] if out.is_dir() else [out.name]
-    foreign = sorted(name for name in names if name not in _OURS and not name.startswith(_STAGE))
-    if foreign or not out.is_dir():
-        raise ForeignFolderError(
-            "the folder holds something that is not a translation table",
-            facts=[("folder", out), ("found", ", ".join(foreign[:5]))],
-            fixes=["name another folder with --out"],
-        )
 
 
 def _files(table: TranslationTable, precision: Precision) -> dict[str, bytes]:
@@ -273,17 +233,6 @@ def _lines(vocabulary: Vocabulary) -> bytes:
                 "a term of the table cannot stand in a line of its own", facts=[("term", repr(token))]
             )
     return "".join(f"{token}\n" for token in vocabulary).encode("utf-8", "surrogatepass")
-
-
-def _publish(stage: Path, out: Path) -> None:
-    """Move what was made into place. While that goes on there is no manifest, so nobody reads half of it."""
-    (out / NAME).unlink(missing_ok=True)
-    made = {path.name for path in stage.iterdir()}
-    for name in _OURS - made - {TRAINING}:
-        (out / name).unlink(missing_ok=True)
-    for name in sorted(made - {NAME}):
-        (stage / name).replace(out / name)
-    (stage / NAME).replace(out / NAME)
 
 
 def _read_manifest(folder: Path) -> bytes:

@@ -19,7 +19,7 @@ from termwise.errors import ParameterError
 from termwise.text import make_analyzer
 from termwise.translation.bitext import Progress, make_bitext
 from termwise.translation.em import estimate, refuse_unfinished
-from termwise.translation.folder import TRAINING, check_place, write_table
+from termwise.translation.folder import FOLDER, TRAINING, write_table
 from termwise.translation.processing import cut_vocabulary
 from termwise.translation.settings import Model1Settings
 from termwise.translation.table import TranslationTable
@@ -74,7 +74,7 @@ def train_model1(
         Whatever else is wrong with data, settings or folder.
     """
     out = Path(out)
-    check_place(out)
+    FOLDER.check_place(out)
     work = out / TRAINING
     if not resume:
         refuse_unfinished(work)

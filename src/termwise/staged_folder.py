@@ -1,0 +1,95 @@
+"""A folder of files that is written whole or not at all, with a manifest that goes last."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from termwise.errors import ForeignFolderError, StorageError
+
+_STAGE = ".unfinished-"
+
+
+@dataclass(frozen=True)
+class StagedFolder:
+    """How folders of one kind are written.
+
+    Attributes
+    ----------
+    noun : str
+        What such a folder is, as messages name it: ``encoder``.
+    an : str
+        The same with its indefinite article.
+    manifest : str
+        The file without which nobody reads the folder.
+    ours : frozenset of str
+        All names that such a folder may hold; others are not ours to touch.
+    kept : str
+        The one of them that stays when the folder is written anew.
+    """
+
+    noun: str
+    an: str
+    manifest: str
+    ours: frozenset[str]
+    kept: str
+
+    def check_place(self, out: Path) -> None:
+        """See that a folder may be written to, before any work is done.
+
+        Raises
+        ------
+        ForeignFolderError
+            If it holds something else, or is a file.
+        StorageError
+            If it cannot be read.
+        """
+        with self._storage(out):
+            if not out.exists():
+                return
+            names = [path.name for path in out.iterdir()] if out.is_dir() else [out.name]
+        foreign = sorted(name for name in names if name not in self.ours and not name.startswith(_STAGE))
+        if foreign or not out.is_dir():
+            raise ForeignFolderError(
+                f"the folder holds something that is not {self.an}",
+                facts=[("folder", out), ("found", ", ".join(foreign[:5]))],
+                fixes=["name another folder with --out"],
+            )
+
+    @contextmanager
+    def stage(self, out: Path) -> Iterator[Path]:
+        """Give a hidden folder inside `out` to work in, and remove it in the end; see `check_place`, `publish`."""
+        self.check_place(out)
+        with self._storage(out):
+            out.mkdir(parents=True, exist_ok=True)
+            stage = Path(tempfile.mkdtemp(prefix=_STAGE, dir=out))
+            try:
+                yield stage
+            finally:
+                shutil.rmtree(stage, ignore_errors=True)
+
+    def publish(self, stage: Path, out: Path) -> None:
+        """Move what was made into place. While that goes on there is no manifest, so nobody reads half of it."""
+        (out / self.manifest).unlink(missing_ok=True)
+        made = {path.name for path in stage.iterdir()}
+        for name in self.ours - made - {self.kept}:
+            (out / name).unlink(missing_ok=True)
+        for name in sorted(made - {self.manifest}):
+            (stage / name).replace(out / name)
+        (stage / self.manifest).replace(out / self.manifest)
+
+    @contextmanager
+    def _storage(self, out: Path) -> Iterator[None]:
+        """Turn what the operating system says while writing into an error of ours."""
+        try:
+            yield
+        except OSError as error:
+            raise StorageError(
+                f"the {self.noun} cannot be written",
+                facts=[("path", error.filename or out), ("system says", error.strerror or str(error))],
+                fixes=["choose a folder that can be written and has room with --out"],
+            ) from error
