@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
@@ -47,6 +47,48 @@ def checksum_of(body: Mapping[str, Any]) -> str:
     """Return the checksum of an object, from which its key ``checksum`` is left out."""
     rest = {key: value for key, value in body.items() if key != "checksum"}
     return "sha256:" + hashlib.sha256(canonical_bytes(rest)).hexdigest()
+
+
+def unsealed(
+    data: bytes,
+    format: str,
+    version: int,
+    *,
+    foreign: Callable[[], Exception],
+    later: Callable[[int], Exception],
+) -> Mapping[str, Any]:
+    """Read a JSON object that says its format and version and carries its checksum.
+
+    Parameters
+    ----------
+    data : bytes
+        What was read.
+    format, version : str and int
+        The format that is expected, and the latest version of it that is known.
+    foreign, later : callable
+        Make the error for something else, and for a later version.
+
+    Raises
+    ------
+    Misfit
+        If it is not JSON, or does not match its checksum.
+    """
+    try:
+        body = json.loads(data.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError) as error:
+        raise Misfit("JSON", error) from None
+    if not isinstance(body, dict) or body.get("format") != format:
+        raise foreign()
+    found = body.get("version")
+    if type(found) is int and found > version:
+        raise later(found)
+    try:
+        sealed = body.get("checksum") == checksum_of(body)
+    except (ValueError, RecursionError):
+        sealed = False  # numbers no manifest holds
+    if not sealed:
+        raise Misfit("a manifest that matches its checksum", "one that does not")
+    return body
 
 
 def expect_object(value: object, names: set[str], where: str) -> Mapping[str, Any]:

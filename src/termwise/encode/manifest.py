@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -21,6 +20,7 @@ from termwise.sealed_json import (
     expect_object,
     expect_text,
     expect_whole,
+    unsealed,
 )
 from termwise.text import AnalyzerSpec, CleanMode
 
@@ -197,28 +197,20 @@ class EncoderManifest:
             If it is damaged.
         """
         try:
-            body = json.loads(data.decode("utf-8", "surrogatepass"))
-        except (ValueError, RecursionError) as error:
-            raise corrupt(path, "JSON", error) from None
-        if not isinstance(body, dict) or body.get("format") != FORMAT:
-            raise ModelFormatError(
-                "this manifest does not belong to an encoder",
-                facts=[("file", path), ("expected", f'"format": "{FORMAT}"')],
+            body = unsealed(
+                data,
+                FORMAT,
+                VERSION,
+                foreign=lambda: ModelFormatError(
+                    "this manifest does not belong to an encoder",
+                    facts=[("file", path), ("expected", f'"format": "{FORMAT}"')],
+                ),
+                later=lambda version: ModelFormatError(
+                    "this encoder was written by a later version of termwise",
+                    facts=[("file", path), ("format", version), ("known here", VERSION)],
+                    fixes=["pip install --upgrade termwise"],
+                ),
             )
-        version = body.get("version")
-        if type(version) is int and version > VERSION:
-            raise ModelFormatError(
-                "this encoder was written by a later version of termwise",
-                facts=[("file", path), ("format", version), ("known here", VERSION)],
-                fixes=["pip install --upgrade termwise"],
-            )
-        try:
-            sealed = body.get("checksum") == checksum_of(body)
-        except (ValueError, RecursionError):
-            sealed = False  # numbers no manifest holds
-        if not sealed:
-            raise corrupt(path, "a manifest that matches its checksum", "one that does not")
-        try:
             return _manifest(body)
         except Misfit as misfit:
             raise corrupt(path, misfit.expected, misfit.seen) from None

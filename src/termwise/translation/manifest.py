@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -20,6 +19,7 @@ from termwise.sealed_json import (
     expect_object,
     expect_text,
     expect_whole,
+    unsealed,
 )
 from termwise.text import AnalyzerSpec
 from termwise.translation.table import KINDS, Kind
@@ -131,28 +131,20 @@ class TableManifest:
             If it is damaged.
         """
         try:
-            body = json.loads(data.decode("utf-8", "surrogatepass"))
-        except (ValueError, RecursionError) as error:
-            raise damaged(path, "JSON", error) from None
-        if not isinstance(body, dict) or body.get("format") != FORMAT:
-            raise ModelFormatError(
-                "this manifest does not belong to a translation table",
-                facts=[("file", path), ("expected", f'"format": "{FORMAT}"')],
+            body = unsealed(
+                data,
+                FORMAT,
+                VERSION,
+                foreign=lambda: ModelFormatError(
+                    "this manifest does not belong to a translation table",
+                    facts=[("file", path), ("expected", f'"format": "{FORMAT}"')],
+                ),
+                later=lambda version: ModelFormatError(
+                    "this translation table was written by a later version of termwise",
+                    facts=[("file", path), ("format", version), ("known here", VERSION)],
+                    fixes=["pip install --upgrade termwise"],
+                ),
             )
-        version = body.get("version")
-        if type(version) is int and version > VERSION:
-            raise ModelFormatError(
-                "this translation table was written by a later version of termwise",
-                facts=[("file", path), ("format", version), ("known here", VERSION)],
-                fixes=["pip install --upgrade termwise"],
-            )
-        try:
-            sealed = body.get("checksum") == checksum_of(body)
-        except (ValueError, RecursionError):
-            sealed = False  # numbers no manifest holds
-        if not sealed:
-            raise damaged(path, "a manifest that matches its checksum", "one that does not")
-        try:
             return _manifest(body)
         except Misfit as misfit:
             raise damaged(path, misfit.expected, misfit.seen) from None
