@@ -6,8 +6,8 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,16 +18,25 @@ import record
 from termwise.build import build_index
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks, open_document_encoder
-from termwise.encode.documents import Advance, fingerprint_of, unheard
+from termwise.encode.documents import Advance, unheard
+from termwise.encode.open import resting_document_encoder
+from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.kernels.pooling import keep_largest
-from termwise.models import NetworkModel, make_model
+from termwise.models import NetworkModel, Tilde, make_model
+from termwise.records import Document
 from termwise.search import Searcher
 from termwise.search.encoding import encoder_description
 from termwise.text import Analyzer, Vocabulary, make_analyzer
 from termwise.weights import TermWeights
 
 Quantiser = Literal["uint8", "float32"]
+Precision = Literal["float32", "int8"]
+
+LARGEST = 1024
+"""Weights a document that are kept of what TILDE reads; rows of fewer are cut from them, see `Trimmed`."""
+
+Progress = Callable[[str, int, int | None], None]
 
 EVERY = 20.0
 """Seconds between two lines of progress."""
@@ -102,7 +111,7 @@ class Built:
         return len(self.searcher.index)
 
 
-def progress_lines(name: str) -> Callable[[str, int, int | None], None]:
+def progress_lines(name: str) -> Progress:
     """Return what tells progress on stderr, a line now and then."""
     last = time.monotonic()
 
@@ -163,19 +172,24 @@ def index_encoded(
     *,
     model: NetworkModel,
     threads: int = 1,
-    precision: Literal["float32", "int8"] | None = None,
+    precision: Precision | None = None,
     quantiser: Quantiser | None = None,
     reuse: bool = False,
 ) -> Built:
     """Encode what is not encoded yet, and index.
 
     Finished blocks lie beside the index in a folder named by the fingerprint of the encoder, so that another
-    network or setting has a folder of its own, and an interrupted run goes on where it was. `reuse` is as for
-    `index_counts`.
+    network or setting has a folder of its own, an interrupted run goes on where it was, and all experiments with one
+    work folder read once what they share. `reuse` is as for `index_counts`.
     """
-    encoder = open_document_encoder(model, threads=threads, precision=precision)
-    blocks = blocks_folder(folder, encoder)
-    timed = Timed(encoder, blocks.with_suffix(".json"))
+    encoder: Timed
+    kept: Path | None = None
+    if isinstance(model, Tilde) and model.form == "compact":
+        encoder = Trimmed(documents, folder, model, threads=threads, precision=precision)
+    else:
+        network = open_document_encoder(model, threads=threads, precision=precision)
+        kept = blocks_folder(folder, network)
+        encoder = Timed(network, kept.with_suffix(".json"))
     wanted = encoder_description(
         model=model.name,
         parameters=model.parameters(),
@@ -189,14 +203,14 @@ def index_encoded(
         documents,
         folder,
         model=model,
-        encoder=timed,
-        encoding=blocks,
+        encoder=encoder,
+        encoding=kept,
         quantiser=quantiser,
         threads=threads,
         overwrite=True,
         progress=progress_lines(folder.name),
     )
-    return Built(searcher, view_bytes(searcher.index), timed.effort, encoder.description)
+    return Built(searcher, view_bytes(searcher.index), encoder.effort, encoder.description)
 
 
 def _there(folder: Path, wanted: Mapping[str, Any], quantiser: Quantiser | None) -> Searcher | None:
@@ -281,70 +295,63 @@ class Timed:
 
 
 class Trimmed(Timed):
-    """The rows that an encoder made with a large `keep`, cut to fewer: what it would make with that `keep`.
+    """An encoder of TILDE whose rows are cut from larger ones, which are kept: one reading gives rows of every size.
 
-    The largest weights of a document are among those that a larger `keep` leaves, so that one run of the network
-    gives the rows of every size.
+    The largest weights of a document are among those that a larger `keep` leaves.
 
     Parameters
     ----------
-    encoder : DocumentEncoder
-        What made the rows.
-    rows : dict of str to int
-        The row of each text.
-    weights : TermWeights
-        The rows.
-    keep : int
-        Weights of a row.
+    documents : Collection
+        What is encoded, in its order and in whole blocks, as an index is built.
+    folder : Path
+        Beside it lie the blocks of larger rows, as those of `index_encoded`.
+    model : Tilde
+        In its compact form.
+    threads, precision
+        As for `open_document_encoder`.
     """
 
     def __init__(
-        self, encoder: DocumentEncoder, rows: dict[str, int], weights: TermWeights, keep: int
+        self,
+        documents: Collection,
+        folder: Path,
+        model: Tilde,
+        *,
+        threads: int = 1,
+        precision: Precision | None = None,
     ) -> None:
-        self._encoder = encoder
-        self._rows = rows
-        parts = keep_largest(weights.indptr, weights.terms, weights.weights, keep)
-        self._weights = TermWeights(*parts, weights.vocabulary)
-        self._keep = keep
+        if model.keep is None:
+            raise ParameterError("the exact form has no rows to cut", facts=[("form", model.form)])
+        large = replace(model, keep=max(LARGEST, model.keep))
+        encoder = open_document_encoder(large, threads=threads, precision=precision)
+        blocks = blocks_folder(folder, encoder)
+        super().__init__(encoder, blocks.with_suffix(".json"))
+        self._keep = model.keep
+        self._cut = resting_document_encoder(model, precision=precision)
+        self._read = self._reading(documents, blocks, progress_lines(folder.name))
 
-    @classmethod
-    def encoded(
-        cls, documents: Collection, blocks: Path, encoder: DocumentEncoder
-    ) -> Callable[[int], Trimmed]:
-        """Encode what is not encoded yet, and return what makes encoders of each `keep`."""
-        rows: dict[str, int] = {}
-        parts = []
-        passed = 0
-        tell = progress_lines(blocks.name)
-        timed = Timed(encoder, blocks.with_suffix(".json"))
-        for batch, part in encoded_blocks(
-            documents.documents(), timed, blocks, length=documents.length, progress=tell
-        ):
-            for document in batch:
-                rows[document.text] = passed
-                passed += 1
-            parts.append(part)
-        weights = TermWeights.concatenate(parts)
-        return lambda keep: cls(encoder, rows, weights, keep)
+    def _reading(
+        self, documents: Collection, blocks: Path, tell: Progress
+    ) -> Iterator[tuple[list[Document], TermWeights]]:
+        reader = Timed(self._encoder, blocks.with_suffix(".json"))
+        yield from encoded_blocks(
+            documents.documents(), reader, blocks, length=documents.length, progress=tell
+        )
 
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
-        """Return the rows of known texts."""
-        made = [self._weights.row(self._rows[text]) for text in texts]
+        """Return the rows of the next block, which holds these texts."""
+        batch, rows = next(self._read)
+        if [document.text for document in batch] != list(texts):
+            raise ParameterError("rows are cut in the order of the collection, in whole blocks")
         advance(1.0)
-        return TermWeights(
-            np.concatenate([[0], np.cumsum([len(terms) for terms, _ in made])]),
-            np.concatenate([terms for terms, _ in made] or [np.empty(0, np.int32)]),
-            np.concatenate([weights for _, weights in made] or [np.empty(0, np.float32)]),
-            self._weights.vocabulary,
-        )
+        parts = keep_largest(rows.indptr, rows.terms, rows.weights, self._keep)
+        return TermWeights(*parts, rows.vocabulary)
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the encoder says of itself, with the `keep` that it is cut to."""
-        described = self._encoder.description
-        return {**described, "settings": {**described["settings"], "keep": self._keep}}
+        """What the encoder of the smaller size says of itself; so is the fingerprint, for the rows are the same."""
+        return self._cut.description
 
     @property
-    def fingerprint(self) -> str:
-        """Equal ones mean the same rows."""
-        return fingerprint_of({"trimmed": self._encoder.fingerprint, "keep": self._keep})
+    def fingerprint(self) -> str:  # noqa: D102
+        return self._cut.fingerprint

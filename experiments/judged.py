@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import record
@@ -42,6 +43,8 @@ class Judged:
     ----------
     name : str
         What tables call it.
+    source : str or Path
+        A BEIR folder, or ``ir_datasets:NAME``.
     documents : Collection
         Read anew for each index.
     queries : list of Query
@@ -55,6 +58,7 @@ class Judged:
     """
 
     name: str
+    source: str | Path
     documents: Collection
     queries: list[Query]
     qrels: list[Qrel]
@@ -74,7 +78,7 @@ class Judged:
             spec = str(data)
             qrels = read_qrels(spec)
             queries = _asked(read_queries(spec), qrels)
-            return cls(name, open_collection(spec), queries, qrels, {}, {})
+            return cls(name, data, open_collection(spec), queries, qrels, {}, {})
         folder = Path(data)
         corpus, asked = (_either(folder, file) for file in ("corpus.jsonl", "queries.jsonl"))
         judgments = _either(folder / "qrels", f"{split}.tsv")
@@ -90,6 +94,7 @@ class Judged:
         files = [corpus, asked, judgments, *([seeds] if seeds.is_file() else [])]
         return cls(
             name,
+            data,
             open_collection(folder),
             _asked(read_queries(asked), qrels),
             qrels,
@@ -100,7 +105,7 @@ class Judged:
     def reduced_to(self, doc_ids: frozenset[str]) -> Judged:
         """Return the same with some of the documents only."""
         chosen = Selection(self.documents, doc_ids, len(doc_ids))
-        return Judged(self.name, chosen, self.queries, self.qrels, self.seeds, self.data)
+        return replace(self, documents=chosen)
 
     def without_seeds(self, run: Run, k: int) -> Run:
         """Drop from a run the documents that its queries are made of, and what then stands below rank `k`.
@@ -135,6 +140,18 @@ class Judged:
             resamples=record.RESAMPLES,
             seed=record.SEED,
         )
+
+
+def documents_folder(work: Path, data: str | Path) -> Path:
+    """Return the work folder of the documents of a dataset: subsets of ir_datasets with the same ones share theirs."""
+    if str(data).startswith(PREFIX):
+        ir_datasets = record.need("ir_datasets", "ir_datasets", "datasets of that name")
+        documents = ir_datasets.docs_parent_id(str(data).removeprefix(PREFIX))
+        return work / re.sub(r"[^\w-]+", "-", f"ir_datasets-{documents}")
+    corpus = next(
+        Path(data) / name for name in ("corpus.jsonl", "corpus.jsonl.gz") if (Path(data) / name).is_file()
+    )
+    return work / f"{Path(data).name}-{record.file_hash(corpus)[:8]}"
 
 
 def _either(folder: Path, name: str) -> Path:

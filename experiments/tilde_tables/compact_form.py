@@ -32,12 +32,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
 from charts import line_chart  # noqa: E402
-from encoded import Built, Trimmed, blocks_folder, index_encoded, view_bytes  # noqa: E402
-from judged import Judged  # noqa: E402
-from stage import Stage, dataset, documents_folder  # noqa: E402
+from encoded import Built, index_encoded  # noqa: E402
+from judged import Judged, documents_folder  # noqa: E402
+from stage import Stage, dataset  # noqa: E402
 
-from termwise.build import build_index  # noqa: E402
-from termwise.encode import EncoderFolder, open_document_encoder  # noqa: E402
+from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.models import Tilde  # noqa: E402
 from termwise.records import Run  # noqa: E402
 
@@ -74,24 +73,16 @@ def curve(
     judged = Judged.read(name, data, entry["split"])
     work = documents_folder(arguments.work, data)
     stage = Stage(judged, work, depth=plan["depth"], threads=arguments.threads, precision=arguments.precision)
-    largest = max(plan["keep"])
-    encoder = open_document_encoder(
-        Tilde(encoder=arguments.encoder, keep=largest),
-        threads=arguments.threads,
-        precision=arguments.precision,
-    )
-    trimmed = Trimmed.encoded(judged.documents, blocks_folder(work / "compact", encoder), encoder)
     points = []
     for keep in plan["keep"]:
-        searcher = build_index(
+        built = index_encoded(
             judged.documents,
             work / "compact",
             model=Tilde(encoder=arguments.encoder, keep=keep),
-            encoder=trimmed(keep),
             threads=arguments.threads,
-            overwrite=True,
+            precision=arguments.precision,
         )
-        points.append({"keep": keep, **measured(plan, stage, Built(searcher, view_bytes(searcher.index)))})
+        points.append({"keep": keep, **measured(plan, stage, built)})
         record.say(
             f"{name}: keep {keep}, {points[-1]['bytes a document']:.0f} bytes, {points[-1]['re-ranking']['mean']:.4f}"
         )

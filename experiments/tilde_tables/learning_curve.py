@@ -34,8 +34,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import record  # noqa: E402
 from charts import line_chart  # noqa: E402
 from encoded import index_encoded  # noqa: E402
-from judged import Judged  # noqa: E402
-from stage import Stage, dataset, documents_folder  # noqa: E402
+from judged import Judged, documents_folder  # noqa: E402
+from stage import Stage, dataset  # noqa: E402
 
 from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError  # noqa: E402

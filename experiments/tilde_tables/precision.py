@@ -32,8 +32,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
 from encoded import index_encoded  # noqa: E402
-from judged import Judged  # noqa: E402
-from stage import Precision, Stage, dataset, documents_folder  # noqa: E402
+from judged import Judged, documents_folder  # noqa: E402
+from stage import Precision, Stage, dataset  # noqa: E402
 
 from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.encode.processor import processor_class  # noqa: E402

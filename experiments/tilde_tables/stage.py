@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
-import record
 from encoded import Built, index_counts, index_encoded
 from judged import PREFIX, Judged
 from questions import Expanded, QuestionMaker, Questions
@@ -367,18 +365,6 @@ def dataset(data: str, split: str, root: Path) -> tuple[str, str | Path]:
         return data.removeprefix(PREFIX), data
     folder = root / data if (root / data).is_dir() else Path(data)
     return f"{folder.name}/{split}", folder
-
-
-def documents_folder(work: Path, data: str | Path) -> Path:
-    """Return the work folder of the documents of a dataset: subsets of ir_datasets with the same ones share theirs."""
-    if str(data).startswith(PREFIX):
-        ir_datasets = record.need("ir_datasets", "ir_datasets", "datasets of that name")
-        documents = ir_datasets.docs_parent_id(str(data).removeprefix(PREFIX))
-        return work / re.sub(r"[^\w-]+", "-", f"ir_datasets-{documents}")
-    corpus = next(
-        Path(data) / name for name in ("corpus.jsonl", "corpus.jsonl.gz") if (Path(data) / name).is_file()
-    )
-    return work / f"{Path(data).name}-{record.file_hash(corpus)[:8]}"
 
 
 def _digest(*parts: object) -> str:

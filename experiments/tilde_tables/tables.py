@@ -43,8 +43,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
 from charts import line_chart  # noqa: E402
-from judged import Judged  # noqa: E402
-from stage import ENCODE, Limits, Stage, Timing, dataset, documents_folder  # noqa: E402
+from judged import Judged, documents_folder  # noqa: E402
+from stage import ENCODE, Limits, Stage, Timing, dataset  # noqa: E402
 
 from termwise.encode import EncoderFolder, shipped_encoders  # noqa: E402
 from termwise.errors import CheckFailedError, MissingFileError, ParameterError, UnknownNameError  # noqa: E402

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from dense import DenseEncoder, DenseIndex
 from encoded import Built, Effort, index_counts, index_encoded
-from judged import Judged
+from judged import Judged, documents_folder
 from plan import BASELINE, NETWORKS, Choices, Plan, SettingChoice, System, identities
 
 from termwise.encode.open import resting_document_encoder
@@ -295,7 +295,7 @@ class Bench:
 
     @property
     def _folder(self) -> Path:
-        return self._tools.work / self.judged.name
+        return documents_folder(self._tools.work, self.judged.source)
 
 
 def _efforts(built: Built) -> tuple[Effort | None, ...]:

@@ -91,13 +91,13 @@ def test_an_encoded_index_is_taken_again(encoders, tmp_path):
         return index_encoded(documents, tmp_path / "i", model=model, reuse=True)
 
     first = index()
-    assert documents.read == 1
+    read = documents.read
     again = index()
     assert (again.sizes, again.network, again.effort) == (
         first.sizes,
         first.network,
         first.effort,
     )
-    assert documents.read == 1
+    assert documents.read == read
     index(keep=2)
-    assert documents.read == 2
+    assert documents.read > read

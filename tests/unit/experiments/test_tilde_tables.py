@@ -222,7 +222,7 @@ def test_what_is_indexed_once_is_taken_again(run, encoders, tmp_path, miniature)
 
 def test_other_documents_have_a_work_folder_of_their_own(monkeypatch, miniature, tmp_path):
     import ir_datasets
-    from stage import documents_folder
+    from judged import documents_folder
 
     names = {documents_folder(tmp_path, f"ir_datasets:msmarco-passage/{name}").name for name in SUBSETS}
     assert names == {"ir_datasets-msmarco-passage"}

@@ -144,7 +144,7 @@ def test_choose_then_report(run, tmp_path, collections, tiny, pieces):
     assert [entry["value"] for entry in made["tildev2", "expansion_terms"]["tried"]] == ["2", "1"]
     assert set(choices["encoders"]) == {"tilde", "tildev2"}
     assert all(known["precision"] == "float32" for known in choices["encoders"].values())
-    assert list((tmp_path / "work" / "cats").glob("tilde-*.blocks"))
+    assert list((tmp_path / "work").glob("cats-*/tilde-*.blocks"))
 
     out = run("report", f"--dense={tmp_path}")
     (line,) = (out / "zero_shot.jsonl").read_text().splitlines()
@@ -480,17 +480,36 @@ def test_seeds_leave_the_run_before_it_is_cut(collections):
     assert judged.deepest == 1
 
 
-def test_trimmed_rows_are_those_of_a_smaller_keep(collections, encoders, tmp_path):
-    from encoded import Trimmed
+def test_trimmed_rows_are_those_of_a_smaller_keep(collections, encoders, tmp_path, monkeypatch):
+    import encoded
     from judged import Judged
 
     from termwise.encode import open_document_encoder
     from termwise.models import Tilde
 
+    monkeypatch.setattr(encoded, "LARGEST", 9)
     documents = Judged.read("cats", collections / "cats", "test").documents
-    large = open_document_encoder(Tilde(encoder=encoders["tilde"], keep=9))
-    small = open_document_encoder(Tilde(encoder=encoders["tilde"], keep=3))
     texts = [document.text for document in documents.documents()]
-    trimmed = Trimmed.encoded(documents, tmp_path / "blocks", large)(3)
-    assert trimmed.encode_documents(texts) == small.encode_documents(texts)
-    assert trimmed.fingerprint not in (large.fingerprint, small.fingerprint)
+    for keep in (3, 5):
+        model = Tilde(encoder=encoders["tilde"], keep=keep)
+        small = open_document_encoder(model)
+        trimmed = encoded.Trimmed(documents, tmp_path / "index", model)
+        assert trimmed.encode_documents(texts) == small.encode_documents(texts)
+        assert trimmed.description == small.description
+        assert trimmed.fingerprint == small.fingerprint
+    assert len(list(tmp_path.glob("tilde-*.blocks"))) == 1
+    assert trimmed.effort.documents == len(texts)
+
+
+def test_rows_are_cut_in_the_order_of_the_collection(collections, encoders, tmp_path):
+    from encoded import Trimmed
+    from judged import Judged
+
+    from termwise.models import Tilde
+
+    documents = Judged.read("cats", collections / "cats", "test").documents
+    texts = [document.text for document in documents.documents()]
+    with pytest.raises(ParameterError, match="order of the collection"):
+        Trimmed(documents, tmp_path / "index", Tilde(encoder=encoders["tilde"])).encode_documents(texts[::-1])
+    with pytest.raises(ParameterError, match="exact form"):
+        Trimmed(documents, tmp_path / "index", Tilde(encoder=encoders["tilde"], form="exact"))
