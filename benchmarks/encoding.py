@@ -31,12 +31,8 @@ with torch: float32 has to agree to 1e-4, or there is no result. Results are pri
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +42,16 @@ import numpy.typing as npt
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from retrieval import about, say  # noqa: E402
+from measuring import (  # noqa: E402
+    RESULTS,
+    about,
+    append,
+    passes,
+    say,
+    show_rates,
+    speedup,
+    version,
+)
 
 from termwise.collection import open_collection  # noqa: E402
 from termwise.encode import EncoderFolder, open_document_encoder, shipped_encoders  # noqa: E402
@@ -106,7 +111,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=HERE / "results")
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(given)
 
     torch_network, folder = networks(arguments)
@@ -132,12 +137,7 @@ def main(given: Sequence[str] | None = None) -> None:
     for length in dict.fromkeys(arguments.length or windows(folder)):
         say(f"\npassages of up to {length} pieces")
         report["lengths"][str(length)] = measure(torch_network, folder, length, arguments)
-    report["load at the end"] = os.getloadavg()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    results = arguments.out / "encoding.jsonl"
-    with results.open("a") as file:
-        file.write(json.dumps(report) + "\n")
-    say(f"appended to {results}")
+    append(report, "encoding", arguments.out)
 
 
 def windows(folder: EncoderFolder) -> list[int]:
@@ -174,7 +174,7 @@ def measure(
         )
         agreement[precision] = difference(session.run, torch_network, ours, inputs, special.pad)
     check(agreement)
-    seconds = interleaved(contestants, arguments.rounds)
+    seconds = passes(contestants, arguments.rounds, pause=PAUSE)
     report: dict[str, Any] = {
         "passages": len(inputs),
         "pieces": {
@@ -185,9 +185,10 @@ def measure(
         },
         "pieces with padding": {BY_LENGTH: filled(ours, lengths), AS_COME: filled(come, lengths)},
         "agreement with torch, all batches": agreement,
-        "passages a second": show(seconds, len(inputs)),
+        "passages a second": show_rates("passages a second", seconds, len(inputs)),
         "ratios": {
-            f"{one} / {other}": ratio(seconds[one], seconds[other]) for one, other in pairs(list(contestants))
+            f"{one} / {other}": speedup(seconds[one], seconds[other])
+            for one, other in pairs(list(contestants))
         },
     }
     report["verdicts"] = verdicts(report["ratios"])
@@ -330,24 +331,6 @@ def run(network: Network, batches: Batches, inputs: Sequence[Ids], pad: int) -> 
         network(*padded([inputs[place] for place in batch.tolist()], pad))
 
 
-# --- the clock --------------------------------------------------------------------------------------------------
-
-
-def interleaved(contestants: Mapping[str, Contestant], rounds: int) -> dict[str, npt.NDArray[np.float64]]:
-    """Let every contestant encode all passages in turn, round after round; return the seconds of each pass."""
-    for contestant in contestants.values():
-        contestant()
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for number in range(rounds):
-        for name, contestant in contestants.items():
-            time.sleep(PAUSE)
-            begin = time.perf_counter()
-            contestant()
-            seconds[name].append(time.perf_counter() - begin)
-        say(f"round {number + 1} of {rounds}")
-    return {name: np.array(times) for name, times in seconds.items()}
-
-
 def difference(
     one: Network, other: Network, batches: Batches, inputs: Sequence[Ids], pad: int
 ) -> dict[str, float]:
@@ -383,34 +366,6 @@ def check(agreement: Mapping[str, Mapping[str, float]]) -> None:
             facts=[("largest difference", f"{seen:.3g}"), ("allowed", TOLERANCE)],
             fixes=["remove the exported network and run again"],
         )
-
-
-def show(seconds: dict[str, npt.NDArray[np.float64]], count: int) -> dict[str, dict[str, float]]:
-    """Print and return passages a second: of the median round, the slowest and the fastest."""
-    say(f"\n{'passages a second':40}{'median':>9}{'least':>9}{'most':>9}")
-    table = {}
-    for name, times in seconds.items():
-        row = {
-            "median": count / float(np.median(times)),
-            "least": count / float(times.max()),
-            "most": count / float(times.min()),
-        }
-        table[name] = row
-        say(f"{name:40}{row['median']:9.1f}{row['least']:9.1f}{row['most']:9.1f}")
-    return table
-
-
-def ratio(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> dict[str, float]:
-    """Return how many times as fast one is as the other, round by round."""
-    found = other / one
-    return {"median": float(np.median(found)), "least": float(found.min()), "most": float(found.max())}
-
-
-def version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 if __name__ == "__main__":

@@ -25,6 +25,16 @@ from termwise.weights import TermWeights
 ROWS = 8192
 
 
+def view_bytes(index: Index) -> dict[str, int]:
+    """Count the bytes of the inverted and of the forward view of an index; document order, ids and terms apart."""
+    views = {"inverted": 0, "forward": 0, "order": 0}
+    for segment in index.segments:
+        for name, size in segment.section_bytes.items():
+            view = "order" if name == "documents.order" else "forward" if "forward" in name else "inverted"
+            views[view] += size
+    return views
+
+
 class Termwise(Peer):
     """Our engine over given impacts; the clock runs around `first_stage`, query rows made before."""
 
@@ -93,15 +103,8 @@ class Termwise(Peer):
         return seconds
 
     def view_bytes(self) -> dict[str, int]:
-        """Bytes of the inverted and of the forward view; document order, ids and terms apart."""
-        views = {"inverted": 0, "forward": 0, "order": 0}
-        for segment in self.index.segments:
-            for name, size in segment.section_bytes.items():
-                view = (
-                    "order" if name == "documents.order" else "forward" if "forward" in name else "inverted"
-                )
-                views[view] += size
-        return views
+        """See the function of this name."""
+        return view_bytes(self.index)
 
     def files(self, workdir: str | os.PathLike[str]) -> dict[str, int]:
         """Sizes of the files of the index."""

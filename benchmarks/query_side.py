@@ -29,12 +29,10 @@ JSON object, to ``benchmarks/results/query_side.jsonl``.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,7 +44,18 @@ import numpy.typing as npt
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from retrieval import about, say, show  # noqa: E402
+from measuring import (  # noqa: E402
+    RESULTS,
+    Timer,
+    about,
+    append,
+    each,
+    held,
+    pinned,
+    say,
+    show_verdicts,
+    timed,
+)
 
 from termwise.build import build_index  # noqa: E402
 from termwise.cli.try_ import shipped_weights  # noqa: E402
@@ -80,7 +89,6 @@ LONG = 150
 """Tokens of a long query."""
 
 Row = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
-Timer = Callable[[], npt.NDArray[np.float64]]
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -94,7 +102,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--long-queries", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=HERE / "results")
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(given)
     named = dict(pair.split("=", 1) for pair in arguments.index)
     searchers = {kind: made(kind, named.get(kind), arguments) for kind in KINDS}
@@ -117,20 +125,8 @@ def main(given: Sequence[str] | None = None) -> None:
             report["kinds"][kind][name] = measure(
                 f"{kind}, {name} queries", searcher, texts, arguments.rounds
             )
-    report["load at the end"] = os.getloadavg()
     conclude(report)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    results = arguments.out / "query_side.jsonl"
-    with results.open("a") as file:
-        file.write(json.dumps(report) + "\n")
-    say(f"appended to {results}")
-
-
-def pinned() -> int:
-    """Keep the process on one processor, the last of those it may use, and return its number."""
-    chosen = max(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {chosen})
-    return chosen
+    append(report, "query_side", arguments.out)
 
 
 def queries(analyzer: Analyzer, arguments: argparse.Namespace) -> dict[str, list[str]]:
@@ -154,22 +150,19 @@ def queries(analyzer: Analyzer, arguments: argparse.Namespace) -> dict[str, list
 
 def verdicts(parts: dict[str, Any]) -> dict[str, Any]:
     """Hold our medians against what was to be reached."""
-    found = {}
-    for name, limit in LIMITS.items():
-        ours = parts[name]["termwise"]["ms"]
-        found[name] = {**ours, "wanted": limit, "reached": ours["p50"] <= limit}
-    return found
+    return {name: held(parts[name]["termwise"]["ms"], limit) for name, limit in LIMITS.items()}
 
 
 def conclude(report: dict[str, Any]) -> None:
     """Print all verdicts."""
-    say(f"\n{'milliseconds':52}{'wanted':>8}{'p50':>9}{'p99':>9}")
-    for kind, entry in report["kinds"].items():
-        for name in ("short", "long"):
-            for part, row in entry[name]["verdicts"].items():
-                title = f"{kind}, {name}: {part}"
-                reached = "reached" if row["reached"] else "NOT REACHED"
-                say(f"{title:52}{row['wanted']:8.2f}{row['p50']:9.3f}{row['p99']:9.3f}   {reached}")
+    show_verdicts(
+        {
+            f"{kind}, {name}: {part}": row
+            for kind, entry in report["kinds"].items()
+            for name in ("short", "long")
+            for part, row in entry[name]["verdicts"].items()
+        }
+    )
 
 
 def measure(title: str, searcher: Searcher, texts: Sequence[str], rounds: int) -> dict[str, Any]:
@@ -196,6 +189,7 @@ def measure(title: str, searcher: Searcher, texts: Sequence[str], rounds: int) -
             "tokenizers alone": each(texts, lambda text: pieces.encode(text, add_special_tokens=False).ids),
         },
         rounds,
+        ours,
     )
     random = np.random.default_rng(0)
     candidates = []
@@ -216,6 +210,7 @@ def measure(title: str, searcher: Searcher, texts: Sequence[str], rounds: int) -
             "numpy, one gather": each(asked, lambda query: impacts.gathered(query[1], query[2])),
         },
         rounds,
+        ours,
     )
     report["re-ranking, same scores"] = float(
         np.mean(
@@ -234,35 +229,12 @@ def measure(title: str, searcher: Searcher, texts: Sequence[str], rounds: int) -
         }
         if peer is not None:
             contestants["bm25s"] = each(repeated, partial(bm25s_search, peer, min(k, len(index))))
-        report[f"first stage, k = {k}"] = timed(f"{title}: first stage, k = {k}, ms", contestants, rounds)
+        report[f"first stage, k = {k}"] = timed(
+            f"{title}: first stage, k = {k}, ms", contestants, rounds, ours
+        )
         report[f"first stage, k = {k}, same scores"] = agreement(index, vectors, postings, k)
     report["verdicts"] = verdicts(report)
     return report
-
-
-def timed(title: str, contestants: dict[str, Timer], rounds: int) -> dict[str, Any]:
-    """Let contestants take turns and show the times of each; `show` gives ours over theirs."""
-    for run in contestants.values():
-        run()
-    seconds: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in contestants}
-    for _ in range(rounds):
-        for name, run in contestants.items():
-            seconds[name].append(run())
-    return show(title, {name: np.stack(times) for name, times in seconds.items()}, "termwise")
-
-
-def each(items: Sequence[Any], call: Callable[[Any], object]) -> Timer:
-    """Return what runs a call for each item and gives the seconds of each."""
-
-    def run() -> npt.NDArray[np.float64]:
-        seconds = np.empty(len(items))
-        for place, item in enumerate(items):
-            begin = time.perf_counter()
-            call(item)
-            seconds[place] = time.perf_counter() - begin
-        return seconds
-
-    return run
 
 
 def scored(index: Index, vector: Any, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

@@ -11,18 +11,11 @@ printed and appended, one JSON object, to ``benchmarks/results/retrieval.jsonl``
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
-import os
-import platform
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +25,10 @@ import numpy.typing as npt
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+from anserini import fetch_jar  # noqa: E402
+from measuring import about, apart, append, say, show, summary  # noqa: E402
 from ours import Termwise, TermwiseBM25  # noqa: E402
-from peers import BM25S, BruteForce, Hits, Lucene, Peer, Pisa, Seismic, Tantivy, fetch_anserini_jar, recall  # noqa: E402
+from peers import BM25S, BruteForce, Hits, Lucene, Peer, Pisa, Seismic, Tantivy, recall  # noqa: E402
 from workload import Workload, load, load_texts  # noqa: E402
 
 DEPTHS = (10, 1000)
@@ -77,52 +72,7 @@ def main() -> None:
         report["query length"] = length_report(workload, engine)
     if "text" not in arguments.skip:
         report["text"] = text_report(arguments)
-    report["load at the end"] = os.getloadavg()
-    results = HERE / "results" / "retrieval.jsonl"
-    with results.open("a") as file:
-        file.write(json.dumps(report) + "\n")
-    say(f"appended to {results}")
-
-
-def say(text: str) -> None:
-    print(text, flush=True)
-
-
-def about() -> dict[str, Any]:
-    """Say when, where and on what code the run was made."""
-
-    def git(*words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=HERE, capture_output=True, text=True, check=False)
-        return done.stdout.strip()
-
-    model = next(
-        (
-            line.split(":", 1)[1].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.processor(),
-    )
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": git("rev-parse", "HEAD"),
-        "uncommitted changes": bool(git("status", "--porcelain", "--", "../src")),
-        "processor": model,
-        "processors": os.cpu_count(),
-        "python": platform.python_version(),
-        "load at the start": os.getloadavg(),
-    }
-
-
-def summary(seconds: npt.NDArray[np.float64]) -> dict[str, float]:
-    """Summarise rounds x queries: mean, median and 99th percentile in milliseconds, over the median round."""
-    means = seconds.mean(axis=1) * 1e3
-    middle = seconds[int(np.argsort(means)[len(means) // 2])] * 1e3
-    return {
-        "mean": float(np.median(means)),
-        "p50": float(np.percentile(middle, 50)),
-        "p99": float(np.percentile(middle, 99)),
-    }
+    append(report, "retrieval")
 
 
 def interleaved(
@@ -140,33 +90,6 @@ def interleaved(
     return {name: np.stack(parts) for name, parts in seconds.items()}, hits
 
 
-def ratios(ours: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> dict[str, float]:
-    """Return ours over theirs, round by round: of the means, and of the medians of the queries."""
-    means = ours.mean(axis=1) / other.mean(axis=1)
-    medians = np.median(ours, axis=1) / np.median(other, axis=1)
-    return {
-        "mean": float(np.median(means)),
-        "mean, least": float(means.min()),
-        "mean, most": float(means.max()),
-        "p50": float(np.median(medians)),
-    }
-
-
-def show(title: str, seconds: dict[str, npt.NDArray[np.float64]], ours: str) -> dict[str, Any]:
-    """Print and return one table of engines."""
-    table: dict[str, Any] = {}
-    say(f"\n{title}\n{'':44}{'mean':>9}{'p50':>9}{'p99':>9}   ours / theirs (mean, p50)")
-    for name, taken in seconds.items():
-        row: dict[str, Any] = {"ms": summary(taken)}
-        tail = ""
-        if name != ours:
-            row["ours / theirs"] = ratios(seconds[ours], taken)
-            tail = f"   {row['ours / theirs']['mean']:.2f}  {row['ours / theirs']['p50']:.2f}"
-        table[name] = row
-        say(f"{name:44}{row['ms']['mean']:9.3f}{row['ms']['p50']:9.3f}{row['ms']['p99']:9.3f}{tail}")
-    return table
-
-
 def built(engine: Peer, data: Any, folder: Path) -> float | None:
     """Build an index where there is none yet; return the seconds it took."""
     if (folder / "done").exists():
@@ -180,31 +103,17 @@ def built(engine: Peer, data: Any, folder: Path) -> float | None:
     return seconds
 
 
-def _build_ours(matrix: Any, folder: str, queue: Any) -> None:
-    indptr, terms, impacts = matrix
-    few = (indptr[:100], terms[: indptr[99]], impacts[: indptr[99]])
-    Termwise().build(few, folder)  # compiles the kernels, which is not what a build costs
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begin = time.perf_counter()
-    Termwise().build(matrix, folder)
-    queue.put(
-        (time.perf_counter() - begin, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
-    )
-
-
 def build_report(workload: Workload, work: Path) -> dict[str, Any]:
     """Build ours in a process of its own, kernels compiled before: seconds and peak memory above the input."""
     folder = work / "ours"
     folder.mkdir(parents=True, exist_ok=True)
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
-    process = context.Process(target=_build_ours, args=(workload.matrix, str(folder), queue))
-    process.start()
-    seconds, memory = queue.get()
-    process.join()
-    (folder / "done").write_text(f"{seconds}\n")
-    report = {"seconds": seconds, "peak memory above the input, bytes": memory, "threads": 2}
-    say(f"build: {seconds:.1f} s, {memory / 1e6:.0f} MB above the input, ordering included")
+    cost = apart(
+        lambda: Termwise().build(workload.matrix, folder),
+        before=lambda: Termwise().build(workload.head(100).matrix, folder),
+    )
+    (folder / "done").write_text(f"{cost.seconds}\n")
+    report = {"seconds": cost.seconds, "peak memory above the input, bytes": cost.bytes, "threads": 2}
+    say(f"build: {cost.seconds:.1f} s, {cost.bytes / 1e6:.0f} MB above the input, ordering included")
     return report
 
 
@@ -230,7 +139,7 @@ def compare_peers(workload: Workload, engine: Termwise, arguments: argparse.Name
         for algorithm in ("maxscore", "block_max_maxscore", "block_max_wand"):
             enter(f"PISA {algorithm}, {label}", Pisa(algorithm), data, work / f"pisa-{part}")
     if "lucene" not in arguments.skip:
-        jar = arguments.jar or fetch_anserini_jar(work / "jar")
+        jar = arguments.jar or fetch_jar(work / "jar")
         enter("Lucene", Lucene(jar), workload.matrix, work / "lucene")
     enter("Seismic (approximate)", Seismic(), workload.matrix, work / "seismic")
     del ordered

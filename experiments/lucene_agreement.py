@@ -32,10 +32,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections import Counter
@@ -47,9 +45,13 @@ from typing import Any, Literal
 import numpy as np
 import record
 
+sys.path.append(str(record.ROOT / "benchmarks"))
+
+from anserini import JAR, SOURCE, fetch_jar
+
 from termwise import BM25, Document, Qrel, Query, Ranking, Run, build_index, make_analyzer
 from termwise.collection import open_collection, read_qrels, read_queries, read_run
-from termwise.errors import CheckFailedError, MissingFileError, StorageError
+from termwise.errors import CheckFailedError, MissingFileError
 from termwise.evaluate import compare, evaluate
 
 COLLECTIONS = ("cacm", "scifact")
@@ -67,9 +69,6 @@ SETTINGS: tuple[tuple[Lengths, Quantiser], ...] = (
     ("lucene", "float32"),
 )
 """The first is our default."""
-
-JAR = "anserini-2.1.1-fatjar.jar"
-SOURCE = "pyserini==2.1.0"
 
 
 # --- the same input for both ------------------------------------------------------------------------------------
@@ -128,38 +127,6 @@ class Input:
 
 
 # --- Lucene -----------------------------------------------------------------------------------------------------
-
-
-def fetch_jar(cache: Path) -> Path:
-    """Take Anserini's jar out of the source archive of pyserini, once."""
-    jar = cache / JAR
-    if jar.is_file():
-        return jar
-    cache.mkdir(parents=True, exist_ok=True)
-    record.say(f"fetching {SOURCE} (106 MB) for {JAR}")
-    with tempfile.TemporaryDirectory(dir=cache) as folder:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-        command += ["--python-version", "3.12"]  # what pyserini asks for; only its jar is wanted
-        done = subprocess.run(
-            [*command, "--dest", folder, SOURCE], capture_output=True, text=True, check=False
-        )
-        archives = list(Path(folder).glob("*.tar.gz"))
-        if done.returncode != 0 or not archives:
-            raise StorageError(
-                f"pip could not download {SOURCE}",
-                facts=[("pip", done.stderr.strip()[-500:])],
-                fixes=[f"--jar FILE, the file {JAR} from another place"],
-            )
-        with tarfile.open(archives[0]) as archive:
-            member = next(entry for entry in archive if entry.name.endswith("/" + JAR))
-            source = archive.extractfile(member)
-            if source is None:
-                raise StorageError(f"{JAR} in {archives[0].name} is not a file")
-            partial = Path(folder) / JAR
-            with source, partial.open("wb") as file:
-                shutil.copyfileobj(source, file)
-        partial.replace(jar)
-    return jar
 
 
 @dataclass(frozen=True)

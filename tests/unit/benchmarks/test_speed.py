@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from argparse import Namespace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,16 +14,6 @@ from termwise.search.encoding import encoder_description
 from termwise.search.retrieval import first_stage
 from termwise.search.vector import query_vector
 from termwise.text import CleanedAnalyzer
-
-BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
-
-
-@pytest.fixture(autouse=True)
-def _on_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not BENCHMARKS.is_dir():
-        pytest.skip("the benchmarks are not part of this distribution")
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-
 
 ROWS = [
     ([3000, 3001, 3002], [1.0, 2.0, 0.5]),
@@ -144,14 +131,6 @@ def test_every_part_is_held_against_its_limit(searcher, capsys):
     assert (said.out + said.err).count("NOT REACHED") >= 4
 
 
-def test_the_process_stays_on_one_processor():
-    code = (
-        f"import os, sys; sys.path.insert(0, {str(BENCHMARKS)!r}); import query_side\n"
-        "chosen = query_side.pinned()\nassert os.sched_getaffinity(0) == {chosen}"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 # --- encoding ---------------------------------------------------------------------------------------------------
 
 
@@ -178,17 +157,6 @@ def test_what_is_compared_and_what_is_to_be_reached():
     verdicts = encoding.verdicts(ratios)
     assert {(row["wanted"], row["reached"]) for row in verdicts.values()} == {(1.0, True), (1.6, False)}
     assert len(verdicts) == 4  # both precisions, by length
-
-
-def test_contestants_take_turns():
-    import encoding
-
-    seen = []
-    contestants = {name: lambda name=name: seen.append(name) for name in ("one", "other")}
-    seconds = encoding.interleaved(contestants, 2)
-    assert {name: times.shape for name, times in seconds.items()} == {"one": (2,), "other": (2,)}
-    assert seen == ["one", "other"] * 3  # once to warm up
-    assert encoding.ratio(np.array([1.0, 2.0]), np.array([2.0, 2.0]))["median"] == 1.5
 
 
 def test_networks_are_compared_over_all_batches():
