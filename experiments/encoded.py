@@ -297,7 +297,7 @@ class Timed:
 class Trimmed(Timed):
     """An encoder of TILDE whose rows are cut from larger ones, which are kept: one reading gives rows of every size.
 
-    The largest weights of a document are among those that a larger `keep` leaves.
+    What a document keeps is among what a larger `keep` leaves it.
 
     Parameters
     ----------
@@ -344,7 +344,8 @@ class Trimmed(Timed):
         if [document.text for document in batch] != list(texts):
             raise ParameterError("rows are cut in the order of the collection, in whole blocks")
         advance(1.0)
-        parts = keep_largest(rows.indptr, rows.terms, rows.weights, self._keep)
+        keys = self._cut.telling(rows.terms, rows.weights)
+        parts = keep_largest(rows.indptr, rows.terms, rows.weights, keys, self._keep)
         return TermWeights(*parts, rows.vocabulary)
 
     @property

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from termwise.kernels.pooling import keep_largest, max_rows
 from termwise.weights import TermWeights
+
+Keys = Callable[[npt.NDArray[np.int32], npt.NDArray[np.float32]], npt.NDArray[np.float32]]
 
 ENTRIES = 1 << 22
 """Entries that wait before they are merged: about 50 MB."""
@@ -47,8 +51,8 @@ class RowPool:
     """Collects sparse rows of documents, window by window, in bounded memory.
 
     A document may come many times, each time with some of its terms. In the end a row holds, for each term, the
-    largest weight that came; with `keep`, only the `keep` largest of these (ties: smaller term numbers). What does
-    not belong to the `keep` largest of a window cannot belong to those of the document, so it is dropped at once.
+    largest weight that came; with `keep`, only the `keep` of these with the largest keys (ties: smaller term numbers).
+    What does not belong to those of a window cannot belong to those of the document, so it is dropped at once.
 
     Parameters
     ----------
@@ -56,6 +60,9 @@ class RowPool:
         How many rows there will be.
     keep : int, optional
         Most weights of a row; all where it is left out.
+    keys : callable, optional
+        Called with terms and weights, returns what `keep` goes by: for one term, the larger the larger its weight. The
+        weights themselves where it is left out.
     entries : int, optional
         Entries that wait before they are merged.
 
@@ -69,9 +76,12 @@ class RowPool:
     ([], [3, 7], [2.0, 1.5])
     """
 
-    def __init__(self, documents: int, *, keep: int | None = None, entries: int = ENTRIES) -> None:
+    def __init__(
+        self, documents: int, *, keep: int | None = None, keys: Keys | None = None, entries: int = ENTRIES
+    ) -> None:
         self._documents = documents
         self._keep = keep
+        self._keys = keys
         self._entries = entries
         self._parts: list[_Rows] = []
         self._waiting = 0
@@ -142,7 +152,8 @@ class RowPool:
     ) -> _Rows:
         indptr, terms, weights = max_rows(indptr, terms, weights)
         if self._keep is not None:
-            indptr, terms, weights = keep_largest(indptr, terms, weights, self._keep)
+            keys = weights if self._keys is None else self._keys(terms, weights)
+            indptr, terms, weights = keep_largest(indptr, terms, weights, keys, self._keep)
         return documents, indptr, terms, weights
 
 

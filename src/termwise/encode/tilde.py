@@ -17,7 +17,7 @@ from termwise.encode.pieces import joined, windows_of
 from termwise.encode.rows import RowPool
 from termwise.encode.session import OnnxSession
 from termwise.encode.windows import chunks, window_sizes
-from termwise.kernels.likelihood import excess_rows, log_sigmoid
+from termwise.kernels.likelihood import excess_rows, log_sigmoid, telling
 from termwise.models.tilde import Tilde
 from termwise.weights import TermWeights
 
@@ -175,6 +175,12 @@ class TildeDocumentEncoder(NetworkEncoder):
             return TermWeights([0], [], [], self.vocabulary.id)
         return TermWeights.concatenate(parts)
 
+    def telling(
+        self, terms: npt.NDArray[np.int32], weights: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.float32]:
+        """Return what the weights of the compact form are kept by, see `termwise.models.tilde`."""
+        return telling(terms, weights, self.folder.floors)
+
     def _outputs(
         self, texts: Sequence[str], advance: Advance
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
@@ -189,7 +195,7 @@ class TildeDocumentEncoder(NetworkEncoder):
         )
 
     def _compact(self, texts: Sequence[str], advance: Advance) -> TermWeights:
-        pool = RowPool(len(texts), keep=self._model.keep)
+        pool = RowPool(len(texts), keep=self._model.keep, keys=self.telling)
         for documents, logits in self._outputs(texts, advance):
             pool.add(documents, *excess_rows(logits, self._terms, self._floors))
         return pool.rows(self.vocabulary.id)

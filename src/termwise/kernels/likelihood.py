@@ -33,6 +33,30 @@ def log_sigmoid(logits: Array) -> Array:
 
 
 @compiled
+def telling(terms: Array, weights: Array, floors: Array) -> Array:
+    """Return how much weights are worth keeping, ``sqrt(P(t|d)) w(t, d)``; agrees with `reference.telling`.
+
+    Parameters
+    ----------
+    terms : ndarray of shape (nnz,), int32
+    weights : ndarray of shape (nnz,), float32
+        ``w(t, d) = ln P(t|d) - floor``, above 0.
+    floors : ndarray of shape (V,), float32
+        Floor of each term, at most 0.
+
+    Returns
+    -------
+    ndarray of shape (nnz,), float32
+        Computed in float64; for one term, the larger the larger its weight.
+    """
+    keys = np.empty(len(terms), dtype=np.float32)
+    for i in range(len(terms)):
+        weight = np.float64(weights[i])
+        keys[i] = np.float32(math.exp(0.5 * (weight + np.float64(floors[terms[i]]))) * weight)
+    return keys
+
+
+@compiled
 def excess_rows(logits: Array, terms: Array, floors: Array) -> tuple[Array, Array, Array]:
     """Return where log-likelihoods exceed their floors; agrees with `reference.excess_rows`.
 

@@ -56,8 +56,10 @@ def max_rows(indptr: Array, terms: Array, weights: Array) -> tuple[Array, Array,
 
 
 @compiled
-def keep_largest(indptr: Array, terms: Array, weights: Array, keep: int) -> tuple[Array, Array, Array]:
-    """Keep the largest weights of each row; agrees with `reference.keep_largest`.
+def keep_largest(
+    indptr: Array, terms: Array, weights: Array, keys: Array, keep: int
+) -> tuple[Array, Array, Array]:
+    """Keep the weights of each row with the largest keys; agrees with `reference.keep_largest`.
 
     Parameters
     ----------
@@ -66,9 +68,11 @@ def keep_largest(indptr: Array, terms: Array, weights: Array, keep: int) -> tupl
     terms : ndarray of shape (nnz,), int32
         Strictly increasing in a row.
     weights : ndarray of shape (nnz,), float32
-        Their weights, finite.
+        Their weights.
+    keys : ndarray of shape (nnz,), float32
+        What they are chosen by, finite; the weights themselves, or something else.
     keep : int
-        How many of a row are kept, 1 or more; of equal weights those of smaller term numbers.
+        How many of a row are kept, 1 or more; of equal keys those of smaller term numbers.
 
     Returns
     -------
@@ -88,15 +92,15 @@ def keep_largest(indptr: Array, terms: Array, weights: Array, keep: int) -> tupl
             kept_terms[place : place + last - first] = terms[first:last]
             kept[place : place + last - first] = weights[first:last]
             continue
-        least = np.partition(weights[first:last], last - first - keep)[last - first - keep]
+        least = np.partition(keys[first:last], last - first - keep)[last - first - keep]
         ties = np.int64(keep)
         for position in range(first, last):
-            if weights[position] > least:
+            if keys[position] > least:
                 ties -= 1
         for position in range(first, last):
-            if weights[position] < least or (weights[position] == least and ties == 0):
+            if keys[position] < least or (keys[position] == least and ties == 0):
                 continue
-            if weights[position] == least:
+            if keys[position] == least:
                 ties -= 1
             kept_terms[place] = terms[position]
             kept[place] = weights[position]

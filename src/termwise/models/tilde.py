@@ -16,9 +16,13 @@ The second sum is the same for all documents, so no choice of floors changes an 
 form        floor of a term                                rows
 =========== ============================================== =======================================================
 ``exact``   just below the smallest ln P(t|d) there is     every kept term; the order is that of the dense scores
-``compact`` the mean of ln P(t|d) over training passages   the `keep` largest weights above 0; the rest adds the
-                                                           floor, which is an approximation
+``compact`` the mean of ln P(t|d) over training passages   `keep` weights above 0; the rest adds the floor, which is
+                                                           an approximation
 =========== ============================================== =======================================================
+
+The compact form keeps the weights with the largest ``sqrt(P(t|d)) w(t, d)``: between how much a term would add, which
+is most for the rarest, and how much it is expected to add, ``P(t|d) w(t, d)``, which is most for those that many
+documents are asked for.
 
 Departures from the published code [2]_: natural logarithms of a numerically stable sigmoid in place of float16
 decimal ones; documents longer than the network reads are cut into windows that overlap, and a term takes its

@@ -50,6 +50,19 @@ def test_order_and_parts_do_not_matter(
     assert pool.rows("toy") == expected(windows, keep)
 
 
+@given(WINDOWS, st.integers(1, 12), st.integers(1, 4))
+def test_what_is_kept_may_go_by_keys(windows: list[Window], keep: int, parts: int) -> None:
+    worth = np.array([8, 1, 1, 4, 1, 2, 1, 1, 16, 1], dtype=np.float32)
+    pool = RowPool(4, keep=keep, keys=lambda terms, weights: weights * worth[terms])
+    for part in range(parts):
+        add(pool, windows[part::parts])
+    rows = []
+    for row in expected(windows, None):
+        order = sorted(zip(*row, strict=True), key=lambda entry: (-entry[1] * worth[entry[0]], entry[0]))
+        rows.append({int(term): float(weight) for term, weight in order[:keep]})
+    assert pool.rows("toy") == TermWeights.from_rows(rows, "toy")
+
+
 def test_no_windows() -> None:
     assert len(RowPool(3).rows("toy")) == 3
     assert len(RowPool(0).rows("toy")) == 0

@@ -36,7 +36,7 @@ def test_by_hand() -> None:
 def test_ties_go_to_smaller_terms() -> None:
     rows: Rows = [[(1, 0.5), (2, 2.0), (5, 0.5), (9, 0.5)]]
     for keep, expected in ((1, [2]), (2, [1, 2]), (3, [1, 2, 5]), (4, [1, 2, 5, 9]), (9, [1, 2, 5, 9])):
-        assert pooling.keep_largest(*arrays(rows), keep)[1].tolist() == expected
+        assert pooling.keep_largest(*arrays(rows), arrays(rows)[2], keep)[1].tolist() == expected
 
 
 @given(ROWS)
@@ -46,11 +46,13 @@ def test_max_rows_agrees_with_the_reference(rows: Rows) -> None:
     assert [part.tolist() for part in fast] == list(reference.max_rows(*given_))
 
 
-@given(ROWS, st.integers(1, 14))
-def test_keep_largest_agrees_with_the_reference(rows: Rows, keep: int) -> None:
+@given(ROWS, st.integers(1, 14), st.data())
+def test_keep_largest_agrees_with_the_reference(rows: Rows, keep: int, data: st.DataObject) -> None:
     pooled = pooling.max_rows(*arrays(rows))
-    fast = pooling.keep_largest(*pooled, keep)
-    assert [part.tolist() for part in fast] == list(reference.keep_largest(*pooled, keep))
+    size = len(pooled[2])
+    keys = np.array(data.draw(st.lists(WEIGHTS, min_size=size, max_size=size)), dtype=np.float32)
+    fast = pooling.keep_largest(*pooled, keys, keep)
+    assert [part.tolist() for part in fast] == list(reference.keep_largest(*pooled, keys, keep))
 
 
 @pytest.mark.parametrize("name", ["max_rows", "keep_largest"])

@@ -17,6 +17,20 @@ def log_sigmoid(logits: Sequence[Sequence[float]]) -> list[list[float]]:
     return [[min(float(z), 0.0) - math.log1p(math.exp(-abs(float(z)))) for z in row] for row in logits]
 
 
+def telling(terms: Sequence[int], weights: Sequence[float], floors: Sequence[float]) -> list[float]:
+    """Return ``sqrt(P) * weight`` of each, where ``ln P = weight + floor``.
+
+    Examples
+    --------
+    >>> telling([1], [2.0], [0.0, -2.0])
+    [2.0]
+    """
+    return [
+        math.exp(0.5 * (float(weight) + float(floors[term]))) * float(weight)
+        for term, weight in zip(terms, weights, strict=True)
+    ]
+
+
 def excess_rows(
     logits: Sequence[Sequence[float]], terms: Sequence[int], floors: Sequence[float]
 ) -> tuple[list[int], list[int], list[float]]:

@@ -30,19 +30,23 @@ def max_rows(
 
 
 def keep_largest(
-    indptr: Sequence[int], terms: Sequence[int], weights: Sequence[float], keep: int
+    indptr: Sequence[int],
+    terms: Sequence[int],
+    weights: Sequence[float],
+    keys: Sequence[float],
+    keep: int,
 ) -> tuple[list[int], list[int], list[float]]:
-    """Keep the `keep` largest weights of each row, of equal ones those of smaller term numbers.
+    """Keep the `keep` weights of each row with the largest keys, of equal ones those of smaller term numbers.
 
     Examples
     --------
-    >>> keep_largest([0, 4], [1, 2, 5, 9], [0.5, 2.0, 0.5, 0.5], 2)
-    ([0, 2], [1, 2], [0.5, 2.0])
+    >>> keep_largest([0, 4], [1, 2, 5, 9], [0.5, 2.0, 0.5, 0.5], [1.0, 2.0, 1.0, 3.0], 3)
+    ([0, 3], [1, 2, 9], [0.5, 2.0, 0.5])
     """
     boundaries, kept_terms, kept = [0], [], []
     for row in range(len(indptr) - 1):
         places = sorted(
-            range(indptr[row], indptr[row + 1]), key=lambda place: (-float(weights[place]), int(terms[place]))
+            range(indptr[row], indptr[row + 1]), key=lambda place: (-float(keys[place]), int(terms[place]))
         )
         for place in sorted(places[:keep]):
             kept_terms.append(int(terms[place]))
