@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
@@ -19,10 +20,35 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     """Compile a kernel: cached on disk, without the GIL, without fast-math, without parallel loops.
 
     Strict arithmetic in a fixed order gives the same bits on every machine. Where neither the package nor the
-    user's cache folder can be written, kernels are compiled anew by every process.
+    user's cache folder can be written, kernels are compiled anew by every process. Processes may compile at the same
+    time, see `name_apart`.
     """
     try:
-        made = njit(cache=True, nogil=True)(function)
+        made: Any = njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no place for the cache
         made = njit(nogil=True)(function)
+    else:
+        name_apart(made._cache._cache_file)
     return cast(Callable[Parameters, Result], made)
+
+
+def name_apart(file: Any) -> None:
+    """Give each file of machine code that numba caches a name of its own.
+
+    numba numbers the files of a kernel by the index it has read. Of two processes that compile it for different types
+    at the same time, both take the same number: the file holds the code of one, the index may name it for the other,
+    and who reads the cache later computes nonsense. With names of their own, what is lost is an entry of the index,
+    and a kernel is compiled once more.
+
+    Parameters
+    ----------
+    file : numba.core.caching.IndexDataCacheFile
+        The cache of one kernel; changed in place.
+    """
+    numbered = file._data_name
+
+    def named(number: int) -> str:
+        stem, dot, ending = numbered(number).rpartition(".")
+        return f"{stem}.{secrets.token_hex(8)}{dot}{ending}"
+
+    file._data_name = named

@@ -1,0 +1,45 @@
+"""Compiled code on the disk is that of the kernel and the types it is named for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from numba.core.caching import IndexDataCacheFile
+
+from termwise.kernels.compiling import compiled, name_apart
+
+
+def files(folder: Path) -> IndexDataCacheFile:
+    return IndexDataCacheFile(str(folder), "kernel-1.py311", "stamp")
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_two_processes_that_compile_at_once(tmp_path: Path, apart: bool) -> None:
+    """One has read the index before the other writes it, and writes its code last; numba by itself mixes them up."""
+    first, second = files(tmp_path), files(tmp_path)
+    if apart:
+        name_apart(first)
+        name_apart(second)
+    read, write = second._load_index(), first._save_data
+    second._load_index = lambda: read
+
+    def interrupted(name: str, code: str) -> None:
+        second.save("integers", "code for integers")
+        write(name, code)
+
+    first._save_data = interrupted
+    first.save("floats", "code for floats")
+    found = files(tmp_path).load("integers")
+    assert found == ("code for integers" if apart else "code for floats")
+
+
+def test_kernels_are_named_apart() -> None:
+    @compiled
+    def kernel(number: int) -> int:
+        return number + 1
+
+    file = kernel._cache._cache_file  # type: ignore[attr-defined]
+    assert file._data_name(1) != file._data_name(1)
+    assert file._data_name(1).endswith(".nbc")
+    assert kernel(1) == 2
