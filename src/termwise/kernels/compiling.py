@@ -28,7 +28,8 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     except RuntimeError:  # no place for the cache
         made = njit(nogil=True)(function)
     else:
-        name_apart(made._cache._cache_file)
+        if hasattr(made, "_cache"):  # and not the function itself, as with NUMBA_DISABLE_JIT=1
+            name_apart(made._cache._cache_file)
     return cast(Callable[Parameters, Result], made)
 
 
