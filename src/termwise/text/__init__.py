@@ -4,9 +4,20 @@ from termwise.text.analysis import Analysis, Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
 from termwise.text.cleaned import CleanedAnalyzer
 from termwise.text.cleaning import CleanMode, clean_vocabulary
+from termwise.text.lemmas import LemmaAnalyzer
+from termwise.text.numbering import NumberedTexts, Numbering, number_texts
 from termwise.text.registry import analyzer_from_spec, analyzer_names, make_analyzer
 from termwise.text.standard_words import StandardWords
-from termwise.text.steps import LowerCase, Porter, SnowballEnglish, StopWords, StraightApostrophes, WordStep
+from termwise.text.steps import (
+    EnglishClitics,
+    LowerCase,
+    Porter,
+    SimpleLemma,
+    SnowballEnglish,
+    StopWords,
+    StraightApostrophes,
+    WordStep,
+)
 from termwise.text.stop_lists import stop_list
 from termwise.text.tokenizing import WhitespaceWords, WordTokenizer
 from termwise.text.unicode_words import UnicodeWords
@@ -22,8 +33,13 @@ __all__ = [
     "AnalyzerSpec",
     "CleanMode",
     "CleanedAnalyzer",
+    "EnglishClitics",
+    "LemmaAnalyzer",
     "LowerCase",
+    "NumberedTexts",
+    "Numbering",
     "Porter",
+    "SimpleLemma",
     "SnowballEnglish",
     "StandardWords",
     "StopWords",
@@ -39,5 +55,6 @@ __all__ = [
     "analyzer_names",
     "clean_vocabulary",
     "make_analyzer",
+    "number_texts",
     "stop_list",
 ]

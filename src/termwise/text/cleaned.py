@@ -113,5 +113,4 @@ class CleanedAnalyzer:
 
     def tokens(self, text: str) -> list[str]:
         """Return ``analyze(text).tokens`` as a list, without the cost of spans."""
-        kept = self.kept
-        return [token for token in self._pieces.tokens(text) if token in kept]
+        return list(filter(self.kept.__contains__, self._pieces.tokens(text)))

@@ -10,10 +10,14 @@ from termwise.text.analysis import Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
 from termwise.text.cleaned import NAME as CLEANED
 from termwise.text.cleaned import CleanedAnalyzer
+from termwise.text.lemmas import NAME as LEMMAS
+from termwise.text.lemmas import LemmaAnalyzer
 from termwise.text.standard_words import StandardWords
 from termwise.text.steps import (
+    EnglishClitics,
     LowerCase,
     Porter,
+    SimpleLemma,
     SnowballEnglish,
     StopWords,
     StraightApostrophes,
@@ -26,6 +30,7 @@ from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
 
 _STOP = StopWords("lucene-english")
+_LONG_STOP = StopWords("nltk-english")
 
 _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyType(
     {
@@ -35,6 +40,10 @@ _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyT
         "sa": (StandardWords(), (LowerCase(),)),
         "stm1": (WhitespaceWords(), (LowerCase(), Porter())),
         "stm2": (StandardWords(), (LowerCase(), Porter())),
+        "lemmas-simple": (
+            StandardWords(),
+            (StraightApostrophes(), LowerCase(), _LONG_STOP, EnglishClitics(), SimpleLemma(), _LONG_STOP),
+        ),
     }
 )
 _PIECES = ("wordpiece", CLEANED, "bert-token", "scibert-token")
@@ -52,7 +61,7 @@ def analyzer_names() -> tuple[str, ...]:
     >>> analyzer_names()[:3]
     ('english', 'standard', 'whitespace')
     """
-    return (*_WORDS, *_PIECES)
+    return (*_WORDS, LEMMAS, *_PIECES)
 
 
 def make_analyzer(name: str) -> Analyzer:
@@ -67,6 +76,11 @@ def make_analyzer(name: str) -> Analyzer:
             Word boundaries as in Lucene's StandardTokenizer (UAX #29), lower case.
         ``whitespace``
             What stands between white space, unchanged.
+        ``lemmas``
+            English lemmas by spaCy, without 179 stop words; see `LemmaAnalyzer`. Needs the extra ``spacy``.
+        ``lemmas-simple``
+            Words as in ``standard``, without 179 stop words; their lemmas out of a dictionary, see `SimpleLemma`.
+            Needs the extra ``simplemma``.
         ``wordpiece``, ``wordpiece:FILE``
             Word pieces of the uncased BERT vocabulary, or of that in a ``tokenizer.json`` or ``vocab.txt``.
         ``wordpiece-clean``, ``wordpiece-clean:FILE``
@@ -93,6 +107,8 @@ def make_analyzer(name: str) -> Analyzer:
         If FILE cannot be read or is not a WordPiece tokenizer.
     ParameterError
         If the analyzer needs a FILE and none is given.
+    MissingExtraError
+        If it needs an extra that is not installed.
 
     References
     ----------
@@ -118,6 +134,8 @@ def make_analyzer(name: str) -> Analyzer:
                 fixes=[f"{base}:PATH/vocab.txt or {base}:PATH/tokenizer.json, as published with the model"],
             )
         return CleanedAnalyzer.shipped() if base == CLEANED else WordPieceAnalyzer.shipped(name=base)
+    if name == LEMMAS:
+        return LemmaAnalyzer.installed()
     base, *added = name.split("+")
     if base not in _WORDS:
         raise UnknownNameError.of("analyzer", name, analyzer_names())
@@ -148,7 +166,9 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
     UnknownNameError
         If it names a tokenizer or step that this version does not have.
     VocabularyMismatchError
-        If it was made for another version of Unicode.
+        If it was made for another version of Unicode, or with another one of spaCy.
+    MissingExtraError
+        If it needs an extra that is not installed.
     MalformedRecordError
         If a file in it is damaged.
 
@@ -159,6 +179,8 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
     True
     """
     options = spec.options
+    if spec.name == LEMMAS:
+        return LemmaAnalyzer(spec)
     if "tokenizer" not in options:
         if spec.name not in _PIECES:
             raise UnknownNameError.of("analyzer", spec.name, analyzer_names())

@@ -1,4 +1,4 @@
-"""What is done to each word after it was found: lower-casing, stop lists, stemming.
+"""What is done to each word after it was found: lower-casing, stop lists, stems and lemmas.
 
 A step is a pure function of one word. It returns the word's new form, or None where the word is left out, and
 never looks at the words around it: so forms can be remembered, and spans stay those of the original text.
@@ -7,6 +7,7 @@ never looks at the words around it: so forms can be remembered, and spans stay t
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Protocol
@@ -139,6 +140,52 @@ class Porter:
         return porter_stem(word)
 
 
+@dataclass(frozen=True)
+class EnglishClitics:
+    """Cut off what English writes on to a word after an apostrophe: ``'s 'd 'll 'm 're 've``.
+
+    Examples
+    --------
+    >>> [EnglishClitics()(word) for word in ("world's", "we'll", "o'clock", "'s")]
+    ['world', 'we', "o'clock", "'s"]
+    """
+
+    name: ClassVar[str] = "clitics:english"
+
+    def __call__(self, word: str) -> str:
+        """Return the word without it."""
+        bare, apostrophe, ending = word.rpartition("'")
+        return bare if bare and apostrophe and ending in ("s", "d", "ll", "m", "re", "ve") else word
+
+
+@dataclass(frozen=True)
+class SimpleLemma:
+    """The lemma of an English word in the dictionary of simplemma 2.0.0 [1]_, lower-cased.
+
+    Needs the extra ``simplemma``. A word has one lemma, whatever it means where it stands.
+
+    Raises
+    ------
+    MissingExtraError
+        When a word is looked up and simplemma is not installed, or another release is: its dictionary differs.
+
+    References
+    ----------
+    .. [1] A. Barbaresi, *simplemma*, https://github.com/adbar/simplemma
+
+    Examples
+    --------
+    >>> [SimpleLemma()(word) for word in ("mice", "studied", "leaves", "left")]
+    ['mouse', 'study', 'leave', 'left']
+    """
+
+    name: ClassVar[str] = "lemma:simplemma-2.0.0-english"
+
+    def __call__(self, word: str) -> str:
+        """Return the lemma; the word where the dictionary has none."""
+        return lower_case(_lemmatizer()(word, lang="en")) or word
+
+
 def step_named(name: str) -> WordStep:
     """Return the step an `AnalyzerSpec` calls `name`.
 
@@ -161,6 +208,8 @@ def _known_steps() -> tuple[WordStep, ...]:
         StopWords("nltk-english"),
         SnowballEnglish(),
         Porter(),
+        EnglishClitics(),
+        SimpleLemma(),
     )
 
 
@@ -202,3 +251,22 @@ def _check_snowball() -> None:
             facts=[("word", word), ("stem seen", seen[word]), ("stem expected", _SNOWBALL_3_1[word])],
             fixes=["pip install 'PyStemmer==3.1.*'"],
         )
+
+
+_SIMPLEMMA = "2.0.0"
+
+
+@cache
+def _lemmatizer() -> Callable[..., str]:
+    try:
+        import simplemma
+    except ModuleNotFoundError as error:
+        raise MissingExtraError.of("simplemma", "simplemma", "the analyzer lemmas-simple") from error
+    if simplemma.__version__ != _SIMPLEMMA:
+        raise MissingExtraError(
+            "the installed simplemma has another dictionary",
+            facts=[("version seen", simplemma.__version__), ("version expected", _SIMPLEMMA)],
+            fixes=[f"pip install 'simplemma=={_SIMPLEMMA}'"],
+        )
+    lemmatize: Callable[..., str] = simplemma.lemmatize
+    return lemmatize

@@ -36,7 +36,8 @@ _CASED_SHARE = 0.01
 _REMEMBERED = 1 << 17
 _REMEMBERED_LENGTH = 64
 
-_ASCII_WORD = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
+_ASCII_UNIT = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
+_BETWEEN_SPACE = re.compile(r"[^ \t\n\r]+")
 _ASCII_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -146,18 +147,19 @@ class WordPieceAnalyzer:
     def tokens(self, text: str) -> list[str]:
         """Return ``analyze(text).tokens`` as a list, without the cost of spans."""
         if self._pieces is not None and self._pieces.apply_to(text):
-            return list(chain.from_iterable(map(self._pieces.__getitem__, _ASCII_WORD.findall(text))))
+            return list(chain.from_iterable(map(self._pieces.__getitem__, self._pieces.units(text))))
         tokens: list[str] = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False).tokens
         return tokens
 
 
 class _Pieces(dict[str, tuple[str, ...]]):
-    """The pieces of ASCII words met so far; looking up a new word cuts it.
+    """The pieces of units met so far; looking up a new unit cuts it.
 
-    BERT's normaliser and pre-tokenizer treat each ASCII word and each punctuation mark by itself, so the
-    pieces of a text are those of its words one after the other. Texts where that does not hold go to the
-    library: those with other characters, with control characters (which are removed, joining what they
-    separate), or with a special token in them.
+    BERT's normaliser and pre-tokenizer treat what stands between white space by itself, and there each ASCII word and
+    each punctuation mark by itself. So the pieces of a text are those of its units one after the other: ASCII words and
+    marks, and whole where a character is not ASCII what stands between white space. Texts where that does not hold
+    go to the library: those with control characters (which are removed, joining what they separate), or with a
+    special token in them.
     """
 
     def __init__(self, tokenizer: Tokenizer, special: tuple[str, ...]) -> None:
@@ -166,19 +168,27 @@ class _Pieces(dict[str, tuple[str, ...]]):
         self._special = special
 
     def apply_to(self, text: str) -> bool:
-        """Whether `text` can be cut word by word."""
-        return (
-            text.isascii()
-            and not any(token in text for token in self._special)
-            and _ASCII_CONTROL.search(text) is None
-        )
+        """Whether `text` can be cut unit by unit."""
+        return not any(token in text for token in self._special) and _ASCII_CONTROL.search(text) is None
 
-    def __missing__(self, word: str) -> tuple[str, ...]:
-        pieces = tuple(self._tokenizer.encode(word, add_special_tokens=False).tokens)
-        if len(word) <= _REMEMBERED_LENGTH:
+    def units(self, text: str) -> list[str]:
+        """Return the units of a text."""
+        if text.isascii():
+            return _ASCII_UNIT.findall(text)
+        units: list[str] = []
+        for part in _BETWEEN_SPACE.findall(without_surrogates(text)):
+            if part.isascii():
+                units += _ASCII_UNIT.findall(part)
+            else:
+                units.append(part)
+        return units
+
+    def __missing__(self, unit: str) -> tuple[str, ...]:
+        pieces = tuple(self._tokenizer.encode(unit, add_special_tokens=False).tokens)
+        if len(unit) <= _REMEMBERED_LENGTH:
             if len(self) >= _REMEMBERED:
                 self.clear()
-            self[word] = pieces
+            self[unit] = pieces
         return pieces
 
 

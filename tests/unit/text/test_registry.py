@@ -1,12 +1,24 @@
 import json
 import pickle
+from importlib.util import find_spec
 
 import pytest
 
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
 from termwise.text import Analyzer, AnalyzerSpec, analyzer_from_spec, analyzer_names, make_analyzer
 
-NAMES = [name for name in analyzer_names() if name != "scibert-token"]
+EXTRAS = {"lemmas": "spacy", "lemmas-simple": "simplemma"}
+NAMES = [
+    pytest.param(
+        name,
+        marks=pytest.mark.skipif(
+            name in EXTRAS and find_spec(EXTRAS[name]) is None,
+            reason=f"needs termwise[{EXTRAS.get(name)}], which scripts/setup dev installs",
+        ),
+    )
+    for name in analyzer_names()
+    if name != "scibert-token"
+]
 every_analyzer = pytest.mark.parametrize("name", NAMES)
 
 PARAGRAPH = (
@@ -58,6 +70,17 @@ GOLDEN = {
         "snake_cas see http example.org a b c d_e f 1 or mail me host.exampl 東 京 の 人 like カタカナ "
         "and 한국어 🇩🇪 👩‍👩‍👧 ❤️ 1️⃣ हिन्दी नमस्ते שלום עליכם สวัสดี u.s.a run univers 3d c e mail "
         "x\u0301y",
+    ),
+    "lemmas-simple": (
+        "7bf423d0d8863cc92517ef071485c29270dcffa8ca421e5e771ce6381bb65c26",
+        "world naïve café οδοσ straße i\u0307stanbul 1,234.5 kilometer o'neill snake_case see https "
+        "example.org b c de f 1 mail host.example 東 京 の 人 like カタカナ 한국어 🇩🇪 👩‍👩‍👧 ❤️ 1️⃣ हिन्दी नमस्ते "
+        "שלום עליכם สวัสดี u.s.a run university 3d c e mail x\u0301y",
+    ),
+    "lemmas": (
+        "bb9b1b2eecf7f147c4a6eb2ff99888ec000360265e3393e1194c75386d896878",
+        "world naïve café οδοσ straße i\u0307stanbul km² snake_case see mail 東京の人 like カタカナ 한국어 "
+        "1️⃣ हिन्दी नमस्ते שלום עליכם สวัสดี u.s.a. run university 3d e mail x\u0301y",
     ),
     "wordpiece": (
         "c1eb7ea052144e0e6a2a7b029d6d41e7e25fcaffbb3a333ecab01e647b66390b",
@@ -118,7 +141,8 @@ def test_an_analyzer_comes_back_from_its_spec_and_from_a_pickle(name):
 
 def test_the_default_comes_first_and_fingerprints_differ():
     assert analyzer_names()[0] == "english"
-    assert len({make_analyzer(name).spec.fingerprint for name in NAMES}) == len(NAMES)
+    here = [name for name in analyzer_names() if name not in {*EXTRAS, "scibert-token"}]
+    assert len({make_analyzer(name).spec.fingerprint for name in here}) == len(here)
 
 
 def test_steps_can_be_added_to_a_name():

@@ -1,3 +1,5 @@
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -6,7 +8,10 @@ from hypothesis import strategies as st
 from termwise.text import analyzer_names, make_analyzer
 
 # sa and bert-token do what standard and wordpiece do.
-NAMES = sorted({*analyzer_names(), "standard+stop+porter"} - {"sa", "bert-token", "scibert-token"})
+# lemmas is tested by itself: it is slower by far.
+NAMES = sorted({*analyzer_names(), "standard+stop+porter"} - {"sa", "bert-token", "scibert-token", "lemmas"})
+if find_spec("simplemma") is None:
+    NAMES.remove("lemmas-simple")
 every_analyzer = pytest.mark.parametrize("analyzer", [make_analyzer(name) for name in NAMES], ids=NAMES)
 hard_pieces = [
     *(

@@ -1,14 +1,39 @@
+import sys
+from importlib.util import find_spec
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.errors import MissingExtraError, UnknownNameError
-from termwise.text import LowerCase, Porter, SnowballEnglish, StopWords, StraightApostrophes, steps, stop_list
+from termwise.text import (
+    EnglishClitics,
+    LowerCase,
+    Porter,
+    SimpleLemma,
+    SnowballEnglish,
+    StopWords,
+    StraightApostrophes,
+    make_analyzer,
+    steps,
+    stop_list,
+)
 from termwise.text.steps import step_named
 
+needs_simplemma = pytest.mark.skipif(
+    find_spec("simplemma") is None, reason="needs termwise[simplemma], which scripts/setup dev installs"
+)
 every_step = pytest.mark.parametrize(
     "step",
-    [LowerCase(), StraightApostrophes(), StopWords("lucene-english"), SnowballEnglish(), Porter()],
+    [
+        LowerCase(),
+        StraightApostrophes(),
+        StopWords("lucene-english"),
+        SnowballEnglish(),
+        Porter(),
+        EnglishClitics(),
+        pytest.param(SimpleLemma(), marks=needs_simplemma),
+    ],
     ids=lambda step: step.name,
 )
 
@@ -72,3 +97,34 @@ def test_another_release_of_the_stemmer_is_refused(monkeypatch):
         SnowballEnglish()("list")
     steps._check_snowball.cache_clear()
     assert dict(caught.value.facts)["word"] == "university"
+
+
+def test_what_is_written_on_to_a_word():
+    words = ["it's", "we'll", "i'd", "o'clock", "isn't", "'s", "s", "'", "''s", "rock'n'roll's"]
+    cut = ["it", "we", "i", "o'clock", "isn't", "'s", "s", "'", "'", "rock'n'roll"]
+    assert [EnglishClitics()(word) for word in words] == cut
+
+
+@needs_simplemma
+def test_simplemma_looks_words_up_and_leaves_the_others():
+    words = ["mice", "studying", "i", "xyzzy", "3.14"]
+    assert [SimpleLemma()(word) for word in words] == ["mouse", "study", "i", "xyzzy", "3.14"]
+
+
+@needs_simplemma
+def test_another_release_of_simplemma_is_refused(monkeypatch):
+    monkeypatch.setattr("simplemma.__version__", "1.1.2")
+    steps._lemmatizer.cache_clear()
+    with pytest.raises(MissingExtraError, match="another dictionary") as caught:
+        SimpleLemma()("mice")
+    steps._lemmatizer.cache_clear()
+    assert caught.value.fixes == ("pip install 'simplemma==2.0.0'",)
+
+
+def test_without_simplemma_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    steps._lemmatizer.cache_clear()
+    with pytest.raises(MissingExtraError) as caught:
+        make_analyzer("lemmas-simple").tokens("mice")
+    steps._lemmatizer.cache_clear()
+    assert caught.value.fixes == ("pip install 'termwise[simplemma]'",)

