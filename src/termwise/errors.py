@@ -39,6 +39,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
+from termwise.legible import legible
+
 
 class TermwiseError(Exception):
     """Base of all errors raised on purpose.
@@ -84,11 +86,14 @@ class TermwiseError(Exception):
         return (_rebuild, (type(self), self.message, self.facts, self.fixes))
 
     def render(self) -> str:
-        """Lay the error out as the terminal shows it: message, facts, fixes."""
-        rows = [(label, str(value)) for label, value in self.facts]
-        rows += [("or" if number else "fix", fix) for number, fix in enumerate(self.fixes)]
+        """Lay the error out as the terminal shows it: message, facts, fixes.
+
+        What was read may hold anything; control characters of it are shown as U+FFFD.
+        """
+        rows = [(label, legible(str(value))) for label, value in self.facts]
+        rows += [("or" if number else "fix", legible(fix)) for number, fix in enumerate(self.fixes)]
         width = max((len(label) for label, _ in rows), default=0)
-        lines = [f"{self.message}  [{self.slug}]"]
+        lines = [f"{legible(self.message)}  [{self.slug}]"]
         for label, value in rows:
             padded = label.rjust(width) if label == "or" else label.ljust(width)
             first, *rest = value.split("\n")

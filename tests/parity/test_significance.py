@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from termwise.evaluate import bonferroni, compare, holm
-from termwise.evaluate.compare import _interval
+from termwise.evaluate.paired import mean_interval
 from termwise.records import Qrel, Ranking, Run
 
 with warnings.catch_warnings():
@@ -104,6 +104,6 @@ def test_the_interval_covers_as_often_as_it_says():
     covered = 0
     for _ in range(draws):
         differences = np.where(rng.random(n) < 0.5, 0.0, rng.normal(0.1, 0.25, n))
-        low, high = _interval(differences, 0.95, 1000, 0)
+        low, high = mean_interval(differences, confidence=0.95, resamples=1000, seed=0)
         covered += low <= 0.05 <= high
     assert covered / draws == pytest.approx(0.95, abs=0.03)

@@ -1,8 +1,8 @@
-"""Splits the lines of run, judgment and seed files into columns."""
+"""Splits lines into columns, and tells a header from the first record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from termwise.errors import ParameterError
 
@@ -40,6 +40,35 @@ def split(line: str, widths: Iterable[int]) -> list[str]:
     if line.isascii():
         return line.split()
     return [column.decode() for column in line.encode().split()]
+
+
+def without_header(
+    lines: Iterator[tuple[int, str]], *, identifiers: Collection[str], texts: Collection[str]
+) -> Iterator[tuple[int, str]]:
+    r"""Yield numbered lines of tab-separated columns, without a first line that names the columns.
+
+    It does where its first column is the name of an identifier and a further one the name of a text, in upper or
+    lower case: a record would have to be called ``id`` and to say nothing but ``text`` to be taken for a header.
+
+    Parameters
+    ----------
+    lines : iterator of (int, str)
+        Line numbers and lines, as `termwise.collection.lines.read_lines` yields them.
+    identifiers, texts : collection of str
+        Lower-case names of columns.
+
+    Examples
+    --------
+    >>> lines = [(1, "ID\ttext"), (2, "d1\tmerge lists")]
+    >>> list(without_header(iter(lines), identifiers={"id"}, texts={"text"}))
+    [(2, 'd1\tmerge lists')]
+    """
+    for number, line in lines:
+        first, *others = (column.strip().lower() for column in line.split("\t"))
+        if first not in identifiers or not any(name in texts for name in others):
+            yield number, line
+        break
+    yield from lines
 
 
 def is_whole(text: str) -> bool:

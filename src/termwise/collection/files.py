@@ -6,10 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from termwise.collection.columns import without_header
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, RecordReader, join
 from termwise.collection.lines import read_json_lines, read_lines
 from termwise.errors import MalformedRecordError
 from termwise.records import Document
+
+HEADER_IDS = frozenset((*ID_FIELDS, "pid"))
+"""What the first column of a header is called, in a file of tab-separated documents."""
+
+HEADER_TEXTS = frozenset(("title", *BODY_FIELDS, "passage"))
+"""What at least one further column of such a header is called."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,8 @@ class JsonLinesCollection:
 class TabSeparatedCollection:
     """A file with an identifier, a tab and the text on each line; further columns are joined to the text.
 
-    There is no quoting and no header: a tab always separates, every line is a document.
+    There is no quoting: a tab always separates. A first line that names the columns (one of `HEADER_IDS`, and one of
+    `HEADER_TEXTS` after it) is a header and left out; every other line is a document.
 
     Attributes
     ----------
@@ -77,7 +85,8 @@ class TabSeparatedCollection:
         MalformedRecordError
             At the first line without a tab or without an identifier.
         """
-        for number, line in read_lines(self.path):
+        lines = without_header(read_lines(self.path), identifiers=HEADER_IDS, texts=HEADER_TEXTS)
+        for number, line in lines:
             doc_id, *columns = line.split("\t")
             if not columns or not doc_id:
                 raise MalformedRecordError.at(

@@ -35,7 +35,8 @@ def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) ->
         - a file with one JSON object a line (``.jsonl``, ``.ndjson``, ``.json``, each with or without
           ``.gz``): the identifier is ``_id``, ``id``, ``doc_id``, ``docid`` or ``docno``, a string or a whole
           number;
-        - a file with an identifier, a tab and the text on each line (``.tsv``, ``.tab``, or ``.gz``);
+        - a file with an identifier, a tab and the text on each line (``.tsv``, ``.tab``, or ``.gz``); a first line
+          that names these columns, such as ``id``, a tab and ``text``, is left out;
         - ``"ir_datasets:ID"`` (needs the extra ``datasets``);
         - ``"python:stdlib"``, the documentation of the running Python.
     fields : sequence of str, optional

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from termwise.collection.datasets import PREFIX
 from termwise.collection.lines import read_json_lines
 from termwise.collection.opening import open_collection
 from termwise.collection.qrels import read_qrels
@@ -18,7 +19,6 @@ from termwise.collection.queries import read_queries
 from termwise.errors import EmptyCollectionError, MalformedRecordError, MissingFileError, UnknownIdError
 from termwise.records import Document, Qrel, Query
 
-_IR_DATASETS = "ir_datasets:"
 _PAIRS = (".jsonl", ".jsonl.gz")
 _NOT_A_WORD = re.compile(r"\W+")
 
@@ -92,9 +92,8 @@ def read_sources(spec: str | Path, *, split: str = "train") -> list[Source]:
     EmptyCollectionError
         If there are no pairs.
     """
-    if str(spec).startswith(_IR_DATASETS):
-        name = str(spec)
-        sources = [_judged(name, open_collection(name).documents(), read_queries(name), read_qrels(name))]
+    if isinstance(spec, str) and spec.startswith(PREFIX):
+        sources = [_judged(spec, open_collection(spec).documents(), read_queries(spec), read_qrels(spec))]
     else:
         sources = [_read(path, split) for path in _places(Path(spec), split)]
     if not any(len(source) for source in sources):

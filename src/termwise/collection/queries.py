@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from os.path import isdir
 from pathlib import Path
 
+from termwise.collection.columns import without_header
 from termwise.collection.datasets import PREFIX, dataset_queries
 from termwise.collection.fields import RecordReader, checked_fields
 from termwise.collection.lines import read_json_lines, read_lines, refuse_pipe
@@ -16,6 +17,9 @@ from termwise.records import Query
 
 ID_FIELDS = ("_id", "id", "query_id", "qid")
 """Names under which a JSON record may carry its query identifier; the first that is there counts."""
+
+HEADER_IDS = (*ID_FIELDS, "query-id")
+"""What the first column of a header is called, in a file of tab-separated queries."""
 
 TEXT_FIELDS = ("text", "query", "title", "question")
 """Names under which a JSON record may carry the text of a query; the first that is there counts."""
@@ -31,7 +35,7 @@ def read_queries(path: str | Path, *, fields: Sequence[str] | None = None) -> It
 
         - one JSON object a line, as ``queries.jsonl`` in BEIR: an identifier (``_id``, ``id``, ``query_id``,
           ``qid``) and a text (``text``, ``query``, ``title``, ``question``);
-        - identifier, tab and text on each line;
+        - identifier, tab and text on each line; a first line that names these columns is left out;
         - classic TREC topics, ``<top> <num> Number: 301 <title> ...``;
         - XML topics, ``<topic number="1"> <query> ...``.
 
@@ -107,7 +111,7 @@ def _json(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[int, Que
 
 
 def _columns(path: Path) -> Iterator[tuple[int, Query]]:
-    for number, line in read_lines(path):
+    for number, line in without_header(read_lines(path), identifiers=HEADER_IDS, texts=TEXT_FIELDS):
         query_id, tab, text = line.partition("\t")
         if not tab or not query_id or "\t" in text:
             raise MalformedRecordError.at(path, number, expected="an identifier, a tab and a text", seen=line)

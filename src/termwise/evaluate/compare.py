@@ -3,51 +3,14 @@
 Everything is computed from the per-query differences d = run - baseline of one measure, n of them.
 
 =====================  ===================================================================================
-difference             mean of d; relative: divided by the baseline's mean
-t                      paired t-test, two-sided: ``scipy.stats.ttest_rel``
-permutation            sign-flip test, two-sided: under the hypothesis that it does not matter which run a
-                       value came from, every d is as likely with the other sign.
-                       ``scipy.stats.permutation_test`` over the differences that are not 0 (a zero has no
-                       sign to flip), exact where all flips are fewer than `resamples`, else sampled with
-                       the observed arrangement counted in, so that p is never 0
-interval               bootstrap over queries: whole differences are drawn with replacement, which keeps the
-                       pairs; the bounds are the percentiles of the resampled means (Efron 1979), by
-                       ``scipy.stats.bootstrap``
-effect size            Cohen's d_z: mean of d over its standard deviation (n - 1)
+difference             mean of d; relative: divided by the baseline's mean, None where that is 0
+t, p, interval, d_z    see :mod:`termwise.evaluate.paired`
 wins, ties, losses     queries with d > 0, = 0, < 0 as seen from the run
 =====================  ===================================================================================
-
-Why percentiles and not BCa: differences of ranking measures are mostly 0 with a few large ones of both signs,
-and the corrections of BCa follow the noise in these. In 400 draws of n from the per-query differences of BM25
-variants on four collections (323 to 1350 queries, nDCG@10 and AP@100), intervals meant to hold the mean 95
-times in 100 held it on average (the percentile interval never less than 85 times)
-
-=====  ==========  ====  ==================
-n      percentile  BCa   Student, for scale
-=====  ==========  ====  ==================
-30     89          85    94
-50     91          88    94
-100    93          91    95
-=====  ==========  ====  ==================
-
-so an interval over fewer than 100 queries is somewhat too narrow, and the tests are what decides.
-
-Differences up to 1e-9 in size are rounding of sums and count as 0.
-
-A statistic that is not defined is None: t, its p, the interval and d_z where every difference is the same
-(identical runs among them); the relative difference where the baseline's mean is 0; and with a single query
-every test, interval and effect size. Identical runs have a permutation p of 1: no arrangement is less extreme
-than the observed one.
 
 The family of the corrections is all comparisons made for one measure, separately for each of the two tests:
 runs - 1 against a baseline, runs·(runs - 1)/2 for all pairs, those with an undefined p among them. Measures
 are not pooled.
-
-References
-----------
-Smucker, Allan, Carterette (2007). A comparison of statistical significance tests for information retrieval
-evaluation. CIKM, 623-632.
-Efron (1979). Bootstrap methods: another look at the jackknife. Annals of Statistics 7 (1), 1-26.
 """
 
 from __future__ import annotations
@@ -63,6 +26,7 @@ from termwise.errors import DataError, DuplicateIdError, ParameterError, Unknown
 from termwise.evaluate.correction import bonferroni, holm
 from termwise.evaluate.evaluation import Evaluation, Evaluator, Exclusion, MissingRule
 from termwise.evaluate.formats import json_line, shortlist
+from termwise.evaluate.paired import mean_interval, paired_differences, paired_t, sign_flip_p
 from termwise.records import Qrel, Run
 
 if TYPE_CHECKING:
@@ -73,11 +37,6 @@ Test = Literal["t", "permutation"]
 
 Correction = Literal["none", "bonferroni", "holm"]
 """How a p-value is corrected for the number of comparisons."""
-
-ROUNDING = 1e-9
-"""Largest difference between two values of a measure that counts as none."""
-
-_AT_ONCE = 2_000_000  # resampled values held in memory
 
 
 @final
@@ -374,13 +333,11 @@ def _contrast(
     seed: int,
 ) -> Contrast:
     before, after = one.values[measure], other.values[measure]
-    differences = after - before
-    differences[np.abs(differences) <= ROUNDING] = 0.0
-    differences.setflags(write=False)
+    differences = paired_differences(before, after)
     baseline_mean, run_mean = float(before.mean()), float(after.mean())
     difference = float(differences.mean())
-    t, p_t, effect_size = _paired_t(before, after, differences)
-    low, high = _interval(differences, confidence, resamples, seed)
+    t, p_t, effect_size = paired_t(before, after)
+    low, high = mean_interval(differences, confidence=confidence, resamples=resamples, seed=seed)
     return Contrast(
         measure=measure,
         baseline=one.run,
@@ -396,7 +353,7 @@ def _contrast(
         p_t=p_t,
         p_t_bonferroni=None,
         p_t_holm=None,
-        p_permutation=_sign_flips(differences, resamples, seed),
+        p_permutation=sign_flip_p(differences, resamples=resamples, seed=seed),
         p_permutation_bonferroni=None,
         p_permutation_holm=None,
         effect_size=effect_size,
@@ -422,69 +379,3 @@ def _corrected(family: Sequence[Contrast]) -> list[Contrast]:
             family, bonferroni(by_t), holm(by_t), bonferroni(by_flips), holm(by_flips), strict=True
         )
     ]
-
-
-def _constant(differences: npt.NDArray[np.float64]) -> bool:
-    return bool(np.ptp(differences) <= ROUNDING)
-
-
-def _paired_t(
-    before: npt.NDArray[np.float64],
-    after: npt.NDArray[np.float64],
-    differences: npt.NDArray[np.float64],
-) -> tuple[float | None, float | None, float | None]:
-    """Return t, its two-sided p and d_z, or None for each where the differences do not vary."""
-    if len(differences) < 2 or _constant(differences):
-        return None, None, None
-    from scipy.stats import ttest_rel
-
-    result = ttest_rel(after, before)
-    effect = float(differences.mean() / differences.std(ddof=1))
-    return float(result.statistic), float(result.pvalue), effect
-
-
-def _sign_flips(differences: npt.NDArray[np.float64], resamples: int, seed: int) -> float | None:
-    """Return the two-sided p of the sign-flip test, or None with fewer than two queries."""
-    if len(differences) < 2:
-        return None
-    signed = differences[differences != 0]
-    if len(signed) < 2:
-        return 1.0  # both arrangements are equally extreme
-    from scipy.stats import permutation_test
-
-    result = permutation_test(
-        (signed,),
-        _mean,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=resamples,
-        batch=max(1, _AT_ONCE // len(signed)),
-        rng=np.random.default_rng(seed),
-    )
-    return float(result.pvalue)
-
-
-def _interval(
-    differences: npt.NDArray[np.float64], confidence: float, resamples: int, seed: int
-) -> tuple[float | None, float | None]:
-    """Return the percentile bounds of the mean difference, or None where differences do not vary."""
-    if len(differences) < 2 or _constant(differences):
-        return None, None
-    from scipy.stats import bootstrap
-
-    bounds = bootstrap(
-        (differences,),
-        _mean,
-        vectorized=True,
-        n_resamples=resamples,
-        batch=max(1, _AT_ONCE // len(differences)),
-        confidence_level=confidence,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return float(bounds.low), float(bounds.high)
-
-
-def _mean(values: npt.NDArray[np.float64], axis: int = -1) -> npt.NDArray[np.float64]:
-    means: npt.NDArray[np.float64] = values.mean(axis=axis)
-    return means

@@ -3,7 +3,7 @@
 ===============  =========================  ==========================================
 kind             written                    example
 ===============  =========================  ==========================================
-``text``         as it is
+``text``         as it is, on one line
 ``count``        whole                      ``300``
 ``measure``      4 decimals                 ``0.4321``
 ``total``        shortest exact             ``29820``
@@ -22,6 +22,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from typing import Literal
+
+from termwise.legible import legible_line
 
 Kind = Literal["text", "count", "measure", "total", "difference", "percent", "p", "statistic", "ms"]
 """What a value is, which decides how it is written."""
@@ -51,7 +53,7 @@ def shown(value: Value, kind: Kind) -> str:
     if value is None:
         return UNDEFINED
     if isinstance(value, str):
-        return value
+        return legible_line(value)
     if kind == "p":
         return "<0.001" if value < 0.001 else f"{value:.3f}"
     if kind in ("measure", "ms"):
@@ -66,6 +68,17 @@ def shown(value: Value, kind: Kind) -> str:
 def _signed(value: float, decimals: int) -> str:
     written = f"{value:+.{decimals}f}"
     return written[1:] if float(written) == 0 else written
+
+
+def typeset(number: str) -> str:
+    """Give a number that has been written a typographic minus; other text stays as it is.
+
+    Examples
+    --------
+    >>> typeset("-0.0123"), typeset("+2.9%"), typeset("-")
+    ('−0.0123', '+2.9%', '-')
+    """
+    return f"−{number[1:]}" if number.startswith("-") and number[1:2].isdigit() else number
 
 
 def json_line(value: object) -> str:

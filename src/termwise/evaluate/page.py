@@ -7,16 +7,25 @@ data. The same results give the same bytes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from termwise.evaluate.compare import Comparison, Contrast, Correction, Test
+from termwise.evaluate.drawing import (
+    Axis,
+    Bar,
+    Plot,
+    Side,
+    histogram,
+    histogram_bars,
+    shares,
+    side,
+    sorted_differences,
+)
 from termwise.evaluate.evaluation import Evaluation
-from termwise.evaluate.formats import Kind, shown
+from termwise.evaluate.formats import Kind, shown, typeset
 from termwise.evaluate.latex import CORRECTION_NAMES, TEST_NAMES
 from termwise.evaluate.measures import is_count
 from termwise.evaluate.report import (
@@ -30,61 +39,7 @@ from termwise.evaluate.report import (
     summary_table,
 )
 from termwise.evaluate.timing import Latency
-
-_BARS = 400  # up to so many queries every bar of a plot is an element with a tooltip
-
-
-@dataclass(frozen=True)
-class _Tick:
-    at: str
-    label: str
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """A scale from data to pixels, and its round ticks."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-    kind: Kind
-
-    def place(self, value: float) -> float:
-        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
-
-    def at(self, value: float) -> str:
-        return _pixels(self.place(value))
-
-    @property
-    def ticks(self) -> tuple[_Tick, ...]:
-        step = _round_step((self.high - self.low) / 5)
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-        sign = "+" if self.kind == "difference" else ""
-        return tuple(
-            _Tick(self.at(n * step), "0" if n == 0 else _minus(f"{n * step:{sign}.{decimals}f}"))
-            for n in range(first, last + 1)
-        )
-
-
-@dataclass(frozen=True)
-class _Bar:
-    x: str
-    y: str
-    width: str
-    height: str
-    side: str
-    title: str
-
-
-@dataclass(frozen=True)
-class _Plot:
-    """Sorted per-query differences of one contrast; there is none where all are 0."""
-
-    bars: tuple[_Bar, ...]
-    areas: tuple[tuple[str, str], ...]
-    axis: _Axis
+from termwise.pages import render_page
 
 
 @dataclass(frozen=True)
@@ -93,7 +48,7 @@ class _Row:
 
     contrast: Contrast
     verdict: str
-    side: str
+    side: Side
     difference: str
     relative: str
     interval: str
@@ -101,8 +56,8 @@ class _Row:
     point: str
     low: str | None
     high: str | None
-    shares: tuple[tuple[str, str, str], ...]
-    plot: _Plot | None
+    shares: tuple[Bar, ...]
+    plot: Plot | None
 
 
 @dataclass(frozen=True)
@@ -111,7 +66,7 @@ class _Section:
 
     measure: str
     baseline_mean: str
-    axis: _Axis
+    axis: Axis
     rows: tuple[_Row, ...]
     tests: tuple[tuple[str, ...], ...]
 
@@ -124,7 +79,7 @@ class _Spread:
     mean: str
     median: str
     zeros: int
-    bars: tuple[_Bar, ...]
+    bars: tuple[Bar, ...]
 
 
 @dataclass(frozen=True)
@@ -138,7 +93,7 @@ class _Spreads:
 @dataclass(frozen=True)
 class _Cell:
     text: str
-    side: str = ""
+    side: Side = ""
     best: bool = False
     note: str = ""
 
@@ -189,7 +144,9 @@ def evaluation_html(
     """
     check_together(evaluations)
     names = ", ".join(evaluation.run for evaluation in evaluations)
-    return _render(
+    return render_page(
+        "termwise.evaluate",
+        "report.html.j2",
         title=title or f"Evaluation of {names}",
         lead=_lead(evaluations),
         summary=_summary(evaluations, {}),
@@ -202,6 +159,9 @@ def evaluation_html(
         latency=_latency(latencies),
         test_titles=(),
         notes=conventions(evaluations),
+        baseline=None,
+        confidence="",
+        p_title="",
     )
 
 
@@ -251,7 +211,9 @@ def comparison_html(
         if comparison.pairs == "baseline"
     }
     how = f"{TEST_NAMES[test]}, {CORRECTION_NAMES[correction]}"
-    return _render(
+    return render_page(
+        "termwise.evaluate",
+        "report.html.j2",
         title=title or "Comparison of " + ", ".join(comparison.runs),
         lead=_lead(evaluations),
         summary=_summary(evaluations, against),
@@ -276,21 +238,6 @@ def comparison_html(
         p_title=("t-test" if test == "t" else test)
         + ("" if correction == "none" else f", {correction.capitalize()}"),
     )
-
-
-def _render(**context: object) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("termwise.evaluate"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    defaults: dict[str, object] = {"baseline": None, "confidence": "", "p_title": ""}
-    return environment.get_template("report.html.j2").render({**defaults, **context})
 
 
 def _lead(evaluations: Sequence[Evaluation]) -> str:
@@ -321,9 +268,9 @@ def _summary(
             cells.append(
                 _Cell(
                     texts[row][place],
-                    _side(verdict),
+                    side(verdict),
                     best,
-                    _minus(shown(contrast.difference, "difference")) if contrast else "",
+                    typeset(shown(contrast.difference, "difference")) if contrast else "",
                 )
             )
         rows.append((evaluation.run, tuple(cells), shown(len(evaluation.query_ids), "count")))
@@ -344,32 +291,33 @@ def _section(
         edges += [x for x in (contrast.difference, contrast.ci_low, contrast.ci_high) if x is not None]
     low, high = min(edges), max(edges)
     margin = 0.06 * (high - low) or 0.01
-    axis = _Axis(low - margin, high + margin, 18.0, 222.0, "difference")
+    axis = Axis(low - margin, high + margin, 18.0, 222.0)
     largest = max(float(np.abs(contrast.differences).max()) for contrast in contrasts) or 1.0
-    heights = _Axis(-largest, largest, 132.0, 8.0, "difference")
+    heights = Axis(-largest, largest, 132.0, 8.0)
+    names = [f"{query_id} {texts.get(query_id, '')}".strip() for query_id in comparison.query_ids]
     rows = []
     for contrast in contrasts:
         direction = verdicts[contrast.run, contrast.baseline, measure]
         interval = "–"
         if contrast.ci_low is not None and contrast.ci_high is not None:
             interval = (
-                f"{_minus(shown(contrast.ci_low, 'difference'))} to "
-                f"{_minus(shown(contrast.ci_high, 'difference'))}"
+                f"{typeset(shown(contrast.ci_low, 'difference'))} to "
+                f"{typeset(shown(contrast.ci_high, 'difference'))}"
             )
         rows.append(
             _Row(
                 contrast=contrast,
                 verdict={1: "better", -1: "worse", 0: "not shown"}[direction],
-                side=_side(direction),
-                difference=_minus(shown(contrast.difference, "difference")),
-                relative=_minus(shown(contrast.relative, "percent")),
+                side=side(direction),
+                difference=typeset(shown(contrast.difference, "difference")),
+                relative=typeset(shown(contrast.relative, "percent")),
                 interval=interval,
                 p=shown(contrast.p(test, correction), "p"),
                 point=axis.at(contrast.difference),
                 low=None if contrast.ci_low is None else axis.at(contrast.ci_low),
                 high=None if contrast.ci_high is None else axis.at(contrast.ci_high),
-                shares=_shares(contrast),
-                plot=_plot(contrast, comparison.query_ids, heights, texts)
+                shares=shares(contrast.wins, contrast.ties, contrast.losses),
+                plot=sorted_differences(contrast.differences, heights, lambda query: names[query])
                 if contrast.wins or contrast.losses
                 else None,
             )
@@ -407,106 +355,30 @@ def _texts(table: Table) -> tuple[tuple[str, ...], ...]:
     """Return the rows as written, with a typographic minus in numbers but not in names."""
     return tuple(
         tuple(
-            cell if column.kind == "text" else _minus(cell)
+            cell if column.kind == "text" else typeset(cell)
             for cell, column in zip(row, table.columns, strict=True)
         )
         for row in table.shown()
     )
 
 
-def _shares(contrast: Contrast) -> tuple[tuple[str, str, str], ...]:
-    """Return start, width and side of the three parts of the bar of wins, ties and losses."""
-    parts, start = [], 0.0
-    for number, side in ((contrast.wins, "better"), (contrast.ties, "tie"), (contrast.losses, "worse")):
-        width = 120.0 * number / contrast.queries
-        if number:
-            parts.append((_pixels(start), _pixels(width), side))
-        start += width
-    return tuple(parts)
-
-
-def _plot(contrast: Contrast, query_ids: Sequence[str], axis: _Axis, texts: Mapping[str, str]) -> _Plot:
-    differences = contrast.differences
-    order = np.argsort(-differences, kind="stable")
-    n = len(order)
-    left, width = 46.0, 470.0
-    step = width / n
-    zero = axis.place(0.0)
-    if n > _BARS:
-        areas = tuple(
-            (side, _area(differences[order], mask[order], left, step, axis))
-            for side, mask in (("better", differences > 0), ("worse", differences < 0))
-            if mask.any()
-        )
-        return _Plot((), areas, axis)
-    bars = []
-    gap = min(1.0, 0.2 * step)
-    for place, query in enumerate(order.tolist()):
-        value = float(differences[query])
-        if value == 0:
-            continue
-        top = min(zero, axis.place(value))
-        query_id = query_ids[query]
-        text = f" {texts[query_id]}" if query_id in texts else ""
-        bars.append(
-            _Bar(
-                _pixels(left + place * step + gap / 2),
-                _pixels(top),
-                _pixels(step - gap),
-                _pixels(abs(axis.place(value) - zero)),
-                _side(1 if value > 0 else -1),
-                f"{query_id}{text}: {_minus(shown(value, 'difference'))}",
-            )
-        )
-    return _Plot(tuple(bars), (), axis)
-
-
-def _area(
-    values: npt.NDArray[np.float64],
-    mask: npt.NDArray[np.bool_],
-    left: float,
-    step: float,
-    axis: _Axis,
-) -> str:
-    places = np.flatnonzero(mask)
-    first, last = int(places[0]), int(places[-1]) + 1
-    path = [f"M{_pixels(left + first * step)} {axis.at(0.0)}"]
-    path += [
-        f"V{axis.at(float(values[place]))}H{_pixels(left + (place + 1) * step)}"
-        for place in range(first, last)
-    ]
-    return "".join([*path, f"V{axis.at(0.0)}Z"])
-
-
 def _spreads(measure: str, evaluations: Sequence[Evaluation]) -> _Spreads:
     top = max((float(e.values[measure].max(initial=0.0)) for e in evaluations), default=0.0)
     high = top if is_count(measure) or top > 1 else 1.0
     high = high or 1.0
-    counts = [np.histogram(e.values[measure], bins=20, range=(0.0, high))[0] for e in evaluations]
+    counts = [histogram(e.values[measure], high) for e in evaluations]
     tallest = max(1, *(int(c.max()) for c in counts))
     kind: Kind = "total" if is_count(measure) else "measure"
     rows = []
     for evaluation, count in zip(evaluations, counts, strict=True):
         values = evaluation.values[measure]
-        bars = tuple(
-            _Bar(
-                _pixels(bin_ * 15.0 + 1),
-                _pixels(44.0 - 42.0 * number / tallest),
-                _pixels(13.0),
-                _pixels(42.0 * number / tallest),
-                "neutral",
-                f"{number} queries from {high * bin_ / 20:.3g} to {high * (bin_ + 1) / 20:.3g}",
-            )
-            for bin_, number in enumerate(count.tolist())
-            if number
-        )
         rows.append(
             _Spread(
                 evaluation.run,
                 shown(evaluation.means[measure], kind),
                 shown(float(np.median(values)) if len(values) else None, kind),
                 int((values == 0).sum()),
-                bars,
+                histogram_bars(count, high=high, tallest=tallest),
             )
         )
     return _Spreads(measure, "0", f"{high:.4g}", tuple(rows))
@@ -552,10 +424,10 @@ def _query_rows(
 
 
 def _query_cell(value: float | None, kind: Kind) -> _Cell:
-    text = _minus(shown(value, kind))
+    text = typeset(shown(value, kind))
     if kind != "difference" or value is None:
         return _Cell(text)
-    return _Cell(text, _side(int(np.sign(value))))
+    return _Cell(text, side(value))
 
 
 def _latency(latencies: Mapping[str, Latency] | None) -> tuple[tuple[str, ...], ...]:
@@ -563,21 +435,3 @@ def _latency(latencies: Mapping[str, Latency] | None) -> tuple[tuple[str, ...], 
         return ()
     table = latency_table(latencies)
     return (tuple(column.title for column in table.columns), *table.shown())
-
-
-def _side(direction: int) -> str:
-    return {1: "better", -1: "worse", 0: ""}[direction]
-
-
-def _minus(text: str) -> str:
-    return f"−{text[1:]}" if text.startswith("-") and text[1:2].isdigit() else text
-
-
-def _pixels(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")
-
-
-def _round_step(rough: float) -> float:
-    """Return the smallest of 1, 2, 5 times a power of ten that is not below `rough`."""
-    power: float = 10.0 ** math.floor(math.log10(rough))
-    return next((factor * power for factor in (1, 2, 5) if factor * power >= rough), 10 * power)

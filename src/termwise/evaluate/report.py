@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
+from rich.cells import cell_len
+
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.evaluate.compare import Comparison, Contrast, Correction, Test
 from termwise.evaluate.evaluation import Evaluation
@@ -83,18 +85,19 @@ class Table:
 def to_text(table: Table) -> str:
     """Lay a table out in plain text: two spaces between columns, numbers to the right.
 
-    No trailing spaces and no final newline.
+    A Chinese character takes two columns of the terminal, and is given them. No trailing spaces and no final newline.
     """
     lines = [tuple(column.title for column in table.columns), *table.shown()]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(table.columns))]
+    widths = [max(cell_len(line[place]) for line in lines) for place in range(len(table.columns))]
     left = [column.kind == "text" for column in table.columns]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if is_left else cell.rjust(width)
-            for cell, width, is_left in zip(line, widths, left, strict=True)
-        ).rstrip()
-        for line in lines
-    )
+    written = []
+    for line in lines:
+        cells = []
+        for cell, width, is_left in zip(line, widths, left, strict=True):
+            room = " " * (width - cell_len(cell))
+            cells.append(cell + room if is_left else room + cell)
+        written.append("  ".join(cells).rstrip())
+    return "\n".join(written)
 
 
 def to_csv(table: Table) -> str:

@@ -100,10 +100,29 @@ class TextTable:
         CorruptIndexError
             If the text cannot be unpacked.
         """
+        return self._cut(number, self._unpack(self._group_of(number)))
+
+    def get_many(self, numbers: npt.NDArray[np.int64]) -> list[str]:
+        """Return several texts; as `get`, but each group is unpacked once."""
+        found = [""] * len(numbers)
+        held, texts = -1, b""
+        for place in np.argsort(numbers, kind="stable").tolist():
+            number = int(numbers[place])
+            group = self._group_of(number)
+            if group != held:
+                held, texts = group, self._unpack(group)
+            found[place] = self._cut(number, texts)
+        return found
+
+    def _group_of(self, number: int) -> int:
         group = int(self._group[number])
         if group + 1 >= len(self._offsets):
             raise corrupt(self._path, self._group_at + 4 * number, "a group of texts", group)
-        texts = self._unpack(group)
+        return group
+
+    def _cut(self, number: int, texts: bytes) -> str:
+        """Return the text of a document out of its unpacked group."""
+        group = int(self._group[number])
         start, stop = int(self._start[number]), len(texts)
         if number + 1 < len(self._group) and int(self._group[number + 1]) == group:
             stop = int(self._start[number + 1])

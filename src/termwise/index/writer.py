@@ -7,9 +7,8 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -19,10 +18,7 @@ import numpy.typing as npt
 
 from termwise import __version__
 from termwise.errors import (
-    DuplicateIdError,
     EmptyCollectionError,
-    ForeignFolderError,
-    IndexExistsError,
     ParameterError,
     StorageError,
     VocabularyMismatchError,
@@ -30,7 +26,8 @@ from termwise.errors import (
 )
 from termwise.index import manifest as manifests
 from termwise.index.container import ContainerWriter, FileEntry, closing_quietly, storage_errors
-from termwise.index.lock import NAME as LOCK
+from termwise.index.folder import check_free, claim, is_current, remove_files, remove_folders
+from termwise.index.identifiers import Identifiers
 from termwise.index.lock import writer_lock
 from termwise.index.manifest import (
     BLOCK_BITS,
@@ -48,7 +45,6 @@ from termwise.index.segment import SegmentPlan, write_segment
 from termwise.index.spill import RowSpill
 from termwise.index.strings import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
-from termwise.kernels.hashing import insert_hashes
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
@@ -140,7 +136,7 @@ class IndexWriter:
         self._threads = threads
         self._progress = progress
         self._range = WeightRange()
-        self._identifiers = _Identifiers()
+        self._identifiers = Identifiers()
         self._vocabulary: str | None = None
         self._zeros: Counter[int] = Counter()
         self._published = False
@@ -148,9 +144,9 @@ class IndexWriter:
         self._made: list[Path] = []
         with ExitStack() as resources:
             resources.callback(self._remove_made)
-            self._made = _claim(self.path, overwrite=overwrite)
+            self._made = claim(self.path, overwrite=overwrite)
             resources.enter_context(writer_lock(self.path))
-            _check_free(self.path, overwrite=overwrite)
+            check_free(self.path, overwrite=overwrite)
             with storage_errors(self.path):
                 for left in self.path.glob(f"{BUILD}*"):
                     shutil.rmtree(left, ignore_errors=True)
@@ -338,7 +334,7 @@ class IndexWriter:
 
     def _remove_made(self) -> None:
         if not self._published:
-            _remove_folders(self._made)
+            remove_folders(self._made)
 
     def _check_complete(self, vocabulary: Vocabulary) -> None:
         documents = len(self._identifiers)
@@ -453,68 +449,14 @@ class IndexWriter:
                     manifests.sync_folder(made.parent)
             manifests.publish(self.path, manifest)
         finally:
-            self._published = _is_current(self.path, manifest)
+            self._published = is_current(self.path, manifest)
             if not self._published:
-                _remove(added)
+                remove_files(added)
         # Left-overs that cannot be removed now go with the next build.
         with suppress(OSError):
-            _remove(
+            remove_files(
                 file for file in self.path.iterdir() if FILE.fullmatch(file.name) and file.name not in wanted
             )
-
-
-class _Identifiers:
-    """Document identifiers in input order, refusing duplicates as they arrive."""
-
-    def __init__(self) -> None:
-        self._names: list[bytes] = []
-        self._table = np.zeros(1 << 12, dtype=np.uint64)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def name(self, position: int) -> str:
-        return self._names[position].decode("utf-8", "surrogatepass") if position < len(self) else "?"
-
-    def bytes_of(self, first: int, last: int) -> list[bytes]:
-        return self._names[first:last]
-
-    def add(self, doc_ids: Sequence[str]) -> None:
-        for position, doc_id in enumerate(doc_ids, start=len(self._names) + 1):
-            if not isinstance(doc_id, str):
-                raise ParameterError(
-                    "a document identifier must be a string",
-                    facts=[("document", f"number {position}"), ("given", repr(doc_id))],
-                )
-        names = [doc_id.encode("utf-8", "surrogatepass") for doc_id in doc_ids]
-        hashes = _hashes(names)
-        needed = len(self._names) + len(names)
-        if 2 * needed > len(self._table):
-            old = self._table[self._table != 0]
-            self._table = np.zeros(1 << (2 * needed - 1).bit_length(), dtype=np.uint64)
-            insert_hashes(self._table, old)
-        start = 0
-        while (stop := start + int(insert_hashes(self._table, hashes[start:]))) < len(names):
-            before = next(
-                (i for i, name in enumerate(self._names + names[:stop]) if name == names[stop]), None
-            )
-            if before is not None:
-                raise DuplicateIdError(
-                    "two documents have the same identifier",
-                    facts=[
-                        ("doc_id", doc_ids[stop]),
-                        ("documents", f"number {before + 1} and number {len(self._names) + stop + 1}"),
-                    ],
-                    fixes=["give every document an identifier of its own"],
-                )
-            start = stop + 1  # two identifiers that merely share a hash
-        self._names.extend(names)
-
-
-def _hashes(names: Sequence[bytes]) -> npt.NDArray[np.uint64]:
-    digests = b"".join(hashlib.blake2b(name, digest_size=8).digest() for name in names)
-    hashes: npt.NDArray[np.uint64] = np.maximum(np.frombuffer(digests, dtype="<u8"), np.uint64(1))
-    return hashes
 
 
 def _segment_ends(lengths: npt.NDArray[np.int32]) -> list[int]:
@@ -545,79 +487,3 @@ def _per_term(
             facts=[("shape", array.shape), ("expected", (length,))],
         )
     return array
-
-
-def _is_current(folder: Path, manifest: Manifest) -> bool:
-    """Return whether `manifest` has been published, as far as can be told."""
-    try:
-        return (folder / manifests.NAME).read_bytes() == manifest.to_bytes()
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-
-
-def _remove(files: Iterable[Path]) -> None:
-    for file in files:
-        with suppress(OSError):
-            file.unlink()
-
-
-def _remove_folders(folders: Iterable[Path]) -> None:
-    """Remove empty folders."""
-    for folder in folders:
-        with suppress(OSError):
-            folder.rmdir()
-
-
-def _claim(path: Path, *, overwrite: bool) -> list[Path]:
-    """Make the folder where it is missing; return the folders that were made, the innermost first."""
-    with storage_errors(path):
-        if not path.exists():
-            missing = [path, *takewhile(lambda parent: not parent.exists(), path.parents)]
-            try:
-                path.mkdir(parents=True, exist_ok=True)
-            except OSError:
-                _remove_folders(missing)
-                raise
-            return missing
-        if not path.is_dir():
-            raise ForeignFolderError(
-                "the output path is a file, an index is a folder",
-                facts=[("path", path)],
-                fixes=["choose another path with --out"],
-            )
-    _check_free(path, overwrite=overwrite)
-    return []
-
-
-def _check_free(path: Path, *, overwrite: bool) -> None:
-    """Refuse a folder with an index (unless it may be overwritten) or with anything foreign."""
-    try:
-        names = {entry.name for entry in path.iterdir()}
-        known = manifests.NAME in names and (
-            manifests.FORMAT.encode() in (path / manifests.NAME).read_bytes()
-            or any(FILE.fullmatch(name) for name in names)  # a damaged index may be overwritten
-        )
-    except IsADirectoryError:
-        known = False
-    except OSError as error:
-        raise StorageError(
-            "the output folder cannot be read", facts=[("path", path), ("system says", error.strerror)]
-        ) from error
-    ours = {name for name in names if name.startswith(BUILD) or FILE.fullmatch(name)}
-    ours |= {LOCK, manifests.NEW} | ({manifests.NAME} if known else set())
-    foreign = sorted(names - ours)
-    if foreign:
-        shown = ", ".join(foreign[:5]) + (", ..." if len(foreign) > 5 else "")
-        raise ForeignFolderError(
-            "the output folder holds files that are not an index; nothing was touched",
-            facts=[("folder", path), ("found", shown)],
-            fixes=["choose an empty or a new folder with --out"],
-        )
-    if manifests.NAME in names and not overwrite:
-        raise IndexExistsError(
-            "there is an index already",
-            facts=[("folder", path)],
-            fixes=["add --overwrite to replace it (in Python overwrite=True)"],
-        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from termwise.errors import CorruptIndexError, UnknownNameError, VocabularyMismatchError
@@ -10,6 +10,9 @@ from termwise.index import Index
 from termwise.models.query import CountQueryEncoder
 from termwise.text import Analyzer, AnalyzerSpec, analyzer_from_spec
 from termwise.weights import TermWeights
+
+FUSION = "fusion"
+"""What the model of an index is called that is a weighted sum of others."""
 
 
 class QueryEncoder(Protocol):
@@ -33,6 +36,7 @@ def encoder_description(
     weighting: str,
     exact: bool,
     network: Mapping[str, object] | None = None,
+    table: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
     """Describe model and query side for the manifest of an index.
 
@@ -48,6 +52,8 @@ def encoder_description(
         Whether every weighted term occurs in the text of its document (no expansion).
     network : mapping, optional
         JSON-like facts about the network that made the weights: which, in which precision, on which processor.
+    table : mapping, optional
+        The translation table that the weights were made with: its name or path, and its id.
     """
     described: dict[str, Any] = {
         "model": {"name": model, "parameters": dict(parameters), "exact": exact},
@@ -61,7 +67,58 @@ def encoder_description(
     }
     if network is not None:
         described["network"] = dict(network)
+    if table is not None:
+        described["table"] = dict(table)
     return described
+
+
+def fused_description(
+    encoders: Sequence[Mapping[str, Any]], weights: Sequence[float], analyzer: AnalyzerSpec, weighting: str
+) -> dict[str, Any]:
+    """Describe a weighted sum of indexes for its manifest.
+
+    Parameters
+    ----------
+    encoders : sequence of mapping
+        What the manifests of the indexes say. One that is a sum itself is replaced by its parts.
+    weights : sequence of float
+        One for each.
+    analyzer, weighting
+        What all of them share; see `encoder_description`.
+
+    Returns
+    -------
+    dict
+        As of one model, named ``fusion``, and ``parts``: the model of each part, its network where it had one, and
+        its weight.
+    """
+    parts = [
+        {**part, "weight": weight * part["weight"]}
+        for encoder, weight in zip(encoders, weights, strict=True)
+        for part in parts_of(encoder)
+    ]
+    described = encoder_description(
+        model=FUSION,
+        parameters={},
+        analyzer=analyzer,
+        weighting=weighting,
+        exact=all(part["model"].get("exact", False) for part in parts),
+    )
+    return {**described, "parts": parts}
+
+
+def parts_of(encoder: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts that the manifest of an index tells of: those of a sum, or the index itself.
+
+    Returns
+    -------
+    list of dict
+        ``weight``, ``model`` and, where there was one, ``network``.
+    """
+    if encoder.get("model", {}).get("name") == FUSION:
+        return [dict(part) for part in encoder.get("parts", ())]
+    kept = {name: encoder[name] for name in ("model", "network") if name in encoder}
+    return [{"weight": 1.0, "model": {}, **kept}]
 
 
 def analyzer_of(index: Index) -> Analyzer:
@@ -102,14 +159,19 @@ def analyzer_of(index: Index) -> Analyzer:
 
 def query_encoder_of(index: Index) -> QueryEncoder:
     """Make the query encoder of an index again."""
-    query = index.manifest.encoder.get("query", {})
-    if not isinstance(query, Mapping):
-        raise _odd(index, "query", query)
-    weighting = query.get("weighting", "counts")
+    weighting = query_weighting_of(index)
     term_weights = index.query_weights if weighting == "idf" else None
     return CountQueryEncoder(
         analyzer_of(index), index.vocabulary, weighting=weighting, term_weights=term_weights
     )
+
+
+def query_weighting_of(index: Index) -> Any:
+    """Return how the queries of an index weigh their tokens, as its manifest says."""
+    query = index.manifest.encoder.get("query", {})
+    if not isinstance(query, Mapping):
+        raise _odd(index, "query", query)
+    return query.get("weighting", "counts")
 
 
 def _describes_analyzer(described: object) -> bool:

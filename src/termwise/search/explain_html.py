@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from termwise.legible import legible, legible_line
+from termwise.pages import render_page
 from termwise.search.explanation import Competitor, Explanation
 from termwise.search.reading import (
     ORIGINS,
@@ -30,7 +32,7 @@ from termwise.search.reading import (
     rounding,
     stem,
 )
-from termwise.search.snippets import ELLIPSIS, Piece, cut, legible, passages
+from termwise.search.snippets import ELLIPSIS, Piece, cut, passages
 
 WHOLE_TEXT = 200_000
 """Characters of the longest text that is shown whole; of longer ones, passages are."""
@@ -156,16 +158,6 @@ def explanation_html(explanation: Explanation) -> str:
     >>> '<mark class="h1 s5" data-t="1" id="at-1">Merge</mark> &lt;lists&gt;.' in page
     True
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("termwise.search"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     text = explanation.text
     coloured = hues(explanation, counted(explanation))
     colours = [coloured.get(place, -1) + 1 for place in range(len(explanation.contributions))]
@@ -173,10 +165,11 @@ def explanation_html(explanation: Explanation) -> str:
     shown = {piece.term for part in parts for piece in part}
     total = _sum(explanation, colours, shown)
     query = legible(explanation.query, directions=True)
-    template = environment.get_template("explanation.html.j2")
-    return template.render(
-        title=f"{_short(_plain(explanation.doc_id))} · {_short(_plain(explanation.query))}",
-        doc_id=_plain(explanation.doc_id),
+    return render_page(
+        "termwise.search",
+        "explanation.html.j2",
+        title=f"{_short(legible_line(explanation.doc_id))} · {_short(legible_line(explanation.query))}",
+        doc_id=legible_line(explanation.doc_id),
         query=_query(explanation, query, colours),
         query_size="long"
         if len(query) > _SCROLLED_QUERY
@@ -184,7 +177,11 @@ def explanation_html(explanation: Explanation) -> str:
         if len(query) > _SMALLER_QUERY
         else "",
         remarks=[
-            (remark.reason, [_plain(word) for word in remark.words[:_WORDS]], len(remark.words) - _WORDS)
+            (
+                remark.reason,
+                [legible_line(word) for word in remark.words[:_WORDS]],
+                len(remark.words) - _WORDS,
+            )
             for remark in remarks(explanation)
         ],
         standing=_standing(explanation),
@@ -222,8 +219,8 @@ def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None
             _Term(
                 place=place + 1,
                 hue=colours[place],
-                name=_plain(label(part, explanation.query)),
-                stem=_plain(stem(part, explanation.query)),
+                name=legible_line(label(part, explanation.query)),
+                stem=legible_line(stem(part, explanation.query)),
                 origin=ORIGINS[part.origin],
                 product=f"{factor(part.query_weight)} × {_typeset(part.weight, weight_decimals)}",
                 score=_typeset(part.score, decimals),
@@ -232,7 +229,7 @@ def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None
                 found=None
                 if explanation.text is None or part.origin in ("background", "translation")
                 else len(part.spans),
-                made=tuple((_plain(word), percent(share)) for word, share in made[place].parts)
+                made=tuple((legible_line(word), percent(share)) for word, share in made[place].parts)
                 if place in made
                 else (),
                 made_more=made[place].more if place in made else 0,
@@ -314,7 +311,7 @@ def _neighbours(explanation: Explanation) -> list[_Neighbour]:
         found.append(
             _Neighbour(
                 rank=f"{row.rank:,}",
-                doc_id=_plain(row.doc_id),
+                doc_id=legible_line(row.doc_id),
                 score=_typeset(row.score, decimals),
                 difference="" if ours else _typeset(row.score - explanation.score, decimals, signed=True),
                 width=_css(100 * max(0.0, above) / longest if longest > 0 else 0.0),
@@ -377,10 +374,6 @@ def _query(explanation: Explanation, query: str, colours: Sequence[int]) -> list
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def _plain(name: str) -> str:
-    return legible(name).replace("\n", " ")
-
-
 def _short(name: str) -> str:
     return name if len(name) <= _TITLE else name[: _TITLE - 1] + "…"
 
@@ -396,8 +389,7 @@ def _sign(value: float) -> str:
 
 
 def _percent(part: float, whole: float) -> str:
-    share = 100 * part / whole if whole > 0 else 0.0
-    return "<1%" if 0 < share < 0.5 else f"{share:.0f}%"
+    return percent(part / whole if whole > 0 else 0.0)
 
 
 def _css(value: float) -> str:

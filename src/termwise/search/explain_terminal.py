@@ -4,7 +4,7 @@ Both are built from the same parts: a line of text with its matches marked (`mar
 one line (`sum_text`). A term has one colour wherever it appears; how strongly its places in the text are marked
 follows its contribution. Without colour, as in a pipe, matches are put between ‹ and ›.
 
-Nothing of a document reaches the terminal as a command: see `termwise.search.snippets.legible`.
+Nothing of a document reaches the terminal as a command: see `termwise.legible`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from termwise.errors import ParameterError
+from termwise.legible import legible, legible_line
 from termwise.records import Ranking
 from termwise.search.explanation import Competitor, Explanation
 from termwise.search.reading import (
@@ -38,7 +39,7 @@ from termwise.search.reading import (
     rounding,
     stem,
 )
-from termwise.search.snippets import Mark, Piece, cut, legible, passages, snippet
+from termwise.search.snippets import Mark, Piece, cut, passages, snippet
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "bright_blue", "red", "bright_magenta", "bright_green")
 """Colours of the terms of a query, in its order; one for each of `termwise.search.reading.HUES`."""
@@ -189,7 +190,7 @@ def _sum_parts(explanation: Explanation, terms: int) -> list[Text]:
     written: list[Text] = []
     for name, score, colour in parts:
         sign = Text("+ " if written else "", "dim")
-        written.append(Text.assemble(sign, (f"{_name(name)} ", colour), number(score, decimals)))
+        written.append(Text.assemble(sign, (f"{legible_line(name)} ", colour), number(score, decimals)))
     total = number(explanation.score, decimals)
     if not written:
         return [Text(total)]
@@ -257,7 +258,7 @@ class _ExplanationView:
         elif not is_result(explanation):
             standing.append(" · not a result: the document shares no term with the query")
         query = Text("query ") + _query(explanation, 3 * columns, plain)
-        return [Text(_name(explanation.doc_id), "bold", overflow="fold"), standing, query]
+        return [Text(legible_line(explanation.doc_id), "bold", overflow="fold"), standing, query]
 
     def _rows(self) -> list[_Row]:
         """Return the parts of the sum, what rounding leaves over, and the score."""
@@ -274,9 +275,9 @@ class _ExplanationView:
             rows.append(_Row(Text("constant"), number(explanation.constant, decimals)))
         for place in shown:
             part = contributions[place]
-            name = Text(_name(label(part, explanation.query)), colours[place])
+            name = Text(legible_line(label(part, explanation.query)), colours[place])
             if term := stem(part, explanation.query):
-                name.append(f" ({_name(term)})", "dim")
+                name.append(f" ({legible_line(term)})", "dim")
             scores.append(part.score)
             rows.append(
                 _Row(
@@ -304,9 +305,9 @@ class _ExplanationView:
         colours = _colours(self.explanation)
         for made in makeups(self.explanation)[: None if self.full else TERMS]:
             part = self.explanation.contributions[made.place]
-            words = ", ".join(f"{_name(word)} {percent(share)}" for word, share in made.parts)
+            words = ", ".join(f"{legible_line(word)} {percent(share)}" for word, share in made.parts)
             more = f", {made.more:,} more" if made.more else ""
-            name = _name(label(part, self.explanation.query))
+            name = legible_line(label(part, self.explanation.query))
             yield Text.assemble((name, colours[made.place]), " ← ", words, more)
 
     def _text(self, console: Console, columns: int, plain: bool) -> list[ConsoleRenderable]:
@@ -347,7 +348,7 @@ class _ExplanationView:
         table.add_column(overflow="fold")
         for row in rows:
             ours = row.rank == explanation.rank
-            name = _name(row.doc_id) + (" ◂" if ours else "")
+            name = legible_line(row.doc_id) + (" ◂" if ours else "")
             table.add_row(f"{row.rank:,}", number(row.score, decimals), name, style="bold" if ours else "")
         return table
 
@@ -426,7 +427,7 @@ def _bar(part: float | None, parts: Sequence[float], colour: str, width: int) ->
         return Text()
     halves = round(2 * width * part / max(parts))
     drawn = ("━" * (halves // 2) + "╸" * (halves % 2)).ljust(width)
-    return Text.assemble((drawn, colour), f" {part / sum(parts):4.0%}")
+    return Text.assemble((drawn, colour), f" {percent(part / sum(parts)):>4}")
 
 
 def _query(explanation: Explanation, width: int, plain: bool) -> Text:
@@ -446,7 +447,7 @@ def _query(explanation: Explanation, width: int, plain: bool) -> Text:
 
 def _remarks(explanation: Explanation) -> Iterable[Text]:
     for remark in remarks(explanation):
-        words = [_name(word) for word in remark.words[:_WORDS]]
+        words = [legible_line(word) for word in remark.words[:_WORDS]]
         if len(remark.words) > _WORDS:
             words.append(f"and {len(remark.words) - _WORDS:,} more")
         yield Text.assemble((f"{remark.reason}: ", "dim"), ", ".join(words))
@@ -480,7 +481,7 @@ class _RankingView:
             head = Text(overflow="fold")
             head.append(f"{place + 1:>{rank_width},}", "dim")
             head.append(f"  {score:>{score_width}}  ")
-            head.append(_name(doc_id), "bold")
+            head.append(legible_line(doc_id), "bold")
             parts: list[ConsoleRenderable] = [head]
             if place < len(self.explanations):
                 below = self._below(self.explanations[place], columns - indent, plain)
@@ -550,8 +551,3 @@ def _colours(explanation: Explanation) -> list[str]:
     count = len(explanation.contributions)
     coloured = hues(explanation, range(count))
     return [COLOURS[coloured[place]] if place in coloured else "" for place in range(count)]
-
-
-def _name(name: str) -> str:
-    """Make an identifier or term fit to stand in a line."""
-    return legible(name).replace("\n", " ").replace("\t", " ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from termwise.search.encoding import QueryEncoder
 from termwise.search.retrieval import first_stage, score_documents
 from termwise.search.shares import Source, Span, TranslationShares
 from termwise.search.vector import QueryVector, query_vector
+from termwise.text.analysis import Analysis
 
 Origin = Literal["exact", "expansion", "translation", "background", "absent", "unknown"]
 """Where a contribution comes from: the word itself, a term added by a model, a translation of other words, the
@@ -111,7 +113,8 @@ class Explanation:
         from html import escape
 
         page = escape(self.to_html(), quote=True)
-        return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0"></iframe>'
+        style = "width: 100%; height: 40em; border: 0"
+        return f'<iframe title="Explanation of a score" srcdoc="{page}" style="{style}"></iframe>'
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON-like data."""
@@ -127,7 +130,7 @@ def explain(
     vector = query_vector(index, row)
     score = float(score_documents(index, vector, np.array([ordinal]))[0][0])
     text = index.text(ordinal)
-    query_spans = _spans_by_token(encoder, query)
+    query_spans = _TokenSpans(encoder.analyzer.analyze(query))
     unknown = [
         span
         for token, spans in query_spans.items()
@@ -157,12 +160,14 @@ def _contributions(
     encoder: QueryEncoder,
     vector: QueryVector,
     ordinal: int,
-    query_spans: dict[str, list[Span]],
+    query_spans: Mapping[str, tuple[Span, ...]],
     text: str | None,
 ) -> tuple[Contribution, ...]:
     terms, impacts = index.row(ordinal)
     impact_of = dict(zip(terms.tolist(), impacts.tolist(), strict=True))
-    spans = {} if text is None else _spans_by_token(encoder, text)
+    spans: Mapping[str, tuple[Span, ...]] = (
+        {} if text is None else _TokenSpans(encoder.analyzer.analyze(text))
+    )
     always_exact = bool(index.manifest.encoder.get("model", {}).get("exact"))
     shift = 2**index.manifest.quantiser.bias_bits if index.manifest.background and not vector.exact else 1
     scale = index.manifest.quantiser.scale
@@ -184,8 +189,8 @@ def _contributions(
                 query_weight=weight / shift * vector.query_scale,
                 weight=impact * scale,
                 score=weight * impact * vector.unit,
-                query_spans=tuple(query_spans.get(token, ())),
-                spans=tuple(spans.get(token, ())),
+                query_spans=query_spans.get(token, ()),
+                spans=spans.get(token, ()),
                 sources=sources,
             )
         )
@@ -209,12 +214,25 @@ def _bias(index: Index, ordinal: int) -> float:
     return index.segments[number].bias[row].item()  # type: ignore[no-any-return]
 
 
-def _spans_by_token(encoder: QueryEncoder, text: str) -> dict[str, list[Span]]:
-    analysis = encoder.analyzer.analyze(text)
-    spans: dict[str, list[Span]] = defaultdict(list)
-    for token, (start, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
-        spans[token].append((start, end))
-    return spans
+class _TokenSpans(Mapping[str, tuple[Span, ...]]):
+    """Where a text says each of its tokens; spans are made only of tokens that are asked for."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._spans = analysis.spans
+        self._positions: dict[str, list[int]] = defaultdict(list)
+        for position, token in enumerate(analysis.tokens):
+            self._positions[token].append(position)
+
+    def __getitem__(self, token: str) -> tuple[Span, ...]:
+        if token not in self._positions:
+            raise KeyError(token)
+        return tuple((start, end) for start, end in self._spans[self._positions[token]].tolist())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._positions)
+
+    def __len__(self) -> int:
+        return len(self._positions)
 
 
 def _standing(

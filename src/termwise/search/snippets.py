@@ -8,7 +8,6 @@ combining marks that belong to it.
 from __future__ import annotations
 
 import heapq
-import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -20,10 +19,6 @@ from rich.cells import get_character_cell_size
 
 ELLIPSIS = "…"
 
-_LINE_BREAK = re.compile("\r(?!\n)|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_WORD = re.compile(r"\S+")
 _JOINERS = frozenset("\u200d\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 _LONGEST_CLUSTER = 32
 _NEAR = 24
@@ -65,29 +60,6 @@ class Piece(NamedTuple):
     text: str
     strength: float = 0.0
     term: int | None = None
-
-
-def legible(text: str, *, directions: bool = False) -> str:
-    r"""Replace what must not reach a screen or a file by U+FFFD; every character keeps its position.
-
-    Replaced are control characters, among them the escape that starts a terminal command, and lone surrogates,
-    which UTF-8 cannot hold. Line breaks of all kinds become ``\n``.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    directions : bool, optional
-        Keep the characters that change the direction of writing. In a terminal they would turn the rest of the
-        line around; HTML can contain them.
-
-    Examples
-    --------
-    >>> legible("a\x1b[31m\ud800")
-    'a�[31m�'
-    """
-    shown = _CONTROL.sub("�", _LINE_BREAK.sub("\n", text).replace("\r", " "))
-    return shown if directions else _DIRECTION.sub("�", shown)
 
 
 def cut(text: str, marks: Iterable[Mark]) -> list[Piece]:
@@ -242,33 +214,39 @@ def _pieces(text: str, marks: Sequence[Mark], low: int, high: int, heaviest: flo
 
 
 def _one_line(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
-    """Collapse white space and move the marks along."""
-    words: list[str] = []
-    old: list[int] = []
-    new: list[int] = []
-    size = 0
-    for word in _WORD.finditer(text):
-        words.append(word.group())
-        old.append(word.start())
-        new.append(size)
-        size += len(word.group()) + 1
-    line = " ".join(words)
+    """Collapse white space and move the marks along; they lose the white space at their ends."""
+    line = " ".join(text.split())
+    lengths = _collapsed_lengths(text, sorted({place for mark in marks for place in (mark.start, mark.end)}))
     moved = []
     for mark in marks:
-        at = bisect_right(old, mark.start) - 1
-        start = 0 if at < 0 else min(new[at] + mark.start - old[at], new[at] + len(words[at]) + 1)
-        at = bisect_right(old, mark.end - 1) - 1
-        end = 0 if at < 0 else new[at] + min(mark.end - old[at], len(words[at]))
+        start, end = lengths[mark.start], lengths[mark.end]
+        if start > 0 and (text[mark.start].isspace() or text[mark.start - 1].isspace()):
+            start += 1
         if start < end:
             moved.append(mark._replace(start=start, end=end))
     return line, moved
 
 
+def _collapsed_lengths(text: str, places: Iterable[int]) -> dict[int, int]:
+    """Return how long the text before each place is once its white space is collapsed; `places` ascend."""
+    lengths: dict[int, int] = {}
+    length = done = 0
+    for place in places:
+        part = text[done:place]
+        if words := part.split():
+            apart = length > 0 and (part[0].isspace() or text[done - 1].isspace())
+            length += apart + sum(map(len, words)) + len(words) - 1
+        lengths[place] = length
+        done = place
+    return lengths
+
+
 def _cells(line: str) -> Sequence[int]:
     """Return how many cells lie before each character, and in all."""
-    if line.isascii():
+    widths = {character: get_character_cell_size(character) for character in set(line)}
+    if set(widths.values()) <= {1}:
         return range(len(line) + 1)
-    return list(accumulate(map(get_character_cell_size, line), initial=0))
+    return list(accumulate(map(widths.__getitem__, line), initial=0))
 
 
 def _windows(marks: list[Mark], cells: Sequence[int], room: int, count: int) -> list[tuple[int, int]]:

@@ -19,7 +19,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +33,9 @@ from termwise.search.encoding import analyzer_of
 from termwise.search.retrieval import candidate_ordinals
 from termwise.search.searcher import TimedRun, checked_k, query_text, timed_run
 from termwise.text import Analyzer
-from termwise.translation.processing import LEAST_PROBABILITY, SelfTranslation, for_scoring
+from termwise.translation.background import BACKGROUNDS, Background, background_probabilities
+from termwise.translation.processing import SelfTranslation, for_scoring
 from termwise.translation.table import Columns, TranslationTable
-
-Background = Literal["collection", "bitext"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,7 @@ class TranslationParts:
 
     def means(self, self_translation: float) -> npt.NDArray[np.float64]:
         """Return m(t, D): shape (m, q)."""
-        _check_share("self_translation", self_translation, below_one=False)
+        check_share("self_translation", self_translation, below_one=False)
         return (1 - self_translation) * self.translated + self_translation * self.said
 
     def scores(self, self_translation: float, lambda_: float) -> npt.NDArray[np.float64]:
@@ -84,8 +82,8 @@ class TranslationParts:
         ParameterError
             If one is out of range.
         """
-        _check_share("self_translation", self_translation, below_one=False)
-        _check_share("lambda", lambda_, below_one=True)
+        check_share("self_translation", self_translation, below_one=False)
+        check_share("lambda", lambda_, below_one=True)
         return model1_scores(
             self.translated,
             self.said,
@@ -131,14 +129,14 @@ class TranslationScorer:
     self_mode: SelfTranslation = "add"
     renormalise: bool = False
     least: float = 1e-3
-    background: Background = "collection"
+    background: Background = "smoothed"
     _side: _TableSide = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _check_share("self_translation", self.self_translation, below_one=False)
-        _check_share("lambda", self.lambda_, below_one=True)
-        if self.background not in ("collection", "bitext"):
-            raise UnknownNameError.of("background", str(self.background), ("collection", "bitext"))
+        check_share("self_translation", self.self_translation, below_one=False)
+        check_share("lambda", self.lambda_, below_one=True)
+        if self.background not in BACKGROUNDS:
+            raise UnknownNameError.of("background", str(self.background), BACKGROUNDS)
         _check_documents(self.documents)
         analyzer = _shared_analyzer(self.documents, self.table)
         object.__setattr__(self, "_side", self._prepared(analyzer))
@@ -242,8 +240,7 @@ class TranslationScorer:
         middle = time.perf_counter()
         ordinals = candidate_ordinals(self.documents, candidates, query_id)
         scores = self._gathered(words, ordinals).scores(self.self_translation, self.lambda_)
-        order = np.argsort(-scores, kind="stable")[:k]
-        ranking = Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)
+        ranking = ordered(candidates, scores, query_id, k)
         return ranking, middle - begin, time.perf_counter() - middle
 
     def _words(self, query: str) -> list[_Word]:
@@ -251,14 +248,17 @@ class TranslationScorer:
         words = []
         for token, times in Counter(side.analyzer.tokens(query)).items():
             number, target = index.vocabulary.number(token), table.vocabulary.number(token)
-            if number is None and (target is None or not side.has_column(target)):
-                continue
-            if self.background == "bitext":
-                probability = 0.0 if target is None else float(side.bitext[target])
-            else:
-                probability = 0.0 if number is None else float(side.collection[number])
-            words.append(_Word(token, times, number, target, max(probability, LEAST_PROBABILITY)))
+            if number is not None or (target is not None and side.has_column(target)):
+                words.append(_Word(token, times, number, target))
         return words
+
+    def _probabilities(self, words: list[_Word]) -> npt.NDArray[np.float64]:
+        side = self._side
+        collection = [0.0 if word.number is None else side.collection[word.number] for word in words]
+        bitext = [0.0 if word.target is None else side.bitext[word.target] for word in words]
+        return background_probabilities(
+            self.background, np.array(collection, dtype=np.float64), np.array(bitext, dtype=np.float64)
+        )
 
     def _gathered(self, words: list[_Word], ordinals: npt.NDArray[np.int64]) -> TranslationParts:
         index = self.documents
@@ -281,7 +281,7 @@ class TranslationScorer:
         return TranslationParts(
             tuple(word.token for word in words),
             np.array([word.times for word in words], dtype=np.float64),
-            np.array([word.probability for word in words], dtype=np.float64),
+            self._probabilities(words),
             translated,
             said,
         )
@@ -295,7 +295,6 @@ class _Word:
     times: int
     number: int | None
     target: int | None
-    probability: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,7 +344,22 @@ class _TableSide:
         return slots, columns, own
 
 
-def _check_share(name: str, value: object, *, below_one: bool) -> None:
+def ordered(
+    candidates: Sequence[str], scores: npt.NDArray[np.float64], query_id: str, k: int | None = None
+) -> Ranking:
+    """Rank candidates by their scores, the best k or all; equal ones keep the given order."""
+    order = np.argsort(-scores, kind="stable")[:k]
+    return Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)
+
+
+def check_share(name: str, value: object, *, below_one: bool) -> None:
+    """Refuse what is no number from 0 to 1, or to below 1.
+
+    Raises
+    ------
+    ParameterError
+        With the name and what is expected.
+    """
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not 0 <= value <= 1 or (below_one and value == 1):  # type: ignore[operator]
         raise ParameterError(

@@ -66,11 +66,11 @@ def test_memory_is_the_peak_above_what_was_there():
     held = []
 
     def before() -> None:
-        np.ones(30 << 17).sum()  # 30 MiB, given back
-        held.append(np.ones(5 << 17))  # 5 MiB that stay
+        np.ones(100 << 17).sum()  # 100 MiB, given back; so large that no memory from before is used again
+        held.append(np.ones(40 << 17))  # 40 MiB that stay
 
-    cost = measuring.apart(lambda: np.ones(20 << 17).sum(), before=before)
-    assert 20 << 20 <= cost.bytes < 24 << 20
+    cost = measuring.apart(lambda: np.ones(60 << 17).sum(), before=before)
+    assert 60 << 20 <= cost.bytes < 64 << 20
     assert 0 < cost.seconds < 60
     assert not held  # it was another process
 

@@ -169,6 +169,23 @@ def test_tab_separated(tmp_path: Path, name: str) -> None:
     assert texts(collection) == [("a", "one"), ("b c", "two three four"), ("d", "")]
 
 
+@pytest.mark.parametrize(
+    "header",
+    ["id\ttext", "\ufeff_id\ttitle\ttext", "docid\turl\ttitle\tbody", "PID\tPassage\r", "\ndoc_id\tcontents"],
+)
+def test_tab_separated_with_a_header(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "d.tsv"
+    path.write_text(f"{header}\na\tone\nid\ttext\n", encoding="utf-8", newline="")
+    assert texts(open_collection(path)) == [("a", "one"), ("id", "text")]  # only a first line is a header
+
+
+@pytest.mark.parametrize("line", ["id\ttext mining", "text\tid", "7\ttext", "id\t", "identity\ttext"])
+def test_tab_separated_first_documents_that_are_no_header(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "d.tsv"
+    path.write_text(f"{line}\nb\ttwo\n")
+    assert texts(open_collection(path)) == [tuple(line.split("\t")), ("b", "two")]
+
+
 @pytest.mark.parametrize("line", ["only an identifier", "\ttext without one"])
 def test_tab_separated_lines_that_are_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "d.tsv").write_text(f"a\tone\n{line}\n")

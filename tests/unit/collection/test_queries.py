@@ -97,6 +97,16 @@ def test_two_columns(tmp_path: Path, name: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("header", ["id\ttext", "query_id\tquery", "QID\tQuestion", "query-id\ttext"])
+def test_two_columns_with_a_header(tmp_path: Path, header: str) -> None:
+    assert queries(tmp_path / "q.tsv", f"{header}\n1\twing flutter\n") == [Query("1", "wing flutter")]
+
+
+@pytest.mark.parametrize("line", ["id\tquery expansion", "q1\ttext", "qid\t"])
+def test_two_columns_whose_first_query_is_no_header(tmp_path: Path, line: str) -> None:
+    assert queries(tmp_path / "q.tsv", f"{line}\n") == [Query(*line.split("\t"))]
+
+
 @pytest.mark.parametrize("line", ["one", "\ttext", "q1\ttext\tmore"])
 def test_two_columns_that_are_refused(tmp_path: Path, line: str) -> None:
     with pytest.raises(MalformedRecordError):

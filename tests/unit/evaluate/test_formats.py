@@ -7,6 +7,7 @@ from termwise.evaluate.formats import shortlist, shown
     ("value", "kind", "expected"),
     [
         ("name", "text", "name"),
+        ("a\x1b[2J\nb", "text", "a\ufffd[2J b"),
         (300, "count", "300"),
         (0.43215, "measure", "0.4321"),
         (1.0, "measure", "1.0000"),

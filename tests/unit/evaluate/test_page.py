@@ -125,6 +125,29 @@ def test_values_are_escaped(built, name):
         assert HOSTILE in "".join(page.text)
 
 
+def test_names_and_texts_cannot_break_the_page():
+    hostile = "a\x1b[2J\x00b\ud800 \u202ec"
+    runs, qrels = runs_and_qrels(3, names=("base", hostile))
+    page = comparison_html(compare(runs, qrels, ["RR"], resamples=100), texts={"q0": hostile})
+    page.encode()
+    assert not set("\x00\x1b") & set(page)
+    assert page.count("<bdi>a\ufffd[2J\ufffdb\ufffd") >= 4  # a change of direction ends with the name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_scrolls_can_be_reached_with_the_keyboard(built, name):
+    boxes = re.findall(r'<div class="(?:scroll|tall)"[^>]*>', built[name])
+    assert len(boxes) >= 2
+    assert all(re.search(r'tabindex="0" role="region" aria-label="[^"]+"', box) for box in boxes)
+
+
+def test_print_is_light_and_whole(built):
+    style = built["comparison"].partition("</style>")[0]
+    assert "@media screen and (prefers-color-scheme: dark)" in style
+    printed = style.partition("@media print")[2]
+    assert re.search(r"\.scroll, \.tall \{[^}]*max-height: none; overflow: visible", printed)
+
+
 def test_the_same_results_give_the_same_page():
     assert pages() == pages()
 

@@ -50,6 +50,17 @@ def read(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
+def test_wide_characters_take_two_columns_of_a_text():
+    table = Table((Column("run", "Run", "text"), Column("n", "n", "count")), (("重み", 3), ("abcd", 12)))
+    assert to_text(table).split("\n") == ["Run    n", "重み   3", "abcd  12"]
+
+
+def test_a_name_sends_nothing_to_the_terminal():
+    table = Table((Column("run", "Run", "text"),), (("a\x1b[2J\nb",),))
+    assert to_text(table) == "Run\na�[2J b"
+    assert to_csv(table) == 'run\n"a\x1b[2J\nb"\n'  # files keep it
+
+
 def test_text_is_aligned():
     table = Table(
         (Column("run", "Run", "text"), Column("x", "X", "measure"), Column("n", "n", "count")),

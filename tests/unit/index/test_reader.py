@@ -50,6 +50,33 @@ def test_rows_and_biases(write: Make) -> None:
     assert index.manifest.postings == 3
 
 
+def test_weights_of_many_documents(write: Make) -> None:
+    """Impacts times scale, biases as the background term, in the order asked for."""
+    rows = [{0: 2.0, 2: 255.0, 3: 0.5}, {3: 1.0}, {}, {1: 1.0}]
+    index = write(rows, background=True, tokens=["a", "b", "c"], texts=["x", "y", "z", ""])
+    asked = np.array([3, 1, 0, 2, 0])
+    assert index.weights(asked) == TermWeights.from_rows([rows[i] for i in asked], index.vocabulary.id)
+    assert index.lengths(asked).tolist() == [1, 0, 2, 0, 2]
+    assert index.texts(asked) == ["", "y", "x", "z", "x"]
+    floats = write([{0: 0.1}, {1: 3.7}], name="floats", quantiser="float32")
+    assert floats.weights(np.array([1, 0])) == TermWeights.from_rows(
+        [{1: 3.7}, {0: 0.1}], floats.vocabulary.id
+    )
+    assert floats.texts(np.array([1, 0])) == [None, None]
+    assert len(floats.weights(np.array([], dtype=np.int64))) == 0
+
+
+def test_weights_of_documents_in_several_segments(write: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("termwise.index.writer.MAX_DOCUMENTS", 2)
+    rows = [{0: 1.0, 1: 2.0}, {}, {1: 3.0}, {0: 4.0, 2: 5.0}, {2: 6.0, 3: 0.5}]
+    index = write(rows, tokens=["a", "b", "c"], background=True, texts=[f"text {i}" for i in range(5)])
+    assert len(index.segments) == 3
+    asked = np.array([4, 0, 3, 1, 2])
+    assert index.weights(asked) == TermWeights.from_rows([rows[i] for i in asked], index.vocabulary.id)
+    assert index.lengths(asked).tolist() == [1, 2, 2, 0, 1]
+    assert index.texts(asked) == [f"text {i}" for i in asked]
+
+
 @pytest.mark.parametrize("ordinal", [-1, 2, 10**9])
 def test_ordinals_out_of_range(write: Make, ordinal: int) -> None:
     index = write([{0: 1.0}, {}], texts=["a", "b"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,7 +38,20 @@ def test_what_is_written_is_read(texts: list[str], group_bytes: int) -> None:
         patch.setattr(module, "GROUP_BYTES", group_bytes)
         stored = table(Path(folder), texts)
         assert [stored.get(i) for i in range(len(texts))] == texts
+        backwards = np.arange(len(texts))[::-1]
+        assert stored.get_many(np.concatenate([backwards, backwards[:1]])) == [*texts[::-1], texts[-1]]
         stored.check()
+
+
+def test_several_texts_unpack_each_group_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GROUP_BYTES", 8)
+    texts = [f"text {i}" for i in range(10)]
+    stored = table(tmp_path, texts)
+    unpacked = []
+    whole = stored._unpack
+    monkeypatch.setattr(stored, "_unpack", lambda group: unpacked.append(group) or whole(group))
+    assert stored.get_many(np.array([9, 0, 8, 1])) == [texts[9], texts[0], texts[8], texts[1]]
+    assert unpacked == [0, 4]
 
 
 def test_texts_of_a_later_segment(tmp_path: Path) -> None:

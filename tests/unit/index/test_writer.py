@@ -25,7 +25,6 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.index import Index, IndexWriter, verify
-from termwise.index import writer as module
 from termwise.index.lock import writer_lock
 from termwise.index.manifest import BUILD
 from termwise.text.vocabulary import Vocabulary
@@ -57,51 +56,6 @@ def test_any_string_is_an_identifier(write: Make) -> None:
     assert [index.ordinal(doc_id) for doc_id in ODD_IDS] == list(range(len(ODD_IDS)))
     assert index.find("a b") is None
     assert verify(index.path) == []
-
-
-@pytest.mark.parametrize("wrong", [1, None, b"bytes"])
-def test_an_identifier_must_be_a_string(writer: IndexWriter, wrong: Any) -> None:
-    writer.add_documents(["a"])
-    with pytest.raises(ParameterError) as caught:
-        writer.add_documents(["b", wrong])
-    assert dict(caught.value.facts)["document"] == "number 3"
-
-
-def duplicate(writer: IndexWriter, *batches: list[str]) -> str:
-    *accepted, refused = batches
-    for batch in accepted:
-        writer.add_documents(batch)
-    with pytest.raises(DuplicateIdError) as caught:
-        writer.add_documents(refused)
-    return f"{dict(caught.value.facts)['doc_id']}: {dict(caught.value.facts)['documents']}"
-
-
-def test_duplicates_are_named_with_both_positions(writer: IndexWriter) -> None:
-    assert duplicate(writer, ["a", "b", "c", "b"]) == "b: number 2 and number 4"
-
-
-def test_duplicates_across_batches(writer: IndexWriter) -> None:
-    assert duplicate(writer, ["a", "b"], [], ["c", "d"], ["e", "a"]) == "a: number 1 and number 6"
-
-
-def test_duplicates_beyond_the_first_table(writer: IndexWriter) -> None:
-    many = [f"d{i}" for i in range(10_000)]
-    assert (
-        duplicate(writer, many[:3000], many[3000:], ["new", "d2999"]) == "d2999: number 3000 and number 10002"
-    )
-
-
-@pytest.mark.parametrize("collision", [1, 2**64 - 1])
-def test_identifiers_that_share_a_hash_are_told_apart(
-    monkeypatch: pytest.MonkeyPatch, write: Make, tmp_path: Path, collision: int
-) -> None:
-    monkeypatch.setattr(module, "_hashes", lambda names: np.full(len(names), collision, dtype=np.uint64))
-    index = write([{0: 1.0}] * 4, ids=["a", "b", "c", "d"])
-    assert [index.find(doc_id) for doc_id in "abcde"] == [0, 1, 2, 3, None]
-    with IndexWriter(tmp_path / "other") as writer:
-        assert duplicate(writer, ["a", "b"], ["c", "b"]) == "b: number 2 and number 4"
-    with IndexWriter(tmp_path / "other") as writer:
-        assert duplicate(writer, ["a", "b", "c", "c"]) == "c: number 3 and number 4"
 
 
 def test_a_refused_batch_leaves_no_trace(tmp_path: Path) -> None:

@@ -199,6 +199,21 @@ def test_every_link_leads_somewhere_and_identifiers_are_unique():
         assert set(named) <= set(ids)
 
 
+def test_what_scrolls_can_be_reached_with_the_keyboard():
+    many = tuple(part(f"t{i}", 50.0 - i, spans=[(i, i + 1)]) for i in range(48))
+    page = written(replace(EXPLANATION, contributions=many, text="word " * 2_000))
+    boxes = [e["attributes"] for e in page.all("div") if "scroll" in e["attributes"].get("class", "")]
+    assert len(boxes) == 3  # two tables and the text
+    for box in boxes:
+        assert (box["tabindex"], box["role"]) == ("0", "region")
+        assert box["aria-label"]
+
+
+def test_print_is_light():
+    dark = [rule for rule in re.findall(r"@media [^{]+", written(EXPLANATION).styles) if "dark" in rule]
+    assert dark == ["@media screen and (prefers-color-scheme: dark) "]
+
+
 def test_segments_rows_and_words_of_a_term_share_its_number():
     page = written(EXPLANATION)
     tags = {
@@ -248,6 +263,14 @@ def test_everything_is_escaped():
     assert "\u202e" not in page.title
     assert not page.all("img")
     assert not page.all("b", src="x")
+
+
+def test_a_notebook_shows_the_page_in_a_frame_of_its_own():
+    explanation = replace(EXPLANATION, text=HOSTILE, contributions=())
+    (frame,) = Page(explanation._repr_html_()).elements
+    assert frame["tag"] == "iframe"
+    assert frame["attributes"]["title"] == "Explanation of a score"
+    assert frame["attributes"]["srcdoc"] == explanation_html(explanation)
 
 
 def test_a_text_that_is_not_stored_or_empty_is_said():

@@ -103,6 +103,13 @@ def column(shown, name):
     raise AssertionError(shown)
 
 
+def test_a_small_share_is_not_none():
+    parts = (part("big", 999.0), part("small", 1.0))
+    shown = lines(explanation_renderable(replace(EXPLANATION, contributions=parts, score=1000.0)), width=100)
+    assert any("small" in line and "<1%" in line for line in shown)
+    assert not any(" 0%" in line for line in shown)
+
+
 @pytest.mark.parametrize("constant", [0.0, -63.10979])
 @pytest.mark.parametrize("width", [44, 60, 80, 120])
 def test_the_column_adds_up_at_every_width(constant, width):

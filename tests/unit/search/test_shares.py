@@ -9,6 +9,7 @@ from rich.console import Console
 
 from termwise import Document, Model1, build_index
 from termwise.errors import CorruptIndexError
+from termwise.fusion import fuse_indexes
 from termwise.models.attachments import CHANCES, SOURCES, STARTS, TranslationColumns
 from termwise.search.explain_terminal import explanation_renderable
 from termwise.search.reading import makeups, marks
@@ -110,6 +111,39 @@ def test_the_page_shows_what_a_term_is_made_of(folder, tmp_path):
     assert "translated from other words of the text" in page
     assert "<b><bdi>Cardiac</bdi></b> 80%, <b><bdi>artery</bdi></b> 20%" in page
     assert ">Cardiac</mark> valve" in page
+
+
+@pytest.fixture
+def fused(folder, tmp_path):
+    """Return BM25 and translations as one index; its vocabulary is another one than that of either part."""
+    parts = [
+        build_index(DOCUMENTS, tmp_path / "b", analyzer="standard", store_text=True).index,
+        index(folder, tmp_path, store_text=False).index,
+    ]
+    return fuse_indexes(parts, [0.5, 2.0], tmp_path / "f")
+
+
+def test_in_a_sum_translations_of_other_words_are_shared_out_as_before(fused):
+    (part,) = fused.explain("heart", "a").contributions
+    assert (part.term, part.origin) == ("heart", "translation")
+    assert {s.term: s.share for s in part.sources} == pytest.approx({"cardiac": 0.8, "artery": 0.2})
+    assert part.sources[0].probability == pytest.approx(0.8 * 0.5)
+
+
+def test_in_a_sum_what_the_text_says_belongs_to_several_parts(fused):
+    heart, valve = fused.explain("heart valve", "b").contributions
+    assert {(part.origin, part.sources) for part in (heart, valve)} == {("exact", ())}
+    explanation = fused.explain("heart valve", "b")
+    assert sum(part.score for part in explanation.contributions) == pytest.approx(explanation.score)
+
+
+def test_a_sum_with_two_parts_that_expand_shares_nothing_out(folder, tmp_path):
+    parts = [
+        build_index(DOCUMENTS, tmp_path / name, model=Model1(table=str(folder), self_translation=p, keep=0))
+        for name, p in (("one", 0.2), ("two", 0.5))
+    ]
+    both = fuse_indexes([part.index for part in parts], [1.0, 1.0], tmp_path / "f")
+    assert STARTS not in both.index.manifest.attachments
 
 
 @pytest.mark.parametrize("name", [STARTS, SOURCES, CHANCES])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from termwise.search.snippets import Mark, Piece, cut, legible, passages, snippet
+from termwise.search.snippets import Mark, Piece, cut, passages, snippet
 
 TEXT = "Merge multiple sorted inputs into a single sorted output."
 
@@ -58,6 +57,14 @@ def test_white_space_becomes_single_spaces_and_marks_move_along():
     across = snippet(text, [Mark(text.index("two"), start + 6, 1.0)], 80)
     assert marked(across) == [("two sorted", 1.0)]
     assert marked(snippet(text, [Mark(0, 3, 1.0), Mark(len(text) - 2, len(text), 1.0)], 80)) == []
+
+
+def test_marks_lose_the_white_space_at_their_ends():
+    text = "  one \n two  three "
+    for start, end in ((8, 11), (5, 12), (7, 13)):
+        assert marked(snippet(text, [Mark(start, end, 1.0)], 80)) == [("two", 1.0)]
+    assert marked(snippet(text, [Mark(0, len(text), 1.0)], 80)) == [("one two three", 1.0)]
+    assert marked(snippet(text, [Mark(5, 7, 1.0)], 80)) == []
 
 
 def test_without_marks_the_text_is_shown_from_its_beginning():
@@ -152,26 +159,6 @@ def test_passages_that_touch_become_one():
     assert len(passages(text, marks, width=24, count=2)) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a\x1b]0;title\x07b", "a�]0;title�b"),
-        ("nul\x00 del\x7f c1\x9b", "nul� del� c1�"),
-        ("lone \ud800 surrogate", "lone � surrogate"),
-        ("a\r\nb\rc\x0bd\x0ce\u2028f\u2029g\x85h", "a \nb\nc\nd\ne\nf\ng\nh"),
-        ("tab\tstays", "tab\tstays"),
-        ("\u202eturned\u202c \u2066isolated\u2069", "�turned� �isolated�"),
-    ],
-)
-def test_legible(text, shown):
-    assert legible(text) == shown
-    assert len(legible(text)) == len(text)
-
-
-def test_directions_may_be_kept():
-    assert legible("\u202eturned\u202c", directions=True) == "\u202eturned\u202c"
-
-
 CHARACTERS = st.sampled_from("ab .\n\u0301重é\u200d")
 TEXTS = st.text(CHARACTERS, max_size=80)
 MARKS = st.lists(
@@ -216,3 +203,19 @@ def test_passages_are_parts_of_the_text(text, marks, width, count):
     for part in shown:
         inner = "".join(piece.text for piece in part if piece.text not in ("… ", " …"))
         at = line.index(inner, at) + len(inner)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.text(st.sampled_from("ab \n\x1c"), max_size=40),
+    mark=st.tuples(st.integers(0, 40), st.integers(0, 40)),
+)
+def test_a_mark_covers_the_same_characters_when_white_space_collapses(text, mark):
+    start, end = mark
+    pieces = snippet(text, [Mark(start, end, 1.0)], 200)
+    assert joined(pieces) == " ".join(text.split())
+    covered = " ".join(text[start:end].split())
+    assert [piece for piece, _ in marked(pieces)] == ([covered] if covered else [])
+    if covered:
+        before = joined(pieces[: next(i for i, piece in enumerate(pieces) if piece.term is not None)])
+        assert "".join(before.split()) == "".join(text[:start].split())

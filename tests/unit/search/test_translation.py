@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import tempfile
 from collections import Counter
@@ -63,8 +64,11 @@ def said_by(folder, documents=DOCUMENTS, analyzer="whitespace", **options):
     return build_index(documents, folder, **options).index
 
 
-def naive(rows, documents, query, *, p, lambda_, least=1e-3, mode="add", background=None):
-    """Score all documents from dictionaries of words; background counts the collection unless given."""
+BITEXT = {word: (place + 1) / 36 for place, word in enumerate(WORDS)}
+
+
+def naive(rows, documents, query, *, p, lambda_, least=1e-3, mode="add", background="smoothed"):
+    """Score all documents from dictionaries of words."""
     words = [document.text.split() for document in documents]
     collection = Counter(word for text in words for word in text)
     total = sum(collection.values())
@@ -81,9 +85,11 @@ def naive(rows, documents, query, *, p, lambda_, least=1e-3, mode="add", backgro
                 if chance < least or (mode == "set" and source == word):
                     chance = 0.0
                 mean += ((1 - p) * chance + p * (source == word)) * count / len(text)
-            probability = max(
-                (collection[word] / max(1, total)) if background is None else background.get(word, 0.0), 1e-9
-            )
+            counted, asked = collection[word] / max(1, total), BITEXT.get(word, 0.0)
+            probability = {"smoothed": 0.9 * asked + 0.1 * counted, "collection": counted, "bitext": asked}[
+                background
+            ]
+            probability = max(probability, 1e-9)
             if lambda_ == 0:
                 score += math.log(max(1e-8, mean))
             else:
@@ -114,6 +120,8 @@ SETTINGS = [
     {"p": 0.5, "lambda_": 0.0},
     {"p": 0.2, "lambda_": 0.1, "mode": "set"},
     {"p": 0.2, "lambda_": 0.1, "least": 0.2},
+    {"p": 0.2, "lambda_": 0.1, "background": "collection"},
+    {"p": 0.2, "lambda_": 0.1, "background": "bitext"},
 ]
 
 
@@ -121,7 +129,11 @@ SETTINGS = [
 @pytest.mark.parametrize("given_", SETTINGS, ids=str)
 def test_naive_gathered_and_compiled_scores_agree(index, folder, tmp_path, query, given_):
     wanted = naive(ROWS, DOCUMENTS, query, **given_)
-    options = {"least": given_.get("least", 1e-3), "self_mode": given_.get("mode", "add")}
+    options = {
+        "least": given_.get("least", 1e-3),
+        "self_mode": given_.get("mode", "add"),
+        "background": given_.get("background", "smoothed"),
+    }
     scorer = TranslationScorer(
         index, table_of(ROWS), self_translation=given_["p"], lambda_=given_["lambda_"], **options
     )
@@ -149,15 +161,16 @@ def test_naive_gathered_and_compiled_scores_agree(index, folder, tmp_path, query
     st.lists(st.sampled_from([*WORDS, "zebra"]), max_size=4),
     st.sampled_from([0.0, 0.35, 1.0]),
     st.sampled_from([0.0, 0.1, 0.5]),
+    st.sampled_from(["smoothed", "collection", "bitext"]),
 )
 @settings(max_examples=25)
-def test_compiled_retrieval_finds_the_top_of_all_documents(texts, rows, query, p, lambda_):
+def test_compiled_retrieval_finds_the_top_of_all_documents(texts, rows, query, p, lambda_, background):
     documents = [Document(f"d{i}", " ".join(words)) for i, words in enumerate(texts)]
     text = " ".join(query)
-    wanted = naive(rows, documents, text, p=p, lambda_=lambda_)
+    wanted = naive(rows, documents, text, p=p, lambda_=lambda_, background=background)
     with tempfile.TemporaryDirectory() as place:
         write_table(table_of(rows), Path(place, "t"))
-        model = Model1(table=f"{place}/t", self_translation=p, lambda_=lambda_, keep=0)
+        model = Model1(table=f"{place}/t", self_translation=p, lambda_=lambda_, keep=0, background=background)
         try:
             searcher = build_index(documents, Path(place, "i"), model=model, quantiser="float32")
         except WeightError:  # nothing translates to anything
@@ -185,7 +198,9 @@ def test_parts_are_tuned_without_asking_again(index):
     assert parts.translated.tolist() == [[0.25, 0], [0, 0], [0, 0]]
     assert parts.said.tolist() == [[0, 0.25], [0, 0], [0, 1]]
     assert parts.times.tolist() == [1, 1]
-    assert parts.probabilities.tolist() == pytest.approx([1e-9, 2 / 15])
+    assert parts.probabilities.tolist() == pytest.approx(
+        [0.9 * BITEXT["heart"], 0.9 * BITEXT["valve"] + 0.1 * 2 / 15]
+    )
     assert parts.means(0.5).tolist() == [[0.125, 0.125], [0, 0], [0, 0.5]]
     for p, lambda_ in [(0.1, 0.3), (0.9, 0.0)]:
         other = TranslationScorer(index, table_of(ROWS), self_translation=p, lambda_=lambda_)
@@ -193,14 +208,25 @@ def test_parts_are_tuned_without_asking_again(index):
         assert sorted(parts.scores(p, lambda_), reverse=True) == ranking.scores.tolist()
 
 
-def test_the_background_of_the_bitext(index):
-    occurrences = {word: (i + 1) / 36 for i, word in enumerate(WORDS)}
-    wanted = naive(ROWS, DOCUMENTS, "heart valve", p=0.35, lambda_=0.3, background=occurrences)
-    scorer = TranslationScorer(index, table_of(ROWS), self_translation=0.35, background="bitext")
-    ranking = scorer.rank("heart valve", candidates=["a", "d"])
-    assert dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True)) == pytest.approx(
-        {"a": wanted["a"], "d": wanted["d"]}, rel=1e-6
-    )
+@pytest.mark.parametrize(
+    ("background", "heart", "surgeon"),
+    [
+        ("smoothed", 0.9 * BITEXT["heart"], 0.1 / 15),
+        ("collection", 1e-9, 1 / 15),
+        ("bitext", BITEXT["heart"], 1e-9),
+    ],
+)
+def test_words_that_only_the_table_or_only_the_collection_knows(index, background, heart, surgeon):
+    scorer = TranslationScorer(index, table_of(ROWS), background=background)
+    parts = scorer.parts("heart surgeon", ["a", "d"])
+    assert parts.words == ("heart", "surgeon")
+    assert parts.probabilities.tolist() == pytest.approx([heart, surgeon])
+
+
+def test_the_settings_that_nobody_chose_are_those_of_the_compiled_model():
+    for field in dataclasses.fields(Model1):
+        if field.name not in ("table", "keep", "prune"):
+            assert getattr(TranslationScorer, field.name) == field.default, field.name
 
 
 def test_a_closed_vocabulary(tmp_path):

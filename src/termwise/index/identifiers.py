@@ -1,0 +1,81 @@
+"""The identifiers of the documents of an index that is being built."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import DuplicateIdError, ParameterError
+from termwise.kernels.hashing import insert_hashes
+
+
+class Identifiers:
+    """Document identifiers in input order, refusing duplicates as they arrive.
+
+    Beside the identifiers themselves 16 to 32 bytes a document are held in memory: a table of their 64-bit hashes. Only
+    where two hashes are equal are identifiers compared.
+    """
+
+    def __init__(self) -> None:
+        self._names: list[bytes] = []
+        self._table = np.zeros(1 << 12, dtype=np.uint64)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def name(self, position: int) -> str:
+        """Return the identifier at a position, for a message; ``"?"`` where there is none yet."""
+        return self._names[position].decode("utf-8", "surrogatepass") if position < len(self) else "?"
+
+    def bytes_of(self, first: int, last: int) -> list[bytes]:
+        """Return the identifiers from `first` up to, not including, `last`, in UTF-8."""
+        return self._names[first:last]
+
+    def add(self, doc_ids: Sequence[str]) -> None:
+        """Append identifiers, all or none of them.
+
+        Raises
+        ------
+        ParameterError
+            If one is not a string.
+        DuplicateIdError
+            If one was there before; the facts name both positions.
+        """
+        for position, doc_id in enumerate(doc_ids, start=len(self._names) + 1):
+            if not isinstance(doc_id, str):
+                raise ParameterError(
+                    "a document identifier must be a string",
+                    facts=[("document", f"number {position}"), ("given", repr(doc_id))],
+                )
+        names = [doc_id.encode("utf-8", "surrogatepass") for doc_id in doc_ids]
+        hashes = _hashes(names)
+        needed = len(self._names) + len(names)
+        if 2 * needed > len(self._table):
+            old = self._table[self._table != 0]
+            self._table = np.zeros(1 << (2 * needed - 1).bit_length(), dtype=np.uint64)
+            insert_hashes(self._table, old)
+        start = 0
+        while (stop := start + int(insert_hashes(self._table, hashes[start:]))) < len(names):
+            before = next(
+                (i for i, name in enumerate(self._names + names[:stop]) if name == names[stop]), None
+            )
+            if before is not None:
+                raise DuplicateIdError(
+                    "two documents have the same identifier",
+                    facts=[
+                        ("doc_id", doc_ids[stop]),
+                        ("documents", f"number {before + 1} and number {len(self._names) + stop + 1}"),
+                    ],
+                    fixes=["give every document an identifier of its own"],
+                )
+            start = stop + 1  # two identifiers that merely share a hash
+        self._names.extend(names)
+
+
+def _hashes(names: Sequence[bytes]) -> npt.NDArray[np.uint64]:
+    digests = b"".join(hashlib.blake2b(name, digest_size=8).digest() for name in names)
+    hashes: npt.NDArray[np.uint64] = np.maximum(np.frombuffer(digests, dtype="<u8"), np.uint64(1))
+    return hashes
