@@ -36,7 +36,7 @@ from safetensors.torch import load_model
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "zero_shot"), str(Path(__file__).resolve().parent)]
 
 from plan import Choices, identities  # noqa: E402
-from prepare import RULE  # noqa: E402
+from prepare import left_out  # noqa: E402
 
 from termwise.cli.terminal import progress_bar  # noqa: E402
 from termwise.collection.pairs import read_sources  # noqa: E402
@@ -62,6 +62,8 @@ CHOICES = HERE.parent / "zero_shot" / "choices.json"
 KINDS: tuple[Kind, ...] = ("tilde", "tildev2", "splade-doc")
 SHIPPED: tuple[Kind, ...] = ("tilde", "tildev2")
 SIZES = ("cpu", "gpu")
+TABLE = "model1"
+"""What the card of the translation table says, see ``make_table.py``."""
 BASE = "all-MiniLM-L6-v2"
 """What the base is called, wherever its folder lies."""
 
@@ -106,7 +108,7 @@ def train(kind: Kind, given: argparse.Namespace) -> None:
     trained = manifest.trained
     step = trained["best"].get("step", trained["steps"])
     told = of_run(TrainSettings(**trained["settings"]), trained["sources"], step, trained.get("processes", 1))
-    left = left_out(given.work, trained["sources"])
+    left = left_out(given.work / "prepared", trained["sources"])
     rewrite(out, replace(manifest, trained={**trained, **told, **({"left_out": left} if left else {})}))
     write_card(out, given.size)
 
@@ -152,16 +154,6 @@ def of_run(
         "pairs_seen": step * settings.batch * settings.accumulate * processes,
         "head_pairs": min(fitted, sum(sources.values())),
     }
-
-
-def left_out(work: Path, sources: Mapping[str, int]) -> dict[str, int | str] | None:
-    """Return what ``prepare.py`` left out of the pairs; None where these are not the pairs it wrote."""
-    path = work / "prepared" / "counts.json"
-    counts = json.loads(path.read_text()) if path.is_file() else {}
-    if {name: entry["train"]["kept"] for name, entry in counts.items()} != dict(sources):
-        return None
-    pairs = sum(entry["train"]["pairs"] for entry in counts.values())
-    return {"pairs": pairs, "left_out": pairs - sum(sources.values()), "rule": RULE}
 
 
 def rewrite(folder: Path, manifest: EncoderManifest) -> None:
@@ -315,7 +307,7 @@ def curve(kind: str, given: argparse.Namespace) -> None:
 def card(kind: str, size: str) -> dict[str, Any]:
     """Read what the model card says beyond the run."""
     facts = tomllib.loads((HERE / "card.toml").read_text())
-    own = {name: facts.pop(name) for name in (*KINDS, *SIZES)}
+    own = {name: facts.pop(name) for name in (*KINDS, *SIZES, TABLE)}
     return {**facts, **own[kind], "reasons": {**facts["reasons"], **own[size]["reasons"]}}
 
 

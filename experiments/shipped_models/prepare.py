@@ -16,7 +16,7 @@ import argparse
 import gzip
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,6 +81,16 @@ def main() -> None:
             counts[name][split] = {"pairs": total, "kept": len(kept)}
         print(name, counts[name], flush=True)
     (given.out / "counts.json").write_text(json.dumps(counts, indent=1) + "\n")
+
+
+def left_out(prepared: Path, sources: Mapping[str, int]) -> dict[str, int | str] | None:
+    """Return what was left out of the pairs; None where those of the sources are not the ones written here."""
+    path = prepared / "counts.json"
+    counts = json.loads(path.read_text()) if path.is_file() else {}
+    if {name: entry["train"]["kept"] for name, entry in counts.items()} != dict(sources):
+        return None
+    pairs = sum(entry["train"]["pairs"] for entry in counts.values())
+    return {"pairs": pairs, "left_out": pairs - sum(sources.values()), "rule": RULE}
 
 
 def judged_texts(collections: Path) -> Iterator[str]:

@@ -10,11 +10,14 @@ from termwise.arguments import wrong
 from termwise.encode import EncoderFolder
 from termwise.errors import ParameterError
 from termwise.models import Model, Model1, make_model, model_names
+from termwise.translation.folder import read_manifest, table_folder
 from termwise.translation.manifest import NAME as TABLE
 
 
 def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Model:
     """Return the model that a user means: one that is made, the name of one, or the folder of an encoder or a table.
+
+    Where a translation table recommends values of parameters, they are taken unless others are said.
 
     Parameters
     ----------
@@ -43,7 +46,7 @@ def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Mode
             raise ParameterError("settings go with the name of a model; this one is made already")
         return model
     if model in model_names() or (isinstance(model, str) and not _is_path(model)):
-        return make_model(str(model), settings)
+        return make_model(str(model), _with_recommended(settings) if model == Model1.name else settings)
     table = (Path(model) / TABLE).is_file()
     parameter = "table" if table else "encoder"
     if parameter in settings:
@@ -54,7 +57,17 @@ def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Mode
         )
     kind = Model1.name if table else EncoderFolder.open(Path(model)).manifest.kind
     name = str(model) if os.sep in str(model) else os.path.join(os.curdir, model)
-    return make_model(kind, {**settings, parameter: name})
+    chosen = {**settings, parameter: name}
+    return make_model(kind, _with_recommended(chosen) if table else chosen)
+
+
+def _with_recommended(settings: Mapping[str, str]) -> Mapping[str, str]:
+    """Add what a translation table recommends to what is said of it."""
+    table = settings.get("table", Model1.table)
+    if not (table_folder(table) / TABLE).is_file():
+        return settings
+    scoring = read_manifest(table).scoring
+    return {**{name: str(value) for name, value in scoring.items()}, **settings}
 
 
 def _is_path(name: str) -> bool:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
-from multiprocessing import get_context, parent_process
+from itertools import islice
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import numpy.typing as npt
@@ -26,17 +22,15 @@ from termwise.index.spill import RowSpill
 from termwise.index.writer import Progress
 from termwise.kernels.counting import count_rows
 from termwise.kernels.rows import renumber_rows
-from termwise.models import AnnotatingModel, CountModel, ExpandingCountModel
+from termwise.models import AnnotatingModel, CountModel, ExpandingCountModel, TableModel
+from termwise.processes import Workers
 from termwise.records import Document
 from termwise.search.encoding import encoder_description
-from termwise.text import Analyzer, Vocabulary
+from termwise.text import Analyzer, Numbering, Vocabulary, number_texts
 from termwise.weights import TermWeights
 
 BATCH = 512
 """Documents analysed at a time."""
-
-WORTH_PROCESSES = 20_000
-"""Collections of fewer documents are analysed before further processes would have started."""
 
 CHUNK = 1 << 20
 """Postings weighed at a time."""
@@ -68,24 +62,23 @@ def build_counts(
         Whatever is wrong with documents, model or folder.
     """
     closed = analyzer.vocabulary
-    numbers: dict[str, int] = {} if closed is None else {token: i for i, token in enumerate(closed)}
-    with closing(RowSpill(writer.folder, "counts")) as spill:
+    numbers = Numbering() if closed is None else Numbering((token, i) for i, token in enumerate(closed))
+    with (
+        closing(RowSpill(writer.folder, "counts")) as spill,
+        Workers(partial(_count, analyzer, store_text), threads=threads) as workers,
+    ):
         if work is None:
-            counted = _counted(documents, partial(_count, analyzer, store_text), threads)
+            counted = workers.map(_batches(documents))
         else:
             counted = _kept(documents, CountEncoder(analyzer), store_text, work)
         for part in counted:
             writer.add_documents(part.doc_ids, part.texts)
-            known = np.array(
-                [numbers.setdefault(token, len(numbers)) for token in part.tokens], dtype=np.int32
-            )
-            spill.add(part.indptr, known[part.terms], part.counts)
+            spill.add(part.indptr, numbers.of(part.tokens)[part.terms], part.counts)
             progress("read documents", writer.documents, length)
         if writer.documents == 0:
             raise empty_collection()
         if closed is None and isinstance(model, ExpandingCountModel):
-            for token in model.added_terms:
-                numbers.setdefault(token, len(numbers))
+            numbers.of(model.added_terms)
         tokens = list(numbers) if closed is not None else sorted(numbers)
         weigher = model.over(Vocabulary(tokens)) if isinstance(model, ExpandingCountModel) else model
         vocabulary = Vocabulary(tokens, background=weigher.background)
@@ -101,6 +94,7 @@ def build_counts(
             analyzer=spec,
             weighting=model.query_weighting,
             exact=not isinstance(model, ExpandingCountModel),
+            table={"name": model.table, "id": model.table_id} if isinstance(model, TableModel) else None,
         ),
         floors=weigher.floors(statistics),
         attachments={**spec.files, **files},
@@ -141,7 +135,7 @@ class _Counted:
 
     doc_ids: list[str]
     texts: list[str] | None
-    tokens: list[str]
+    tokens: Sequence[str]
     indptr: npt.NDArray[np.int64]
     terms: npt.NDArray[np.int32]
     counts: npt.NDArray[np.float32]
@@ -158,17 +152,11 @@ def _kept(
 
 
 def _count(analyzer: Analyzer, keep_text: bool, documents: list[Document]) -> _Counted:
-    numbers: dict[str, int] = {}
-    indptr = [0]
-    found: list[int] = []
-    for document in documents:
-        found.extend(numbers.setdefault(token, len(numbers)) for token in analyzer.tokens(document.text))
-        indptr.append(len(found))
-    boundaries, terms, counts = count_rows(np.array(indptr, dtype=np.int64), np.array(found, dtype=np.int32))
-    texts = [document.text for document in documents] if keep_text else None
-    return _Counted(
-        [document.doc_id for document in documents], texts, list(numbers), boundaries, terms, counts
-    )
+    texts = [document.text for document in documents]
+    numbered = number_texts(analyzer, texts)
+    indptr, terms, counts = count_rows(numbered.indptr, numbered.numbers)
+    doc_ids = [document.doc_id for document in documents]
+    return _Counted(doc_ids, texts if keep_text else None, numbered.tokens, indptr, terms, counts)
 
 
 def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
@@ -176,36 +164,3 @@ def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
         for document in batch:
             check_document(document)
         yield batch
-
-
-def _counted(
-    documents: Iterator[Document], count: Callable[[list[Document]], _Counted], threads: int
-) -> Iterator[_Counted]:
-    """Analyse batches in order: here at first, in further processes once the collection proves large."""
-    batches = _batches(documents)
-    patience = WORTH_PROCESSES // BATCH if threads > 1 else None
-    yield from map(count, islice(batches, patience))
-    following = next(batches, None)
-    if following is None:
-        return
-    workers = min(threads, os.cpu_count() or 1)
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
-        waiting = []
-        for batch in chain([following], batches):
-            waiting.append(pool.submit(count, batch))
-            if len(waiting) > 4 * threads:
-                yield waiting.pop(0).result()
-        for future in waiting:
-            yield future.result()
-
-
-def _end_with_parent() -> None:
-    """Let a worker end when the process that started it does, however that ends."""
-
-    def wait() -> None:
-        parent = parent_process()
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    Thread(target=wait, daemon=True).start()

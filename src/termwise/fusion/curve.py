@@ -85,6 +85,29 @@ class AlphaCurve:
         values = sums[last] / self.judged
         return (ends, values) if ends[-2] < 1 else (ends[:-1], values[:-1])
 
+    def only(self, kept: npt.NDArray[np.bool_]) -> AlphaCurve:
+        """Return the curve of some of the queries alone.
+
+        Parameters
+        ----------
+        kept : ndarray of shape (q,), bool
+            One or more; the mean is over these.
+        """
+        sizes = np.diff(self.indptr)
+        steps = np.repeat(kept, sizes)
+        return AlphaCurve(
+            tuple(query_id for query_id, one in zip(self.query_ids, kept.tolist(), strict=True) if one),
+            np.concatenate(([0], np.cumsum(sizes[kept]))),
+            self.alphas[steps],
+            self.values[steps],
+            int(kept.sum()),
+        )
+
+    def at(self, alpha: float) -> Floats:
+        """Return the value of each query at an alpha strictly between 0 and 1: shape (q,)."""
+        begun = np.add.reduceat(self.alphas <= alpha, self.indptr[:-1], dtype=np.int64)
+        return self.values[self.indptr[:-1] + begun - 1]
+
     def best(self) -> Choice:
         """Return the middle of the best interval of the mean.
 

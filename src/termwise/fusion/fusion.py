@@ -7,6 +7,7 @@
     weights, scaling             one for each run
     missing, documents           as in `fuse`
     learned                      null, or how the weights were found: `Learned`
+    settings                     one object for each run: settings of its model that were tuned with the weights
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, cast, final, get_args
 
@@ -35,6 +36,9 @@ MAX_FILE = 1 << 20
 
 Method = Literal["grid", "sweep", "ascent"]
 """How weights are learned."""
+
+Settings = Mapping[str, str | float | bool]
+"""Settings of a model, by the names of the command line."""
 
 
 @final
@@ -63,6 +67,13 @@ class Learned:
         For grid and sweep: how many other intervals or points are as good.
     seed, restarts : int or None
         For ascent.
+    estimate : float or None
+        Where settings were tuned: the mean of the measure with what was chosen on the other queries, by parts of them.
+    folds : int or None
+        How many parts.
+    deviations : tuple of (float or None)
+        For runs that are scaled ``global``: the standard deviation of all their scores on these queries, 0 where they
+        are equal. None for other runs.
     """
 
     method: Method
@@ -76,6 +87,9 @@ class Learned:
     ties: int | None = None
     seed: int | None = None
     restarts: int | None = None
+    estimate: float | None = None
+    folds: int | None = None
+    deviations: tuple[float | None, ...]
 
 
 @final
@@ -97,6 +111,9 @@ class Fusion:
         See `fuse`.
     learned : Learned, optional
         How the weights were found.
+    settings : sequence of mapping, optional
+        One for each run: the settings of its model that were tuned with the weights, by the names of the command line;
+        empty for the others, and where nothing was tuned.
 
     Raises
     ------
@@ -119,6 +136,7 @@ class Fusion:
     scaling: tuple[Scaling, ...]
     documents: Fused
     learned: Learned | None
+    settings: tuple[Settings, ...] = field(hash=False)
 
     def __init__(
         self,
@@ -129,6 +147,7 @@ class Fusion:
         scaling: Scaling | Sequence[Scaling] = "z",
         documents: Fused = "first",
         learned: Learned | None = None,
+        settings: Sequence[Settings] | None = None,
     ) -> None:
         check_choice("missing", missing, Missing)
         check_choice("documents", documents, Fused)
@@ -138,6 +157,7 @@ class Fusion:
         object.__setattr__(self, "scaling", scalings_of(scaling, len(self.runs)))
         object.__setattr__(self, "documents", documents)
         object.__setattr__(self, "learned", learned)
+        object.__setattr__(self, "settings", _checked_settings(settings, len(self.runs)))
 
     def apply(
         self,
@@ -161,13 +181,7 @@ class Fusion:
         ParameterError
             If there is another number of runs, or they stand in another order.
         """
-        names = tuple(run.name for run in runs)
-        if len(names) != len(self.runs) or (names != self.runs and sorted(names) == sorted(self.runs)):
-            raise ParameterError(
-                "these are not the runs of this fusion, in their order",
-                facts=[("given", ", ".join(names)), ("expected", ", ".join(self.runs))],
-                fixes=[f"give them in this order: {' '.join(self.runs)}"],
-            )
+        check_order(self, [run.name for run in runs])
         return fuse(
             runs,
             self.weights,
@@ -220,6 +234,24 @@ class Fusion:
                 fixes=["termwise fuse RUN RUN --qrels FILE --learn sweep --save-weights FILE writes one"],
             ) from error
         return _parsed(data, path)
+
+
+def check_order(fusion: Fusion, names: Sequence[str]) -> None:
+    """Refuse systems of another number than those of a fusion, or the same in another order.
+
+    Raises
+    ------
+    ParameterError
+        Naming both orders.
+    """
+    if len(names) != len(fusion.runs) or (
+        tuple(names) != fusion.runs and sorted(names) == sorted(fusion.runs)
+    ):
+        raise ParameterError(
+            "these are not the runs of this fusion, in their order",
+            facts=[("given", ", ".join(names)), ("expected", ", ".join(fusion.runs))],
+            fixes=[f"give them in this order: {' '.join(fusion.runs)}"],
+        )
 
 
 def _parsed(data: bytes, path: Path) -> Fusion:
@@ -278,20 +310,45 @@ def _fusion(body: Mapping[str, Any]) -> Fusion:
         ],
         documents=cast(Fused, _choice(body["documents"], "documents", Fused)),
         learned=None if body["learned"] is None else _learned(body["learned"], len(runs)),
+        settings=[_settings(value) for value in _list(body["settings"], "settings")],
     )
+
+
+def _settings(value: object) -> Settings:
+    if not isinstance(value, dict):
+        raise Misfit("settings as objects", type(value).__name__)
+    for name, given in value.items():
+        if not isinstance(given, str | bool):
+            _number(given, f"settings.{name}")
+    return value
+
+
+def _checked_settings(settings: Sequence[Settings] | None, runs: int) -> tuple[Settings, ...]:
+    made = tuple(dict(one) for one in settings) if settings is not None else ({},) * runs
+    if len(made) != runs:
+        raise ParameterError(
+            "there are settings for each run, or for none", facts=[("settings", len(made)), ("runs", runs)]
+        )
+    return made
 
 
 def _learned(value: object, runs: int) -> Learned:
     body = expect_object(value, {one.name for one in fields(Learned)}, "learned")
     alone = tuple(_number(number, "learned.alone") for number in _list(body["alone"], "learned.alone"))
-    if len(alone) != runs:
-        raise Misfit(f"learned.alone with {runs} numbers", len(alone))
-    low, high = (
-        None if body[name] is None else _number(body[name], f"learned.{name}") for name in ("low", "high")
+    deviations = tuple(
+        None if number is None else _number(number, "learned.deviations")
+        for number in _list(body["deviations"], "learned.deviations")
     )
-    ties, seed, restarts = (
+    for where, numbers in (("alone", alone), ("deviations", deviations)):
+        if len(numbers) != runs:
+            raise Misfit(f"learned.{where} with {runs} numbers", len(numbers))
+    low, high, estimate = (
+        None if body[name] is None else _number(body[name], f"learned.{name}")
+        for name in ("low", "high", "estimate")
+    )
+    ties, seed, restarts, folds = (
         None if body[name] is None else expect_whole(body[name], f"learned.{name}", 0)
-        for name in ("ties", "seed", "restarts")
+        for name in ("ties", "seed", "restarts", "folds")
     )
     return Learned(
         method=cast(Method, _choice(body["method"], "learned.method", Method)),
@@ -305,6 +362,9 @@ def _learned(value: object, runs: int) -> Learned:
         ties=ties,
         seed=seed,
         restarts=restarts,
+        estimate=estimate,
+        folds=folds,
+        deviations=deviations,
     )
 
 

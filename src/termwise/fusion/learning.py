@@ -14,7 +14,7 @@ from termwise.fusion.fusion import Fusion, Learned, Method
 from termwise.fusion.lines import grid, sweep
 from termwise.fusion.objective import objective_of
 from termwise.fusion.queries import QueryScales
-from termwise.fusion.scaling import Scaling
+from termwise.fusion.scaling import Scaling, deviation_of, scalings_of
 from termwise.records import Qrel, Run
 
 if TYPE_CHECKING:
@@ -107,6 +107,10 @@ def learn(
         ties=found.ties,
         seed=found.seed,
         restarts=found.restarts,
+        deviations=tuple(
+            deviation_of(run) if one == "global" else None
+            for run, one in zip(runs, scalings_of(scaling, len(runs)), strict=True)
+        ),
     )
     return Fusion(
         [run.name for run in runs],

@@ -67,12 +67,19 @@ def sweep(objective: Objective) -> Choice:
     """
     _two(objective, "sweep")
     if not isinstance(objective, RankedObjective):
-        raise ParameterError(
-            f"an exact sweep is not made for the measure {objective.measure}",
-            facts=[("measures", ", ".join(KINDS)), ("parameters", "a cutoff and rel")],
-            fixes=["method='grid', or --learn grid", "method='ascent', or --learn ascent"],
+        raise inexact(
+            objective.measure, ["method='grid', or --learn grid", "method='ascent', or --learn ascent"]
         )
     return best_on_line(objective, (1.0, 0.0), (0.0, 1.0))
+
+
+def inexact(measure: str, fixes: Sequence[str]) -> ParameterError:
+    """Build the error for a measure that does not depend on the ranks of relevant documents alone."""
+    return ParameterError(
+        f"an exact sweep is not made for the measure {measure}",
+        facts=[("measures", ", ".join(KINDS)), ("parameters", "a cutoff and rel")],
+        fixes=fixes,
+    )
 
 
 def grid(objective: Objective, points: Sequence[float] = TENTHS) -> Choice:

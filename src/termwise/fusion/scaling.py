@@ -145,6 +145,12 @@ def _all_scores(run: Run) -> Floats:
     return np.concatenate([np.zeros(0), *(ranking.scores for ranking in run)])
 
 
+def deviation_of(run: Run) -> float:
+    """Return the standard deviation of all scores of a run, which ``global`` divides by; 0 where all are equal."""
+    moments = _moments(_all_scores(run))
+    return 0.0 if moments is None else moments[1]
+
+
 def _moments(values: Floats, extremes: bool = False) -> tuple[float, float] | None:
     """Return mean and deviation, or minimum and range; None where all values are equal."""
     if len(values) == 0 or values.min() == values.max():

@@ -46,18 +46,20 @@ def _fetch(
 def _search(
     terms: Array, impacts: Array, first: int, last: int, query_terms: Array, query_weights: Array, score: Any
 ) -> Any:
-    """Add what the terms of a query weigh in one row, halving what is left of the row for each."""
+    """Add what the terms of a query weigh in one row, halving the row for each.
+
+    No step branches on what was read, and no search waits for another one: the processor has several under way.
+    """
     for i in range(len(query_terms)):
-        left = last - first
-        while left > 0:
+        place: Any = first
+        left: Any = last - first
+        while left > 1:
             half = left // 2
-            if np.int64(terms[first + half]) < query_terms[i]:
-                first += half + 1
-                left -= half + 1
-            else:
-                left = half
-        if first < last and np.int64(terms[first]) == query_terms[i]:
-            score += query_weights[i] * impacts[first]
+            place += half * np.int64(np.int64(terms[place + half - 1]) < query_terms[i])
+            left -= half
+        place += np.int64(np.int64(terms[place]) < query_terms[i])
+        if place < last and np.int64(terms[place]) == query_terms[i]:
+            score += query_weights[i] * impacts[place]
     return score
 
 

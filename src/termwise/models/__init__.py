@@ -13,6 +13,7 @@ from termwise.models.contract import (
     NetworkModel,
     QueryEncoder,
     QueryWeighting,
+    TableModel,
     VectorBatch,
     VectorSource,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "QueryLikelihoodJM",
     "QueryWeighting",
     "SpladeDoc",
+    "TableModel",
     "Tilde",
     "TildeV2",
     "VectorBatch",

@@ -127,6 +127,21 @@ class AnalyzedModel(Model, Protocol):
 
 
 @runtime_checkable
+class TableModel(Model, Protocol):
+    """A model that is read from a table of words, once, when documents are indexed."""
+
+    @property
+    def table(self) -> str:
+        """Name of a table that ships with the package, or path of a table folder."""
+        ...
+
+    @property
+    def table_id(self) -> str:
+        """``sha256:`` and a digest of what the table holds."""
+        ...
+
+
+@runtime_checkable
 class AnnotatingModel(Model, Protocol):
     """A model of counts that leaves more in an index than rows."""
 

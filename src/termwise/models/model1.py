@@ -8,7 +8,10 @@ occurrences of u in the document and |D| its words, a query word is drawn from t
 p being the probability of self-translation: of a word that is asked for with itself. That is mixed with the collection
 (Boytsov & Kolter, ECIR 2021, arXiv 2102.06815, after Berger & Lafferty, SIGIR 1999):
 
-    P(t|D) = (1 - lambda) * m(t, D) + lambda * P(t|C),        P(t|C) = max(cf / C, 1e-9)
+    P(t|D) = (1 - lambda) * m(t, D) + lambda * P(t|C),        P(t|C) = 0.9 * P(t|bitext) + 0.1 * cf(t) / C
+
+where cf(t) of the C words of the collection are t, and P(t|bitext) is its share of the words of the training pairs.
+This is the background ``smoothed``; ``bitext`` and ``collection`` are one of the two alone. 1e-9 is the least P(t|C).
 
 Compiled, a document holds every term that its words can be translated to:
 
@@ -23,9 +26,9 @@ A document of a few hundred words translates to thousands. Where only some weigh
 
     sqrt(m(t, D) * P(t|C)) * (w(t, D) - w(t, C))
 
-is largest: how likely the term is asked for, between what the document and what the collection says of it, times how
+is largest: how likely the term is asked for, between what the document and what the background says of it, times how
 much more it weighs here than in the collection taken as one document. (The heaviest weights would be those of the
-rarest words, which nobody asks for. Words that the collection lacks are the first to go.)
+rarest words, which nobody asks for.)
 
 What the published code [1]_ does otherwise, and this does not:
 
@@ -36,7 +39,7 @@ What the published code [1]_ does otherwise, and this does not:
 - Without smoothing, its exported weights are below 0, so that a word that is absent, 0, is worth more than one that is
   there. Here weights are above the floor.
 - Probabilities are cut twice, before and after they are scaled. Here `least` is compared with T as it was trained.
-- P(t|C) is counted in the training pairs (``background=bitext`` here), not in the collection.
+- P(t|C) is counted in the training pairs alone (``background=bitext`` here); the paper counts the collection.
 
 A query word that is no term of the index adds nothing. With lambda = 0 it would add its floor, a constant.
 
@@ -49,7 +52,6 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -86,8 +88,8 @@ class Model1:
     Parameters
     ----------
     table : str
-        Folder of a translation table, as ``termwise train model1`` writes it. It is read when an index is built and
-        not afterwards.
+        Name of a translation table that ships with the package, or a folder as ``termwise train model1`` writes it. It
+        is read when an index is built and not afterwards.
     self_translation : float, optional
         p, from 0 to 1: the probability that a word is asked for with itself.
     self_mode : {"add", "set"}, optional
@@ -98,8 +100,9 @@ class Model1:
         Probabilities of the table below this are left out, before anything is scaled; from 0 to 1.
     lambda_ : float, optional
         Share of the collection in the mixture, from 0 to below 1; ``lambda`` on the command line.
-    background : {"collection", "bitext"}, optional
-        Where P(t|C) is counted: in the documents that are indexed, or in the pairs that the table was trained on.
+    background : {"smoothed", "bitext", "collection"}, optional
+        Where P(t|C) is counted: in the pairs that the table was trained on (``bitext``), in the documents that are
+        indexed (``collection``), or nine parts in the pairs and one in the documents (``smoothed``).
     keep : int, optional
         How many weights of a document are kept: those that tell most, see above; 0 for all, which makes a large index.
     prune : float, optional
@@ -124,7 +127,7 @@ class Model1:
     renormalise: bool = False
     least: float = 1e-3
     lambda_: float = 0.3
-    background: Literal["collection", "bitext"] = "collection"
+    background: Literal["smoothed", "bitext", "collection"] = "smoothed"
     keep: int = 256
     prune: float = 0.0
 
@@ -133,7 +136,7 @@ class Model1:
     def __post_init__(self) -> None:
         check_name(self.name, "table", self.table)
         check_choice(self.name, "self_mode", self.self_mode, ("add", "set"))
-        check_choice(self.name, "background", self.background, ("collection", "bitext"))
+        check_choice(self.name, "background", self.background, ("smoothed", "bitext", "collection"))
         if not isinstance(self.renormalise, bool):
             raise ParameterError(
                 "renormalise of model1 is true or false", facts=[("given", repr(self.renormalise))]
@@ -166,8 +169,15 @@ class Model1:
         """The table as it scores, read once."""
         from termwise.translation import for_scoring, open_table
 
-        table = open_table(Path(self.table))
+        table = open_table(self.table)
         return for_scoring(table, least=self.least, mode=self.self_mode, renormalise=self.renormalise)
+
+    @cached_property
+    def table_id(self) -> str:
+        """``sha256:`` and a digest of the table as it was written: equal ids mean equal tables."""
+        from termwise.translation.folder import read_manifest
+
+        return read_manifest(self.table).id
 
     @property
     def analyzer(self) -> AnalyzerSpec:
@@ -214,7 +224,7 @@ class CompiledModel1:
     chances : ndarray of shape (entries,), float32
         T(t|u), without self-translation.
     bitext : ndarray of shape (V,), float64
-        P(t|C) as the source side of the bitext has it.
+        P(t|bitext), the share of its source side that each term is.
     """
 
     model: Model1
@@ -277,7 +287,7 @@ class CompiledModel1:
             If rows or statistics are over another vocabulary.
         """
         from termwise.kernels.translation import model1_weights, usual_weights
-        from termwise.translation.processing import LEAST_PROBABILITY
+        from termwise.translation.background import background_probabilities
 
         check_counts(counts, statistics)
         if counts.vocabulary != self.vocabulary or statistics.n_terms != len(self.starts) - 1:
@@ -291,8 +301,7 @@ class CompiledModel1:
                 ],
                 fixes=["Model1.over(vocabulary) with the vocabulary of the rows"],
             )
-        shares = self.bitext if self.model.background == "bitext" else statistics.probabilities
-        probabilities = np.maximum(shares, LEAST_PROBABILITY)
+        probabilities = background_probabilities(self.model.background, statistics.probabilities, self.bitext)
         usual = np.empty(0, dtype=np.float64)
         if self.model.keep:
             usual = usual_weights(
@@ -310,7 +319,7 @@ class CompiledModel1:
 def _renumbered(
     table: TranslationTable, vocabulary: Vocabulary
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32], npt.NDArray[np.float64]]:
-    """Return rows of a table, and P(t|C) of its bitext, over another vocabulary, without what that lacks."""
+    """Return rows of a table, and P(t|bitext), over another vocabulary, without what that lacks."""
     bitext = table.occurrences / max(1, int(table.occurrences.sum()))
     if table.vocabulary.id == vocabulary.id:
         return table.indptr, table.targets, table.probabilities, bitext

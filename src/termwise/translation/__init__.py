@@ -2,7 +2,7 @@
 
 from termwise.translation.bitext import Bitext, BitextFacts, make_bitext
 from termwise.translation.em import Estimate, estimate
-from termwise.translation.folder import open_table, write_table
+from termwise.translation.folder import open_table, shipped_tables, write_table
 from termwise.translation.processing import (
     above,
     cut_vocabulary,
@@ -28,6 +28,7 @@ __all__ = [
     "make_bitext",
     "open_table",
     "renormalised",
+    "shipped_tables",
     "train_model1",
     "with_self_translation",
     "without_self_translation",

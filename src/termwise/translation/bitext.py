@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,8 @@ import numpy.typing as npt
 from termwise.collection.pairs import Source
 from termwise.errors import EmptyCollectionError, ParameterError, StorageError
 from termwise.kernels.translation import Postings, Side, count_postings, count_tokens, fill_postings
-from termwise.text import Analyzer, Vocabulary
+from termwise.processes import Workers
+from termwise.text import Analyzer, NumberedTexts, Numbering, Vocabulary, number_texts
 
 Progress = Callable[[str, int, int | None], None]
 """Called with the name of a stage, how much of it is done, and its total where that is known."""
@@ -26,6 +26,8 @@ MEMORY = 1 << 30
 """Bytes of an array above which it lies in a file that is mapped."""
 
 _BATCH = 512
+_BATCH_LENGTH = 1 << 17
+"""Texts, and characters, that are cut at a time."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,7 @@ def make_bitext(
     seed: int = 0,
     folder: str | Path | None = None,
     memory: int = MEMORY,
+    threads: int = 1,
     progress: Progress = lambda *_: None,
 ) -> Bitext:
     """Cut passages into chunks about as long as their queries, and put them beside each other [1]_.
@@ -150,6 +153,8 @@ def make_bitext(
         if nothing is said.
     memory : int, optional
         In bytes.
+    threads : int, optional
+        Processes that cut texts, once there prove to be many. The bitext is the same for any number.
     progress : callable, optional
 
     Raises
@@ -182,12 +187,13 @@ def make_bitext(
                 f"{name} is out of range", facts=[("given", value), ("expected", f"{least:g} to {most:g}")]
             )
     random = np.random.default_rng(seed)
-    terms = _Terms(analyzer)
-    parts = [
-        _part(source, terms, ratio, longest_ratio, sample, random, progress)
-        for source in sources
-        if len(source)
-    ]
+    with Workers(partial(number_texts, analyzer), threads=threads) as workers:
+        terms = _Terms(analyzer, workers)
+        parts = [
+            _part(source, terms, ratio, longest_ratio, sample, random, progress)
+            for source in sources
+            if len(source)
+        ]
     facts = BitextFacts(
         **{one.name: sum(getattr(part.facts, one.name) for part in parts) for one in fields(BitextFacts)}
     )
@@ -236,9 +242,10 @@ class _Part:
 class _Terms:
     """Numbers terms: as the analyzer does, or as they are met."""
 
-    def __init__(self, analyzer: Analyzer) -> None:
+    def __init__(self, analyzer: Analyzer, workers: Workers[list[str], NumberedTexts]) -> None:
         self._analyzer = analyzer
-        self._numbers = {token: number for number, token in enumerate(analyzer.vocabulary or ())}
+        self._workers = workers
+        self._numbers = Numbering((token, number) for number, token in enumerate(analyzer.vocabulary or ()))
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -251,16 +258,26 @@ class _Terms:
         self, texts: Sequence[str], stage: str, progress: Progress
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         """Return the boundaries of each text's terms, and the terms of all texts."""
-        numbers = self._numbers
-        lengths = np.zeros(len(texts) + 1, dtype=np.int64)
-        tokens = array("i")
-        for place, text in enumerate(texts):
-            before = len(tokens)
-            tokens.extend([numbers.setdefault(token, len(numbers)) for token in self._analyzer.tokens(text)])
-            lengths[place + 1] = len(tokens) - before
-            if place % _BATCH == _BATCH - 1 or place == len(texts) - 1:
-                progress(stage, place + 1, len(texts))
-        return np.cumsum(lengths), np.array(tokens, dtype=np.int32)
+        lengths, tokens, done = [], [], 0
+        for part in self._workers.map(_batches(texts)):
+            lengths.append(np.diff(part.indptr))
+            tokens.append(self._numbers.of(part.tokens)[part.numbers])
+            done += len(lengths[-1])
+            progress(stage, done, len(texts))
+        return _boundaries(np.concatenate(lengths)), np.concatenate(tokens)
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the texts in parts of bounded number and, but for single long texts, of bounded length."""
+    batch: list[str] = []
+    length = 0
+    for text in texts:
+        if batch and (len(batch) == _BATCH or length + len(text) > _BATCH_LENGTH):
+            yield batch
+            batch, length = [], 0
+        batch.append(text)
+        length += len(text)
+    yield batch
 
 
 def _part(

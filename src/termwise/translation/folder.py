@@ -9,6 +9,7 @@
     occurrences.npy       int64 of shape (V,): how often each term is on the source side of the bitext
     vocabulary.txt        one term a line, in UTF-8; absent where the analyzer has a vocabulary of its own
     tokenizer.json        what the analyzer is made from, as far as it needs files (or vocab.txt)
+    README.md             a card for readers, never read here; the tables that ship have one
 
 In float16 probabilities are rounded towards zero, so that no row comes to sum to more than 1.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
+from termwise.arguments import check_path
 from termwise.errors import (
     CorruptModelError,
     DataError,
@@ -59,6 +62,7 @@ INDPTR, TARGETS, PROBABILITIES, OCCURRENCES = (
     "occurrences.npy",
 )
 VOCABULARY = "vocabulary.txt"
+CARD = "README.md"
 
 TRAINING = "training"
 """Folder inside a table folder in which an unfinished training keeps its state."""
@@ -76,24 +80,49 @@ FOLDER = StagedFolder(
     noun="translation table",
     an="a translation table",
     manifest=NAME,
-    ours=frozenset({NAME, INDPTR, TARGETS, PROBABILITIES, OCCURRENCES, VOCABULARY, TRAINING, *_TOKENIZERS}),
+    ours=frozenset(
+        {NAME, INDPTR, TARGETS, PROBABILITIES, OCCURRENCES, VOCABULARY, CARD, TRAINING, *_TOKENIZERS}
+    ),
     kept=TRAINING,
 )
 """How a table folder is written."""
 
 
-def open_table(path: str | Path) -> TranslationTable:
+def shipped_tables() -> tuple[str, ...]:
+    """Return the names of the translation tables that ship with the package, sorted."""
+    root = _shipped_root()
+    if not root.is_dir():
+        return ()
+    return tuple(sorted(path.name for path in root.iterdir() if (path / NAME).is_file()))
+
+
+def table_folder(name_or_path: str | Path) -> Path:
+    """Return where a table lies: a name of `shipped_tables`, or the path as it is; ``./model1`` is a folder.
+
+    Raises
+    ------
+    ParameterError
+        If this is not a path.
+    """
+    check_path("the translation table", name_or_path)
+    shipped = isinstance(name_or_path, str) and name_or_path in shipped_tables()
+    return _shipped_root() / name_or_path if shipped else Path(name_or_path)
+
+
+def open_table(name_or_path: str | Path) -> TranslationTable:
     """Read a translation table, comparing every file with the manifest.
 
     Parameters
     ----------
-    path : str or Path
-        A folder that `write_table` wrote.
+    name_or_path : str or Path
+        A table that ships, or a folder that `write_table` wrote; see `table_folder`.
 
     Raises
     ------
+    ParameterError
+        If this is not a path.
     MissingFileError
-        If there is no such folder, or a file of it cannot be read.
+        If there is no such table, or a file of it cannot be read.
     ModelFormatError
         If it is not the folder of a table, was written by a later version, or holds numbers that are no
         probabilities.
@@ -102,8 +131,8 @@ def open_table(path: str | Path) -> TranslationTable:
     VocabularyMismatchError
         If the analyzer was made for another version of Unicode.
     """
-    folder = Path(path)
-    manifest = TableManifest.parse(_read_manifest(folder), folder / NAME)
+    folder = table_folder(name_or_path)
+    manifest = read_manifest(folder)
     analyzer = _read_analyzer(folder, manifest.analyzer)
     vocabulary = _read_vocabulary(folder, manifest, analyzer)
     short = manifest.terms <= _SHORT
@@ -125,10 +154,23 @@ def open_table(path: str | Path) -> TranslationTable:
             occurrences=arrays[OCCURRENCES],
             analyzer=analyzer.spec,
             kind=manifest.kind,
+            scoring=manifest.scoring,
             description=manifest.description,
         )
     except WeightError as error:
         raise ModelFormatError(error.message, facts=[("table", folder), *error.facts], fixes=AGAIN) from None
+
+
+def read_manifest(name_or_path: str | Path) -> TableManifest:
+    """Read what a translation table says of itself, without reading the table.
+
+    Raises
+    ------
+    ParameterError, MissingFileError, ModelFormatError, CorruptModelError
+        See `open_table`.
+    """
+    folder = table_folder(name_or_path)
+    return TableManifest.parse(_manifest_bytes(folder), folder / NAME)
 
 
 def write_table(table: TranslationTable, path: str | Path, *, precision: Precision = "float32") -> int:
@@ -174,6 +216,7 @@ def write_table(table: TranslationTable, path: str | Path, *, precision: Precisi
         entries=table.nnz,
         precision=precision,
         files={name: record_of(data) for name, data in own.items()},
+        scoring=table.scoring,
         description=table.description,
     )
     files[NAME] = manifest.to_bytes()
@@ -235,7 +278,11 @@ def _lines(vocabulary: Vocabulary) -> bytes:
     return "".join(f"{token}\n" for token in vocabulary).encode("utf-8", "surrogatepass")
 
 
-def _read_manifest(folder: Path) -> bytes:
+def _shipped_root() -> Path:
+    return Path(str(resources.files("termwise"))) / "assets" / "tables"
+
+
+def _manifest_bytes(folder: Path) -> bytes:
     path = folder / NAME
     try:
         return read_regular(path, MAX_MANIFEST)
@@ -245,8 +292,11 @@ def _read_manifest(folder: Path) -> bytes:
         if not folder.exists():
             raise MissingFileError(
                 "there is no such translation table",
-                facts=[("path", folder)],
-                fixes=["termwise train model1 --data DATA --out DIR"],
+                facts=[("path", folder), ("ship with the package", ", ".join(shipped_tables()) or "none")],
+                fixes=[
+                    "name one that ships, or the path of a table folder",
+                    "termwise train model1 --data DATA --out DIR",
+                ],
             ) from None
         unfinished = (folder / TRAINING).is_dir()
         raise ModelFormatError(

@@ -87,6 +87,8 @@ class TableManifest:
         Of the probabilities in their file.
     files : mapping of str to FileRecord
         The arrays and, where the analyzer has no vocabulary of its own, ``vocabulary.txt``.
+    scoring : mapping
+        See `TranslationTable`. In the file it is absent where it is empty.
     description : mapping
         Where the table comes from, free JSON; never read here.
     version : int
@@ -100,8 +102,24 @@ class TableManifest:
     entries: int
     precision: Precision
     files: Mapping[str, FileRecord]
+    scoring: Mapping[str, Any] = field(default_factory=dict)
     description: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
+
+    @property
+    def id(self) -> str:
+        """``sha256:`` and a digest of all that decides about the numbers: equal ids mean equal tables.
+
+        Where the folder lies, where the table comes from and what it recommends do not matter.
+        """
+        return checksum_of(
+            {
+                "kind": self.kind,
+                "analyzer": self.analyzer.fingerprint,
+                "vocabulary": self.vocabulary,
+                "files": {name: record.sha256 for name, record in self.files.items()},
+            }
+        )
 
     def to_bytes(self) -> bytes:
         """Serialise: JSON with sorted keys, an indent of two spaces and a checksum over everything else.
@@ -112,6 +130,8 @@ class TableManifest:
             If JSON cannot hold the description.
         """
         body: dict[str, Any] = {"format": FORMAT, **asdict(self)}
+        if not self.scoring:
+            del body["scoring"]
         try:
             return canonical_bytes({**body, "checksum": checksum_of(body)})
         except (TypeError, ValueError, RecursionError) as error:
@@ -161,9 +181,11 @@ def damaged(path: Path, expected: object, seen: object) -> CorruptModelError:
 
 def _manifest(body: Mapping[str, Any]) -> TableManifest:
     body = expect_object(
-        body, {one.name for one in fields(TableManifest)} | {"format", "checksum"}, "manifest"
+        {"scoring": {}, **body},
+        {one.name for one in fields(TableManifest)} | {"format", "checksum"},
+        "manifest",
     )
-    for name in ("files", "description"):
+    for name in ("files", "scoring", "description"):
         if not isinstance(body[name], dict):
             raise Misfit(f"{name} as an object", type(body[name]).__name__)
     return TableManifest(
@@ -176,6 +198,7 @@ def _manifest(body: Mapping[str, Any]) -> TableManifest:
         files={
             expect_file_name(name): _file(value, f"files[{name!r}]") for name, value in body["files"].items()
         },
+        scoring=body["scoring"],
         description=body["description"],
         version=expect_whole(body["version"], "version", 1, VERSION),
     )

@@ -31,9 +31,6 @@ SelfTranslation = Literal["add", "set"]
 
 SELF_TRANSLATIONS: tuple[SelfTranslation, ...] = get_args(SelfTranslation)
 
-LEAST_PROBABILITY = 1e-9
-"""What a term that the collection lacks counts as when a table scores: P(t|C) is at least this."""
-
 
 def cut_vocabulary(
     table: TranslationTable, frequencies: npt.NDArray[np.int64], most: int

@@ -19,6 +19,9 @@ Kind = Literal["model1", "neural-model1"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+SCORED_BY = ("self_translation", "lambda", "least")
+"""Parameters of `termwise.models.Model1` that a table may recommend values of."""
+
 ROUNDING = 1e-4
 """How far the sum of a row of a distribution may be above 1."""
 
@@ -65,6 +68,9 @@ class TranslationTable:
     kind : {"model1", "neural-model1"}
         ``model1``: a row is a distribution over targets, or what pruning left of one, and its sum is at most 1.
         ``neural-model1``: a similarity; sums may be larger.
+    scoring : mapping of str to float, optional
+        Values of ``self_translation``, ``lambda`` and ``least`` that the table was made for, each from 0 to 1: what it
+        is scored with unless something else is said. A table of the kind ``model1`` is made for none.
     description : mapping, optional
         Where the table comes from, JSON-like.
 
@@ -92,6 +98,7 @@ class TranslationTable:
     occurrences: npt.NDArray[np.int64]
     analyzer: AnalyzerSpec
     kind: Kind = "model1"
+    scoring: Mapping[str, float] = field(default_factory=dict)
     description: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -108,6 +115,14 @@ class TranslationTable:
         self._check()
 
     def _check(self) -> None:
+        for name, value in self.scoring.items():
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if name not in SCORED_BY or not number or not 0 <= value <= 1:
+                raise _odd(
+                    "a translation table recommends what it cannot be scored with",
+                    expected=f"a number from 0 to 1 for {', '.join(SCORED_BY)}",
+                    seen=f"{name} = {value!r}",
+                )
         terms = len(self.vocabulary)
         if len(self.indptr) != terms + 1 or len(self.occurrences) != terms:
             raise _odd(

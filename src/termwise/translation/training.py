@@ -49,7 +49,8 @@ def train_model1(
     resume : bool, optional
         Go on with a run that was interrupted; the table comes out the same, byte for byte.
     threads : int, optional
-        The table is the same for any number.
+        Threads, and processes to read large bitexts with. The table is the same for any number. A script that asks for
+        more than one has to begin below ``if __name__ == "__main__":``, as `multiprocessing` wants it.
     progress : callable, optional
         Called with a stage, what is done, and the total.
 
@@ -90,6 +91,7 @@ def train_model1(
         sample=settings.sample,
         seed=settings.seed,
         folder=work,
+        threads=threads,
         progress=progress,
     )
     clock.lap("read")

@@ -127,7 +127,7 @@ def test_bad_lines_name_file_and_line_and_leave_nothing(tmp_path):
 
 
 def test_same_bytes_for_any_number_of_threads(tmp_path, monkeypatch):
-    monkeypatch.setattr("termwise.build.counts.WORTH_PROCESSES", BATCH)
+    monkeypatch.setattr("termwise.processes.WORTH_PROCESSES", 1e-9)
     documents = [Document(f"d{i}", f"word{i % 97} other{i % 11} both") for i in range(3 * BATCH)]
     manifests = []
     for threads in (1, 2):

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from termwise import Document, Searcher, build_index, make_analyzer
 from termwise.build import chosen_model
-from termwise.cli.main import app
-from termwise.errors import ForeignFolderError, ParameterError, VocabularyMismatchError
+from termwise.cli.main import app, run
+from termwise.errors import ForeignFolderError, MissingFileError, ParameterError, VocabularyMismatchError
 from termwise.models import Model1
 from termwise.text import Vocabulary
-from termwise.translation import TranslationTable, write_table
+from termwise.translation import TranslationTable, open_table, write_table
+from termwise.translation.folder import read_manifest
 
 DOCUMENTS = [
     Document("a", "cardiac valve cardiac surgeon"),
@@ -53,6 +55,33 @@ def test_a_folder_says_that_it_is_a_table(folder, tmp_path):
     assert searcher.rank("heart").doc_ids == ("a",)
     assert chosen_model(folder, {}) == Model1(table=str(folder))
     assert chosen_model("model1", {"table": str(folder)}) == Model1(table=str(folder))
+
+
+def test_the_index_names_the_table_it_was_made_with(folder, tmp_path, capsys):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder)
+    said = {"name": str(folder), "id": read_manifest(folder).id}
+    assert searcher.index.manifest.encoder["table"] == said
+    assert run(["inspect", str(tmp_path / "i"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["encoder"]["table"] == said
+    assert run(["inspect", str(tmp_path / "i")]) == 0
+    assert said["id"] in capsys.readouterr().out.replace("\n", "").replace(" ", "")
+    assert "table" not in build_index(DOCUMENTS, tmp_path / "j").index.manifest.encoder
+
+
+def test_the_name_alone_is_the_table_that_ships(folder, tmp_path, monkeypatch):
+    (tmp_path / "tables").mkdir()
+    monkeypatch.setattr("termwise.translation.folder._shipped_root", lambda: tmp_path / "tables")
+    with pytest.raises(MissingFileError, match="no such translation table") as caught:
+        build_index(DOCUMENTS, tmp_path / "i", model="model1")
+    assert ("ship with the package", "none") in caught.value.facts
+    shipped = replace(open_table(folder), kind="neural-model1", scoring={"lambda": 0.5})
+    write_table(shipped, tmp_path / "tables" / "model1")
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model="model1")
+    assert searcher.rank("heart").doc_ids == ("a",)
+    assert searcher.index.manifest.encoder["table"]["name"] == "model1"
+    assert chosen_model("model1", {}) == Model1(lambda_=0.5)
+    assert chosen_model("model1", {"table": str(folder)}) == Model1(table=str(folder))
+    assert chosen_model(tmp_path / "tables" / "model1", {}).table == str(tmp_path / "tables" / "model1")
 
 
 def test_a_table_is_not_named_twice(folder):

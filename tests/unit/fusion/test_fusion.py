@@ -23,6 +23,9 @@ LEARNED = Learned(
     low=0.1,
     high=0.3,
     ties=2,
+    estimate=0.45,
+    folds=5,
+    deviations=(None, 2.5),
 )
 FUSION = Fusion(
     ["bm25", "tilde"],
@@ -31,6 +34,7 @@ FUSION = Fusion(
     scaling=["idf", "raw"],
     documents="union",
     learned=LEARNED,
+    settings=[{}, {"lambda": 0.1, "background": "bitext", "renormalise": False}],
 )
 BM25 = run_of("bm25", {"q": {"a": 4.0, "b": 2.0}})
 TILDE = run_of("tilde", {"q": {"b": -1.0, "a": -3.0}})
@@ -54,6 +58,12 @@ def test_it_is_applied_as_it_says():
     assert fusion.apply([BM25, TILDE], name="mine") == expected
     renamed = [run_of("test-bm25", {"q": {"a": 4.0, "b": 2.0}}), TILDE]
     assert fusion.apply(renamed)["q"] == expected["q"]
+
+
+def test_settings_are_those_of_each_run():
+    assert Fusion(["a", "b"], [1, 2], missing="drop").settings == ({}, {})
+    with pytest.raises(ParameterError, match="settings for each run"):
+        Fusion(["a", "b"], [1, 2], missing="drop", settings=[{}])
 
 
 def test_runs_in_another_order_are_refused():
@@ -147,6 +157,16 @@ LEARNED_BODY = json.loads(FUSION.to_bytes())["learned"]
         {"learned": {**LEARNED_BODY, "low": "0.1"}},
         {"learned": {**LEARNED_BODY, "ties": -1}},
         {"learned": {**LEARNED_BODY, "measure": ""}},
+        {"learned": {**LEARNED_BODY, "estimate": "0.4"}},
+        {"learned": {**LEARNED_BODY, "folds": 0.5}},
+        {"learned": {**LEARNED_BODY, "deviations": [1.0]}},
+        {"learned": {**LEARNED_BODY, "deviations": [1.0, "2"]}},
+        {"learned": {**LEARNED_BODY, "deviations": 2.0}},
+        {"settings": [{}]},
+        {"settings": {}},
+        {"settings": [{}, []]},
+        {"settings": [{}, {"lambda": None}]},
+        {"settings": [{}, {"lambda": [0.1]}]},
     ],
     ids=str,
 )

@@ -86,9 +86,23 @@ def test_the_curve_of_a_query_is_there_for_the_asking():
         for query, (first, last) in enumerate(zip(curve.indptr, curve.indptr[1:], strict=False)):
             step = np.searchsorted(curve.alphas[first:last], alpha) - 1
             assert curve.values[first:last][step] == pytest.approx(per_query[query], abs=1e-9)
+        assert curve.at(alpha) == pytest.approx(per_query, abs=1e-9)
         ends, means = curve.mean()
         assert means[np.searchsorted(ends, alpha) - 1] == pytest.approx(per_query.mean(), abs=1e-9)
     assert (ends[0], ends[-1], len(ends)) == (0.0, 1.0, len(means) + 1)
+
+
+def test_the_curve_of_some_queries():
+    runs, qrels = separate(3, queries=6)
+    curve = objective_of(runs, qrels, "RR", missing="drop").curve([1, 0], [0, 1])
+    kept = np.array([True, False, True, True, False, False])
+    some = curve.only(kept)
+    wanted = {query_id for query_id, one in zip(curve.query_ids, kept, strict=True) if one}
+    alone = [qrel for qrel in qrels if qrel.query_id in wanted]
+    expected = objective_of(runs, alone, "RR", missing="drop").curve([1, 0], [0, 1])
+    assert some.query_ids == expected.query_ids
+    assert some.best() == expected.best()
+    assert some.at(0.3).tolist() == expected.at(0.3).tolist()
 
 
 # --- sweep and grid -----------------------------------------------------------------------------------------------
@@ -299,3 +313,13 @@ def test_wrong_arguments():
         learn([runs[0], endless], qrels, method="grid", missing="drop")
     with pytest.raises(WeightError, match="not a number"):
         Ranking(["a"], [math.nan], "q0")
+
+
+def test_what_the_scaling_global_divides_by_is_kept():
+    one = run_of("one", {"q1": {"a": 3.0, "b": 1.0}, "q2": {"a": 5.0, "b": 3.0}})
+    other = run_of("other", {"q1": {"a": 1.0, "b": 2.0}, "q2": {"a": 0.0, "b": 9.0}})
+    same = run_of("same", {"q1": {"a": 1.0, "b": 1.0}})
+    qrels = [Qrel("q1", "a", 1)]
+    options = {"method": "ascent", "measure": "RR", "missing": "drop"}
+    learned = learn([one, other, same], qrels, scaling=["global", "raw", "global"], **options).learned
+    assert learned.deviations == (math.sqrt(2), None, 0.0)

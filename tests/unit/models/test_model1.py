@@ -38,7 +38,7 @@ STATISTICS = CollectionStatistics.from_counts([COUNTS], n_terms=3)
 
 
 def weights(table, **settings):
-    model = Model1(table=table, keep=0, **settings).over(VOCABULARY)
+    model = Model1(table=table, keep=0, **{"background": "collection", **settings}).over(VOCABULARY)
     rows = model.weigh(COUNTS, STATISTICS)
     return [
         dict(zip(map(VOCABULARY.token, terms.tolist()), found.tolist(), strict=True)) for terms, found in rows
@@ -81,7 +81,9 @@ def test_a_word_without_a_row_translates_to_itself(table):
 
 def test_the_weights_that_tell_most_are_kept(table):
     every = weights(table, self_translation=0.5, lambda_=0.5)[0]
-    model = Model1(table=table, keep=1, self_translation=0.5, lambda_=0.5).over(VOCABULARY)
+    model = Model1(table=table, keep=1, self_translation=0.5, lambda_=0.5, background="collection").over(
+        VOCABULARY
+    )
     terms, kept = model.weigh(COUNTS, STATISTICS).row(0)
     assert [VOCABULARY.token(term) for term in terms] == ["cardiac"]
     assert kept.tolist() == [every["cardiac"]]
@@ -115,16 +117,35 @@ def test_the_threshold_is_on_the_raw_table_and_only_once(table):
     assert "heart" not in weights(table, least=0.4)[0]
 
 
-def test_the_background_is_that_of_the_collection_or_of_the_bitext(table):
-    collection = weights(table, self_translation=0.5, lambda_=0.5)[2]
-    bitext = weights(table, self_translation=0.5, lambda_=0.5, background="bitext")[2]
-    assert collection == logs({"heart": 0.75})
-    assert bitext == logs({"heart": 0.75}, probabilities=(6 / 8, 2 / 8, 0))
+@pytest.mark.parametrize(
+    ("background", "probabilities"),
+    [
+        ("collection", (4 / 8, 3 / 8, 1 / 8)),
+        ("bitext", (6 / 8, 2 / 8, 1e-9)),
+        ("smoothed", (0.9 * 6 / 8 + 0.1 * 4 / 8, 0.9 * 2 / 8 + 0.1 * 3 / 8, 0.1 * 1 / 8)),
+    ],
+)
+def test_the_background_is_that_of_the_bitext_or_of_the_collection_or_of_both(
+    table, background, probabilities
+):
+    means = {"heart": 0.5 * 0.375 * 0.75, "cardiac": (0.5 * 0.25 + 0.5) * 0.75, "valve": 0.5 * 0.25}
+    made = weights(table, self_translation=0.5, lambda_=0.5, background=background)
+    assert made[0] == logs(means, probabilities=probabilities)
+    assert made[2] == logs({"heart": 0.75}, probabilities=probabilities)
 
 
-def test_a_term_that_the_background_lacks_has_a_smallest_probability(table):
-    made = weights(table, self_translation=0.5, lambda_=0.5, background="bitext")[0]["valve"]
-    assert made == pytest.approx(math.log(1 + 0.125 / 1e-9))
+def test_a_term_that_the_collection_lacks_weighs_what_the_bitext_knows_of_it(table):
+    """Measured by the collection alone it would weigh more than all that documents say."""
+    counts = TermWeights([0, 1], [1], [1.0], VOCABULARY.id)
+    statistics = CollectionStatistics.from_counts([counts], n_terms=3)
+    made = {
+        background: Model1(table=table, keep=0, lambda_=0.5, background=background)
+        .over(VOCABULARY)
+        .weigh(counts, statistics)
+        .weights.max()
+        for background in ("smoothed", "collection")
+    }
+    assert made["collection"] > 19 > 2 > made["smoothed"]
 
 
 def test_without_smoothing_weights_lie_above_a_floor(table):

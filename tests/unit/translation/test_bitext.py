@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.errors import EmptyCollectionError, ParameterError
+from termwise.errors import EmptyCollectionError, MalformedRecordError, ParameterError
 from termwise.kernels.translation import Side
 from termwise.text import make_analyzer
 from termwise.translation import Bitext, make_bitext
+from termwise.translation import bitext as bitext_module
 
 from .conftest import bitext_of, source_of
 
@@ -129,6 +131,66 @@ def test_large_arrays_lie_in_files(tmp_path: Path) -> None:
     assert shown(mapped) == shown(bitext_of(pairs))
     assert mapped.answered.counts.tolist() == bitext_of(pairs).answered.counts.tolist()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["whitespace", "wordpiece-clean"])
+def test_any_number_of_processes_makes_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bitext_module, "_BATCH_LENGTH", 200)
+    monkeypatch.setattr("termwise.processes.WORTH_PROCESSES", 0)
+    pairs = [
+        (f"word{n % 13} b{n % 7}", f"sort the list{n % 5} quickly, word{n % 11} naïve" * 2) for n in range(90)
+    ]
+    sources = [source_of(pairs[:60], "one"), source_of(pairs[40:], "two")]
+    told: list[list[tuple[str, int, int | None]]] = [[], []]
+    one, two = (
+        make_bitext(
+            sources,
+            make_analyzer(name),
+            sample=0.5,
+            threads=threads,
+            progress=lambda *what, seen=told[threads - 1]: seen.append(what),
+        )
+        for threads in (1, 2)
+    )
+    assert list(one.vocabulary) == list(two.vocabulary)
+    assert one.facts == two.facts
+    for part in ("queries", "chunks", "asked", "answered"):
+        for first, second in zip(getattr(one, part), getattr(two, part), strict=True):
+            assert first.dtype == second.dtype
+            assert first.tobytes() == second.tobytes()
+    assert one.passage_frequencies.tolist() == two.passage_frequencies.tolist()
+    assert told[0] == told[1]
+    assert told[0][-1] == ("read passages: two", 50, 50)
+    assert [total for _, _, total in told[0]].count(60) > 1
+
+
+@dataclass(frozen=True)
+class Refusing:
+    """Cuts between white space, and refuses one word."""
+
+    vocabulary: None = None
+
+    def tokens(self, text: str) -> list[str]:
+        if "poison" in text:
+            raise MalformedRecordError.at("terms.txt", 3, expected="a word", seen="poison")
+        return text.split()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_an_analyzer_refuses_is_told_as_it_was(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("termwise.processes.WORTH_PROCESSES", 0)
+    source = source_of([("a", "b c"), ("poison", "d")])
+    with pytest.raises(MalformedRecordError) as caught:
+        make_bitext([source], Refusing(), threads=threads)  # type: ignore[arg-type]
+    assert (dict(caught.value.facts)["file"], dict(caught.value.facts)["line"]) == ("terms.txt", 3)
+
+
+def test_texts_are_cut_in_parts_of_bounded_length() -> None:
+    texts = ["x" * 60_000, "y" * 60_000, "z" * 60_000, *["w"] * 600, "v" * 200_000]
+    parts = list(bitext_module._batches(texts))
+    assert [text for part in parts for text in part] == texts
+    assert [len(part) for part in parts] == [2, 512, 89, 1]
+    assert list(bitext_module._batches([])) == [[]]
 
 
 @pytest.mark.parametrize(

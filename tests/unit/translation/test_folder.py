@@ -26,7 +26,8 @@ from termwise.errors import (
 )
 from termwise.sealed_json import canonical_bytes, checksum_of
 from termwise.text import Vocabulary, WordPieceAnalyzer, make_analyzer
-from termwise.translation import TranslationTable, open_table, write_table
+from termwise.translation import TranslationTable, open_table, shipped_tables, write_table
+from termwise.translation.folder import read_manifest
 
 WORDS = ["car", "auto", "straße"]
 
@@ -50,7 +51,7 @@ def same(one: TranslationTable, other: TranslationTable) -> bool:
         all(getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in names)
         and one.vocabulary == other.vocabulary
         and one.analyzer == other.analyzer
-        and (one.kind, one.description) == (other.kind, other.description)
+        and (one.kind, one.scoring, one.description) == (other.kind, other.scoring, other.description)
     )
 
 
@@ -81,6 +82,55 @@ def test_a_table_of_words_comes_back(tmp_path: Path) -> None:
     assert same(open_table(tmp_path / "table"), table)
     assert size == sum(path.stat().st_size for path in (tmp_path / "table").iterdir())
     assert (tmp_path / "table" / "vocabulary.txt").read_text(encoding="utf-8") == "car\nauto\nstraße\n"
+
+
+def test_what_a_table_recommends_comes_back(tmp_path: Path) -> None:
+    table = made(kind="neural-model1", scoring={"self_translation": 0.05, "lambda": 0.0, "least": 0.0})
+    write_table(table, tmp_path / "table")
+    assert same(open_table(tmp_path / "table"), table)
+    assert read_manifest(tmp_path / "table").scoring == table.scoring
+    write_table(made(), tmp_path / "other")
+    assert "scoring" not in json.loads((tmp_path / "other" / "translation.json").read_text())
+    assert open_table(tmp_path / "other").scoring == {}
+
+
+def test_tables_that_ship_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assets = tmp_path / "assets"
+    monkeypatch.setattr("termwise.translation.folder._shipped_root", lambda: assets)
+    assert shipped_tables() == ()
+    write_table(made(description={"data": "shipped"}), assets / "words")
+    (assets / "notes").mkdir()
+    write_table(made(), tmp_path / "words")
+    assert shipped_tables() == ("words",)
+    assert open_table("words").description == {"data": "shipped"}
+    for folder in ("./words", Path("words")):
+        assert open_table(folder).description == {"data": "toy"}
+    with pytest.raises(MissingFileError, match="no such translation table") as caught:
+        open_table("wrods")
+    assert ("ship with the package", "words") in caught.value.facts
+    with pytest.raises(ParameterError, match="translation table cannot"):
+        open_table(7)  # type: ignore[arg-type]
+
+
+def test_the_id_is_that_of_the_numbers(tmp_path: Path) -> None:
+    known = set()
+    for number, change in enumerate(
+        ({}, {"probabilities": [0.5, 0.2, 1.0]}, {"occurrences": [4, 1, 3]}, {"kind": "neural-model1"})
+    ):
+        write_table(made(**change), tmp_path / f"{number}")
+        known.add(read_manifest(tmp_path / f"{number}").id)
+    assert len(known) == 4
+    write_table(made(description={"data": "other"}), tmp_path / "other")
+    assert read_manifest(tmp_path / "other").id == read_manifest(tmp_path / "0").id
+
+
+def test_a_card_may_lie_beside_a_table_and_goes_with_it(tmp_path: Path) -> None:
+    write_table(made(), tmp_path / "table")
+    (tmp_path / "table" / "README.md").write_text("# words\n")
+    assert same(open_table(tmp_path / "table"), made())
+    write_table(made(), tmp_path / "table")
+    assert not (tmp_path / "table" / "README.md").exists()
 
 
 def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
@@ -283,6 +333,7 @@ def test_files_that_hold_something_else_under_a_right_checksum(
         lambda body: body.update(entries="3"),
         lambda body: body.update(precision="int8"),
         lambda body: body.update(description=[]),
+        lambda body: body.update(scoring=[]),
         lambda body: body.update(extra=1),
         lambda body: body.pop("files"),
         lambda body: body["files"].update({"../up": {"sha256": "0" * 64, "bytes": 1}}),
@@ -306,6 +357,8 @@ def test_manifests_that_no_writer_writes(tmp_path: Path, change: Callable[[dict[
         (lambda body: body["files"].pop("targets.npy"), "no such file"),
         (lambda body: body["analyzer"].update(fingerprint="sha256:0"), "analyzer .* was changed"),
         (lambda body: body.update(terms=2), "vocabulary"),
+        (lambda body: body.update(scoring={"lambda": 2}), "recommends"),
+        (lambda body: body.update(scoring={"keep": 1}), "recommends"),
         (lambda body: body.update(entries=2), "not what it should be"),
         (lambda body: body.update(vocabulary="sha256:0"), "vocabulary"),
     ],

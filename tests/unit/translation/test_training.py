@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from termwise import Document, build_index
 from termwise.errors import (
     EmptyCollectionError,
     ForeignFolderError,
@@ -192,3 +194,32 @@ def test_settings_that_do_not_exist(given: dict[str, str]) -> None:
 def test_settings_of_another_type(changes: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         Model1Settings(**changes)
+
+
+@pytest.mark.parametrize("analyzer", ["english", "standard", "lemmas", "lemmas-simple", "wordpiece"])
+def test_a_table_of_any_field_can_be_searched_with(analyzer: str, tmp_path: Path) -> None:
+    extra = {"lemmas": "spacy", "lemmas-simple": "simplemma"}.get(analyzer)
+    if extra is not None and find_spec(extra) is None:
+        pytest.skip(f"needs termwise[{extra}], which scripts/setup dev installs")
+    pairs = [("car repair", "automobile fixing"), ("car wheels", "automobile tyres")] * 20
+    data = tmp_path / "pairs.jsonl"
+    data.write_text("".join(json.dumps({"query": query, "passage": text}) + "\n" for query, text in pairs))
+    train_model1(data, tmp_path / "table", settings=Model1Settings(analyzer=analyzer))
+    table = open_table(tmp_path / "table")
+    assert table.analyzer.name == analyzer
+    assert table.row("automobile" if analyzer != "english" else "automobil")[0][0] == "car"
+    documents = [Document("a", "An old automobile."), Document("b", "An old house.")]
+    searcher = build_index(documents, tmp_path / "index", model=str(tmp_path / "table"))
+    assert searcher.encoder.analyzer.spec == table.analyzer
+    assert searcher.rank("car").doc_ids == ("a",)
+
+
+def test_texts_that_are_read_by_many_processes_make_the_same_table(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("termwise.processes.WORTH_PROCESSES", 0)
+    for threads in (1, 2):
+        train_model1(
+            data, tmp_path / str(threads), settings=Model1Settings(analyzer="english"), threads=threads
+        )
+    assert content(tmp_path / "1") == content(tmp_path / "2")

@@ -1,0 +1,231 @@
+"""Train the translation table that ships with the package, cut it to size, and put it where it ships from.
+
+    python experiments/shipped_models/prepare.py --pairs PAIRS --collections COLLECTIONS --out WORK/prepared
+    python experiments/shipped_models/make_table.py --work WORK           # minutes on two cores
+    python experiments/shipped_models/make_table.py --work WORK --ship    # the same, and ship it
+
+The settings are those of ``recipe.toml``. The table as it is trained is ``WORK/model1``; a run that was interrupted
+goes on where it stopped, and what is finished is not done again. ``--table FOLDER`` names a finished table in its
+place, which has to come from the same pairs and the same settings. What ships has no probability below the first
+threshold of the recipe that makes the folder small enough, and a card, README.md, with what ``card.toml`` says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path[:0] = [str(Path(__file__).resolve().parent)]
+
+from prepare import left_out  # noqa: E402
+
+from termwise.cli.terminal import progress_bar  # noqa: E402
+from termwise.collection.pairs import read_sources  # noqa: E402
+from termwise.errors import ParameterError  # noqa: E402
+from termwise.translation import (  # noqa: E402
+    Model1Settings,
+    TranslationTable,
+    above,
+    open_table,
+    train_model1,
+    write_table,
+)
+from termwise.translation.folder import CARD, TRAINING, read_manifest  # noqa: E402
+from termwise.translation.manifest import NAME as MANIFEST  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+ASSETS = HERE.parents[1] / "src" / "termwise" / "assets" / "tables"
+TABLE = "model1"
+
+
+def main(argv: list[str] | None = None) -> None:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("--work", type=Path, required=True)
+    arguments.add_argument("--table", type=Path, help="a finished table, in place of WORK/model1")
+    arguments.add_argument("--threads", type=int, default=2)
+    arguments.add_argument("--ship", action="store_true")
+    given = arguments.parse_args(argv)
+    recipe = tomllib.loads((HERE / "recipe.toml").read_text())[TABLE]
+    settings = Model1Settings.parse({name: str(value) for name, value in recipe["training"].items()})
+    pairs = given.work / "prepared" / "train"
+    folder = given.table or given.work / TABLE
+    if given.table is None and not (folder / MANIFEST).is_file():
+        train(pairs, folder, settings, given.threads)
+    check_origin(folder, pairs, settings)
+    if given.ship:
+        ship(described(open_table(folder), given.work / "prepared"), ASSETS / TABLE, **recipe["shipping"])
+
+
+def train(pairs: Path, out: Path, settings: Model1Settings, threads: int) -> None:
+    with progress_bar() as progress:
+        facts = train_model1(
+            pairs,
+            out,
+            settings=settings,
+            resume=(out / TRAINING).exists(),
+            threads=threads,
+            progress=progress,
+        )
+    print(TABLE, json.dumps({name: facts[name] for name in ("perplexities", "entries", "bytes", "seconds")}))
+
+
+def check_origin(folder: Path, pairs: Path, settings: Model1Settings) -> None:
+    """Refuse a table of other pairs, or of other settings than the recipe has.
+
+    Raises
+    ------
+    ParameterError
+        Naming what differs.
+    """
+    told = read_manifest(folder).description
+    data = [{"name": one.name, "pairs": len(one), "digest": one.digest()} for one in read_sources(pairs)]
+    for what, seen, expected in (
+        ("the pairs", told.get("data"), data),
+        ("the settings of the recipe", told.get("settings"), asdict(settings)),
+    ):
+        if seen != expected:
+            raise ParameterError(
+                f"the table does not come from {what}",
+                facts=[("table", folder), ("expected", expected), ("seen", seen)],
+                fixes=["leave --table out", "choose another work folder"],
+            )
+
+
+def described(table: TranslationTable, prepared: Path) -> TranslationTable:
+    """Add to what a table says of itself what was left out of the pairs before it was trained."""
+    told = table.description
+    left = left_out(prepared, {one["name"]: one["pairs"] for one in told["data"]})
+    return replace(table, description={**told, **({"left_out": left} if left else {})})
+
+
+def ship(
+    table: TranslationTable, place: Path, *, precision: Any, largest: int, least: Sequence[float]
+) -> None:
+    """Write a table where it ships from, cut by the first threshold that makes its folder small enough.
+
+    Raises
+    ------
+    ParameterError
+        If none of them does.
+    """
+    for threshold in least:
+        smaller = cut(table, threshold)
+        with tempfile.TemporaryDirectory() as trial:
+            size = write(smaller, Path(trial), precision)
+        print(f"least {threshold:g}: {smaller.nnz:,} probabilities, {size:,} bytes")
+        if size <= largest:
+            break
+    else:
+        raise ParameterError(
+            "no threshold makes the table small enough",
+            facts=[("bytes", size), ("at most", largest), ("with least", threshold)],
+            fixes=["add larger ones to recipe.toml"],
+        )
+    write(smaller, place, precision)
+    print(f"{place}: {size:,} bytes")
+
+
+def cut(table: TranslationTable, least: float) -> TranslationTable:
+    """Drop the probabilities below a threshold, and say so; ``cut`` tells what was there before."""
+    told = table.description
+    smaller = above(table, least)
+    lost = table.occurrences @ np.maximum(1 - smaller.row_sums, 0) / table.occurrences.sum()
+    before = {"least": least, "entries_before": told["entries"], "lost_before": told["lost"]}
+    return replace(
+        smaller, description={**told, "entries": smaller.nnz, "lost": round(float(lost), 6), "cut": before}
+    )
+
+
+def write(table: TranslationTable, folder: Path, precision: Any) -> int:
+    """Write a table with its card; return the bytes of all files together."""
+    write_table(table, folder, precision=precision)
+    files = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
+    known = tomllib.loads((HERE / "card.toml").read_text())
+    text = card({**known, **known[TABLE]}, table.description, precision, files)
+    (folder / CARD).write_text(text, encoding="utf-8")
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def card(known: Mapping[str, Any], told: Mapping[str, Any], precision: str, files: Mapping[str, int]) -> str:
+    """Write the card of a table, from what is known of its making and what its training told."""
+    data = [[one["name"], one["pairs"], *known["data"][one["name"]].values()] for one in told["data"]]
+    header = {
+        "language": [known["language"]],
+        "license": known["license"].lower(),
+        "datasets": [row[0] for row in data],
+        "tags": ["termwise", TABLE, "translation-table"],
+    }
+    cut, left = told["cut"], told.get("left_out")
+    facts = {
+        "judged pairs": told["pairs"],
+        "of them without a word on a side": told["empty"],
+        "chunks beside their query": told["chunks"],
+        "left out, one side more than "
+        f"{told['settings']['longest_ratio']:g} times as long as the other": told["uneven"],
+        "sequences, sides swapped included": told["sequences"],
+        "different words of document sides": told["terms"],
+        "words of document sides": told["tokens"],
+        "cells of the model": told["cells"],
+        "probabilities in this folder": told["entries"],
+    }
+    parts = [
+        "\n".join(["---", *(f"{name}: {json.dumps(value)}" for name, value in header.items()), "---"]),
+        f"# {known['name']}",
+        known["summary"],
+        "## Use",
+        "```sh\n" + "\n".join(known["usage"]) + "\n```",
+        known["intended"],
+        "## Data",
+        _table(["source", "pairs", "license", "origin"], data),
+        *(
+            [f"Of {left['pairs']:,} pairs {left['left_out']:,} were left out: {left['rule']}."]
+            if left
+            else []
+        ),
+        "The texts are no part of the table.",
+        "## Training",
+        _table(["", "number"], facts.items()),
+        _table(
+            ["iteration", "perplexity"],
+            [[number, f"{value:,.2f}"] for number, value in enumerate(told["perplexities"], 1)],
+        ),
+        "All settings:",
+        _table(["setting", "value"], sorted(told["settings"].items())),
+        "## Cut to ship",
+        f"Probabilities below {cut['least']:g} were left out, {cut['entries_before'] - told['entries']:,} of "
+        f"{cut['entries_before']:,}, and the others rounded down to {precision}; rows were not scaled. Of the "
+        f"probability of all translations, over the words of document sides, {told['lost']:.1%} is not in this "
+        f"folder; in the table as it was trained, without probabilities below {told['settings']['least']:g}, "
+        f"{cut['lost_before']:.1%} was not.",
+        "## Limits",
+        "\n".join(f"- {limit}" for limit in known["limits"]),
+        "## Files",
+        _table(["file", "bytes"], files.items()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(columns: Sequence[str], rows: Any) -> str:
+    lines = [columns, ["---"] * len(columns), *([_cell(value) for value in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,423 @@
+"""Weighted sums of indexes: one index whose scores are the fused scores of several.
+
+Scores are sums over terms, so a weighted sum of them is one, too:
+
+    w(t, D) = beta_1 * w_1(t, D) + beta_2 * w_2(t, D) + ...        floor(t) = beta_1 * floor_1(t) + ...
+
+and a document bias adds up in the same way. For every query and document, the score in the new index is beta_1 times
+the score in the first, plus beta_2 times that in the second, and so on, up to what quantisation costs.
+
+Rows are read from the forward views, some at a time, in the order of the first index. Texts are not needed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.arguments import check, check_callable, check_count, check_flag, check_path
+from termwise.errors import ParameterError, UnknownIdError, VocabularyMismatchError, WeightError
+from termwise.fusion.linear import checked_weights
+from termwise.index import Index, IndexWriter
+from termwise.index.writer import DEFAULT_MEMORY, Progress, silent
+from termwise.search.encoding import analyzer_of, fused_description, query_weighting_of
+from termwise.search.searcher import Searcher
+from termwise.search.shares import fused_translations
+from termwise.text import AnalyzerSpec, Numbering, Vocabulary
+from termwise.weights import TermWeights
+
+BATCH = 1 << 12
+"""Documents whose identifiers and texts are read at a time."""
+
+CHUNK = 1 << 20
+"""Weights added up at a time, those of all parts together; one document at least."""
+
+Ordinals = npt.NDArray[np.int64]
+
+
+def fuse_indexes(
+    indexes: Sequence[str | Path | Index],
+    weights: Sequence[float],
+    path: str | Path,
+    *,
+    quantiser: Literal["uint8", "float32"] | None = None,
+    reorder: bool = True,
+    overwrite: bool = False,
+    threads: int = 1,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress = silent,
+) -> Searcher:
+    """Add indexes of the same documents up to one index.
+
+    Parameters
+    ----------
+    indexes : sequence of str, Path or Index
+        Two or more, different ones, over the same documents in any order and the same analyzer. Where their
+        vocabularies differ, as those of words do if a model adds terms, the new one has the terms of all. The
+        generation that is current when an index is opened is used, also if it is replaced meanwhile.
+    weights : sequence of float
+        One for each, of unscaled scores; see `index_weights` for those of a `Fusion`. An index with the weight 0 adds
+        nothing. Weights below 0 are allowed where no sum comes out below 0, which an index cannot hold.
+    path : str or Path
+        Folder of the new index.
+    quantiser : {"uint8", "float32"}, optional
+        See `IndexWriter`. Where nothing is said, ``float32`` if a part has it, else ``uint8``.
+    reorder, overwrite, threads, memory, progress
+        See `IndexWriter`.
+
+    Returns
+    -------
+    Searcher
+        The new index, opened. Documents are in the order of the first index; texts are those of the first part
+        that keeps them.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than two indexes, one is given twice or is to be replaced, weights are not one finite number
+        for each, or queries are weighed in different ways.
+    UnknownIdError
+        If an index lacks a document of another one, or does not say how its queries are analysed.
+    VocabularyMismatchError
+        If the analyzers differ; or an index has a document bias, which is multiplied by the length of the query, and
+        does not know all terms.
+    WeightError
+        If a sum is below 0, or too large.
+    TermwiseError
+        Whatever is wrong with an index or with the new folder; an index that was there is left as it was.
+
+    Examples
+    --------
+    >>> import tempfile, termwise
+    >>> documents = [termwise.Document("a", "merge sorted lists"), termwise.Document("b", "shuffle a list")]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     parts = [f"{folder}/bm25.tw", f"{folder}/jm.tw"]
+    ...     searchers = [termwise.build_index(documents, p, model=p[len(folder) + 1 : -3]) for p in parts]
+    ...     fused = fuse_indexes(parts, [0.5, 2.0], f"{folder}/fused.tw", quantiser="float32")
+    ...     one, other = (searcher.rank("merging", k=1).scores[0] for searcher in searchers)
+    ...     bool(abs(fused.rank("merging", k=1).scores[0] - (0.5 * one + 2.0 * other)) < 1e-6)
+    True
+    """
+    _check_arguments(indexes, path, reorder, overwrite, threads, memory, progress)
+    opened = [index if isinstance(index, Index) else Index.open(index) for index in indexes]
+    shares = checked_weights(weights, len(opened))
+    _check_apart([index.path for index in opened], Path(path))
+    spec, weighting = _agreed_analyzer(opened), _agreed_weighting(opened)
+    counting = [(index, share) for index, share in zip(opened, shares, strict=True) if share != 0]
+    parts = _Parts.of([index for index, _ in counting], [share for _, share in counting])
+    query_weights = parts.query_weights() if weighting == "idf" else None
+    if quantiser is None:
+        kinds = {index.manifest.quantiser.kind for index in parts.indexes}
+        quantiser = "float32" if "float32" in kinds else "uint8"
+    texts = next((index for index in opened if index.stores_text), None)
+    with IndexWriter(
+        path,
+        quantiser=quantiser,
+        store_text=texts is not None,
+        reorder=reorder,
+        overwrite=overwrite,
+        memory=memory,
+        threads=threads,
+        progress=progress,
+    ) as writer:
+        # Every document of every index is looked up, also of one that adds nothing: it may be given by mistake.
+        places = {index.path: _places(opened[0], index, progress) for index in opened}
+        _write_rows(writer, opened[0], texts, parts, places, progress)
+        writer.commit(
+            parts.vocabulary,
+            encoder=fused_description(
+                [index.manifest.encoder for index in parts.indexes], parts.weights, spec, weighting
+            ),
+            floors=parts.floors(),
+            query_weights=query_weights,
+            attachments={
+                **spec.files,
+                **fused_translations(parts.indexes, parts.numbers, len(parts.vocabulary)),
+            },
+        )
+    return Searcher.open(path)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What is added up.
+
+    Attributes
+    ----------
+    indexes : list of Index
+        Those whose weight is not 0.
+    weights : list of float
+        One for each.
+    vocabulary : Vocabulary
+        The terms of all.
+    numbers : list of ndarray of shape (terms, or terms + 1 with a background term), int32
+        For each index, the new number of each of its terms.
+    """
+
+    indexes: list[Index]
+    weights: list[float]
+    vocabulary: Vocabulary
+    numbers: list[npt.NDArray[np.int32]]
+
+    @classmethod
+    def of(cls, indexes: list[Index], weights: list[float]) -> _Parts:
+        """Bring the terms of indexes to one numbering: that of the first, followed by what the others add."""
+        numbering = Numbering()
+        known: dict[str, npt.NDArray[np.int32]] = {}
+        for index in indexes:
+            if index.manifest.vocabulary not in known:
+                known[index.manifest.vocabulary] = numbering.of(list(index.vocabulary.load()))
+        vocabulary = Vocabulary(numbering, background=any(index.manifest.background for index in indexes))
+        numbers = []
+        for index in indexes:
+            new = known[index.manifest.vocabulary]
+            if index.manifest.background:
+                if len(new) < len(vocabulary):
+                    raise _biased(index, len(vocabulary))
+                new = np.append(new, np.int32(len(vocabulary)))
+            numbers.append(new)
+        return cls(indexes, weights, vocabulary, numbers)
+
+    def floors(self) -> npt.NDArray[np.float64] | None:
+        """Return what an absent term contributes, per term; None where that is 0 for all."""
+        floors = np.zeros(len(self.vocabulary) + (self.vocabulary.background is not None), dtype=np.float64)
+        for index, weight, new in zip(self.indexes, self.weights, self.numbers, strict=True):
+            if len(index.floors):
+                floors[new] += weight * index.floors
+        return floors if floors.any() else None
+
+    def query_weights(self) -> npt.NDArray[np.float64]:
+        """Return the static query weight of each term, which has to be the same in all parts that know the term."""
+        agreed = np.full(len(self.vocabulary), np.nan)
+        for index, new in zip(self.indexes, self.numbers, strict=True):
+            terms = new[: index.manifest.terms]
+            unlike = np.flatnonzero(~np.isnan(agreed[terms]) & (agreed[terms] != index.query_weights))
+            if len(unlike):
+                term = int(terms[unlike[0]])
+                raise ParameterError(
+                    "the indexes weigh a term of a query differently, so that their scores do not add up",
+                    facts=[
+                        ("index", index.path),
+                        ("term", repr(self.vocabulary.token(term))),
+                        ("weight", float(index.query_weights[unlike[0]])),
+                        ("in another", float(agreed[term])),
+                        ("terms like it", len(unlike)),
+                    ],
+                    fixes=["build them with the same file of query weights", "fuse runs"],
+                )
+            agreed[terms] = index.query_weights
+        return agreed
+
+    def lengths(self, places: Sequence[Ordinals]) -> npt.NDArray[np.int64]:
+        """Return how many weights the parts hold for documents, all parts together."""
+        total = np.zeros(len(places[0]), dtype=np.int64)
+        for index, place in zip(self.indexes, places, strict=True):
+            total += index.lengths(place)
+        return total
+
+    def rows(self, places: Sequence[Ordinals], doc_ids: Sequence[str]) -> TermWeights:
+        """Add up the rows of some documents, in double precision and in the order of the parts.
+
+        Parameters
+        ----------
+        places : sequence of ndarray of shape (n,), int64
+            For each part, where it has the documents.
+        doc_ids : sequence of str of length n
+            Their names, for messages.
+        """
+        width = len(self.vocabulary) + 1
+        keys, values = [], []
+        for index, weight, new, place in zip(self.indexes, self.weights, self.numbers, places, strict=True):
+            stored = index.weights(place)
+            row = np.repeat(np.arange(len(place)), np.diff(stored.indptr))
+            keys.append(row * width + new[stored.terms])
+            values.append(weight * stored.weights.astype(np.float64))
+        key, value = np.concatenate(keys), np.concatenate(values)
+        order = np.argsort(key, kind="stable")  # merges what is sorted already
+        key = key[order]
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        sums = np.add.reduceat(value[order], first) if len(first) else value
+        rows, terms = np.divmod(key[first], width)
+        below = np.flatnonzero(sums < 0)
+        if len(below):
+            raise self._negative(doc_ids[rows[below[0]]], int(terms[below[0]]), float(sums[below[0]]))
+        indptr = np.searchsorted(rows, np.arange(len(doc_ids) + 1))
+        return TermWeights(indptr, terms, sums, self.vocabulary.id)
+
+    def _negative(self, doc_id: str, term: int, weight: float) -> WeightError:
+        return WeightError(
+            "a weighted sum is below 0, which an index cannot hold: pruning would return wrong results",
+            facts=[
+                ("document", doc_id),
+                ("term", repr(self.vocabulary.token(term))),
+                ("sum", weight),
+                ("weights", ", ".join(map(str, self.weights))),
+            ],
+            fixes=[
+                "leave the index with the negative weight out, and choose the weights again",
+                "fuse runs, which may have any weights",
+            ],
+        )
+
+
+def _write_rows(
+    writer: IndexWriter,
+    first: Index,
+    texts: Index | None,
+    parts: _Parts,
+    places: dict[Path, Ordinals],
+    progress: Progress,
+) -> None:
+    total = len(first)
+    for start in range(0, total, BATCH):
+        batch = np.arange(start, min(start + BATCH, total), dtype=np.int64)
+        doc_ids = first.doc_ids(batch)
+        kept = None if texts is None else [text or "" for text in texts.texts(places[texts.path][batch])]
+        writer.add_documents(doc_ids, kept)
+        there = [places[index.path][batch] for index in parts.indexes]
+        for piece in _pieces(parts.lengths(there)):
+            writer.add_weights(parts.rows([place[piece] for place in there], doc_ids[piece]))
+        progress("add rows", int(batch[-1]) + 1, total)
+
+
+def _pieces(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
+    """Cut documents into pieces of about `CHUNK` weights."""
+    ends = np.cumsum(lengths)
+    start = 0
+    while start < len(ends):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
+        yield slice(start, stop)
+        start = stop
+
+
+def _places(first: Index, other: Index, progress: Progress) -> Ordinals:
+    """Return where an index has the documents of the first."""
+    if other is first:
+        return np.arange(len(first), dtype=np.int64)
+    found = np.empty(len(first), dtype=np.int64)
+    for start, doc_ids in _identifiers(first):
+        found[start : start + len(doc_ids)] = other.find_many(doc_ids)
+        progress("compare documents", start + len(doc_ids), len(first))
+    missing = np.flatnonzero(found < 0)
+    if len(missing):
+        raise _lacking(other, first, first.doc_id(int(missing[0])), len(missing))
+    if len(other) > len(first):
+        for _, doc_ids in _identifiers(other):
+            strange = np.flatnonzero(first.find_many(doc_ids) < 0)
+            if len(strange):
+                raise _lacking(first, other, doc_ids[int(strange[0])], len(other) - len(first))
+    return found
+
+
+def _identifiers(index: Index) -> Iterator[tuple[int, list[str]]]:
+    for start in range(0, len(index), BATCH):
+        batch = np.arange(start, min(start + BATCH, len(index)), dtype=np.int64)
+        yield start, index.doc_ids(batch)
+
+
+def _lacking(index: Index, other: Index, doc_id: str, missing: int) -> UnknownIdError:
+    return UnknownIdError(
+        "the indexes hold different documents",
+        facts=[
+            ("index", f"{index.path}  {len(index):,} documents"),
+            ("other", f"{other.path}  {len(other):,} documents"),
+            ("doc_id", doc_id),
+            ("missing", f"{missing:,} documents of the other, this one first"),
+        ],
+        fixes=["build both from the same collection", "fuse runs, which need not rank the same documents"],
+    )
+
+
+def _agreed_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
+    first, *others = (analyzer_of(index).spec for index in indexes)
+    for index, spec in zip(indexes[1:], others, strict=True):
+        if spec.fingerprint != first.fingerprint:
+            raise VocabularyMismatchError(
+                "the indexes cut text in different ways",
+                facts=[
+                    ("index", f"{indexes[0].path}  {first.name} {dict(first.options)}"),
+                    ("other", f"{index.path}  {spec.name} {dict(spec.options)}"),
+                    ("why", "one query cannot be cut in both ways"),
+                ],
+                fixes=[
+                    "build one of them with the analyzer of the other: termwise index … --analyzer NAME",
+                    "fuse runs, which may come from any indexes",
+                ],
+            )
+    return first
+
+
+def _agreed_weighting(indexes: Sequence[Index]) -> str:
+    first, *others = (query_weighting_of(index) for index in indexes)
+    for index, weighting in zip(indexes[1:], others, strict=True):
+        if weighting != first:
+            raise ParameterError(
+                "the indexes weigh the tokens of a query in different ways, so that their scores do not add up",
+                facts=[("index", f"{indexes[0].path}  {first}"), ("other", f"{index.path}  {weighting}")],
+                fixes=["fuse runs, which may come from any indexes"],
+            )
+    return str(first)
+
+
+def _biased(index: Index, terms: int) -> VocabularyMismatchError:
+    return VocabularyMismatchError(
+        "an index with a document bias has to know all terms of the others",
+        facts=[
+            ("index", f"{index.path}  {index.manifest.terms:,} terms"),
+            ("all", f"{terms:,} terms"),
+            (
+                "why",
+                "the bias is multiplied by the words of the query that the index knows; these would be more",
+            ),
+        ],
+        fixes=["use an analyzer with a vocabulary of its own, such as wordpiece", "fuse runs"],
+    )
+
+
+def _check_arguments(
+    indexes: object,
+    path: object,
+    reorder: object,
+    overwrite: object,
+    threads: object,
+    memory: object,
+    progress: object,
+) -> None:
+    several = isinstance(indexes, Sequence) and not isinstance(indexes, str)
+    usable = several and all(isinstance(index, str | Path | Index) for index in indexes)  # type: ignore[attr-defined]
+    check("indexes", indexes, usable, "a sequence of paths or opened indexes")
+    if len(indexes) < 2:  # type: ignore[arg-type]
+        raise ParameterError(
+            "there is nothing to fuse",
+            facts=[("indexes", len(indexes))],  # type: ignore[arg-type]
+            fixes=["give two indexes or more"],
+        )
+    check_path("path", path)
+    check_flag("reorder", reorder)
+    check_flag("overwrite", overwrite)
+    check_count("threads", threads)
+    check_count("memory", memory)
+    check_callable("progress", progress, "something to call with a stage, what is done, and the total")
+
+
+def _check_apart(indexes: Sequence[Path], path: Path) -> None:
+    """Refuse an index that is given twice, and a new one in the place of a part."""
+    real = [Path(os.path.realpath(index)) for index in indexes]
+    for number, index in enumerate(real):
+        if index in real[:number]:
+            raise ParameterError("an index is given twice", facts=[("index", indexes[number])])
+    new = Path(os.path.realpath(path))
+    for index in real:
+        if new == index or index in new.parents or new in index.parents:
+            raise ParameterError(
+                "the new index and those it is made of have to lie apart",
+                facts=[("new", path), ("index", index)],
+                fixes=["choose another folder with --out"],
+            )
