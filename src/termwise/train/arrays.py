@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import CorruptModelError
-from termwise.train.telling import first_line
+from termwise.train.telling import Say, first_line
 
 _UNREADABLE = (
     OSError,
@@ -26,6 +26,8 @@ _UNREADABLE = (
 )
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+
+_Made = TypeVar("_Made")
 
 
 def keep(file: Path, arrays: Arrays) -> None:
@@ -60,6 +62,20 @@ def kept(file: Path, expected: Mapping[str, tuple[type[np.generic], int]]) -> Ar
         if arrays[name].ndim != axes or arrays[name].dtype != kind:
             raise unlike(file, f"{name} is {arrays[name].dtype} of shape {arrays[name].shape}")
     return arrays
+
+
+def kept_or_made(file: Path, read: Callable[[], _Made], make: Callable[[], _Made], say: Say) -> _Made:
+    """Read what a run has kept; make it where there is nothing, or again where it is damaged.
+
+    What is made follows from the data and the settings alone, so making it again changes nothing.
+    """
+    if not file.exists():
+        return make()
+    try:
+        return read()
+    except CorruptModelError as error:
+        say(f"warning: {file} is damaged and is made again: {dict(error.facts)['why']}")
+        return make()
 
 
 def unlike(file: Path, why: str) -> CorruptModelError:

@@ -65,14 +65,14 @@ def encoder_folder(base: str | Path) -> EncoderFolder | None:
 
 
 def base_name(base: str | Path) -> str:
-    """Return what a base is called where others read it: the last part of its folder, or its name on the hub.
+    """Return what a base is called where others read it: the last part of its path, or its name on the hub.
 
     Examples
     --------
     >>> base_name("sentence-transformers/all-MiniLM-L6-v2")
     'sentence-transformers/all-MiniLM-L6-v2'
     """
-    return Path(base).absolute().name if Path(base).is_dir() else str(base)  # a link by its own name
+    return Path(base).absolute().name if Path(base).exists() else str(base)  # a link by its own name
 
 
 def shown_settings(settings: TrainSettings) -> TrainSettings:

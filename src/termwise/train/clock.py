@@ -34,7 +34,11 @@ class Clock:
     def start(self, checkpoint: Path | None) -> None:
         """Begin at 0, or go on from the time of a checkpoint; one that does not say it counts as 0."""
         file = None if checkpoint is None else checkpoint / TIME
-        self._before = seconds_in(file) if file is not None and file.is_file() else 0.0
+        self.go_on(seconds_in(file) if file is not None and file.is_file() else 0.0)
+
+    def go_on(self, seconds: float) -> None:
+        """Go on from so many seconds."""
+        self._before = seconds
         self._begin = time.monotonic()
 
     def keep(self, checkpoint: Path) -> None:

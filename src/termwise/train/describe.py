@@ -90,9 +90,10 @@ def card_facts(
     data, reasons, base = given.get("data", {}), given.get("reasons", {}), given.get("base", {})
     best = run["best"]
     measured = {name: value for name, value in best.items() if name in ("nDCG@10", "RR@10")}
+    last = run["settings"].get("take") == "last"
     selection = (
-        f"The checkpoint of step {best['step']} of {run['steps']}, the best by nDCG@10 on held-out pairs "
-        f"({run['validation']})."
+        f"The checkpoint of step {best['step']} of {run['steps']}, "
+        f"{'the last, as was set' if last else 'the best by nDCG@10 on held-out pairs'} ({run['validation']})."
         if best
         else f"The last weights, after {run['steps']} steps; "
         + (

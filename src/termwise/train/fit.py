@@ -64,7 +64,7 @@ class TrainingData:
 
 
 def read_training_data(
-    data: Sequence[str | Path], *, validation: str | Path | None, settings: TrainSettings
+    data: Sequence[str | Path], *, validation: str | Path | None, queries: int, seed: int
 ) -> TrainingData:
     """Read what a network is trained and validated on.
 
@@ -75,8 +75,10 @@ def read_training_data(
     validation : str, Path or None
         Held-out pairs, read like `data`, or the word ``none``. Where nothing is said: the split ``dev`` or
         ``validation`` of a BEIR folder; failing that, a fiftieth of the queries is held out.
-    settings : TrainSettings
-        `validation_queries` of them are drawn.
+    queries : int
+        Held-out queries to draw; 0 for no validation.
+    seed : int
+        Of what is held out and drawn.
 
     Raises
     ------
@@ -88,7 +90,7 @@ def read_training_data(
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ParameterError("two sources of training pairs have one name", facts=[("name", twice[0])])
-    if validation == "none" or settings.validation_queries == 0:
+    if validation == "none" or queries == 0:
         return TrainingData(sources, None, "none")
     if validation is not None:
         held, origin = read_sources(validation), base_name(validation)
@@ -100,10 +102,10 @@ def read_training_data(
                 f"split {split}",
             )
         else:
-            parted = [_parted(source, settings.seed) for source in sources]
+            parted = [_parted(source, seed) for source in sources]
             sources, held = [one for one, _ in parted], [other for _, other in parted]
-            origin = f"a fiftieth of the queries, drawn with seed {settings.seed}"
-    chosen = HeldOut.sample(held, queries=settings.validation_queries, seed=settings.seed)
+            origin = f"a fiftieth of the queries, drawn with seed {seed}"
+    chosen = HeldOut.sample(held, queries=queries, seed=seed)
     return TrainingData(sources, chosen, origin)
 
 
@@ -259,7 +261,9 @@ def fit(
     out = Path(out)
     check_given(card or {})
     FOLDER.check_place(out)
-    read = read_training_data(data, validation=validation, settings=settings)
+    read = read_training_data(
+        data, validation=validation, queries=settings.validation_queries, seed=settings.seed
+    )
     analyzer = base_analyzer(base)
     expander = None
     if expansion is not None:

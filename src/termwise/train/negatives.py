@@ -12,12 +12,18 @@ import numpy.typing as npt
 from termwise.build import build_index
 from termwise.collection.pairs import Source
 from termwise.records import Document, Query
-from termwise.train.arrays import keep, kept, unlike
+from termwise.train.arrays import keep, kept, kept_or_made, unlike
+from termwise.train.telling import Say
 
 KEPT = 64
 """Negatives kept of each pair; a training step draws from them."""
 
+NEGATIVES = "negatives.npz"
+"""The file of a run that keeps them."""
+
 _QUERIES = 2048
+
+_Progress = Callable[[str, int, int | None], None]
 
 
 def mine_negatives(
@@ -27,7 +33,7 @@ def mine_negatives(
     seed: int,
     threads: int = 1,
     folder: str | Path | None = None,
-    progress: Callable[[str, int, int | None], None] = lambda *_: None,
+    progress: _Progress = lambda *_: None,
 ) -> npt.NDArray[np.int32]:
     """Rank the passages of a source with BM25 for each of its queries, and draw negatives from the top.
 
@@ -73,6 +79,30 @@ def mine_negatives(
                 drawn[number, : len(chosen)] = chosen
             progress("mine negatives", start + len(part), len(asked))
     return drawn[source.pairs[:, 0]]
+
+
+def negatives_of(
+    sources: Sequence[Source],
+    folder: Path,
+    *,
+    depth: int,
+    seed: int,
+    threads: int,
+    progress: _Progress,
+    say: Say,
+) -> list[npt.NDArray[np.int32]]:
+    """Mine the negatives of all sources of a run, or read those that it keeps in its folder; see `mine_negatives`."""
+
+    def mine() -> list[npt.NDArray[np.int32]]:
+        say("ranking the passages with BM25 for hard negatives")
+        mined = [
+            mine_negatives(source, depth=depth, seed=seed, threads=threads, folder=folder, progress=progress)
+            for source in sources
+        ]
+        keep_negatives(folder / NEGATIVES, mined)
+        return mined
+
+    return kept_or_made(folder / NEGATIVES, lambda: kept_negatives(folder / NEGATIVES, sources), mine, say)
 
 
 def keep_negatives(file: Path, mined: Sequence[npt.NDArray[np.int32]]) -> None:

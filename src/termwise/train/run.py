@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from accelerate import PartialState
 from transformers import set_seed
 
 from termwise.arguments import check, check_callable, check_count, check_flag, check_path
 from termwise.collection.pairs import Source
-from termwise.collection.writing import written_whole
 from termwise.encode.tildev2 import Expander
-from termwise.errors import (
-    CorruptModelError,
-    ForeignFolderError,
-    MalformedRecordError,
-    ParameterError,
-    UnknownNameError,
-)
+from termwise.errors import ParameterError, UnknownNameError
 from termwise.text.cleaning import clean_vocabulary
 from termwise.text.wordpiece import WordPieceAnalyzer
+from termwise.train.arrays import kept_or_made
 from termwise.train.base import base_name, shown_settings
 from termwise.train.batches import BatchPlan, plan_batches
 from termwise.train.checkpoints import last_checkpoint, step_of
+from termwise.train.claiming import claim, refuse_taken
 from termwise.train.clock import Clock
 from termwise.train.expansions import Expansions, Place
 from termwise.train.inputs import Pieces
-from termwise.train.negatives import keep_negatives, kept_negatives, mine_negatives
+from termwise.train.negatives import negatives_of
 from termwise.train.neighbours import neighbour_order
 from termwise.train.networks import (
     NETWORKS,
@@ -48,24 +42,21 @@ from termwise.train.settings import TrainSettings
 from termwise.train.starting import start_from
 from termwise.train.step import Collator, PlannedBatches, TrainingStep
 from termwise.train.telling import Say, silent
-from termwise.train.trainer import CHOSEN_BY, JsonLog, TermTrainer, training_arguments
+from termwise.train.trainer import CHOSEN_BY, JsonLog, LoopSettings, TermTrainer, training_arguments
 from termwise.train.validation import HeldOut, validate
 from termwise.train.warm_start import Progress, fit_head
 
-_SETTINGS = "settings.json"
 _LOG = "log.jsonl"
 _HEAD_LOG = "head.jsonl"
 _CHECKPOINTS = "checkpoints"
-_NEGATIVES = "negatives.npz"
 _EXPANSIONS = "expansions.npz"
 
 FEW = 50
 """With fewer held-out queries than these, which checkpoint measures best is mostly chance."""
 
-_Made = TypeVar("_Made")
-
-_MAY_CHANGE = ("learning_rate", "head_learning_rate")
-"""Settings that a run may go on with in place of those it began with: how one that diverged is saved."""
+_MAY_CHANGE = ("learning_rate", "head_learning_rate", "take")
+"""Settings that a run may go on with in place of those it began with: how one that diverged is saved, and the choice of
+its weights."""
 
 
 @dataclass(frozen=True)
@@ -178,22 +169,21 @@ def train_network(
     processes = PartialState(cpu=not torch.cuda.is_available())
     say = say if processes.is_main_process else silent
     if not resume and processes.is_main_process:
-        _refuse_taken(folder)
+        refuse_taken(folder)
     set_seed(settings.seed)
     network = start_from(kind, base)
     check_network(network, terms=len(analyzer.vocabulary), length=settings.document_length)
     network.to(processes.device)
     set_dropout(network, settings.dropout)
+    described = {
+        "kind": kind,
+        "base": str(base),
+        "sources": {source.name: source.digest() for source in sources},
+        "expansion": None if expander is None else expander.fingerprint,
+        "settings": asdict(settings),
+    }
     with processes.main_process_first():  # and the others find it claimed
-        _claim(
-            folder,
-            kind,
-            str(base),
-            sources,
-            settings,
-            expander,
-            resume=resume or not processes.is_main_process,
-        )
+        claim(folder, described, resume=resume or not processes.is_main_process, may_change=_MAY_CHANGE)
     pieces = Pieces(analyzer, kind)
     if settings.checkpointing:
         network.checkpoint_activations()
@@ -221,7 +211,15 @@ def train_network(
     with processes.main_process_first():  # which keeps what it makes, for the others to read
         negatives = None
         if settings.negatives:
-            negatives = _negatives(sources, settings, folder, threads, progress, say)
+            negatives = negatives_of(
+                sources,
+                folder,
+                depth=settings.negative_depth,
+                seed=settings.seed,
+                threads=threads,
+                progress=progress,
+                say=say,
+            )
         collator = Collator(kind, settings, pieces, sources, batches, negatives=negatives)
         if expander is not None:
             places = {place for number in range(len(batches)) for place in collator.places(number)}
@@ -244,8 +242,8 @@ def train_network(
         say=say,
     )
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    best = _best(trainer)
-    say(_chosen(best, trainer.state.global_step, held_out))
+    best = taken(trainer, settings)
+    say(_chosen(best, trainer.state.global_step, held_out, settings))
     facts = {
         "kind": kind,
         "base": base_name(base),
@@ -299,8 +297,10 @@ def _announce(
         )
 
 
-def _chosen(best: dict[str, Any], steps: int, held_out: HeldOut | None) -> str:
+def _chosen(best: dict[str, Any], steps: int, held_out: HeldOut | None, settings: TrainSettings) -> str:
     """Say which weights the result has, and why."""
+    if settings.take == "last":
+        return f"kept: the last weights, of step {steps:,}, as was set"
     if best:
         return f"kept: the weights of step {best['step']:,} of {steps:,}, the best by {CHOSEN_BY} on held-out queries"
     why = "nothing was held out" if held_out is None else "the best on held-out queries were lost"
@@ -329,66 +329,6 @@ def _check(kind: str, settings: TrainSettings) -> None:
             facts=[("objective", settings.objective), ("teacher", settings.teacher)],
             fixes=["--set contrast=0.1", "leave teacher out"],
         )
-
-
-def _claim(
-    folder: Path,
-    kind: str,
-    base: str,
-    sources: Sequence[Source],
-    settings: TrainSettings,
-    expander: Expander | None,
-    *,
-    resume: bool,
-) -> None:
-    """Write down what the run is, or see that the run in the folder is the same."""
-    described = {
-        "kind": kind,
-        "base": base,
-        "sources": {source.name: source.digest() for source in sources},
-        "expansion": None if expander is None else expander.fingerprint,
-        "settings": asdict(settings),
-    }
-    file = folder / _SETTINGS
-    if not resume:
-        _refuse_taken(folder)
-    if file.exists():
-        before = _read_settings(file)
-        before["settings"] |= {name: getattr(settings, name) for name in _MAY_CHANGE}
-        odd = [name for name in described if before.get(name) != described[name]]
-        if odd:
-            raise ForeignFolderError(
-                "the run in the folder is another one",
-                facts=[("folder", folder), ("differs in", ", ".join(odd))],
-                fixes=["name another folder, or give the settings the run was started with"],
-            )
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    with written_whole(file) as write:
-        write(json.dumps(described, indent=1) + "\n")
-
-
-def _refuse_taken(folder: Path) -> None:
-    if (folder / _SETTINGS).exists():
-        raise ForeignFolderError(
-            "the folder holds a training run already",
-            facts=[("folder", folder)],
-            fixes=["go on with it: --resume", "name another folder"],
-        )
-
-
-def _read_settings(file: Path) -> dict[str, Any]:
-    try:
-        before = json.loads(file.read_text())
-    except ValueError:
-        before = None
-    if not isinstance(before, dict) or not isinstance(before.get("settings"), dict):
-        raise MalformedRecordError(
-            "the file that says what a training run is has been damaged",
-            facts=[("file", file)],
-            fixes=["name another folder with --out"],
-        )
-    return before
 
 
 def _plans(sources: Sequence[Source], settings: TrainSettings, threads: int, *, most: int) -> list[BatchPlan]:
@@ -426,36 +366,6 @@ def _texts(sources: Sequence[Source], plan: BatchPlan, count: int) -> list[tuple
     return [(source.queries[query], source.passages[passage]) for source, query, passage in chosen]
 
 
-def _negatives(
-    sources: Sequence[Source],
-    settings: TrainSettings,
-    folder: Path,
-    threads: int,
-    progress: Progress,
-    say: Say,
-) -> list[npt.NDArray[np.int32]]:
-    """Mine negatives, or read those that the run has mined before."""
-    file = folder / _NEGATIVES
-
-    def mine() -> list[npt.NDArray[np.int32]]:
-        say("ranking the passages with BM25 for hard negatives")
-        mined = [
-            mine_negatives(
-                source,
-                depth=settings.negative_depth,
-                seed=settings.seed,
-                threads=threads,
-                folder=folder,
-                progress=progress,
-            )
-            for source in sources
-        ]
-        keep_negatives(file, mined)
-        return mined
-
-    return _kept_or_made(file, lambda: kept_negatives(file, sources), mine, say)
-
-
 def _expansions(
     expander: Expander,
     sources: Sequence[Source],
@@ -478,21 +388,7 @@ def _expansions(
         return made
 
     terms = len(pieces.analyzer.vocabulary)
-    return _kept_or_made(file, lambda: Expansions.kept(file, places, terms=terms), make, say)
-
-
-def _kept_or_made(file: Path, read: Callable[[], _Made], make: Callable[[], _Made], say: Say) -> _Made:
-    """Read what the run has kept; make it where there is nothing, or again where it is damaged.
-
-    What is made follows from the data and the settings alone, so making it again changes nothing.
-    """
-    if not file.exists():
-        return make()
-    try:
-        return read()
-    except CorruptModelError as error:
-        say(f"warning: {file} is damaged and is made again: {dict(error.facts)['why']}")
-        return make()
+    return kept_or_made(file, lambda: Expansions.kept(file, places, terms=terms), make, say)
 
 
 @torch.no_grad()
@@ -517,13 +413,19 @@ def set_prior_bias(
     decoder_bias(network.pretrained).copy_(torch.from_numpy(odds.astype(np.float32)))
 
 
-def _best(trainer: TermTrainer) -> dict[str, Any]:
-    if trainer.state.best_model_checkpoint is None:
+def taken(trainer: TermTrainer, settings: LoopSettings) -> dict[str, Any]:
+    """Return step and measures of the weights that were taken; nothing where they were not validated."""
+    if settings.take == "last":
+        step = trainer.state.global_step
+    elif trainer.state.best_model_checkpoint is None:
         return {}
-    step = step_of(trainer.state.best_model_checkpoint)
+    else:
+        step = step_of(trainer.state.best_model_checkpoint)
     measured = [
         line for line in trainer.state.log_history if line.get("step") == step and f"eval_{CHOSEN_BY}" in line
     ]
+    if settings.take == "last" and not measured:
+        return {}
     return {"step": step} | {
         name.removeprefix("eval_"): value
         for line in measured

@@ -6,22 +6,25 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import Any, Literal
 
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.text.cleaning import CleanMode
 from termwise.train.batches import Mixing
+from termwise.typed_settings import TypedSettings
 
 Objective = Literal["biqdl", "query-likelihood", "document-likelihood", "contrastive"]
 Schedule = Literal["constant", "linear"]
 Precision = Literal["float32", "bfloat16", "float16"]
+Take = Literal["best", "last"]
 
 NO_TEACHER = "none"
 """The `TrainSettings.teacher` where there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainSettings:
+class TrainSettings(TypedSettings):
     """Settings of a training run.
 
     The defaults depend on the kind of network and are those of its paper and published code: see `for_kind`.
@@ -91,6 +94,9 @@ class TrainSettings:
         Steps between checkpoints, and between validations; a checkpoint is written at each validation.
     validation_queries : int
         Held-out queries to validate on.
+    take : {"best", "last"}
+        The weights that become the encoder: those that rank the held-out queries best, or the last ones. The last are
+        the better choice where the rate falls to 0 and the pool is too easy to tell checkpoints apart.
     """
 
     objective: Objective = "biqdl"
@@ -128,25 +134,32 @@ class TrainSettings:
     save_every: int = 1000
     validate_every: int = 1000
     validation_queries: int = 1000
+    take: Take = "best"
+
+    ranges = MappingProxyType(
+        {
+            "document_length": (3, math.inf),
+            "query_length": (3, math.inf),
+            **dict.fromkeys(
+                (
+                    "batch",
+                    "epochs",
+                    "accumulate",
+                    "block",
+                    "negative_depth",
+                    "head_pairs",
+                    "save_every",
+                    "validate_every",
+                ),
+                (1, math.inf),
+            ),
+            **dict.fromkeys(("warm_up", "dropout", "flattening", "teacher_weight"), (0, 1)),
+            "seed": (0, 2**32 - 1),
+        }
+    )
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for field in dataclasses.fields(self):
-            value, hint = getattr(self, field.name), hints[field.name]
-            if get_origin(hint) is Literal:
-                if value not in get_args(hint):
-                    raise UnknownNameError.of(field.name, str(value), get_args(hint))
-            elif isinstance(value, bool) is not (hint is bool) or not isinstance(
-                value, (int, float) if hint is float else hint
-            ):
-                raise _unreadable(field.name, value, hint)
-            elif hint in (int, float):
-                least, most = _LEAST.get(field.name, 0), _MOST.get(field.name, math.inf)
-                if not least <= value <= most or value == math.inf:
-                    raise ParameterError(
-                        f"{field.name} is out of range",
-                        facts=[("given", value), ("least", least), ("most", most)],
-                    )
+        super().__post_init__()
         if self.batch % self.block:
             raise ParameterError(
                 "a batch is made of whole blocks of neighbours",
@@ -180,13 +193,7 @@ class TrainSettings:
         """
         if kind not in _DEFAULTS:
             raise UnknownNameError.of("kind of network", kind, _DEFAULTS)
-        hints = get_type_hints(cls)
-        values: dict[str, Any] = dict(_DEFAULTS[kind])
-        for name, text in (given or {}).items():
-            if name not in hints:
-                raise UnknownNameError.of("training setting", name, hints)
-            values[name] = _parsed(name, text, hints[name])
-        return cls(**values)
+        return cls.parse(given or {}, defaults=_DEFAULTS[kind])
 
     def departures(self, kind: str) -> dict[str, tuple[object, object]]:
         """Return the settings that are not the paper's: name to (the paper's, ours)."""
@@ -197,27 +204,6 @@ class TrainSettings:
         }
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
-
-_LEAST = {
-    "document_length": 3,
-    "query_length": 3,
-    "batch": 1,
-    "epochs": 1,
-    "accumulate": 1,
-    "block": 1,
-    "negative_depth": 1,
-    "head_pairs": 1,
-    "save_every": 1,
-    "validate_every": 1,
-}
-
-_MOST = {
-    "warm_up": 1,
-    "dropout": 1,
-    "flattening": 1,
-    "teacher_weight": 1,
-    "seed": 2**32 - 1,
-}
 
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "tilde": {},
@@ -236,22 +222,3 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     },
 }
 _DEFAULTS["splade-doc"] = _DEFAULTS["tildev2"] | {"learning_rate": 2e-5, "sparsity": 1e-3}
-
-
-def _parsed(name: str, text: str, hint: Any) -> object:
-    try:
-        if hint is bool:
-            return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
-        return hint(text) if hint in (int, float) else text
-    except (ValueError, KeyError):
-        raise _unreadable(name, text, hint) from None
-
-
-_EXPECTED = {bool: "true or false", int: "a whole number", float: "a number"}
-
-
-def _unreadable(name: str, value: object, hint: Any) -> ParameterError:
-    return ParameterError(
-        f"the training setting {name} cannot be read",
-        facts=[("given", repr(value)), ("expected", _EXPECTED.get(hint, "a text"))],
-    )

@@ -38,18 +38,26 @@ _NO_SCORE = -1e4
 """Stands for a passage that takes no part in a softmax, where infinity would give 0 times infinity."""
 
 
-class PlannedBatches(Dataset[int]):
-    """The batches of all epochs in order: item i is the number i, and the collator makes the batch of it."""
+class Batches(Dataset[int]):
+    """The batches of all epochs in order: item i is the number i, and a collator makes the batch of it."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, number: int) -> int:
+        return number
+
+
+class PlannedBatches(Batches):
+    """Batches of pairs, as they are planned."""
 
     def __init__(self, plans: Sequence[BatchPlan], *, most: int | None = None) -> None:
         self.sources = np.concatenate([plan.sources for plan in plans])[:most]
         self.pairs = np.concatenate([plan.pairs for plan in plans])[:most]
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def __getitem__(self, number: int) -> int:
-        return number
+        super().__init__(len(self.pairs))
 
 
 class Collator:
@@ -87,6 +95,11 @@ class Collator:
         self.negatives, self.expansions = negatives, expansions
         self.kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
         self._relevant = [np.unique(_keys(source, *source.pairs.T)) for source in sources]
+
+    @property
+    def terms(self) -> int:
+        """Size of the vocabulary."""
+        return len(self.kept)
 
     @property
     def longest(self) -> int:
@@ -220,8 +233,21 @@ def _keys(source: Source, queries: npt.NDArray[Any], passages: npt.NDArray[Any])
     return keys
 
 
-class TrainingStep(nn.Module):
-    """The network with its loss, which is what the Trainer trains.
+class Step(nn.Module):
+    """A network with its loss, which is what the Trainer trains: called with ``batch``, it returns ``{"loss": ...}``.
+
+    Parameters
+    ----------
+    network : TermNetwork
+    """
+
+    def __init__(self, network: TermNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+
+class TrainingStep(Step):
+    """A network that gives terms weights, with its loss.
 
     Parameters
     ----------
@@ -239,8 +265,7 @@ class TrainingStep(nn.Module):
     ends: Tensor
 
     def __init__(self, network: TermNetwork, settings: TrainSettings, pieces: Pieces) -> None:
-        super().__init__()
-        self.network = network
+        super().__init__(network)
         self.settings = settings
         kept = torch.from_numpy(clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning))
         self.register_buffer("kept", kept, persistent=False)

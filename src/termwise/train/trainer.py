@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from safetensors.torch import load_model, save_model
@@ -30,8 +30,8 @@ from termwise.train.checkpoints import (
 )
 from termwise.train.clock import Clock
 from termwise.train.networks import check_network
-from termwise.train.settings import TrainSettings
-from termwise.train.step import Collator, PlannedBatches, TrainingStep
+from termwise.train.settings import Precision, Schedule, Take
+from termwise.train.step import Batches, Step
 from termwise.train.telling import Say, clock_time, silent
 from termwise.train.warm_start import Progress
 
@@ -39,6 +39,53 @@ CHOSEN_BY = "nDCG@10"
 """The measure by which the best checkpoint is told."""
 
 Validate = Callable[[], Mapping[str, float]]
+
+
+class Collating(Protocol):
+    """Turns the number of a batch, in a list, into the arguments of a `Step`."""
+
+    @property
+    def terms(self) -> int:
+        """Size of the vocabulary that inputs are numbered in."""
+        ...
+
+    @property
+    def longest(self) -> int:
+        """Pieces of the longest input, special ones included."""
+        ...
+
+    def __call__(self, items: Sequence[int]) -> dict[str, Any]:
+        """Return the batch of a list of one number."""
+        ...
+
+
+class LoopSettings(Protocol):
+    """The settings that the loop reads; what they mean stands in `TrainSettings`."""
+
+    @property
+    def learning_rate(self) -> float: ...  # noqa: D102
+    @property
+    def head_learning_rate(self) -> float: ...  # noqa: D102
+    @property
+    def weight_decay(self) -> float: ...  # noqa: D102
+    @property
+    def warm_up(self) -> float: ...  # noqa: D102
+    @property
+    def clip(self) -> float: ...  # noqa: D102
+    @property
+    def schedule(self) -> Schedule: ...  # noqa: D102
+    @property
+    def precision(self) -> Precision: ...  # noqa: D102
+    @property
+    def accumulate(self) -> int: ...  # noqa: D102
+    @property
+    def seed(self) -> int: ...  # noqa: D102
+    @property
+    def save_every(self) -> int: ...  # noqa: D102
+    @property
+    def validate_every(self) -> int: ...  # noqa: D102
+    @property
+    def take(self) -> Take: ...  # noqa: D102
 
 
 class TermTrainer(Trainer):
@@ -49,12 +96,12 @@ class TermTrainer(Trainer):
 
     Parameters
     ----------
-    step : TrainingStep
+    step : Step
     arguments : TrainingArguments
         See `training_arguments`.
-    batches : PlannedBatches
-    collator : Collator
-    settings : TrainSettings
+    batches : Batches
+    collator : Collating
+    settings : LoopSettings
     validate : callable or None
         Returns measures by name.
     clock : Clock
@@ -73,19 +120,19 @@ class TermTrainer(Trainer):
 
     def __init__(
         self,
-        step: TrainingStep,
+        step: Step,
         arguments: TrainingArguments,
-        batches: PlannedBatches,
-        collator: Collator,
+        batches: Batches,
+        collator: Collating,
         *,
-        settings: TrainSettings,
+        settings: LoopSettings,
         validate: Validate | None,
         clock: Clock,
         callbacks: list[TrainerCallback],
         progress: Progress = lambda *_: None,
         say: Say = silent,
     ) -> None:
-        check_network(step.network, terms=len(collator.kept), length=collator.longest)
+        check_network(step.network, terms=collator.terms, length=collator.longest)
         super().__init__(
             model=step,
             args=arguments,
@@ -121,7 +168,7 @@ class TermTrainer(Trainer):
             return super().train(resume_from_checkpoint)
         self.state = state
         self._load_from_checkpoint(resume_from_checkpoint)
-        if state.best_model_checkpoint is not None:
+        if state.best_model_checkpoint is not None and self.args.load_best_model_at_end:
             self._load_best_model()
         return TrainOutput(state.global_step, 0.0, {})
 
@@ -381,7 +428,7 @@ class _Told(TrainerCallback):
 
 
 def training_arguments(
-    folder: Path, settings: TrainSettings, *, steps: int, validation: bool
+    folder: Path, settings: LoopSettings, *, steps: int, validation: bool
 ) -> TrainingArguments:
     """Translate settings into those of the Trainer.
 
@@ -389,11 +436,11 @@ def training_arguments(
     ----------
     folder : Path
         Where checkpoints go.
-    settings : TrainSettings
+    settings : LoopSettings
     steps : int
         Changes of the weights in the whole run.
     validation : bool
-        Whether there is something to validate on; then the best checkpoint is loaded at the end.
+        Whether there is something to validate on; then the best checkpoint is loaded at the end, if it is to be taken.
 
     Raises
     ------
@@ -425,7 +472,7 @@ def training_arguments(
         save_strategy="steps",
         save_steps=every,
         save_total_limit=2,
-        load_best_model_at_end=validation,
+        load_best_model_at_end=validation and settings.take == "best",
         metric_for_best_model=CHOSEN_BY if validation else None,
         greater_is_better=True if validation else None,
         logging_steps=min(10, every),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -129,7 +130,7 @@ def validate(
         )
     network.train(training)
     scores = asked @ table.T
-    return _measured(scores, held_out)
+    return measured(scores, held_out)
 
 
 def _rows(
@@ -160,10 +161,33 @@ def _rows(
     return pooled.scatter_reduce(1, slot[ids], output * mask, "amax", include_self=True)[:, :-1]
 
 
-def _measured(scores: npt.NDArray[np.float32], held_out: HeldOut) -> dict[str, float]:
+def measured(scores: npt.NDArray[np.floating[Any]], held_out: HeldOut) -> dict[str, float]:
+    """Measure the rankings that scores make.
+
+    Parameters
+    ----------
+    scores : float ndarray of shape (queries, passages)
+    held_out : HeldOut
+
+    Returns
+    -------
+    dict of str to float
+        A value for each of `MEASURES`.
+    """
     rankings = []
     for number, row in enumerate(scores):
         best = np.argsort(-row, kind="stable")[:10]
         rankings.append(Ranking([str(i) for i in best.tolist()], row[best].astype(np.float64), str(number)))
+    return measures_of(rankings, held_out)
+
+
+def measures_of(rankings: Sequence[Ranking], held_out: HeldOut) -> dict[str, float]:
+    """Measure rankings of held-out passages; identifiers are positions, as strings.
+
+    Returns
+    -------
+    dict of str to float
+        A value for each of `MEASURES`.
+    """
     means = evaluate(Run(rankings, "validation"), list(held_out.qrels), list(MEASURES)).means
     return {name: float(value) for name, value in means.items() if value is not None}

@@ -92,6 +92,20 @@ def test_a_run_and_what_it_says_of_itself(train, sources, tmp_path):
     assert best["step"] == facts["best"]["step"]
 
 
+def test_the_last_weights_are_taken_where_that_is_set(train, tmp_path):
+    held_out = HeldOut.sample([made_source("held", 12, seed=9)], queries=12, seed=1)
+    last = settings(take="last")
+    trained = train("run", held_out=held_out, chosen=last)
+    log = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    measured = {line["step"]: line["eval_nDCG@10"] for line in log if "eval_nDCG@10" in line}
+    assert trained.facts["best"]["step"] == trained.facts["steps"] == 6
+    assert trained.facts["best"]["nDCG@10"] == measured[6]
+    unvalidated = weights(train("plain", chosen=last))
+    assert all(torch.equal(value, unvalidated[name]) for name, value in weights(trained).items())
+    again = weights(train("run", held_out=held_out, chosen=last, resume=True))
+    assert all(torch.equal(value, unvalidated[name]) for name, value in again.items())
+
+
 @pytest.mark.parametrize(
     ("kind", "changes"),
     [

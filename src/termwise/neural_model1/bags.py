@@ -1,0 +1,125 @@
+"""Texts as bags of terms: which terms each text has, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from termwise.text import Analyzer, Vocabulary
+
+_BATCH = 4096
+
+Progress = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Bags of n texts over a vocabulary of V terms.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n + 1,), int64
+        Boundaries of the texts in the two arrays that follow.
+    terms : ndarray of shape (entries,), int32
+        Increasing within a text.
+    counts : ndarray of shape (entries,), int32
+        How often the text has the term, 1 or more.
+    """
+
+    starts: npt.NDArray[np.int64]
+    terms: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, rows: Iterable[Sequence[int] | npt.NDArray[Any]]) -> Bags:
+        """Make bags of the term numbers of each text.
+
+        Examples
+        --------
+        >>> bags = Bags.of([[7, 3, 7], []])
+        >>> bags.starts.tolist(), bags.terms.tolist(), bags.counts.tolist()
+        ([0, 2, 2], [3, 7], [1, 2])
+        """
+        starts, terms, counts = [0], [], []
+        for row in rows:
+            found, times = np.unique(np.asarray(row, dtype=np.int32), return_counts=True)
+            terms.append(found)
+            counts.append(times.astype(np.int32))
+            starts.append(starts[-1] + len(found))
+        empty = np.empty(0, dtype=np.int32)
+        return cls(
+            np.array(starts, dtype=np.int64),
+            np.concatenate([*terms, empty]),
+            np.concatenate([*counts, empty]),
+        )
+
+    def __len__(self) -> int:
+        """Return the number of texts."""
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Different terms of each text; shape (n,)."""
+        return np.diff(self.starts)
+
+    def take(self, texts: npt.NDArray[np.integer[Any]]) -> Bags:
+        """Return the bags of these texts, in this order."""
+        sizes = self.sizes[texts]
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        entries = np.repeat(self.starts[texts] - starts[:-1], sizes) + np.arange(starts[-1])
+        return Bags(starts, self.terms[entries], self.counts[entries])
+
+    def shares(self) -> npt.NDArray[np.float32]:
+        """Return the count of each entry as a share of the text's tokens; shape (entries,)."""
+        owners = np.repeat(np.arange(len(self)), self.sizes)
+        lengths = np.bincount(owners, weights=self.counts, minlength=len(self))
+        shares: npt.NDArray[np.float32] = (self.counts / lengths[owners]).astype(np.float32)
+        return shares
+
+    def matrix(self, values: npt.NDArray[Any], terms: int) -> sparse.csr_array:
+        """Return a sparse matrix of shape (n, terms) with these values for the entries."""
+        return sparse.csr_array((values, self.terms, self.starts), shape=(len(self), terms))
+
+    def totals(self, terms: int) -> npt.NDArray[np.int64]:
+        """Return how often each term is in all texts together; shape (terms,)."""
+        totals: npt.NDArray[np.int64] = np.bincount(self.terms, weights=self.counts, minlength=terms)
+        return totals.astype(np.int64)
+
+
+def bags_of(
+    texts: Sequence[str],
+    analyzer: Analyzer,
+    vocabulary: Vocabulary,
+    *,
+    length: int = 0,
+    stage: str = "read texts",
+    progress: Progress = lambda *_: None,
+) -> Bags:
+    """Cut texts into terms.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    analyzer : Analyzer
+    vocabulary : Vocabulary
+        That of the analyzer.
+    length : int, optional
+        Tokens of a text that are read; 0 for all.
+    stage : str, optional
+        What `progress` is told.
+    progress : callable, optional
+        Called with a stage, what is done, and the total.
+    """
+    numbers = {token: number for number, token in enumerate(vocabulary)}
+    rows = []
+    for place, text in enumerate(texts, 1):
+        tokens = analyzer.tokens(text)
+        rows.append(np.array([numbers[token] for token in tokens[: length or None]], dtype=np.int32))
+        if place % _BATCH == 0 or place == len(texts):
+            progress(stage, place, len(texts))
+    return Bags.of(rows)

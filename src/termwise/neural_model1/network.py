@@ -1,0 +1,275 @@
+"""The network of neural Model 1: two vectors in, the logarithm of a translation probability out.
+
+With the vectors x_q of a query piece and x_d of a document piece, each projected by a layer of its own,
+
+    T(q|d) = sigmoid(F_n(... relu(F_1([x_q ; x_d ; x_q * x_d]))))
+
+where * is the product of each pair of elements (Boytsov & Kolter, ECIR 2021, section 3.2). The concatenation is never
+made. With the weights of F_1 cut into three, A, B and H, and its bias c,
+
+    F_1([x_q ; x_d ; x_q * x_d]) = A x_q + B x_d + c + H (x_q * x_d)
+
+so that the layer is one matrix product for all document pieces beside a query piece (which is how batches are
+computed), or for all query pieces beside a document piece (which is how whole tables are):
+
+                                 = (B + H diag(x_q)) x_d + (A x_q + c)
+                                 = (A + H diag(x_d)) x_q + (B x_d + c)
+
+`PairNetwork` and `CosinePair` take vectors from anywhere: those of `TranslationNetwork` depend on a piece alone.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from termwise.errors import ParameterError
+
+_CELLS = 1 << 18
+"""Numbers that the first layer of a part of a table makes: few enough to stay in the cache of a processor."""
+
+_TOGETHER = 8
+"""Document pieces of one matrix product."""
+
+
+class Pair(nn.Module, ABC):
+    """What says how likely a query piece is asked for where a document has another piece."""
+
+    @abstractmethod
+    def queries(self, vectors: Tensor) -> Tensor:
+        """Prepare the vectors of query pieces, of shape (..., w): what is done once for each, not for each pair."""
+
+    @abstractmethod
+    def documents(self, vectors: Tensor) -> Tensor:
+        """Prepare the vectors of document pieces."""
+
+    @abstractmethod
+    def log_probabilities(self, queries: Tensor, documents: Tensor) -> Tensor:
+        """Compute ln T of all pairs.
+
+        Parameters
+        ----------
+        queries, documents : float tensors of shape (n, p) and (m, p)
+            Prepared vectors.
+
+        Returns
+        -------
+        float32 tensor of shape (m, n), at most 0
+            Row u is ln T(.|u).
+        """
+
+    @abstractmethod
+    def table(self, queries: Tensor, documents: Tensor) -> Tensor:
+        """Compute T of all pairs, likewise, with no gradient and little memory beside the result."""
+
+
+class PairNetwork(Pair):
+    """Projections of both sides and a feed-forward network over what stands at the top of the module.
+
+    Parameters
+    ----------
+    query_width, document_width : int
+        Elements of the vectors of each side.
+    projection : int, optional
+        Elements after the projection.
+    hidden : sequence of int, optional
+        Widths of the hidden layers, one at least.
+
+    Raises
+    ------
+    ParameterError
+        If a width is not positive, or there is no hidden layer.
+
+    Examples
+    --------
+    >>> pair = PairNetwork(8, 8, projection=4, hidden=(6,))
+    >>> pair.table(pair.queries(torch.ones(3, 8)), pair.documents(torch.ones(5, 8))).shape
+    torch.Size([5, 3])
+    """
+
+    def __init__(
+        self,
+        query_width: int,
+        document_width: int,
+        *,
+        projection: int = 128,
+        hidden: Sequence[int] = (128, 64),
+    ) -> None:
+        super().__init__()
+        if not hidden or min(query_width, document_width, projection, *hidden) < 1:
+            raise ParameterError(
+                "the network that sees two pieces has a layer without width, or no hidden layer",
+                facts=[("projection", projection), ("hidden", ", ".join(map(str, hidden)) or "none")],
+                fixes=["--set projection=128 --set hidden=128,64"],
+            )
+        self.project_query = nn.Linear(query_width, projection)
+        self.project_document = nn.Linear(document_width, projection)
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise((3 * projection, *hidden, 1)))
+
+    def expect(self, probability: float) -> None:
+        """Set the bias of the last layer so that an untrained network says about this of every pair."""
+        output = cast(nn.Linear, self.layers[-1])
+        nn.init.constant_(output.bias, math.log(probability / (1 - probability)))
+
+    def queries(self, vectors: Tensor) -> Tensor:
+        """Project; see `Pair`."""
+        projected: Tensor = self.project_query(vectors)
+        return projected
+
+    def documents(self, vectors: Tensor) -> Tensor:
+        """Project; see `Pair`."""
+        projected: Tensor = self.project_document(vectors)
+        return projected
+
+    def log_probabilities(self, queries: Tensor, documents: Tensor) -> Tensor:
+        """See `Pair`."""
+        a, b, h, c = self._first()
+        outputs = _beside(documents, queries, b, h, functional.linear(queries, a, c))
+        for layer in self.layers[1:]:
+            outputs = layer(functional.relu(outputs))
+        return functional.logsigmoid(outputs.squeeze(-1).float())
+
+    @torch.no_grad()
+    def table(self, queries: Tensor, documents: Tensor) -> Tensor:
+        """See `Pair`."""
+        a, b, h, c = self._first()
+        made = queries.new_empty((len(documents), len(queries)), dtype=torch.float32)
+        step = max(1, _CELLS // (len(c) * _TOGETHER))
+        for begin in range(0, len(documents), _TOGETHER):
+            part = documents[begin : begin + _TOGETHER]
+            bias = functional.linear(part, b, c)
+            for place in range(0, len(queries), step):
+                outputs = _beside(queries[place : place + step], part, a, h, bias)
+                for layer in self.layers[1:]:
+                    outputs = layer(outputs.relu_())
+                made[begin : begin + _TOGETHER, place : place + step] = (
+                    outputs.squeeze(-1).T.float().sigmoid()
+                )
+        return made
+
+    def _first(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return A, B, H and c."""
+        first = cast(nn.Linear, self.layers[0])
+        a, b, h = first.weight.chunk(3, dim=1)
+        return a, b, h, cast(Tensor, first.bias)
+
+
+def _beside(many: Tensor, few: Tensor, own: Tensor, product: Tensor, bias: Tensor) -> Tensor:
+    """Compute the first layer for all pairs: (own + product diag(few)) many + bias, of shape (many, few, h)."""
+    weights = own + product * few[:, None, :]
+    outputs = functional.linear(many, weights.flatten(0, 1), bias.flatten())
+    return outputs.view(len(many), *bias.shape)
+
+
+class CosinePair(Pair):
+    """(1 + cos) / 2, without a parameter: the form that the paper finds worse than counting; kept to compare with."""
+
+    def queries(self, vectors: Tensor) -> Tensor:
+        """Scale to length 1; see `Pair`."""
+        return functional.normalize(vectors, dim=-1)
+
+    def documents(self, vectors: Tensor) -> Tensor:
+        """Scale to length 1; see `Pair`."""
+        return functional.normalize(vectors, dim=-1)
+
+    def log_probabilities(self, queries: Tensor, documents: Tensor) -> Tensor:
+        """See `Pair`; opposite vectors count as 1e-8."""
+        return self._halved(queries, documents).log()
+
+    @torch.no_grad()
+    def table(self, queries: Tensor, documents: Tensor) -> Tensor:
+        """See `Pair`."""
+        return self._halved(queries, documents)
+
+    def _halved(self, queries: Tensor, documents: Tensor) -> Tensor:
+        return ((1 + (documents @ queries.T).float()) / 2).clamp(1e-8, 1)
+
+
+class TranslationNetwork(nn.Module):
+    """Two tables of vectors, one for pieces of queries and one for pieces of documents, and a `Pair` over them.
+
+    A vector is tanh(LayerNorm(row)) before it is projected; the cosine takes the row as it is.
+
+    Parameters
+    ----------
+    terms : int
+        V, the size of the vocabulary.
+    pair : Pair
+        Over vectors of `width` elements.
+    width : int
+        Elements of a row.
+    spread : float, optional
+        Standard deviation of the rows at the start.
+
+    Attributes
+    ----------
+    query_rows, document_rows : nn.Embedding
+        Their gradients are sparse: a step knows, and changes, the rows of its batch only.
+    """
+
+    def __init__(self, terms: int, pair: Pair, width: int, *, spread: float = 1.0) -> None:
+        super().__init__()
+        self.pair = pair
+        self.query_rows = nn.Embedding(terms, width, sparse=True)
+        self.document_rows = nn.Embedding(terms, width, sparse=True)
+        for rows in (self.query_rows, self.document_rows):
+            nn.init.normal_(rows.weight, std=spread)
+        self.query_norm = nn.LayerNorm(width)
+        self.document_norm = nn.LayerNorm(width)
+
+    def queries(self, terms: Tensor) -> Tensor:
+        """Return the prepared vectors of terms in queries; int64 tensor of shape (n,)."""
+        return self.pair.queries(self._vectors(self.query_rows(terms), self.query_norm))
+
+    def documents(self, terms: Tensor) -> Tensor:
+        """Return the prepared vectors of terms in documents."""
+        return self.pair.documents(self._vectors(self.document_rows(terms), self.document_norm))
+
+    def _vectors(self, rows: Tensor, norm: nn.LayerNorm) -> Tensor:
+        return rows if isinstance(self.pair, CosinePair) else torch.tanh(norm(rows))
+
+    def row_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters of which a batch needs some rows."""
+        return [cast(nn.Parameter, rows.weight) for rows in (self.query_rows, self.document_rows)]
+
+    def shared_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters that every batch needs."""
+        rows = {id(parameter) for parameter in self.row_parameters()}
+        return [parameter for parameter in self.parameters() if id(parameter) not in rows]
+
+
+def make_network(
+    terms: int,
+    *,
+    form: str,
+    width: int,
+    projection: int,
+    hidden: Sequence[int],
+    spread: float,
+    expected: float,
+) -> TranslationNetwork:
+    """Make an untrained network; set the seed of torch first.
+
+    Parameters
+    ----------
+    terms : int
+        V, the size of the vocabulary.
+    form : str
+        ``network`` or ``cosine``.
+    width, projection, hidden, spread
+        See `TranslationNetwork` and `PairNetwork`.
+    expected : float
+        See `PairNetwork.expect`.
+    """
+    if form == "cosine":
+        return TranslationNetwork(terms, CosinePair(), width, spread=spread)
+    pair = PairNetwork(width, width, projection=projection, hidden=hidden)
+    pair.expect(expected)
+    return TranslationNetwork(terms, pair, width, spread=spread)

@@ -1,0 +1,80 @@
+"""Which run a folder belongs to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from termwise.collection.writing import written_whole
+from termwise.errors import ForeignFolderError, MalformedRecordError
+
+SETTINGS = "settings.json"
+"""The file that says what a run is."""
+
+
+def claim(
+    folder: Path, described: Mapping[str, Any], *, resume: bool, may_change: Sequence[str] = ()
+) -> None:
+    """Write down what a run is, or see that the run in the folder is the same.
+
+    Parameters
+    ----------
+    folder : Path
+        Made where there is none.
+    described : mapping
+        JSON-like; under ``settings`` those of the run.
+    resume : bool
+        Whether the folder may hold the run already.
+    may_change : sequence of str, optional
+        Settings that a run may go on with in place of those it began with.
+
+    Raises
+    ------
+    ForeignFolderError
+        If the folder holds another run, or a run and `resume` is false.
+    MalformedRecordError
+        If what was written down is damaged.
+    """
+    file = folder / SETTINGS
+    if not resume:
+        refuse_taken(folder)
+    if file.exists():
+        before = _read(file)
+        before["settings"] |= {name: described["settings"][name] for name in may_change}
+        odd = [name for name in described if before.get(name) != described[name]]
+        if odd:
+            raise ForeignFolderError(
+                "the run in the folder is another one",
+                facts=[("folder", folder), ("differs in", ", ".join(odd))],
+                fixes=["name another folder, or give the settings the run was started with"],
+            )
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with written_whole(file) as write:
+        write(json.dumps(described, indent=1) + "\n")
+
+
+def refuse_taken(folder: Path) -> None:
+    """Raise `ForeignFolderError` where a folder holds a run."""
+    if (folder / SETTINGS).exists():
+        raise ForeignFolderError(
+            "the folder holds a training run already",
+            facts=[("folder", folder)],
+            fixes=["go on with it: --resume", "name another folder"],
+        )
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        before = json.loads(file.read_text())
+    except ValueError:
+        before = None
+    if not isinstance(before, dict) or not isinstance(before.get("settings"), dict):
+        raise MalformedRecordError(
+            "the file that says what a training run is has been damaged",
+            facts=[("file", file)],
+            fixes=["name another folder with --out"],
+        )
+    return before
