@@ -6,7 +6,7 @@ import subprocess
 import sys
 import textwrap
 
-NETWORKS = ("torch", "transformers", "onnxruntime", "tensorflow", "sentence_transformers")
+NETWORKS = ("torch", "transformers", "onnxruntime", "tensorflow", "sentence_transformers", "spacy")
 
 PROGRAM = textwrap.dedent(
     """

@@ -15,6 +15,8 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 from termwise.errors import TermwiseError
 from termwise.index import Index
 from termwise.models.query import CountQueryEncoder
@@ -35,6 +37,8 @@ def use(folder: Path, queries: list[str], doc_ids: list[str]) -> None:
     attempt(lambda: searcher.explain(queries[0], doc_ids[-1]))
     attempt(lambda: [index.text(i) for i in range(len(index))])
     attempt(lambda: [index.row(i) for i in range(len(index))])
+    attempt(lambda: index.weights(np.arange(len(index))))
+    attempt(lambda: index.texts(np.arange(len(index))))
     attempt(lambda: [index.attachment(name) for name in index.manifest.attachments])
 
 

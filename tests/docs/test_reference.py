@@ -87,6 +87,23 @@ def test_every_training_setting_is_listed_with_its_defaults():
         assert rows[field.name] == [shown(getattr(settings, field.name)) for settings in usual], field.name
 
 
+@pytest.mark.parametrize("network", ["the table", "BERT-Model1"])
+def test_every_setting_of_neural_model1_is_listed_with_its_default(network):
+    pytest.importorskip("torch")
+    from termwise.neural_model1.settings import NeuralModel1Settings
+    from termwise.rerank.bert_model1_settings import BertModel1Settings
+
+    text = sections("how-to/neural-translation.md")[f"Settings of {network}"]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.split("\n")
+        if line.startswith("| `")
+    ]
+    settings = NeuralModel1Settings() if network == "the table" else BertModel1Settings()
+    expected = {f"`{name}`": shown(value) for name, value in dataclasses.asdict(settings).items()}
+    assert {cells[0]: cells[1] for cells in rows} == expected
+
+
 def shown(value: object) -> str:
     """Return a setting as the table writes it."""
     if isinstance(value, float):

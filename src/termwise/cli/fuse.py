@@ -1,4 +1,7 @@
-"""``termwise fuse``: several runs into one, with weights that are given, kept in a file, or learned."""
+"""``termwise fuse``: several runs into one, with weights that are given, kept in a file, or learned.
+
+With folders of indexes in the place of runs, `termwise.cli.fuse_indexes` makes one index of them.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from termwise.cli.fuse_indexes import fuse_folders
 from termwise.cli.judged import read_runs, wanted_queries
-from termwise.cli.options import JsonFlag, Separator, column_separator
+from termwise.cli.options import JsonFlag, Separator, Threads, column_separator
 from termwise.cli.terminal import note, print_json, refuse_overwriting
 from termwise.errors import UsageError
 
@@ -17,19 +21,24 @@ if TYPE_CHECKING:
     from termwise.fusion import Fusion, QueryScales
     from termwise.records import Run
 
+_TAG, _SEPARATOR = "termwise", "space"
+
 _WAYS = "--alpha A, --weights FILE, --learn METHOD --qrels FILE, or --rrf"
 
 
 def command(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="Run files, two or more; their order counts.", show_default=False),
+        typer.Argument(
+            metavar="RUN",
+            help="Run files, two or more; their order counts. Or folders of indexes of the same documents, which "
+            "--out makes one index of.",
+            show_default=False,
+        ),
     ],
     alpha: Annotated[
         float | None,
-        typer.Option(
-            "--alpha", metavar="A", help="Share of the first of two runs, 0 to 1.", show_default=False
-        ),
+        typer.Option("--alpha", metavar="A", help="Share of the first of two, 0 to 1.", show_default=False),
     ] = None,
     weights: Annotated[
         Path | None,
@@ -129,18 +138,89 @@ def command(
         Path | None,
         typer.Option("--output", metavar="FILE", help="Run file to write.", show_default=False),
     ] = None,
-    tag: Annotated[str, typer.Option("--tag", help="Name of the run, its last column.")] = "termwise",
-    separator: Separator = "space",
+    tag: Annotated[str, typer.Option("--tag", help="Name of the run, its last column.")] = _TAG,
+    separator: Separator = _SEPARATOR,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="With indexes: folder of the new one.", show_default=False),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="With --out: replace an index that is there.")
+    ] = False,
+    float_weights: Annotated[
+        bool,
+        typer.Option(
+            "--float",
+            help="With --out: keep weights as float32 instead of one byte; so they are anyway if an index of the "
+            "sum has them.",
+        ),
+    ] = False,
+    threads: Threads = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="With --out: working memory for sorting postings.  [default: 2GB]",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Fuse runs into one.
+    """Fuse runs into one, or indexes.
 
     Examples: termwise fuse bm25.trec tilde.trec --alpha 0.3 --missing minimum --output mixed.trec,
-    termwise fuse bm25.trec tilde.trec --learn sweep --qrels dev.qrels --missing minimum --save-weights w.json
+    termwise fuse bm25.trec tilde.trec --learn sweep --qrels dev.qrels --missing minimum --save-weights w.json,
+    termwise fuse bm25.tw tilde.tw --weights w.json --out both.tw
     """
     from termwise.collection import write_run
     from termwise.fusion import Fusion, reciprocal_rank_fusion
 
+    of_indexes: dict[str, object] = {
+        "--out": out,
+        "--overwrite": overwrite or None,
+        "--float": float_weights or None,
+        "--threads": threads,
+        "--memory": memory,
+    }
+    if any(run.is_dir() for run in runs):
+        of_runs: dict[str, object] = {
+            "--learn": learn,
+            "--rrf": rrf or None,
+            "--qrels": qrels,
+            "--measure": measure,
+            "--seed": seed,
+            "--missing": missing,
+            "--documents": documents,
+            "--queries": queries,
+            "--index": index or None,
+            "--save-weights": save_weights,
+            "--output": output,
+            "--tag": None if tag == _TAG else tag,
+            "--separator": None if separator == _SEPARATOR else separator,
+        }
+        files = [run for run in runs if run.exists() and not run.is_dir()]
+        if files:
+            raise UsageError(
+                "runs and indexes cannot be fused with each other",
+                facts=[("run", files[0])],
+                fixes=["termwise search DIR --queries FILE --output RUN makes a run of an index"],
+            )
+        _refuse(of_runs, "runs, and these are indexes", ["leave them out"])
+        fuse_folders(
+            runs,
+            out,
+            alpha=alpha,
+            weights=weights,
+            normalise=normalise,
+            overwrite=overwrite,
+            float_weights=float_weights,
+            threads=threads,
+            memory=memory or "2GB",
+            as_json=as_json,
+        )
+        return
+    _refuse(of_indexes, "indexes, and these are runs", ["leave them out, or give folders of indexes"])
     _check_combination(
         runs,
         given={"--alpha": alpha, "--weights": weights, "--learn": learn, "--rrf": rrf or None},

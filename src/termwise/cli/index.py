@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from termwise.cli.built import say_built
 from termwise.cli.networks import interrupted_work, say_resuming
 from termwise.cli.options import (
     Fields,
@@ -22,7 +23,8 @@ from termwise.cli.options import (
     model_settings,
     network_precision,
 )
-from termwise.cli.terminal import human_bytes, note, print_json, progress_bar, stdout
+from termwise.cli.terminal import progress_bar
+from termwise.cli.translations import TunedSettings, with_tuned
 
 
 def command(
@@ -44,10 +46,11 @@ def command(
             "--model",
             metavar="NAME|DIR",
             help="bm25, jm, dirichlet, ml or vectors; with a network: tilde, tildev2, splade-doc, or the folder "
-            "of an encoder; model1 with --set table=DIR, or the folder of a translation table.",
+            "of an encoder; model1, or the folder of a translation table.",
         ),
     ] = "bm25",
     settings: Settings = None,
+    tuned: TunedSettings = None,
     analyzer: Annotated[
         str | None,
         typer.Option(
@@ -102,7 +105,7 @@ def command(
     from termwise.build import build_index, chosen_model, default_encoding
     from termwise.models import NetworkModel
 
-    chosen = chosen_model(model, model_settings(settings or ()))
+    chosen = chosen_model(model, with_tuned(tuned, model_settings(settings or ())))
     names, numbers = field_names(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
     work = None
@@ -129,23 +132,4 @@ def command(
             progress=progress,
         )
     seconds = time.perf_counter() - begin
-    manifest = searcher.index.manifest
-    size = sum(file.length for file in manifest.files())
-    if as_json:
-        print_json(
-            {
-                "index": str(out),
-                "documents": manifest.documents,
-                "terms": manifest.terms,
-                "postings": manifest.postings,
-                "bytes": size,
-                "seconds": round(seconds, 3),
-            }
-        )
-        return
-    stdout().print(
-        f"{out}: {manifest.documents:,} documents, {manifest.terms:,} terms, "
-        f"{manifest.postings:,} postings, {human_bytes(size)}, {seconds:.1f} s",
-        soft_wrap=True,
-    )
-    note(f'next: termwise search {out} "your question" --explain')
+    say_built(out, searcher.index.manifest, seconds, as_json)

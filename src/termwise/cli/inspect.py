@@ -8,6 +8,7 @@ from typing import Any
 
 from termwise.cli.options import IndexFolder, JsonFlag
 from termwise.cli.terminal import human_bytes, print_json, stdout
+from termwise.legible import legible_line
 
 
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
@@ -25,7 +26,7 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for label, value in _rows(facts):
-        table.add_row(label, value)
+        table.add_row(label, legible_line(value))
     stdout().print(table)
 
 
@@ -59,11 +60,7 @@ def _facts(index: Any) -> dict[str, Any]:
 
 
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    model = facts["encoder"].get("model", {})
     analyzer = facts["encoder"].get("analyzer", {})
-    settings = ", ".join(
-        f"{name} {value}" for name, value in model.get("parameters", {}).items() if value is not None
-    )
     quantiser = facts["quantiser"]
     if quantiser["kind"] == "uint8":
         how = (
@@ -79,8 +76,8 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("index", facts["index"]),
         ("written by", facts["written_by"]),
-        ("model", f"{model.get('name', 'unknown')}{f' ({settings})' if settings else ''}"),
-        *_network_rows(facts["encoder"].get("network")),
+        *_model_rows(facts["encoder"]),
+        *_table_rows(facts["encoder"].get("table")),
         ("analyzer", str(analyzer.get("name", "unknown"))),
         ("documents", f"{facts['documents']:,}"),
         ("terms", f"{facts['terms']:,}"),
@@ -90,6 +87,23 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("quantiser", how),
     ]
     rows += [(f"{name} bytes", human_bytes(size)) for name, size in facts["bytes"].items() if size]
+    return rows
+
+
+def _model_rows(encoder: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the model, or those that an index is a weighted sum of, each with its network where it has one."""
+    from termwise.search.encoding import FUSION, parts_of
+
+    fused = encoder.get("model", {}).get("name") == FUSION
+    rows = [("model", FUSION)] if fused else []
+    for part in parts_of(encoder):
+        model = part["model"]
+        settings = ", ".join(
+            f"{name} {value}" for name, value in model.get("parameters", {}).items() if value is not None
+        )
+        said = f"{model.get('name', 'unknown')}{f' ({settings})' if settings else ''}"
+        rows.append(("part", f"{part['weight']:.6g} × {said}") if fused else ("model", said))
+        rows += _network_rows(part.get("network"))
     return rows
 
 
@@ -110,3 +124,10 @@ def _network_rows(described: Any) -> list[tuple[str, str]]:
         ("encoded with", ", ".join(f"{name} {value}" for name, value in said if value is not None)),
     ]
     return [row for row in rows if row[1]]
+
+
+def _table_rows(described: Any) -> list[tuple[str, str]]:
+    """Return which translation table the weights were made with, where one made them."""
+    if not isinstance(described, Mapping):
+        return []
+    return [("table", f"{described.get('name', 'unknown')} ({described.get('id', 'unknown')})")]

@@ -28,8 +28,11 @@ from termwise.cli import (
     search,
     table,
     train,
+    train_bert_model1,
     train_model1,
+    train_neural_model1,
     try_,
+    tune,
     verify,
 )
 from termwise.errors import TermwiseError
@@ -49,6 +52,7 @@ app.command("encode")(encode.command)
 app.command("search")(search.command)
 app.command("rerank")(rerank.command)
 app.command("fuse")(fuse.command)
+app.command("tune")(tune.command)
 app.command("explain")(explain.command)
 app.command("evaluate")(evaluate.command)
 app.command("compare")(compare.command)
@@ -57,6 +61,8 @@ app.command("verify")(verify.command)
 app.command("table")(table.command)
 app.add_typer(train.app, name="train")
 train.app.command("model1")(train_model1.command)
+train.app.command("neural-model1")(train_neural_model1.command)
+train.app.command("bert-model1")(train_bert_model1.command)
 
 
 def _version(wanted: bool) -> None:

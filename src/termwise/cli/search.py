@@ -134,7 +134,7 @@ def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -
 
 
 def _why_empty(searcher: Searcher, query: str) -> str:
-    from termwise.search.snippets import legible
+    from termwise.legible import legible
 
     analysis = searcher.encoder.analyzer.analyze(query)
     if not analysis.tokens:

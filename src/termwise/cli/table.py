@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,9 +14,13 @@ from termwise.errors import UnknownNameError
 if TYPE_CHECKING:
     from termwise.translation import TranslationTable
 
-Folder = Annotated[
-    Path,
-    typer.Argument(metavar="DIR", help="Folder of a translation table.", show_default=False),
+Table = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|DIR",
+        help="A table that ships, such as model1, or the folder of one.",
+        show_default=False,
+    ),
 ]
 Words = Annotated[
     list[str],
@@ -35,22 +38,22 @@ Seen = Annotated[
 ]
 
 
-def command(folder: Folder, words: Words, k: Depth = 10, seen: Seen = 1, as_json: JsonFlag = False) -> None:
+def command(table: Table, words: Words, k: Depth = 10, seen: Seen = 1, as_json: JsonFlag = False) -> None:
     """Show the strongest translations of words, both ways.
 
-    Example: termwise table my-table heart
+    Example: termwise table model1 volcano
     """
     from termwise.text import analyzer_from_spec
     from termwise.translation import open_table
 
-    table = open_table(folder)
-    analyzer = analyzer_from_spec(table.analyzer)
+    opened = open_table(table)
+    analyzer = analyzer_from_spec(opened.analyzer)
     terms: dict[str, None] = {}
     for word in words:
-        terms |= dict.fromkeys(_known(table, word, analyzer.tokens(word)))
+        terms |= dict.fromkeys(_known(opened, word, analyzer.tokens(word)))
     for term in terms:
-        asks = [(other, chance) for other, chance in table.column(term) if _seen(table, other) >= seen]
-        found = {"term": term, "seen": _seen(table, term), "asked": table.row(term)[:k], "asks": asks[:k]}
+        asks = [(other, chance) for other, chance in opened.column(term) if _seen(opened, other) >= seen]
+        found = {"term": term, "seen": _seen(opened, term), "asked": opened.row(term)[:k], "asks": asks[:k]}
         if as_json:
             print_json(found)
         else:

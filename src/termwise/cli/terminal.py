@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -130,17 +131,28 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | s
         written.append(path)
 
 
+def quoted(text: str) -> str:
+    """Write a text as one word of a command that is shown to be typed: in double quotes where they suffice.
+
+    Examples
+    --------
+    >>> print(quoted("merge lists"), quoted('what is "yield"?'))
+    "merge lists" 'what is "yield"?'
+    """
+    return shlex.quote(text) if set(text) & set('"$`\\!') else f'"{text}"'
+
+
 def human_bytes(size: int) -> str:
     """Show a size in bytes with a decimal unit.
 
     Examples
     --------
-    >>> human_bytes(82_285_390), human_bytes(512)
-    ('82.3 MB', '512 B')
+    >>> human_bytes(82_285_390), human_bytes(512), human_bytes(999_999)
+    ('82.3 MB', '512 B', '1.0 MB')
     """
     value = float(size)
     for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000:
+        if round(value, 1) < 1000:
             return f"{value:.1f} {unit}" if unit != "B" else f"{size} B"
         value /= 1000
     return f"{value:.1f} TB"

@@ -228,7 +228,7 @@ def _train(
             card=None if card is None else _facts(card),
             threads=threads or available_processors(),
             progress=progress,
-            say=_say,
+            say=say,
         )
     if not is_first_process():
         return
@@ -236,7 +236,8 @@ def _train(
     measured = "".join(
         f", {name} {value:.4f}" for name, value in best.items() if name in ("nDCG@10", "RR@10")
     )
-    where = f"; best checkpoint at step {best['step']}{measured} on {facts['validation']}" if best else ""
+    taken = f"{facts['settings']['take']} checkpoint at step {best['step']}" if best else ""
+    where = f"; {taken}{measured} on {facts['validation']}" if best else ""
     seen = f"{facts['pairs_seen']:,} pairs seen{' until there' if best else ''}"
     result = f"{out}: {kind}, {facts['steps']:,} steps, {facts['seconds']:.0f} s{where}; {seen}"
     if as_json:
@@ -247,7 +248,7 @@ def _train(
     note(f"next: termwise index COLLECTION --model {out} --out DIR")
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
     """Say a line on stderr, above the progress bar where there is one, without what would steer a terminal."""
     note("".join(character if character.isprintable() else " " for character in line))
 

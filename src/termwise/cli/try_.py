@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import platform
+import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,32 +14,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from termwise.cli.options import JsonFlag, available_processors
-from termwise.cli.terminal import note, print_json, progress_bar, stdout
+from termwise.cli.terminal import note, print_json, progress_bar, quoted, stdout
+from termwise.legible import legible_line
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from termwise.collection import PythonQuestions
     from termwise.models import NetworkModel
-    from termwise.records import Document, Ranking
+    from termwise.records import Document, Ranking, Run
     from termwise.search import Searcher
 
 QUESTION = "merge two sorted lists"
 
-LABELS = {"bm25": "BM25", "tilde": "TILDE", "tildev2": "TILDEv2"}
+MEASURE = "nDCG@10"
+
+LABELS = {"bm25": "BM25", "model1": "Model 1", "tilde": "TILDE", "tildev2": "TILDEv2"}
 """The models that are shown side by side, and what they are called."""
 
 
 @dataclass(frozen=True)
 class _System:
-    """One model, indexed, asked and measured."""
+    """One model, indexed, asked and measured; `mixed` is measured in equal shares with the first model."""
 
     name: str
     folder: Path
     searcher: Searcher
     left_out: int
     ranking: Ranking
+    run: Run
     measures: dict[str, float | None]
+    mixed: dict[str, float | None] | None = None
 
     @property
     def label(self) -> str:
@@ -66,29 +72,26 @@ def command(
 
     Nothing is downloaded. The indexes stay in their folders, for the commands printed at the end.
     """
-    from termwise.build import build_index
     from termwise.collection import PythonQuestions, open_collection
+    from termwise.translation import shipped_tables
 
     begin = time.perf_counter()
     documents = list(open_collection("python:stdlib").documents())
     questions = PythonQuestions.load({document.doc_id for document in documents})
-    with progress_bar() as progress:
-        searcher = build_index(
-            documents,
-            out,
-            store_text=True,
-            overwrite=True,
-            threads=available_processors(),
-            progress=progress,
-        )
+    searcher = _counted("bm25", documents, out)
     built = time.perf_counter() - begin
     systems = [_measured("bm25", out, searcher, 0, question, k, questions)]
     for name in LABELS:
+        folder, left_out = out.with_name(f"{out.stem}-{name}{out.suffix}"), 0
         weights = shipped_weights(name)
         if weights is not None:
-            folder = out.with_name(f"{out.stem}-{name}{out.suffix}")
             searcher, left_out = _remembered(name, weights, documents, folder, encode=encode)
-            systems.append(_measured(name, folder, searcher, left_out, question, k, questions))
+        elif name in shipped_tables():
+            searcher = _counted(name, documents, folder)
+        else:
+            continue
+        system = _measured(name, folder, searcher, left_out, question, k, questions)
+        systems.append(replace(system, mixed=_mixed([systems[0].run, system.run], questions)))
     if as_json:
         _print_json(systems, questions, question, len(documents), built)
     else:
@@ -99,6 +102,22 @@ def shipped_weights(name: str) -> Path | None:
     """Return the file with the weights of the standard library's documentation, where one ships for a model."""
     path = Path(str(resources.files("termwise"))) / "assets" / "python_weights" / f"{name}.npz"
     return path if path.is_file() else None
+
+
+def _counted(name: str, documents: Sequence[Document], folder: Path) -> Searcher:
+    """Index documents with a model that weighs what it counts in them."""
+    from termwise.build import build_index
+
+    with progress_bar() as progress:
+        return build_index(
+            documents,
+            folder,
+            model=name,
+            store_text=True,
+            overwrite=True,
+            threads=available_processors(),
+            progress=progress,
+        )
 
 
 def _remembered(
@@ -139,12 +158,22 @@ def _measured(
     k: int,
     questions: PythonQuestions,
 ) -> _System:
-    from termwise.evaluate import evaluate
-
     ranking = searcher.rank(question, k=k)
     run = searcher.rank_many(questions.queries, k=100).run
-    means = evaluate(run, questions.qrels, ["nDCG@10"]).means
-    return _System(name, folder, searcher, left_out, ranking, dict(means))
+    return _System(name, folder, searcher, left_out, ranking, run, _means(run, questions))
+
+
+def _mixed(runs: Sequence[Run], questions: PythonQuestions) -> dict[str, float | None]:
+    """Measure two runs as one, half of each."""
+    from termwise.fusion import fuse
+
+    return _means(fuse(runs, weights=(0.5, 0.5), missing="minimum", scaling="z"), questions)
+
+
+def _means(run: Run, questions: PythonQuestions) -> dict[str, float | None]:
+    from termwise.evaluate import evaluate
+
+    return dict(evaluate(run, questions.qrels, [MEASURE]).means)
 
 
 def _print_json(
@@ -170,6 +199,7 @@ def _print_json(
                 "left_out": system.left_out,
                 "ranking": list(system.ranking.doc_ids),
                 "measures": system.measures,
+                "mixed": system.mixed,
             }
             for system in systems
         ],
@@ -205,9 +235,13 @@ def _print(
     where = f"measured on the {_judged(questions)} judged questions that ship with termwise{dropped}"
     console.print()
     for system in systems:
-        mean = system.measures["nDCG@10"]
-        figure = "undefined" if mean is None else f"{mean:.4f}"
-        console.print(f"{system.label}, {where}: nDCG@10 {figure}", soft_wrap=True)
+        mixed = (
+            ""
+            if system.mixed is None
+            else f", mixed with {first.label} half and half {_figure(system.mixed[MEASURE])}"
+        )
+        figure = _figure(system.measures[MEASURE])
+        console.print(f"{system.label}, {where}: {MEASURE} {figure}{mixed}", soft_wrap=True)
         where = "on the same questions"
     for system in systems:
         if system.left_out:
@@ -215,13 +249,18 @@ def _print(
                 f"{system.label}: no weights ship for {system.left_out:,} of the {documents:,} documents, which "
                 "are left out; --encode computes them"
             )
-    best = first.ranking.doc_ids[0] if len(first.ranking) else "DOC_ID"
+    best = shlex.quote(first.ranking.doc_ids[0]) if len(first.ranking) else "DOC_ID"
+    last = shlex.quote(str(systems[-1].folder))
     note(
         "\nnext:\n"
-        f'  termwise search {systems[-1].folder} "random choice with weights" --explain\n'
-        f'  termwise explain {first.folder} "{question}" {best} --html explanation.html\n'
-        f"  termwise inspect {systems[-1].folder}"
+        f"  termwise search {last} {quoted('random choice with weights')} --explain\n"
+        f"  termwise explain {shlex.quote(str(first.folder))} {quoted(question)} {best} --html explanation.html\n"
+        f"  termwise inspect {last}"
     )
+
+
+def _figure(mean: float | None) -> str:
+    return "undefined" if mean is None else f"{mean:.4f}"
 
 
 def _judged(questions: PythonQuestions) -> int:
@@ -233,13 +272,11 @@ def _side_by_side(systems: Sequence[_System]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from termwise.search.snippets import legible
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("rank", justify="right")
     for system in systems:
         table.add_column(system.label, overflow="fold")
     for place in range(max(len(system.ranking) for system in systems)):
         found = [system.ranking.doc_ids[place] if place < len(system.ranking) else "" for system in systems]
-        table.add_row(f"{place + 1}", *(Text(legible(doc_id), "bold") for doc_id in found))
+        table.add_row(f"{place + 1}", *(Text(legible_line(doc_id), "bold") for doc_id in found))
     return table

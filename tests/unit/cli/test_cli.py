@@ -11,6 +11,9 @@ import pytest
 
 from termwise import __version__
 from termwise.cli.main import run
+from termwise.index import IndexWriter
+from termwise.text import Vocabulary
+from termwise.weights import TermWeights
 
 DOCUMENTS = [
     {"_id": "a", "title": "Merging", "text": "merge two sorted lists into one"},
@@ -258,6 +261,18 @@ def test_inspect_and_verify(index, capsys):
     (report,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert not report["intact"]
     assert report["damages"][0]["file"] == segment.name
+
+
+def test_an_index_from_elsewhere_sends_nothing_to_the_terminal(tmp_path, capsys):
+    vocabulary = Vocabulary(["merge"])
+    rows = TermWeights([0, 1], [0], [1.0], vocabulary.id)
+    with IndexWriter(tmp_path / "i.tw") as writer:
+        writer.add(["a"], rows)
+        writer.commit(vocabulary, encoder={"model": {"name": "\x1b[2Jbm25\nfake row"}})
+    assert run(["inspect", str(tmp_path / "i.tw")]) == 0
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "�[2Jbm25 fake row" in shown
 
 
 def test_a_results_file_that_cannot_be_written(index, capsys):

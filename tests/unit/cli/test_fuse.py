@@ -182,3 +182,99 @@ def test_bad_data(place, capsys, arguments, said):
     assert streams.out == ""
     assert said in streams.err
     assert not (place / "o").exists()
+
+
+# --- indexes in the place of runs -----------------------------------------------------------------------------------
+
+PAIR = ["fuse", "bm25.tw", "jm.tw"]
+RAW = ["--alpha", "0.25", "--normalise", "raw"]
+
+
+@pytest.fixture
+def folders(place, capsys):
+    texts = [("a", "merge sorted lists"), ("b", "sort a list"), ("c", "shuffle cards")]
+    for name in ("bm25", "jm"):
+        build_index([Document(*pair) for pair in texts], f"{name}.tw", model=name, quantiser="float32")
+    return place
+
+
+def test_indexes_become_one(folders, capsys, monkeypatch):
+    assert run([*PAIR, *RAW, "--out", "both.tw", "--threads", "1", "--memory", "1MB"]) == 0
+    streams = capsys.readouterr()
+    assert streams.out.startswith("both.tw: 3 documents, ")
+    assert "next: termwise search both.tw" in streams.err
+    for name in ("bm25", "jm", "both"):
+        assert run(["search", f"{name}.tw", "--queries", "queries.tsv", "--output", f"{name}.run"]) == 0
+    runs = [read_run(f"{name}.run", name=name) for name in ("bm25", "jm")]
+    expected = fuse(runs, [0.25, 0.75], scaling="raw", missing="zero", documents="union")
+    found = read_run("both.run")
+    for ranking in expected:
+        assert found[ranking.query_id].doc_ids == ranking.doc_ids
+        assert found[ranking.query_id].scores.tolist() == pytest.approx(ranking.scores.tolist(), rel=1e-6)
+    capsys.readouterr()
+    monkeypatch.setenv("COLUMNS", "120")
+    assert run(["inspect", "both.tw"]) == 0
+    shown = capsys.readouterr().out
+    assert "fusion" in shown
+    assert "0.25 × bm25 (b 0.4, k1 0.9" in shown
+    assert "0.75 × jm (" in shown
+    assert run(["verify", "both.tw"]) == 0
+    assert run(["explain", "both.tw", "sorted lists", "a"]) == 0
+
+
+def test_learned_weights_go_into_an_index(folders, capsys):
+    for name in ("bm25", "jm"):
+        run(["search", f"{name}.tw", "--queries", "queries.tsv", "--output", f"{name}.run"])
+    learning = ["--learn", "sweep", "--qrels", "qrels.txt", "--missing", "zero", "--save-weights", "w.json"]
+    for scaling in ("raw", "global"):
+        assert run(["fuse", "bm25.run", "jm.run", *learning, "--normalise", scaling]) == 0
+        capsys.readouterr()
+        options = ["--weights", "w.json", "--out", "both.tw", "--overwrite", "--float", "--json"]
+        assert run([*PAIR, *options]) == 0
+        assert json.loads(capsys.readouterr().out)["documents"] == 3
+    assert run(["fuse", "bm25.run", "jm.run", *learning]) == 0
+    capsys.readouterr()
+    assert run([*PAIR, "--weights", "w.json", "--out", "other.tw"]) == 2
+    assert "those of the results of each query" in capsys.readouterr().err
+    assert not (folders / "other.tw").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fuse", "bm25.tw", *RAW, "--out", "o"], "nothing to fuse"),
+        ([*PAIR, *RAW], "--out DIR"),
+        ([*PAIR, "--out", "o"], "in one way"),
+        ([*PAIR, *RAW, "--weights", "w.json", "--out", "o"], "in one way"),
+        ([*PAIR, "bm25.tw", *RAW, "--out", "o"], "first of two indexes"),
+        ([*PAIR, "--weights", "w.json", "--normalise", "raw", "--out", "o"], "than those of a file"),
+        ([*PAIR, "--alpha", "0.5", "--out", "o"], "--normalise raw"),
+        ([*PAIR, "--alpha", "2", "--normalise", "raw", "--out", "o"], "0 to 1"),
+        ([*PAIR, *RAW, "--out", "bm25.tw", "--overwrite"], "have to lie apart"),
+        (["fuse", "bm25.tw", "./bm25.tw", *RAW, "--out", "o"], "given twice"),
+        (["fuse", "bm25.tw", "bm25.trec", *RAW, "--out", "o"], "cannot be fused with each other"),
+        ([*PAIR, *RAW, "--out", "o", "--missing", "zero"], "--missing goes with runs"),
+        ([*PAIR, *RAW, "--out", "o", "--output", "r", "--tag", "x"], "--output, --tag go with runs"),
+        ([*PAIR, "--rrf", "--out", "o"], "--rrf goes with runs"),
+        ([*PAIR, *RAW, "--out", "o", "--memory", "lots"], "--memory 2GB"),
+        ([*TWO, *ALPHA, "--output", "o", "--out", "i"], "--out goes with indexes"),
+        ([*TWO, *ALPHA, "--output", "o", "--float", "--memory", "1GB"], "--float, --memory go with indexes"),
+    ],
+)
+def test_wrong_usage_with_indexes(folders, capsys, arguments, said):
+    before = sorted(path.name for path in folders.iterdir())
+    assert run(arguments) == 2
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert said in streams.err
+    assert sorted(path.name for path in folders.iterdir()) == before
+
+
+def test_indexes_of_other_documents(folders, capsys):
+    build_index([Document("z", "merge"), Document("y", "cards")], "other.tw")
+    assert run(["fuse", "bm25.tw", "other.tw", *RAW, "--out", "o"]) == 3
+    streams = capsys.readouterr()
+    assert "3 documents of the other, this one first" in streams.err
+    assert run(["fuse", "bm25.tw", "nowhere.tw", *RAW, "--out", "o"]) == 3
+    assert "there is no such index" in capsys.readouterr().err
+    assert not (folders / "o").exists()

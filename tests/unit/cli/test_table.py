@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from termwise.cli.main import run
+from termwise.cli.translations import table_places
 
 PAIRS = [("the house", "das haus"), ("the book", "das buch"), ("a book", "ein buch")]
 TRAIN = ["train", "model1", "--data", "pairs.jsonl", "--out", "table", "--threads", "1"]
@@ -117,3 +118,12 @@ def test_no_network_library_is_needed(place: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_name_of_a_table_that_ships_is_not_a_file_here() -> None:
+    """So that a run may be called model1, too."""
+    assert table_places(None) == ()
+    assert table_places("table") == (Path("table"),)
+    (place,) = table_places("model1")
+    assert place.is_absolute()
+    assert (place / "translation.json").is_file()

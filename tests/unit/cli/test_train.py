@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 from tests.unit.train.conftest import WORDS, base, one_thread, write_jsonl  # noqa: F401
 
 from termwise.cli.main import run
-from termwise.cli.train import _say
+from termwise.cli.train import say
 
 SETTINGS = ["document_length=12", "batch=4", "max_steps=4", "validate_every=2", "learning_rate=1e-3"]
 
@@ -82,5 +82,5 @@ def test_lines_stand_above_the_bar_of_a_terminal(train, capsys, monkeypatch):
 
 
 def test_nothing_that_is_said_steers_the_terminal(capsys):
-    _say("a\x1b[31mb\n")
+    say("a\x1b[31mb\n")
     assert capsys.readouterr().err == "a [31mb \n"

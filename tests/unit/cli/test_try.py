@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 
 import pytest
 from tests.unit.encode import tiny
 
-from termwise import Document, Searcher
+from termwise import Document, Searcher, make_analyzer
 from termwise.cli import try_
 from termwise.cli.main import run
+from termwise.collection import PythonQuestions
 from termwise.encode import EncoderFolder, ExpansionRecord, RememberedRows, open_document_encoder
 from termwise.models import Tilde, TildeV2
+from termwise.records import Qrel, Query, Ranking, Run
+from termwise.text import Vocabulary
+from termwise.translation import TranslationTable, write_table
 
 DOCUMENTS = [
     Document("heapq.merge", "merge sort lists"),
@@ -35,6 +41,7 @@ def place(tmp_path, monkeypatch):
     shipped = tmp_path / "models"
     shipped.mkdir()
     monkeypatch.setattr("termwise.encode.folder._shipped_root", lambda: shipped)
+    monkeypatch.setattr("termwise.translation.folder._shipped_root", lambda: tmp_path / "tables")
     monkeypatch.setattr("termwise.collection.open_collection", lambda spec: Documentation())
     monkeypatch.setattr(try_, "shipped_weights", lambda name: found.get(name))
     table = tiny.square(
@@ -72,6 +79,7 @@ def test_without_weights_only_bm25_is_shown(place, capsys, tmp_path):
     shown = capsys.readouterr().out
     assert "BM25, measured on the " in shown
     assert "TILDE" not in shown
+    assert "Model 1" not in shown
     assert [path.name for path in tmp_path.glob("*.tw")] == ["python-stdlib.tw"]
 
 
@@ -82,7 +90,8 @@ def test_three_systems_side_by_side(place, capsys, tmp_path):
     streams = capsys.readouterr()
     head = next(line for line in streams.out.splitlines() if line.startswith("rank "))
     assert head.split() == ["rank", "BM25", "TILDE", "TILDEv2"]
-    assert "\nTILDE, on the same questions: nDCG@10 " in streams.out
+    said = r"^TILDE, on the same questions: nDCG@10 \S+, mixed with BM25 half and half \S+$"
+    assert re.search(said, streams.out, re.MULTILINE)
     assert "\nTILDEv2, on the same questions: nDCG@10 " in streams.out
     assert "left out" not in streams.err
     assert "termwise search python-stdlib-tildev2.tw" in streams.err
@@ -91,6 +100,33 @@ def test_three_systems_side_by_side(place, capsys, tmp_path):
     searcher = Searcher.open("python-stdlib-tilde.tw")
     assert searcher.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")
     assert searcher.index.text(0) == DOCUMENTS[0].text
+
+
+def test_a_table_that_ships_is_compiled(place, capsys, tmp_path):
+    words = Vocabulary(["merge", "combine"])
+    table = TranslationTable(words, [0, 2, 2], [0, 1], [0.5, 0.25], [1, 1], make_analyzer("standard").spec)
+    write_table(table, tmp_path / "tables" / "model1")
+    place("tilde", DOCUMENTS)
+    assert run(["try", "combine lists"]) == 0
+    shown = capsys.readouterr().out
+    head = next(line for line in shown.splitlines() if line.startswith("rank "))
+    assert head.split() == ["rank", "BM25", "Model", "1", "TILDE"]
+    assert "\nModel 1, on the same questions: nDCG@10 " in shown
+    searcher = Searcher.open("python-stdlib-model1.tw")
+    assert searcher.rank("combine").doc_ids == ("heapq.merge",)
+    assert searcher.index.text(0) == DOCUMENTS[0].text
+    assert run(["try", "combine lists", "--json"]) == 0
+    (report,) = lines(capsys)
+    assert [system["model"] for system in report["systems"]] == ["bm25", "model1", "tilde"]
+    assert [system["mixed"] is None for system in report["systems"]] == [True, False, False]
+
+
+def test_the_mixture_is_half_of_each():
+    questions = PythonQuestions((Query("q", "any"),), (Qrel("q", "b", 1),), ())
+    one = Run([Ranking(["a", "b", "c"], [3.0, 2.0, 1.0], "q")], "one")
+    other = Run([Ranking(["b", "c"], [9.0, 1.0], "q")], "other")
+    assert try_._means(one, questions)["nDCG@10"] == pytest.approx(0.6309, abs=1e-4)
+    assert try_._mixed([one, other], questions)["nDCG@10"] == 1
 
 
 def test_documents_without_weights_are_left_out_and_counted(place, capsys):
@@ -123,3 +159,15 @@ def test_weights_of_another_encoder_are_refused(place, capsys, monkeypatch):
     monkeypatch.setattr("termwise.models.tilde.DEFAULT_KEEP", 7)
     assert run(["try", "merge"]) == 3
     assert "another encoder or with other settings" in capsys.readouterr().err
+
+
+def test_the_commands_to_go_on_with_can_be_typed_as_they_stand(place, capsys):
+    question = 'what does "sort" cost in $?'
+    assert run(["try", question, "--out", "my docs.tw"]) == 0
+    hints = capsys.readouterr().err.partition("next:\n")[2].splitlines()
+    assert [shlex.split(hint)[1:4] for hint in hints] == [
+        ["search", "my docs.tw", "random choice with weights"],
+        ["explain", "my docs.tw", question],
+        ["inspect", "my docs.tw"],
+    ]
+    assert "list.sort" in shlex.split(hints[1])

@@ -187,10 +187,12 @@ def test_a_chosen_setting_without_a_place_is_refused(make, encoders):
         make.as_chosen(manifest, {"keep": "128"})
 
 
-def test_pairs_of_other_counts_are_not_said_to_be_cleaned(made, work):
-    assert made.left_out(work, {"air": 32})["left_out"] == 18
-    assert made.left_out(work, {"air": 31}) is None
-    assert made.left_out(work / "nowhere", {"air": 32}) is None
+def test_pairs_of_other_counts_are_not_said_to_be_cleaned(work):
+    from prepare import left_out
+
+    assert left_out(work / "prepared", {"air": 32})["left_out"] == 18
+    assert left_out(work / "prepared", {"air": 31}) is None
+    assert left_out(work / "nowhere", {"air": 32}) is None
 
 
 def test_checkpoints_become_points_of_a_learning_curve(made, work, tmp_path):

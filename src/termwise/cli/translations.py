@@ -1,0 +1,122 @@
+"""What verbs share that score by a translation table: tuned settings, and a scorer of given documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from termwise.errors import DataError, ParameterError, UsageError
+
+if TYPE_CHECKING:
+    from termwise.fusion.fusion import Settings
+    from termwise.search.translation import TranslationScorer
+
+TunedSettings = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings",
+        metavar="FILE",
+        help="Settings that termwise tune wrote; others may be added with --set.",
+        show_default=False,
+    ),
+]
+
+_OF_AN_INDEX = ("table", "keep", "prune")
+"""Parameters of `Model1` that say how a table is compiled, which a scorer does without."""
+
+
+def with_tuned(file: Path | None, given: Mapping[str, str]) -> dict[str, str]:
+    """Add the settings of a file that ``termwise tune`` wrote to those that are given, as texts.
+
+    Raises
+    ------
+    DataError
+        If the file holds no tuned settings.
+    ParameterError
+        If a setting is both in the file and given.
+    MissingFileError
+        If the file cannot be read.
+    """
+    if file is None:
+        return dict(given)
+    from termwise.fusion import Fusion
+
+    tuned = [settings for settings in Fusion.open(file).settings if settings]
+    if len(tuned) != 1:
+        raise DataError(
+            "the file holds weights, but no tuned settings",
+            facts=[("file", file)],
+            fixes=["give a file that termwise tune wrote"],
+        )
+    twice = sorted(set(given) & set(tuned[0]))
+    if twice:
+        raise ParameterError(
+            "a parameter is set twice",
+            facts=[("parameter", ", ".join(twice)), ("file", file)],
+            fixes=["leave --set or --settings out"],
+        )
+    return {**_texts(tuned[0]), **given}
+
+
+def opened_scorer(
+    folder: Path, table: str | Path, settings: Mapping[str, str], tuned: tuple[str, ...] = ()
+) -> TranslationScorer:
+    """Open an index of the model ``ml`` and a table, and score with these settings of ``model1``.
+
+    Parameters
+    ----------
+    folder : Path
+        The index.
+    table : str or Path
+        The table: the name of one that ships, or a folder.
+    settings : mapping of str to str
+        As with ``--set``.
+    tuned : tuple of str, optional
+        Settings that are chosen, so that they cannot be given.
+
+    Raises
+    ------
+    UsageError
+        If a setting is of no use here.
+    TermwiseError
+        Whatever is wrong with a setting, the index or the table.
+    """
+    from termwise.build import chosen_model
+    from termwise.index import Index
+    from termwise.models import Model1
+    from termwise.search.translation import TranslationScorer
+    from termwise.translation import open_table
+
+    for names, why in ((_OF_AN_INDEX, "is for compiling a table into an index"), (tuned, "is what is tuned")):
+        wrong = sorted(set(names) & set(settings))
+        if wrong:
+            raise UsageError(f"{wrong[0]} {why}", fixes=[f"leave --set {wrong[0]}=... out"])
+    model = cast(Model1, chosen_model(Model1.name, {**settings, "table": str(table)}))
+    return TranslationScorer(
+        Index.open(folder),
+        open_table(table),
+        self_translation=model.self_translation,
+        lambda_=model.lambda_,
+        self_mode=model.self_mode,
+        renormalise=model.renormalise,
+        least=model.least,
+        background=model.background,
+    )
+
+
+def table_places(table: str | None) -> tuple[Path, ...]:
+    """Return the folder of a table that may not be written to; none where none is given."""
+    from termwise.translation.folder import table_folder
+
+    return () if table is None else (table_folder(table),)
+
+
+def _texts(settings: Settings) -> dict[str, str]:
+    """Write values as ``--set`` takes them."""
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in settings.items()
+    }

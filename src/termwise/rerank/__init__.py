@@ -1,0 +1,11 @@
+"""Networks that read a query and a document together, at query time: yardsticks for what an index can do without one.
+
+Each is a `termwise.scoring.TextScorer`, so it re-ranks the candidates of a run and can be probed like any ranker. None
+retrieves: a network that reads both texts has to run once for each pair of them.
+
+Nothing imports this package but its own verbs, and it needs the extra ``train``.
+
+A notice: a patent publication (US 12,026,187 B2, of the family of US20220253447A1) may concern neural Model 1 layers
+for ranking, of which `termwise.rerank.bert_model1` is one. Whoever uses it in earnest should take advice of their own.
+No default path of termwise depends on it, and no network made by it ships.
+"""
