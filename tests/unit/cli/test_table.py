@@ -19,6 +19,7 @@ TRAIN = ["train", "model1", "--data", "pairs.jsonl", "--out", "table", "--thread
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")  # two tables side by side; narrower, their heads are broken
     lines = [json.dumps({"query": query, "passage": passage}) + "\n" for query, passage in PAIRS]
     (tmp_path / "pairs.jsonl").write_text("".join(lines))
     return tmp_path
