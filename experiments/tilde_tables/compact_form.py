@@ -138,12 +138,13 @@ def summary(plan: Mapping[str, Any], collections: Mapping[str, Any]) -> dict[str
             "budget": row["bytes a document"] <= plan["budget"],
             **{part: row[part] >= (1 - plan["loss"]) * best[part] for part in PARTS},
         }
-    enough = [row["keep"] for row in rows if all(row["within"].values())]
+    within = [row for row in rows if all(row["within"].values())]
     return {
         "collections": counted,
         "rows": rows,
         "exact": exact,
-        "suggested keep": enough[0] if enough else None,
+        "fewest": within[0]["keep"] if within else None,
+        "suggested keep": max(within, key=lambda row: row["re-ranking"])["keep"] if within else None,
     }
 
 
@@ -173,8 +174,8 @@ def page(result: Mapping[str, Any], name: str) -> str:
     found = macro["suggested keep"]
     limits = f"{plan['budget']:,} bytes and {plan['loss']:.0%} of {against}, in re-ranking and as first stage"
     said = (
-        f"The fewest within {limits}: **{found}**, {reference['bytes'] / _bytes(macro, found):.0f} times smaller than "
-        f"{reference['name']}."
+        f"Within {limits}: {macro['fewest']} and more. The best of these in re-ranking: **{found}**, "
+        f"{reference['bytes'] / _bytes(macro, found):.0f} times smaller than {reference['name']}."
         if found
         else f"No size is within {limits}."
     )
