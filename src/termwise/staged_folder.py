@@ -38,17 +38,31 @@ class StagedFolder:
     ours: frozenset[str]
     kept: str
 
-    def check_place(self, out: Path) -> None:
+    def check_place(self, out: Path, *, base: str | Path | None = None) -> None:
         """See that a folder may be written to, before any work is done.
+
+        Parameters
+        ----------
+        out : Path
+            The folder.
+        base : str or Path, optional
+            What the work starts from: the name of something, or a folder.
 
         Raises
         ------
         ForeignFolderError
-            If it holds something else, or is a file.
+            If it holds something else, is a file, is the folder of the base, or lies in it.
         StorageError
             If it cannot be read.
         """
         with self._storage(out):
+            place = out.resolve()
+            if base is not None and Path(base).is_dir() and Path(base).resolve() in (place, *place.parents):
+                raise ForeignFolderError(
+                    "the output would be written over what it starts from",
+                    facts=[("output", out), ("base", base)],
+                    fixes=["name another folder with --out"],
+                )
             if not out.exists():
                 return
             names = [path.name for path in out.iterdir()] if out.is_dir() else [out.name]

@@ -111,7 +111,7 @@ def train_bert_model1(
     check_callable("progress", progress)
     check_callable("say", say)
     out = Path(out)
-    FOLDER.check_place(out)
+    FOLDER.check_place(out, base=base)
     work = out / TRAINING
     process = _process()
     if not resume:

@@ -260,7 +260,7 @@ def fit(
     check_callable("say", say)
     out = Path(out)
     check_given(card or {})
-    FOLDER.check_place(out)
+    FOLDER.check_place(out, base=base)
     read = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )

@@ -226,3 +226,12 @@ def test_settings_are_read_and_checked():
     assert (usual.epochs, usual.batch, usual.learning_rate, usual.head_learning_rate) == (1, 16, 2e-5, 2e-4)
     with pytest.raises(ParameterError):
         BertModel1Settings(validation_depth=65)
+
+
+def test_the_base_is_not_written_over(tmp_path):
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "config.json").write_text("{}")
+    with pytest.raises(ForeignFolderError, match="written over what it starts from"):
+        train_bert_model1(["pairs.jsonl"], base, base, settings=BertModel1Settings())
+    assert [path.name for path in base.iterdir()] == ["config.json"]

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from termwise.errors import ParameterError
+from termwise.errors import ForeignFolderError, ParameterError
 from termwise.train.describe import card_facts
 from termwise.train.fit import fit
 from termwise.train.settings import TrainSettings
@@ -67,3 +67,13 @@ def test_a_card_says_why_it_has_the_last_weights_and_names_no_folder_above(origi
     facts = card_facts(tmp_path, "tilde", run, TrainSettings(), {})
     assert facts["selection"] == f"The last weights, after 4 steps; {said}."
     assert str(tmp_path.parent) not in str(facts)
+
+
+@pytest.mark.parametrize("inside", ["", "mine"])
+def test_what_training_starts_from_is_not_written_over(inside, tmp_path):
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "config.json").write_text("{}")
+    with pytest.raises(ForeignFolderError, match="written over what it starts from"):
+        fit("tilde", ["pairs.jsonl"], base, base / inside, settings=TrainSettings())
+    assert [path.name for path in base.iterdir()] == ["config.json"]
