@@ -76,7 +76,7 @@ def _is_probability(value: float) -> bool:
 _RANGES: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     ("self_translation", _is_probability, "a number from 0 to 1"),
     ("least", _is_probability, "a number from 0 to 1"),
-    ("lambda_", lambda value: 0 <= value < 1, "a number from 0 to below 1"),
+    ("lambda_", lambda value: value == 0 or 1e-9 <= value < 1, "0, or a number from 1e-9 to below 1"),
     ("prune", lambda value: value >= 0, "a number of 0 or more"),
 )
 
@@ -99,7 +99,7 @@ class Model1:
     least : float, optional
         Probabilities of the table below this are left out, before anything is scaled; from 0 to 1.
     lambda_ : float, optional
-        Share of the collection in the mixture, from 0 to below 1; ``lambda`` on the command line.
+        Share of the collection in the mixture, 0 or from 1e-9 to below 1; ``lambda`` on the command line.
     background : {"smoothed", "bitext", "collection"}, optional
         Where P(t|C) is counted: in the pairs that the table was trained on (``bitext``), in the documents that are
         indexed (``collection``), or nine parts in the pairs and one in the documents (``smoothed``).
@@ -144,7 +144,7 @@ class Model1:
         if self.lambda_ == 1:
             raise ParameterError(
                 "with lambda = 1 a document has no say: every score is that of the collection alone",
-                facts=[("lambda", self.lambda_), ("expected", "a number from 0 to below 1")],
+                facts=[("lambda", self.lambda_), ("expected", "0, or a number from 1e-9 to below 1")],
                 fixes=["--set lambda=0.3"],
             )
         for field, holds, expected in _RANGES:

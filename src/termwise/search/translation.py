@@ -353,7 +353,7 @@ def ordered(
 
 
 def check_share(name: str, value: object, *, below_one: bool) -> None:
-    """Refuse what is no number from 0 to 1, or to below 1.
+    """Refuse what is no number from 0 to 1, or, for lambda, to below 1; above 0 that is 1e-9 at least.
 
     Raises
     ------
@@ -361,12 +361,12 @@ def check_share(name: str, value: object, *, below_one: bool) -> None:
         With the name and what is expected.
     """
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0 <= value <= 1 or (below_one and value == 1):  # type: ignore[operator]
+    if not number or not 0 <= value <= 1 or (below_one and (value == 1 or 0 < value < 1e-9)):  # type: ignore[operator]
         raise ParameterError(
             f"{name} is out of range",
             facts=[
                 (name, value),
-                ("expected", f"a number from 0 to {'below ' if below_one else ''}1"),
+                ("expected", "0, or a number from 1e-9 to below 1" if below_one else "a number from 0 to 1"),
                 *([("why", "with lambda = 1 a document has no say")] if below_one and value == 1 else []),
             ],
         )

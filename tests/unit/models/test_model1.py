@@ -242,3 +242,11 @@ def test_rows_are_float32_over_the_same_vocabulary(table):
     rows = Model1(table=table).over(VOCABULARY).weigh(COUNTS, STATISTICS)
     assert rows.vocabulary == VOCABULARY.id
     assert rows.weights.dtype == np.float32
+
+
+def test_a_lambda_that_is_hardly_above_0_is_refused():
+    for value in (1e-320, 9e-10):
+        with pytest.raises(ParameterError, match="lambda"):
+            Model1(table="any", lambda_=value)
+    assert Model1(table="any", lambda_=1e-9).lambda_ == 1e-9
+    assert Model1(table="any", lambda_=0).lambda_ == 0
