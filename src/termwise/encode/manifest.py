@@ -67,6 +67,27 @@ class TokenizerRecord:
         """Describe an analyzer whose files are kept in the folder under the same names."""
         return cls(spec.name, dict(spec.options), tuple(sorted(spec.files)), spec.fingerprint)
 
+    @classmethod
+    def parse(cls, value: object) -> TokenizerRecord:
+        """Read a record from the JSON of a manifest.
+
+        Raises
+        ------
+        Misfit
+            If it is something else.
+        """
+        body = expect_object(value, {one.name for one in fields(cls)}, "tokenizer")
+        if not isinstance(body["options"], dict):
+            raise Misfit("tokenizer.options as an object", type(body["options"]).__name__)
+        if not isinstance(body["files"], list):
+            raise Misfit("tokenizer.files as an array", type(body["files"]).__name__)
+        return cls(
+            name=expect_text(body["name"], "tokenizer.name"),
+            options=body["options"],
+            files=tuple(expect_file_name(name) for name in body["files"]),
+            fingerprint=expect_text(body["fingerprint"], "tokenizer.fingerprint"),
+        )
+
 
 @dataclass(frozen=True)
 class SpecialIds:
@@ -254,7 +275,7 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
         raise Misfit("an expansion for the kind tildev2 only", kind)
     manifest = EncoderManifest(
         kind=kind,
-        tokenizer=_tokenizer(body["tokenizer"]),
+        tokenizer=TokenizerRecord.parse(body["tokenizer"]),
         terms=terms,
         cleaning=cast(CleanMode, expect_choice(body["cleaning"], "cleaning", _CLEANINGS)),
         special=_special(body["special"], terms),
@@ -271,20 +292,6 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     if not precisions or len(set(precisions)) != len(precisions):
         raise Misfit("files with one network, or one of each precision", ", ".join(precisions) or "none")
     return manifest
-
-
-def _tokenizer(value: object) -> TokenizerRecord:
-    body = expect_object(value, {one.name for one in fields(TokenizerRecord)}, "tokenizer")
-    if not isinstance(body["options"], dict):
-        raise Misfit("tokenizer.options as an object", type(body["options"]).__name__)
-    if not isinstance(body["files"], list):
-        raise Misfit("tokenizer.files as an array", type(body["files"]).__name__)
-    return TokenizerRecord(
-        name=expect_text(body["name"], "tokenizer.name"),
-        options=body["options"],
-        files=tuple(expect_file_name(name) for name in body["files"]),
-        fingerprint=expect_text(body["fingerprint"], "tokenizer.fingerprint"),
-    )
 
 
 def _special(value: object, terms: int) -> SpecialIds:

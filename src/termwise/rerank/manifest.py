@@ -133,27 +133,13 @@ def _manifest(body: Mapping[str, Any]) -> ScorerManifest:
             raise Misfit(f"{name} as an object", type(body[name]).__name__)
     return ScorerManifest(
         kind=expect_text(body["kind"], "kind"),
-        tokenizer=_tokenizer(body["tokenizer"]),
+        tokenizer=TokenizerRecord.parse(body["tokenizer"]),
         reading=body["reading"],
         files={
             expect_file_name(name): _file(value, f"files[{name!r}]") for name, value in body["files"].items()
         },
         trained=body["trained"],
         version=expect_whole(body["version"], "version", 1, VERSION),
-    )
-
-
-def _tokenizer(value: object) -> TokenizerRecord:
-    body = expect_object(value, {one.name for one in fields(TokenizerRecord)}, "tokenizer")
-    if not isinstance(body["options"], dict):
-        raise Misfit("tokenizer.options as an object", type(body["options"]).__name__)
-    if not isinstance(body["files"], list):
-        raise Misfit("tokenizer.files as an array", type(body["files"]).__name__)
-    return TokenizerRecord(
-        name=expect_text(body["name"], "tokenizer.name"),
-        options=body["options"],
-        files=tuple(expect_file_name(name) for name in body["files"]),
-        fingerprint=expect_text(body["fingerprint"], "tokenizer.fingerprint"),
     )
 
 
