@@ -215,7 +215,7 @@ def save(record: dict[str, Any], page: str, folder: Path, name: str) -> None:
     """Write ``NAME.json``, numbers to six significant digits, and ``NAME.md``, and say so."""
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in (
-        (folder / f"{name}.json", json.dumps(_short(record), indent=1, ensure_ascii=False)),
+        (folder / f"{name}.json", json.dumps(short(record), indent=1, ensure_ascii=False)),
         (folder / f"{name}.md", page.rstrip()),
     ):
         partial = path.with_name(path.name + ".part")
@@ -228,19 +228,20 @@ def append(record: dict[str, Any], page: str, folder: Path, name: str) -> None:
     """Add a line to ``NAME.jsonl``, numbers to six significant digits, write ``NAME.md`` anew, and say so."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(_short(record), ensure_ascii=False) + "\n")
+        file.write(json.dumps(short(record), ensure_ascii=False) + "\n")
     partial = folder / f"{name}.md.part"
     partial.write_text(page.rstrip() + "\n", encoding="utf-8")
     partial.replace(folder / f"{name}.md")
     say(f"added a line to {folder / f'{name}.jsonl'} and wrote {folder / f'{name}.md'}")
 
 
-def _short(value: Any) -> Any:
+def short(value: Any) -> Any:
+    """Return the same with numbers to six significant digits."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):
-        return {name: _short(part) for name, part in value.items()}
-    return [_short(part) for part in value] if isinstance(value, list | tuple) else value
+        return {name: short(part) for name, part in value.items()}
+    return [short(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def need(module: str, package: str, why: str) -> Any:

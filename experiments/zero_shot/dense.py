@@ -21,6 +21,12 @@ CHUNK = 1024
 """Documents that are encoded and kept together."""
 
 
+def fingerprint(folder: Path, length: int) -> str:
+    """Return what tells one dense encoder from another; nothing is loaded."""
+    weights = sorted(folder.rglob("*.safetensors")) or sorted(folder.rglob("*.bin"))
+    return f"{length} {record.tree_hash(weights, folder)}"
+
+
 class DenseEncoder:
     """A folder of sentence-transformers.
 
@@ -40,8 +46,7 @@ class DenseEncoder:
         self._torch.set_num_threads(threads)
         self._model = module.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
         self._model.max_seq_length = length
-        weights = sorted(folder.rglob("*.safetensors")) or sorted(folder.rglob("*.bin"))
-        self.fingerprint = f"{length} {record.tree_hash(weights, folder)}"
+        self.fingerprint = fingerprint(folder, length)
 
     def encode(self, texts: list[str]) -> npt.NDArray[np.float32]:
         """Return unit vectors, shape (n, h)."""

@@ -355,6 +355,14 @@ class Choices:
         others = [one for one in self.made if (one.system, one.setting) != (chosen.system, chosen.setting)]
         return replace(self, made=(*others, chosen))
 
+    def beside(self, earlier: Choices) -> Choices:
+        """Return these together with earlier ones for other systems, if those are of the same plan and networks."""
+        shared = self.encoders.keys() & earlier.encoders.keys()
+        if earlier.plan != self.plan or any(self.encoders[name] != earlier.encoders[name] for name in shared):
+            return self
+        made = {(one.system, one.setting): one for one in (*earlier.made, *self.made)}
+        return replace(self, made=tuple(made.values()), encoders={**earlier.encoders, **self.encoders})
+
     @property
     def alpha(self) -> dict[str, float]:
         """The share of the first system of each mixture."""

@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import record
+from measured import Measurements
 from plan import BASELINE, Plan
-from systems import RRF_K, Bench, Outcome
+from systems import RRF_K
 
-from termwise.encode import EncoderFolder
-from termwise.evaluate import LatencySummary
+from termwise.errors import ParameterError
+from termwise.evaluate import Contrast, Evaluation, compare_evaluations
 
 Floats = npt.NDArray[np.float64]
 
 
-def measure(plan: Plan, bench: Bench, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Floats]]:
-    """Run and measure the systems on one collection.
+def collected(
+    plan: Plan, kept: Measurements, names: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Floats]]:
+    """Hold the systems that were measured on one collection against each other.
 
     Returns
     -------
@@ -28,49 +31,44 @@ def measure(plan: Plan, bench: Bench, names: Sequence[str]) -> tuple[dict[str, A
     dict of str to ndarray of shape (queries,), float64
         The measure that choices are made by, for each system and query.
     """
-    outcomes = {name: bench.outcome(name) for name in names}
-    runs = [outcome.run for outcome in outcomes.values()]
-    others = len(runs) > 1
-    comparison = bench.judged.compare(runs, plan.measures, BASELINE) if others else None
-    evaluations = comparison.evaluations if comparison else (bench.judged.evaluate(runs[0], plan.measures),)
+    about = kept.about
+    if about is None:
+        raise ParameterError("nothing was measured", facts=[("collection", kept.name)])
+    evaluations = {name: kept.evaluation(name) for name in names}
     systems: dict[str, Any] = {}
-    values = {}
-    for (name, outcome), evaluation in zip(outcomes.items(), evaluations, strict=True):
-        values[name] = evaluation.values[plan.measure]
+    for name, evaluation in evaluations.items():
         systems[name] = {
             "measures": evaluation.means,
             "intervals": {key: record.mean_interval(column) for key, column in evaluation.values.items()},
-            **_costs(outcome),
+            **kept.known(name).costs,
+            "made": kept.known(name).made,
         }
-    for contrast in comparison.contrasts if comparison else ():
-        entry = record.contrast_record(contrast) | {"p_holm": contrast.p_permutation_holm}
-        systems[contrast.run].setdefault(f"against {BASELINE}", {})[contrast.measure] = entry
+    if len(names) > 1:
+        for contrast in _compared(list(evaluations.values()), BASELINE):
+            entry = record.contrast_record(contrast) | {"p_holm": contrast.p_permutation_holm}
+            systems[contrast.run].setdefault(f"against {BASELINE}", {})[contrast.measure] = entry
     result = {
-        "queries": len(evaluations[0].query_ids),
-        "queries without a relevant document": evaluations[0].counts.without_relevant,
-        "documents": bench.judged.documents.length or bench.built(BASELINE).documents,
+        "split": about.split,
+        "queries": about.queries,
+        "queries without a relevant document": about.without_relevant,
+        "documents": about.documents,
         "systems": systems,
         "contrasts": [
-            record.contrast_record(
-                bench.judged.compare(
-                    [outcomes[one.against].run, outcomes[one.system].run], [plan.measure], one.against
-                ).contrasts[0]
-            )
+            record.contrast_record(contrast)
             for one in plan.contrasts
-            if one.system in outcomes and one.against in outcomes
+            if one.system in evaluations and one.against in evaluations
+            for contrast in _compared([evaluations[one.against], evaluations[one.system]], one.against)
+            if contrast.measure == plan.measure
         ],
     }
-    return result, values
+    return result, {name: evaluation.values[plan.measure] for name, evaluation in evaluations.items()}
 
 
-def _costs(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "bytes a document": outcome.bytes,
-        "bytes a document, all files": outcome.all_bytes,
-        "encoding": [None if effort is None else asdict(effort) for effort in outcome.efforts],
-        "query latency, ms": asdict(LatencySummary.of(outcome.seconds)),
-        "facts": outcome.facts,
-    }
+def _compared(evaluations: Sequence[Evaluation], baseline: str) -> tuple[Contrast, ...]:
+    comparison = compare_evaluations(
+        evaluations, baseline=baseline, resamples=record.RESAMPLES, seed=record.SEED
+    )
+    return comparison.contrasts
 
 
 def ratios(plan: Plan, values: Mapping[str, Mapping[str, Floats]], names: Sequence[str]) -> dict[str, Any]:
@@ -173,26 +171,13 @@ def targets(plan: Plan, macro: Mapping[str, Any], *, partly: bool) -> list[dict[
     return rows
 
 
-def training(encoders: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return what the encoders say of their training.
-
-    Returns
-    -------
-    dict of str to dict
-        ``base``, ``pairs`` it was given, ``pairs_seen``, and ``left_out`` with the pairs there were before and those
-        that were left out for what they share with a judged collection; None where an encoder says nothing of it.
-    """
-    return {name: _training(EncoderFolder.open(folder).manifest.trained) for name, folder in encoders.items()}
-
-
-def _training(trained: Mapping[str, Any]) -> dict[str, Any]:
-    sources = trained.get("sources")
-    return {
-        "base": trained.get("base"),
-        "pairs": sum(sources.values()) if sources else None,
-        "pairs_seen": trained.get("pairs_seen"),
-        "left_out": trained.get("left_out"),
-    }
+def training(kept: Iterable[Measurements], names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what the networks of the systems say of their training, see `systems.training_of`."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in kept:
+        for name in names:
+            found |= entry.known(name).costs["facts"].get("training", {})
+    return found
 
 
 # --- the page ---------------------------------------------------------------------------------------------------
@@ -220,10 +205,10 @@ def page(result: Mapping[str, Any], plan: Plan) -> str:
         "Over all documents together. Bytes: what a system reads of its index, which is the inverted view where it "
         "searches and the forward view where it re-ranks, with the order of the documents, or vectors; in brackets "
         "all files. Encoding: documents a second on "
-        f"{result['threads']} threads while the documents were read, with the mean load of the machine meanwhile; "
+        f"{_threads(result)} while the documents were read, with the mean load of the machine meanwhile; "
         "at a load above the threads the network shared the processors. Latency: one query a call on one thread, "
-        "from text to ranking; means over the collections of their medians and 99th percentiles; the load was "
-        f"{result['provenance']['load'][0]:.1f} when the report began.",
+        "from text to ranking; means over the collections of their medians and 99th percentiles, with the mean load "
+        "at that time.",
         _cost_table(result, names),
         *(
             part
@@ -236,6 +221,7 @@ def page(result: Mapping[str, Any], plan: Plan) -> str:
         "## Choices on the dev splits",
         _choice_table(result, plan),
         _skipped(result),
+        _when(result),
         record.about(dict(result)),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -423,9 +409,18 @@ def _cost_table(result: Mapping[str, Any], names: Sequence[str]) -> str:
                 *_encoding([effort for system in systems for effort in system["encoding"]]),
                 _mean(latency["p50"] for latency in latencies),
                 _mean(latency["p99"] for latency in latencies),
+                f"{np.mean([system['made']['load'] for system in systems]):.1f}",
             ]
         )
-    head = ("system", "bytes a document", "documents encoded a second", "load", "latency p50, ms", "p99, ms")
+    head = (
+        "system",
+        "bytes a document",
+        "documents encoded a second",
+        "load",
+        "latency p50, ms",
+        "p99, ms",
+        "load",
+    )
     return record.table(head, rows)
 
 
@@ -517,6 +512,30 @@ def _choice_table(result: Mapping[str, Any], plan: Plan) -> str:
     )
     head = ("system", "choice", "value", "tried", "by the mean of", "dev splits of", plan.measure)
     return f"{said}\n\n{record.table(head, rows, left=6)}"
+
+
+def _threads(result: Mapping[str, Any]) -> str:
+    found = {
+        system["made"]["threads"]
+        for entry in result["collections"].values()
+        for system in entry["systems"].values()
+    }
+    return " or ".join(f"{threads} threads" if threads > 1 else "one thread" for threads in sorted(found))
+
+
+def _when(result: Mapping[str, Any]) -> str:
+    """Say on which commits systems were measured, where they are several or another one than the report's."""
+    commits: dict[str, list[str]] = {}
+    for entry in result["collections"].values():
+        for name, system in entry["systems"].items():
+            names = commits.setdefault(f"{system['made']['date'][:10]}, {system['made']['commit'][:12]}", [])
+            if name not in names:
+                names.append(name)
+    lines = "\n".join(f"- {when}: {', '.join(names)}" for when, names in sorted(commits.items()))
+    return (
+        "## When it was measured\n\nA system is measured once for the same data, networks and choices; values for "
+        f"each query are in `zero_shot/`. Days and commits:\n\n{lines}"
+    )
 
 
 def _skipped(result: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import time
 from collections.abc import Mapping
@@ -13,11 +14,12 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from dense import DenseEncoder, DenseIndex
+from dense import DenseEncoder, DenseIndex, fingerprint
 from encoded import Built, Effort, index_counts, index_encoded
 from judged import Judged, documents_folder
 from plan import BASELINE, NETWORKS, Choices, Plan, SettingChoice, System, identities
 
+from termwise.encode import EncoderFolder
 from termwise.encode.open import resting_document_encoder
 from termwise.errors import ParameterError
 from termwise.fusion import interpolate, reciprocal_rank_fusion
@@ -53,6 +55,7 @@ class Tools:
     threads: int = 1
     precision: Literal["float32", "int8"] | None = None
     _dense: dict[int, DenseEncoder] = field(default_factory=dict, repr=False)
+    _fingerprints: dict[int, str] = field(default_factory=dict, repr=False)
 
     def dense_encoder(self, length: int) -> DenseEncoder:
         """Load the dense encoder once."""
@@ -61,6 +64,19 @@ class Tools:
         if length not in self._dense:
             self._dense[length] = DenseEncoder(self.dense, length=length, threads=self.threads)
         return self._dense[length]
+
+    def dense_fingerprint(self, length: int) -> str | None:
+        """Return what tells the dense encoder from others; None without one."""
+        if self.dense is None:
+            return None
+        if length not in self._fingerprints:
+            self._fingerprints[length] = fingerprint(self.dense, length)
+        return self._fingerprints[length]
+
+    @property
+    def dense_name(self) -> str | None:
+        """Name of the folder of the dense encoder."""
+        return None if self.dense is None else Path(os.path.abspath(self.dense)).name
 
     def lacking(self, plan: Plan, name: str) -> str | None:
         """Return why a system cannot be run, or None."""
@@ -191,7 +207,14 @@ class Bench:
             (searched + built.sizes["order"]) / built.documents,
             built.sizes["all"] / built.documents,
             _efforts(built),
-            {"index": built.sizes, "network": built.network, "model": self._parameters(name)},
+            {
+                "index": built.sizes,
+                "network": built.network,
+                "model": self._parameters(name),
+                "training": {
+                    network: training_of(self._tools.encoders[network]) for network in system.networks
+                },
+            },
         )
 
     def mixture(self, system: System, alpha: float) -> Run:
@@ -243,7 +266,7 @@ class Bench:
                 index.bytes / index.documents,
                 index.bytes / index.documents,
                 (index.effort,),
-                {"vectors": index.bytes},
+                {"vectors": index.bytes, "encoder": self._tools.dense_name},
             )
         return self._dense_runs[system.name]
 
@@ -296,6 +319,25 @@ class Bench:
     @property
     def _folder(self) -> Path:
         return documents_folder(self._tools.work, self.judged.source)
+
+
+def training_of(encoder: str) -> dict[str, Any]:
+    """Return what an encoder says of its training.
+
+    Returns
+    -------
+    dict
+        ``base``, ``pairs`` it was given, ``pairs_seen``, and ``left_out`` with the pairs there were before and those
+        that were left out for what they share with a judged collection; None where an encoder says nothing of it.
+    """
+    trained = EncoderFolder.open(encoder).manifest.trained
+    sources = trained.get("sources")
+    return {
+        "base": trained.get("base"),
+        "pairs": sum(sources.values()) if sources else None,
+        "pairs_seen": trained.get("pairs_seen"),
+        "left_out": trained.get("left_out"),
+    }
 
 
 def _efforts(built: Built) -> tuple[Effort | None, ...]:

@@ -14,7 +14,9 @@ Order
 
     The encoders are those that ship, and those named with ``--encoder MODEL=FOLDER``. ``choose`` ranks dev queries
     only and writes ``choices.json``, with the networks, their precision and the plan it is for; ``report`` applies
-    it to the test splits and takes no other networks. ``encode`` only runs the networks over the documents, for a
+    it to the test splits and takes no other networks. What it measured it keeps, query by query, in
+    ``results/zero_shot``: another time it measures what is new, such as a system whose encoder was not there, and
+    needs no encoder for the rest. ``encode`` only runs the networks over the documents, for a
     night before. What is encoded stays in WORK, block by block: an interrupted run goes on where it was.
 Result
     A line in ``results/zero_shot.jsonl`` and the tables in ``results/zero_shot.md``. With ``--collections`` or
@@ -27,7 +29,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -38,12 +41,16 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import record  # noqa: E402
 from choosing import choose  # noqa: E402
 from judged import Judged  # noqa: E402
+from measured import Ledger  # noqa: E402
 from plan import NETWORKS, Choices, Plan  # noqa: E402
-from reporting import measure, page, ratios, targets, training  # noqa: E402
+from reporting import collected, page, ratios, targets, training  # noqa: E402
 from systems import Bench, Tools  # noqa: E402
 
 from termwise.encode import shipped_encoders  # noqa: E402
-from termwise.errors import ParameterError, UnknownNameError  # noqa: E402
+from termwise.errors import CheckFailedError, MissingFileError, ParameterError, UnknownNameError  # noqa: E402
+
+KEPT = "zero_shot"
+"""Folder, beside the results, of what was measured for each query."""
 
 PACKAGES = (
     "termwise",
@@ -71,6 +78,8 @@ def run_choose(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
         for entry in entries
     }
     choices = choose(plan, benches, tools, names)
+    with suppress(MissingFileError, CheckFailedError):
+        choices = choices.beside(Choices.read(arguments.choices))
     choices.write(arguments.choices)
     record.say(f"wrote {arguments.choices}")
 
@@ -92,55 +101,62 @@ def run_encode(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
 
 
 def run_report(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
-    """Measure on the test splits."""
+    """Measure on the test splits what is not measured yet, and write the report."""
     begin = time.perf_counter()
-    provenance = record.provenance(PACKAGES) | {"load": os.getloadavg()}
-    names, skipped = _systems(plan, tools, arguments.systems)
-    mixtures = [name for name in names if plan.systems[name].interpolate]
-    choices = Choices.read(arguments.choices) if mixtures or arguments.choices.is_file() else Choices()
-    partial = bool(arguments.collections or arguments.systems)
-    unchosen = {name for name in mixtures if name not in choices.alpha}
+    provenance = record.provenance(PACKAGES)
+    choices = Choices.read(arguments.choices) if arguments.choices.is_file() else Choices()
+    ledger = Ledger(
+        plan,
+        tools,
+        choices,
+        arguments.out / KEPT,
+        arguments.data,
+        _chosen(plan, arguments.collections),
+        again=arguments.again,
+    )
+    names, skipped = _systems(plan, tools, arguments.systems, ledger.complete)
+    unchosen = {name for name in names if plan.systems[name].interpolate and name not in choices.alpha}
     for name in [name for name in names if unchosen & set(plan.with_parts([name]))]:
         skipped[name] = "no share was chosen for it (zero_shot.py choose)"
         names.remove(name)
-    choices.check(plan, tools.identities(), names, partly=partial)
+    partial = bool(arguments.collections or arguments.systems)
+    choices.check(plan, ledger.encoders, names, partly=partial)
+    ledger.measure(names, {key: provenance[key] for key in ("commit", "sources")})
     collections: dict[str, Any] = {}
     values: dict[str, Any] = {}
-    data = {}
-    for name in _chosen(plan, arguments.collections):
-        judged = Judged.read(name, arguments.data / name, plan.collections[name].test)
-        bench = Bench(judged, plan, tools, choices)
-        collections[name], values[name] = measure(plan, bench, names)
-        data[name] = judged.data
-        shown = ", ".join(
-            f"{system} {record.number(entry['measures'][plan.measure])}"
-            for system, entry in collections[name]["systems"].items()
-        )
-        record.say(f"{name}: {shown}; {time.perf_counter() - begin:.0f} s")
+    for name, kept in ledger.kept.items():
+        collections[name], values[name] = collected(plan, kept, names)
     macro = ratios(plan, values, names)
     result: dict[str, Any] = {
         "experiment": "zero_shot",
         "config": plan.source,
         "choices": asdict(choices),
         "partial": partial,
-        "encoders": tools.identities(),
-        "training": training({name: tools.encoders[name] for name in plan.networks(names)}),
-        "dense": None if tools.dense is None else Path(os.path.abspath(tools.dense)).name,
-        "threads": tools.threads,
+        "encoders": {name: ledger.encoders[name] for name in plan.networks(names)},
+        "training": training(ledger.kept.values(), names),
+        "dense": _dense(collections),
         "collections": collections,
         "macro": macro,
         "targets": targets(plan, macro, partly=partial),
         "skipped": skipped,
-        "data": data,
+        "data": {name: kept.about.data for name, kept in ledger.kept.items() if kept.about is not None},
         "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
     }
     record.append(result, page(result, plan), arguments.out, "zero_shot_partial" if partial else "zero_shot")
 
 
-def _systems(plan: Plan, tools: Tools, given: str | None) -> tuple[list[str], dict[str, str]]:
-    """Return the systems to run, and why others are not."""
+def _dense(collections: Mapping[str, Any]) -> str | None:
+    """Return the name of the dense encoder, if one was run."""
+    facts = [system["facts"] for entry in collections.values() for system in entry["systems"].values()]
+    return next((entry["encoder"] for entry in facts if "encoder" in entry), None)
+
+
+def _systems(
+    plan: Plan, tools: Tools, given: str | None, known: Callable[[str], bool] = lambda _: False
+) -> tuple[list[str], dict[str, str]]:
+    """Return the systems to run or known already, and why others are not."""
     wanted = plan.with_parts(given.split(",") if given else list(plan.systems))
-    reasons = {name: tools.lacking(plan, name) for name in wanted}
+    reasons = {name: None if known(name) else tools.lacking(plan, name) for name in wanted}
     skipped = {name: reason for name, reason in reasons.items() if reason is not None}
     for name, reason in skipped.items():
         record.say(f"not run: {name}: {reason}")
@@ -189,6 +205,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=record.RESULTS, help="folder for the results")
     parser.add_argument("--collections", metavar="A,B", help="only these")
     parser.add_argument("--systems", metavar="A,B", help="only these, what they are made of, and bm25")
+    parser.add_argument("--again", action="store_true", help="report: measure anew what was measured already")
     parser.add_argument("--precision", choices=("float32", "int8"))
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_args(given)

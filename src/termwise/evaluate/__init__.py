@@ -3,7 +3,7 @@
 Runs and judgments come as records; reading files is the business of :mod:`termwise.collection`.
 """
 
-from termwise.evaluate.compare import Comparison, Contrast, Correction, Test, compare
+from termwise.evaluate.compare import Comparison, Contrast, Correction, Test, compare, compare_evaluations
 from termwise.evaluate.correction import bonferroni, holm
 from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, Exclusion, MissingRule, evaluate
 from termwise.evaluate.latex import comparison_latex, evaluation_latex
@@ -43,6 +43,7 @@ __all__ = [
     "Test",
     "bonferroni",
     "compare",
+    "compare_evaluations",
     "comparison_html",
     "comparison_latex",
     "comparison_text",

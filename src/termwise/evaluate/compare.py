@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
@@ -259,29 +260,117 @@ def compare(
     >>> contrast.p_permutation
     0.5
     """
-    chosen = _check_runs(runs, baseline)
-    _check_choice("pairs", pairs, ("baseline", "all"))
-    _check_number("confidence", confidence, "a number between 0 and 1", 0 < confidence < 1)
-    _check_number("resamples", resamples, "a whole number from 100", resamples >= 100)
-    _check_number("seed", seed, "a whole number from 0", seed >= 0)
+    plan = _Plan.checked([run.name for run in runs], baseline, pairs, confidence, resamples, seed)
     evaluator = Evaluator(qrels, measures, missing=missing, exclude=exclude)
-    evaluations = _over_shared_queries([evaluator.evaluate(run) for run in runs])
-    by_name = {evaluation.run: evaluation for evaluation in evaluations}
-    couples = [(chosen, run.name) for run in runs if run.name != chosen]
-    if pairs == "all":
-        couples = [(one.name, other.name) for i, one in enumerate(runs) for other in runs[i + 1 :]]
-    contrasts: list[Contrast] = []
-    for measure in evaluator.measures:
-        family = [
-            _contrast(measure, by_name[one], by_name[other], confidence, resamples, seed)
-            for one, other in couples
-        ]
-        contrasts += _corrected(family)
-    return Comparison(evaluations, chosen, pairs, tuple(contrasts), confidence, resamples, seed)
+    return plan.carried_out(_over_shared_queries([evaluator.evaluate(run) for run in runs]))
 
 
-def _check_runs(runs: Sequence[Run], baseline: str | None) -> str:
-    names = [run.name for run in runs]
+def compare_evaluations(
+    evaluations: Sequence[Evaluation],
+    *,
+    baseline: str | None = None,
+    pairs: Literal["baseline", "all"] = "baseline",
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare runs that are measured already, query by query.
+
+    Parameters
+    ----------
+    evaluations : sequence of Evaluation
+        At least two, of runs with distinct names, under the same measures. Only the queries that all of them hold are
+        compared.
+    baseline, pairs, confidence, resamples, seed
+        As in :func:`compare`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ParameterError, UnknownNameError, DuplicateIdError
+        If there are fewer than two, two have one name, their measures differ, or an option cannot be used.
+    DataError
+        If no query is in all of them.
+
+    Examples
+    --------
+    >>> from termwise.evaluate import evaluate
+    >>> from termwise.records import Qrel, Ranking, Run
+    >>> qrels = [Qrel("q1", "a", 1), Qrel("q2", "a", 1)]
+    >>> def measured(name, order):
+    ...     rankings = [Ranking(list(order), [2, 1], query_id=query_id) for query_id in ("q1", "q2")]
+    ...     return evaluate(Run(rankings, name), qrels, ["RR"])
+    >>> compare_evaluations([measured("old", "ba"), measured("new", "ab")]).contrasts[0].difference
+    0.5
+    """
+    plan = _Plan.checked([one.run for one in evaluations], baseline, pairs, confidence, resamples, seed)
+    measures = evaluations[0].measures
+    for one in evaluations:
+        if one.measures != measures:
+            raise ParameterError(
+                "runs that are compared have to be measured alike",
+                facts=[(other.run, ", ".join(other.measures)) for other in (evaluations[0], one)],
+            )
+    return plan.carried_out(_over_shared_queries(evaluations))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Which runs are held against which, and how, checked."""
+
+    baseline: str
+    pairs: Literal["baseline", "all"]
+    couples: tuple[tuple[str, str], ...]
+    confidence: float
+    resamples: int
+    seed: int
+
+    @classmethod
+    def checked(
+        cls,
+        names: Sequence[str],
+        baseline: str | None,
+        pairs: Literal["baseline", "all"],
+        confidence: float,
+        resamples: int,
+        seed: int,
+    ) -> _Plan:
+        chosen = _check_names(names, baseline)
+        _check_choice("pairs", pairs, ("baseline", "all"))
+        _check_number("confidence", confidence, "a number between 0 and 1", 0 < confidence < 1)
+        _check_number("resamples", resamples, "a whole number from 100", resamples >= 100)
+        _check_number("seed", seed, "a whole number from 0", seed >= 0)
+        couples = (
+            tuple(combinations(names, 2))
+            if pairs == "all"
+            else tuple((chosen, name) for name in names if name != chosen)
+        )
+        return cls(chosen, pairs, couples, confidence, resamples, seed)
+
+    def carried_out(self, evaluations: tuple[Evaluation, ...]) -> Comparison:
+        by_name = {evaluation.run: evaluation for evaluation in evaluations}
+        contrasts: list[Contrast] = []
+        for measure in evaluations[0].measures:
+            family = [
+                _contrast(measure, by_name[one], by_name[other], self.confidence, self.resamples, self.seed)
+                for one, other in self.couples
+            ]
+            contrasts += _corrected(family)
+        return Comparison(
+            evaluations,
+            self.baseline,
+            self.pairs,
+            tuple(contrasts),
+            self.confidence,
+            self.resamples,
+            self.seed,
+        )
+
+
+def _check_names(names: Sequence[str], baseline: str | None) -> str:
     if len(names) < 2:
         raise ParameterError(
             "a comparison needs at least two runs",
@@ -313,7 +402,7 @@ def _check_number(label: str, value: float, expected: str, holds: bool) -> None:
         raise ParameterError(f"{label} cannot be {value!r}", facts=[("given", value), ("expected", expected)])
 
 
-def _over_shared_queries(evaluations: list[Evaluation]) -> tuple[Evaluation, ...]:
+def _over_shared_queries(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
     shared = set(evaluations[0].query_ids).intersection(*(e.query_ids for e in evaluations[1:]))
     if not shared:
         raise DataError(
@@ -321,7 +410,20 @@ def _over_shared_queries(evaluations: list[Evaluation]) -> tuple[Evaluation, ...
             facts=[("queries of " + e.run, e.counts.queries) for e in evaluations],
             fixes=["count missing queries as 0 (missing='zero', the default)"],
         )
-    return tuple(evaluation.select(shared) for evaluation in evaluations)
+    first = evaluations[0].select(shared)
+    return (first, *(_in_order(evaluation.select(shared), first.query_ids) for evaluation in evaluations[1:]))
+
+
+def _in_order(evaluation: Evaluation, query_ids: tuple[str, ...]) -> Evaluation:
+    """Return the same with its queries in another order."""
+    if evaluation.query_ids == query_ids:
+        return evaluation
+    row = {query_id: number for number, query_id in enumerate(evaluation.query_ids)}
+    rows = [row[query_id] for query_id in query_ids]
+    values = {name: column[rows] for name, column in evaluation.values.items()}
+    for column in values.values():
+        column.setflags(write=False)
+    return replace(evaluation, query_ids=query_ids, values=values)
 
 
 def _contrast(

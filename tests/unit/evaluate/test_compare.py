@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownNameError
-from termwise.evaluate import compare
+from termwise.evaluate import compare, compare_evaluations, evaluate
 from termwise.records import Qrel, Ranking, Run
 
 
@@ -247,3 +247,29 @@ def test_every_number_is_defined_or_none(first, second, third):
             assert c.difference <= c.ci_high + 1e-12
         assert c.difference == pytest.approx(c.run_mean - c.baseline_mean, abs=1e-9)
         json.dumps(c.row(), allow_nan=False)
+
+
+def test_runs_measured_before_compare_as_runs_do():
+    runs = [run_at("one", [2, 2, 1, 4]), run_at("other", [1, 1, 2, 4]), run_at("third", [1, 3, 1, 2])]
+    measured = [evaluate(run, qrels_for(4), ["RR", "P@1"]) for run in runs]
+    for pairs in ("baseline", "all"):
+        one = compare(runs, qrels_for(4), ["RR", "P@1"], baseline="other", pairs=pairs)
+        other = compare_evaluations(measured, baseline="other", pairs=pairs)
+        assert list(other.to_json_lines(per_query=True)) == list(one.to_json_lines(per_query=True))
+
+
+def test_queries_measured_in_another_order_are_met_by_their_ids():
+    one = evaluate(run_at("one", [2, 1, 4]), qrels_for(3), ["RR"])
+    other = evaluate(run_at("other", [1, 1, 2]), qrels_for(3)[::-1], ["RR"])
+    assert other.query_ids == ("q2", "q1", "q0")
+    compared = compare_evaluations([one, other])
+    assert compared.query_ids == ("q0", "q1", "q2")
+    assert compared.contrasts[0].differences.tolist() == [0.5, 0.0, 0.25]
+    assert compared.evaluations[1].values["RR"].tolist() == [1.0, 1.0, 0.5]
+
+
+def test_runs_measured_by_other_measures_are_refused():
+    one = evaluate(run_at("one", [2, 1]), qrels_for(2), ["RR"])
+    other = evaluate(run_at("other", [2, 1]), qrels_for(2), ["P@1"])
+    with pytest.raises(ParameterError, match="measured alike"):
+        compare_evaluations([one, other])

@@ -109,6 +109,8 @@ def run(collections, encoders, tmp_path, monkeypatch):
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN)
     monkeypatch.setattr(systems, "DenseEncoder", lambda *_, **__: FakeDense())
+    (tmp_path / "dense").mkdir()
+    (tmp_path / "dense" / "weights.bin").write_bytes(b"fake")
     named = [f"--encoder={name}={folder}" for name, folder in encoders.items()]
 
     def call(what: str, *more: str) -> Path:
@@ -146,7 +148,7 @@ def test_choose_then_report(run, tmp_path, collections, tiny, pieces):
     assert all(known["precision"] == "float32" for known in choices["encoders"].values())
     assert list((tmp_path / "work").glob("cats-*/tilde-*.blocks"))
 
-    out = run("report", f"--dense={tmp_path}")
+    out = run("report", f"--dense={tmp_path / 'dense'}")
     (line,) = (out / "zero_shot.jsonl").read_text().splitlines()
     result = json.loads(line)
     systems = result["collections"]["dogs"]["systems"]
@@ -192,7 +194,7 @@ def test_choose_then_report(run, tmp_path, collections, tiny, pieces):
     assert "| tildev2 | expansion_terms | " in page
 
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("block-*.rows")}
-    run("report", f"--dense={tmp_path}", "--collections=cats", "--systems=tilde")
+    run("report", f"--dense={tmp_path / 'dense'}", "--collections=cats", "--systems=tilde")
     assert {path: path.stat().st_mtime_ns for path in before} == before  # nothing is encoded again
     partial = (out / "zero_shot_partial.md").read_text()
     assert "not judged: in part" in partial or "None of the systems with a target was run." in partial
@@ -203,6 +205,66 @@ def test_choose_then_report(run, tmp_path, collections, tiny, pieces):
         run("report", f"--encoder=tildev2={other}", "--systems=bm25+tildev2")
     with pytest.raises(CheckFailedError, match="other encoders"):
         run("encode", f"--encoder=tildev2={other}", "--systems=tildev2")
+
+
+def test_what_was_measured_is_kept_query_by_query(run, tmp_path, collections, monkeypatch):
+    import systems
+
+    ranked = set()
+    outcome = systems.Bench.outcome
+
+    def counted(bench, name):
+        ranked.add((bench.judged.name, name))
+        return outcome(bench, name)
+
+    def reported(*more):
+        ranked.clear()
+        out = run("report", *more)
+        return json.loads((out / "zero_shot_partial.jsonl").read_text().splitlines()[-1])["collections"]
+
+    monkeypatch.setattr(systems.Bench, "outcome", counted)
+    dense = f"--dense={tmp_path / 'dense'}"
+    first = reported("--systems=tilde,dense", dense)
+    assert ranked == {(name, system) for name in ("cats", "dogs") for system in ("bm25", "tilde", "dense")}
+    head, *lines = map(json.loads, (tmp_path / "out" / "zero_shot" / "dogs.jsonl").read_text().splitlines())
+    assert head["queries"] == len(lines[0]["values"]["nDCG@10"]) == 10
+    assert [line["system"] for line in lines] == ["bm25", "dense", "tilde"]
+
+    assert reported("--systems=tilde,dense") == first  # nor is an encoder needed of what is measured
+    assert ranked == set()
+    reported("--systems=splade-doc")
+    assert ranked == {("cats", "splade-doc"), ("dogs", "splade-doc")}
+    reported("--systems=tilde", "--again")
+    assert ("cats", "tilde") in ranked
+
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN.replace('model = "tilde"\n', 'model = "tilde"\nsettings = { keep = "3" }\n'))
+    reported("--systems=tilde")
+    assert ranked == {("cats", "tilde"), ("dogs", "tilde")}
+    queries = collections / "dogs" / "queries.jsonl"
+    queries.write_text(queries.read_text() + "\n")
+    reported("--systems=tilde")
+    assert ranked == {("dogs", "bm25"), ("dogs", "tilde")}
+
+    (tmp_path / "out" / "zero_shot" / "dogs.jsonl").write_text("{}\n")
+    with pytest.raises(CheckFailedError, match="another layout"):
+        run("report", "--systems=tilde")
+
+
+def test_choices_for_other_systems_of_the_same_plan_are_kept(plan, encoders):
+    from dataclasses import replace
+
+    from plan import Chosen
+
+    earlier = chosen(plan, encoders)
+    tried = earlier.made[0].tried
+    other = Chosen(system="bm25+tildev2", setting="alpha", value=0.0, by="bm25+tildev2", tried=tried)
+    later = replace(earlier, made=(other,), encoders={"tildev2": earlier.encoders["tildev2"]})
+    assert later.beside(earlier).alpha == {"bm25+tilde": 0.5, "bm25+tildev2": 0.0}
+    assert later.beside(earlier).encoders == earlier.encoders
+    assert later.beside(replace(earlier, plan="sha256:another")) == later
+    others = {"tildev2": {"id": "sha256:other", "precision": "int8"}}
+    assert later.beside(replace(earlier, encoders=others)) == later
 
 
 def test_systems_without_an_encoder_are_named(collections, tmp_path):
