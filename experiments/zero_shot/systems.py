@@ -257,8 +257,7 @@ class Bench:
 
     def _dense(self, system: System) -> Outcome:
         if system.name not in self._dense_runs:
-            encoder = self._tools.dense_encoder(system.length)
-            index = DenseIndex(self.judged, encoder, self._folder)
+            index = self.vectors(system)
             run, seconds = index.rank(self.judged, k=self._plan.depth + self.judged.deepest, name=system.name)
             self._dense_runs[system.name] = Outcome(
                 self.judged.without_seeds(run, self._plan.depth),
@@ -269,6 +268,10 @@ class Bench:
                 {"vectors": index.bytes, "encoder": self._tools.dense_name},
             )
         return self._dense_runs[system.name]
+
+    def vectors(self, system: System) -> DenseIndex:
+        """Return what the dense encoder made of the documents."""
+        return DenseIndex(self.judged, self._tools.dense_encoder(system.length), self._folder)
 
     def built(self, name: str) -> Built:
         """Return the index of a system, made with what is chosen for it."""

@@ -97,6 +97,8 @@ def run_encode(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
         for system in names:
             if plan.systems[system].model in NETWORKS:
                 bench.built(system)
+            if plan.systems[system].dense:
+                bench.vectors(plan.systems[system])
         record.say(f"{name}: encoded, {time.perf_counter() - begin:.0f} s")
 
 

@@ -251,6 +251,14 @@ def test_what_was_measured_is_kept_query_by_query(run, tmp_path, collections, mo
         run("report", "--systems=tilde")
 
 
+def test_documents_are_read_before_anything_is_ranked(run, tmp_path):
+    run("encode", "--systems=tilde,dense", f"--dense={tmp_path / 'dense'}")
+    work = tmp_path / "work"
+    assert list(work.glob("dogs-*/tilde-*.blocks"))
+    assert list(work.glob("dogs-*/dense-*/*.npy"))
+    assert not (tmp_path / "out").exists()
+
+
 def test_choices_for_other_systems_of_the_same_plan_are_kept(plan, encoders):
     from dataclasses import replace
 
