@@ -10,7 +10,11 @@ BASE is a folder with all-MiniLM-L6-v2, such as the one in the package gt-all-mi
 ``--only``, TILDE is trained first, then TILDEv2 on passages that this TILDE expands.
 
 ``--ship`` writes into the manifests what was chosen on the dev splits (``zero_shot/choices.json``), so that what is
-measured is what ``termwise index`` does. Choices are made for a network: ship, choose with what ships, ship again.
+measured is what ``termwise index`` does. Choices are made for a network: ship, choose with what ships, and then
+
+    python experiments/shipped_models/make.py --size cpu --chosen
+
+which changes the manifests and cards of what ships and nothing else; no work folder is needed.
 
     python experiments/shipped_models/make.py --work WORK --base BASE --size cpu --curve tilde --checkpoints KEPT
 
@@ -72,16 +76,23 @@ def main(argv: list[str] | None = None) -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("--work", type=Path, required=True)
-    arguments.add_argument("--base", type=Path, required=True)
+    arguments.add_argument("--work", type=Path)
+    arguments.add_argument("--base", type=Path)
     arguments.add_argument("--size", choices=SIZES, required=True)
     arguments.add_argument("--only", choices=KINDS, action="append")
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--ship", action="store_true")
     arguments.add_argument("--choices", type=Path, default=CHOICES, help="what was chosen on the dev splits")
+    arguments.add_argument("--chosen", action="store_true", help="write what was chosen into what ships")
     arguments.add_argument("--curve", choices=KINDS, help="export checkpoints of a run, and train nothing")
     arguments.add_argument("--checkpoints", type=Path, help="folder of the checkpoints")
     given = arguments.parse_args(argv)
+    if given.chosen:
+        for kind in given.only or SHIPPED:
+            settle(kind, given.size, given.choices)
+        return
+    if given.work is None or given.base is None:
+        arguments.error("training needs --work and --base")
     torch.set_num_threads(given.threads)
     if given.curve:
         curve(given.curve, given)
@@ -172,7 +183,7 @@ def ship(kind: str, work: Path, size: str, choices: Path) -> None:
     expansion = manifest.expansion
     if expansion is not None:
         expansion = replace(expansion, encoder=EncoderFolder.open(ASSETS / "tilde").id)
-    shipped = write_encoder_folder(
+    write_encoder_folder(
         network,
         made.analyzer,
         place,
@@ -184,9 +195,15 @@ def ship(kind: str, work: Path, size: str, choices: Path) -> None:
         precisions=("int8",),
         weights="left out",
     )
-    rewrite(place, as_chosen(shipped.manifest, chosen_for(kind, choices)))
-    write_card(place, size)
+    settle(kind, size, choices)
     print(f"{place}: {sum(path.stat().st_size for path in place.iterdir()):,} bytes")
+
+
+def settle(kind: str, size: str, choices: Path) -> None:
+    """Write what was chosen into the manifest and the card of an encoder that ships."""
+    manifest = EncoderFolder.open(ASSETS / kind).manifest
+    rewrite(ASSETS / kind, as_chosen(as_trained(manifest), chosen_for(kind, choices)))
+    write_card(ASSETS / kind, size)
 
 
 def chosen_for(kind: str, path: Path) -> dict[str, str]:
@@ -201,6 +218,14 @@ def chosen_for(kind: str, path: Path) -> dict[str, str]:
         print(f"{kind}: {path} is for other networks; it ships as it was trained: choose, then ship again")
         return {}
     return choices.settings.get(kind, {})
+
+
+def as_trained(manifest: EncoderManifest) -> EncoderManifest:
+    """Return a manifest as it was before something else was chosen."""
+    before = manifest.trained.get("trained_with", {})
+    rest = {name: value for name, value in manifest.trained.items() if name != "trained_with"}
+    plain = as_chosen(manifest, {name: str(value) for name, value in before.items()})
+    return replace(plain, trained=rest)
 
 
 def as_chosen(manifest: EncoderManifest, chosen: Mapping[str, str]) -> EncoderManifest:

@@ -175,6 +175,19 @@ def test_a_run_is_shipped_as_trained_and_then_as_chosen(made, work, tmp_path, ca
     # Shipping again changes no network, so that the choices stay those of what ships.
     assert identities({kind: str(assets / kind) for kind in known}, None) == known
 
+    shipped = {path: path.read_bytes() for path in assets.rglob("*") if path.is_file()}
+    made.main(["--size=cpu", "--chosen", f"--choices={choices}"])  # what is there already, nothing else
+    assert {path: path.read_bytes() for path in assets.rglob("*") if path.is_file()} == shipped
+    Choices(made=settings[:1], encoders=known, plan="sha256:any").write(choices)
+    made.main(["--size=cpu", "--chosen", f"--choices={choices}"])
+    manifest = EncoderFolder.open(assets / "tildev2").manifest
+    assert (manifest.length, manifest.expansion.terms) == (12, 3)
+    assert "trained_with" not in manifest.trained
+    assert EncoderFolder.open(assets / "tilde").manifest.length == 20
+    with pytest.raises(SystemExit):
+        made.main(["--size=cpu"])
+    assert "--work and --base" in capsys.readouterr().err
+
     other = {**known, "tilde": {"id": "sha256:other", "precision": "int8"}}
     Choices(made=settings, encoders=other, plan="sha256:any").write(choices)
     assert made.chosen_for("tilde", choices) == made.chosen_for("tildev2", choices) == {}
