@@ -477,7 +477,7 @@ def model1_weights(
     means = np.zeros(n_terms, dtype=np.float64)
     found = np.empty(n_terms, dtype=np.int32)
     row_weights = np.empty(n_terms, dtype=np.float32)
-    gains = np.empty(n_terms, dtype=np.float64)
+    gains = np.zeros(n_terms, dtype=np.float64)
     out_indptr = np.zeros(len(indptr), dtype=np.int64)
     out_terms = np.empty(4 * n_terms, dtype=np.int32)
     out = np.empty(4 * n_terms, dtype=np.float32)

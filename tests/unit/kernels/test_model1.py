@@ -59,6 +59,28 @@ def test_weights_are_those_of_the_definition(documents, table, probabilities, p_
         assert list(got.values()) == pytest.approx([wanted[term] for term in got], rel=1e-6)
 
 
+class Littered:
+    """numpy, but what nobody has written yet holds what may lie there."""
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def empty(self, shape, dtype):
+        return np.full(shape, -77, dtype)
+
+
+@pytest.mark.parametrize("keep", [0, 2])
+def test_what_lay_in_memory_before_does_not_matter(monkeypatch, keep):
+    documents, table = [{0: 2, 3: 1}, {5: 1}], {0: {1: 0.5, 2: 0.25}, 3: {4: 0.5}}
+    probabilities, usual = [0.01] * TERMS, [0.0] * TERMS
+    kernel = translation.model1_weights
+    monkeypatch.setattr(translation, "model1_weights", getattr(kernel, "py_func", kernel))
+    clean = weigh(documents, table, probabilities, 0.3, 0.25, 0.0, keep, usual)
+    monkeypatch.setattr(translation, "np", Littered())
+    assert weigh(documents, table, probabilities, 0.3, 0.25, 0.0, keep, usual) == clean
+    assert [len(row) for row in clean] == ([5, 1] if keep == 0 else [2, 1])
+
+
 @given(DOCUMENTS, TABLE, PROBABILITIES, LAMBDA, st.integers(1, 4), st.sampled_from([0.0, 1.0]))
 def test_those_that_tell_most_are_kept(documents, table, probabilities, lambda_, keep, prune):
     usual = (
