@@ -23,7 +23,7 @@ from termwise.encode.open import resting_document_encoder
 from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.kernels.pooling import keep_largest
-from termwise.models import NetworkModel, Tilde, make_model
+from termwise.models import NetworkModel, TableModel, Tilde, make_model
 from termwise.records import Document
 from termwise.search import Searcher
 from termwise.search.encoding import encoder_description
@@ -149,7 +149,8 @@ def index_counts(
         parameters=chosen.parameters(),
         analyzer=analyzer.spec,
         weighting=chosen.query_weighting,
-        exact=True,
+        exact=not isinstance(chosen, TableModel),
+        table={"name": chosen.table, "id": chosen.table_id} if isinstance(chosen, TableModel) else None,
     )
     there = _there(folder, wanted, quantiser) if reuse else None
     searcher = there or build_index(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import record
+from macro_means import macro_ratios
 from measured import Measurements
 from plan import BASELINE, Plan
 from systems import RRF_K
@@ -72,79 +73,15 @@ def _compared(evaluations: Sequence[Evaluation], baseline: str) -> tuple[Contras
 
 
 def ratios(plan: Plan, values: Mapping[str, Mapping[str, Floats]], names: Sequence[str]) -> dict[str, Any]:
-    """Return macro means and their ratios to the baseline, with intervals by bootstrap within collections.
-
-    Queries are drawn anew within each collection, the same for all systems; collections are fixed.
-
-    Parameters
-    ----------
-    values : mapping of str to mapping of str to ndarray
-        For each collection and system, one value a query.
-    """
-    counted = [name for name in values if plan.collections[name].mean]
-    place = {name: number for number, name in enumerate(names)}
-    drawn = {
-        name: record.resampled_means(
-            np.stack([values[name][system] for system in names]), (record.SEED, number)
-        )
-        for number, name in enumerate(values)
-    }
-    means = {name: np.array([values[name][system].mean() for system in names]) for name in values}
-    base = place[BASELINE]
-    fewer = [name for name in counted if name not in plan.without]
-    result: dict[str, Any] = {"collections": counted, "systems": {}}
-    for system in names:
-        column = place[system]
-        entry: dict[str, Any] = {
-            "each": {name: _ratio(means[name], drawn[name], column, base) for name in values}
-        }
-        if counted:
-            entry |= _macro(means, drawn, counted, column, base)
-        if fewer and fewer != counted:
-            entry["without"] = _macro(means, drawn, fewer, column, base)
-        result["systems"][system] = entry
-    result["contrasts"] = [
-        {"system": one.system, "against": one.against, **_difference(means, drawn, counted, pair)}
-        for one in plan.contrasts
-        if counted and one.system in place and one.against in place
-        for pair in [(place[one.system], place[one.against])]
-    ]
-    return result
-
-
-def _macro(
-    means: Mapping[str, Floats], drawn: Mapping[str, Floats], counted: Sequence[str], column: int, base: int
-) -> dict[str, Any]:
-    macro, resampled = _over(means, counted), _over(drawn, counted)
-    low, high = np.percentile(resampled[:, column], record.PERCENTILES)
-    return {
-        "mean": float(macro[column]),
-        "interval": [float(low), float(high)],
-        "ratio": _ratio(macro, resampled, column, base),
-    }
-
-
-def _difference(
-    means: Mapping[str, Floats], drawn: Mapping[str, Floats], counted: Sequence[str], pair: tuple[int, int]
-) -> dict[str, Any]:
-    system, against = pair
-    macro, resampled = _over(means, counted), _over(drawn, counted)
-    low, high = np.percentile(resampled[:, system] - resampled[:, against], record.PERCENTILES)
-    return {"difference": float(macro[system] - macro[against]), "interval": [float(low), float(high)]}
-
-
-def _over(values: Mapping[str, Floats], counted: Sequence[str]) -> Floats:
-    """Return the mean over the collections that count."""
-    mean: Floats = np.mean([values[name] for name in counted], axis=0)
-    return mean
-
-
-def _ratio(means: Floats, drawn: Floats, column: int, base: int) -> dict[str, Any]:
-    if means[base] == 0:
-        return {"ratio": None, "interval": [None, None]}
-    usable = drawn[:, base] > 0
-    low, high = np.percentile(drawn[usable, column] / drawn[usable, base], record.PERCENTILES)
-    return {"ratio": float(means[column] / means[base]), "interval": [float(low), float(high)]}
+    """Return macro means and their ratios to the baseline, see `macro_means.macro_ratios`."""
+    return macro_ratios(
+        values,
+        names,
+        BASELINE,
+        counted=[name for name in values if plan.collections[name].mean],
+        without=plan.without,
+        contrasts=[(one.system, one.against) for one in plan.contrasts],
+    )
 
 
 def targets(plan: Plan, macro: Mapping[str, Any], *, partly: bool) -> list[dict[str, Any]]:

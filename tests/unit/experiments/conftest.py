@@ -41,7 +41,7 @@ def toy() -> ModuleType:
 def _on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     if not EXPERIMENTS.is_dir():
         pytest.skip("the experiments are not part of this distribution")
-    parts = (EXPERIMENTS / name for name in ("zero_shot", "tilde_tables", "shipped_models"))
+    parts = (EXPERIMENTS / name for name in ("zero_shot", "tilde_tables", "shipped_models", "model1_tables"))
     for folder in (EXPERIMENTS, *parts, ROOT / "benchmarks"):
         monkeypatch.syspath_prepend(str(folder))
     import record

@@ -1,0 +1,122 @@
+"""Means over collections, and their ratios: with intervals by bootstrap over the queries within each collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import record
+
+Floats = npt.NDArray[np.float64]
+
+
+def macro_ratios(
+    values: Mapping[str, Mapping[str, Floats]],
+    names: Sequence[str],
+    baseline: str,
+    *,
+    counted: Sequence[str],
+    without: Sequence[str] = (),
+    contrasts: Sequence[tuple[str, str]] = (),
+) -> dict[str, Any]:
+    """Return macro means and their ratios to a baseline.
+
+    Queries are drawn anew within each collection, the same for all systems; collections are fixed.
+
+    Parameters
+    ----------
+    values : mapping of str to mapping of str to ndarray
+        For each collection and system, one value a query.
+    names : sequence of str
+        The systems, the baseline among them.
+    baseline : str
+        What the others are divided by.
+    counted : sequence of str
+        The collections that the macro mean is over.
+    without : sequence of str, optional
+        Beside it, the mean without these.
+    contrasts : sequence of (str, str), optional
+        Systems that are held against each other; pairs of which one is not among `names` are passed over.
+
+    Returns
+    -------
+    dict
+        JSON-like: ``collections`` that count; ``systems``, of each the ratio on ``each`` collection and, where
+        collections count, ``mean``, ``interval`` and ``ratio``; ``contrasts``, each with ``difference``, ``interval``
+        and ``ratio``.
+    """
+    place = {name: number for number, name in enumerate(names)}
+    drawn = {
+        name: record.resampled_means(
+            np.stack([values[name][system] for system in names]), (record.SEED, number)
+        )
+        for number, name in enumerate(values)
+    }
+    means = {name: np.array([values[name][system].mean() for system in names]) for name in values}
+    base = place[baseline]
+    fewer = [name for name in counted if name not in without]
+    result: dict[str, Any] = {"collections": list(counted), "systems": {}}
+    for system in names:
+        column = place[system]
+        entry: dict[str, Any] = {
+            "each": {name: _ratio(means[name], drawn[name], column, base) for name in values}
+        }
+        if counted:
+            entry |= _macro(means, drawn, counted, column, base)
+        if fewer and fewer != list(counted):
+            entry["without"] = _macro(means, drawn, fewer, column, base)
+        result["systems"][system] = entry
+    result["contrasts"] = [
+        {
+            "system": system,
+            "against": against,
+            **_contrast(means, drawn, counted, place[system], place[against]),
+        }
+        for system, against in contrasts
+        if counted and system in place and against in place
+    ]
+    return result
+
+
+def _macro(
+    means: Mapping[str, Floats], drawn: Mapping[str, Floats], counted: Sequence[str], column: int, base: int
+) -> dict[str, Any]:
+    macro, resampled = _over(means, counted), _over(drawn, counted)
+    low, high = np.percentile(resampled[:, column], record.PERCENTILES)
+    return {
+        "mean": float(macro[column]),
+        "interval": [float(low), float(high)],
+        "ratio": _ratio(macro, resampled, column, base),
+    }
+
+
+def _contrast(
+    means: Mapping[str, Floats],
+    drawn: Mapping[str, Floats],
+    counted: Sequence[str],
+    system: int,
+    against: int,
+) -> dict[str, Any]:
+    macro, resampled = _over(means, counted), _over(drawn, counted)
+    low, high = np.percentile(resampled[:, system] - resampled[:, against], record.PERCENTILES)
+    return {
+        "difference": float(macro[system] - macro[against]),
+        "interval": [float(low), float(high)],
+        "ratio": _ratio(macro, resampled, system, against),
+    }
+
+
+def _over(values: Mapping[str, Floats], counted: Sequence[str]) -> Floats:
+    """Return the mean over the collections that count."""
+    mean: Floats = np.mean([values[name] for name in counted], axis=0)
+    return mean
+
+
+def _ratio(means: Floats, drawn: Floats, column: int, base: int) -> dict[str, Any]:
+    if means[base] == 0:
+        return {"ratio": None, "interval": [None, None]}
+    usable = drawn[:, base] > 0
+    low, high = np.percentile(drawn[usable, column] / drawn[usable, base], record.PERCENTILES)
+    return {"ratio": float(means[column] / means[base]), "interval": [float(low), float(high)]}

@@ -1,0 +1,372 @@
+"""Numbers and tables of the Model 1 experiment: intervals, paired tests, ratios of macro means, costs, choices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import record
+from declared import BASELINE, Contrast, Plan
+from macro_means import macro_ratios
+from ranked import Bench, Scored
+
+from termwise.evaluate import Evaluation, compare_evaluations
+from termwise.evaluate.correction import holm
+
+Floats = npt.NDArray[np.float64]
+
+
+def collected(
+    plan: Plan, bench: Bench, scored: Mapping[str, Scored]
+) -> tuple[dict[str, Any], dict[str, Floats]]:
+    """Measure the systems on one collection and hold them against each other.
+
+    Returns
+    -------
+    dict
+        JSON-like: of each system its means with intervals and its costs; of each contrast differences and tests.
+    dict of str to ndarray of shape (queries,), float64
+        The measure that choices are made by, for each system and query.
+    """
+    judged = bench.judged
+    evaluations = {name: judged.evaluate(one.run, plan.measures) for name, one in scored.items()}
+    counts = evaluations[BASELINE].counts
+    systems = {
+        name: {
+            "measures": evaluation.means,
+            "intervals": {key: record.mean_interval(column) for key, column in evaluation.values.items()},
+            "cost": asdict(scored[name].cost),
+        }
+        for name, evaluation in evaluations.items()
+    }
+    result = {
+        "queries": counts.queries,
+        "queries without a relevant document": counts.without_relevant,
+        "documents": bench.documents,
+        "candidates a query": sum(map(len, bench.candidates)) / max(1, len(bench.candidates)),
+        "data": judged.data,
+        "systems": systems,
+        "contrasts": _contrasts(plan, evaluations),
+    }
+    return result, {name: evaluation.values[plan.measure] for name, evaluation in evaluations.items()}
+
+
+def _contrasts(plan: Plan, evaluations: Mapping[str, Evaluation]) -> list[dict[str, Any]]:
+    """Return the declared contrasts, each under every measure; p by Holm over those of a measure."""
+    found: list[dict[str, Any]] = []
+    for one in _run(plan.contrasts, evaluations):
+        comparison = compare_evaluations(
+            [evaluations[one.against], evaluations[one.system]],
+            baseline=one.against,
+            resamples=record.RESAMPLES,
+            seed=record.SEED,
+        )
+        found += [
+            record.contrast_record(contrast) | {"measure": contrast.measure}
+            for contrast in comparison.contrasts
+        ]
+    for measure in plan.measures:
+        family = [entry for entry in found if entry["measure"] == measure]
+        corrected = holm([entry["p_permutation"] for entry in family])
+        for entry, p in zip(family, corrected, strict=True):
+            entry["p_holm"] = p
+    return found
+
+
+def _run(contrasts: Sequence[Contrast], names: Mapping[str, Any] | Sequence[str]) -> list[Contrast]:
+    return [one for one in contrasts if one.system in names and one.against in names]
+
+
+def macro_of(plan: Plan, values: Mapping[str, Mapping[str, Floats]], names: Sequence[str]) -> dict[str, Any]:
+    """Return macro means, their ratios to the baseline, and those of the contrasts; see `macro_ratios`."""
+    return macro_ratios(
+        values,
+        names,
+        BASELINE,
+        counted=[name for name in values if plan.collections[name].mean],
+        contrasts=[(one.system, one.against) for one in plan.contrasts],
+    )
+
+
+def targets(plan: Plan, macro: Mapping[str, Any], *, partly: bool) -> list[dict[str, Any]]:
+    """Hold ratios against what was to be reached; a part of the collections reaches nothing and misses nothing."""
+    known = {(one["system"], one["against"]): one["ratio"] for one in macro["contrasts"]}
+    rows = []
+    for one in plan.contrasts:
+        ratio = known.get((one.system, one.against))
+        if one.ratio is not None and ratio is not None:
+            reached = ratio["ratio"] is not None and ratio["ratio"] >= one.ratio
+            rows.append({**asdict(one), "found": ratio, "reached": None if partly else bool(reached)})
+    return rows
+
+
+# --- the page ---------------------------------------------------------------------------------------------------
+
+
+def page(result: Mapping[str, Any], plan: Plan) -> str:
+    """Write the tables."""
+    parts = [
+        f"# {plan.title}" + (", in part" if result["partial"] else ""),
+        f"Made by `experiments/model1_tables/model1_tables.py`; collections, systems, tables and contrasts are "
+        f"declared in a `.toml` beside it, named {plan.name}.",
+        _notes(result, plan),
+        f"## {plan.measure}",
+        "Macro: mean over "
+        + (", ".join(result["macro"]["collections"]) or "no collection")
+        + f"; ratio of macro means to {BASELINE}, with an interval by bootstrap over the queries within collections. "
+        "Time: milliseconds to score 1,000 candidates on one thread, all parts together, mean over the collections; "
+        "the paper tells the throughput of twelve. Published: MRR on MS MARCO, documents / passages or passages.",
+        _main_table(result, plan),
+        "## What was to be reached",
+        _target_table(result, plan),
+        *(part for measure in plan.measures for part in _contrast_tables(result, plan, measure)),
+        "## What it costs",
+        "Means over the collections, one thread, queries one after the other. Search: milliseconds a query to find the "
+        "candidates, or to rank where an index searches alone. Analysis: milliseconds to cut the query, in all ways "
+        "that the system needs; lemmas run a tagger. Scoring: milliseconds for 1,000 candidates. Fusing: milliseconds "
+        "a query to scale, add and sort. Bytes a document: inverted view where an index searches, forward view where "
+        "it scores candidates, and the order of documents. Table: megabytes that gathering reads beside the index.",
+        _cost_table(result, plan),
+        *(
+            part
+            for measure in plan.measures
+            for part in (f"## {measure}: means and intervals", _interval_table(result, plan, measure))
+        ),
+        "## Choices on the dev queries",
+        "Dev: the mean on the queries that chose. Left out: the same with each fifth measured by what the others "
+        "chose. Alone: without BM25. Tried: the mean with the best p, lambda and weights of each table.",
+        _choice_table(result),
+        _skipped(result),
+        record.about(dict(result)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _notes(result: Mapping[str, Any], plan: Plan) -> str:
+    cut = ", ".join(f"{field} by `{name}`" for field, name in result["analyzers"].items())
+    lines = [
+        f"Fields: {cut}.",
+        f"{BASELINE} is BM25 over {plan.systems[BASELINE].field} and finds {plan.depth:,} candidates; all systems but "
+        "those that search alone score these, and are fused with it, z-scores per query, by weights that were chosen "
+        "on dev queries and frozen.",
+        "`model1` and `neural-model1` are scored by gathering from the table; `index` is the same table compiled, with "
+        "one-byte weights, so many of a document, and the same weights of the fusion. What gathering has more is lost "
+        "by pruning and rounding.",
+    ]
+    for name, entry in result["collections"].items():
+        collection = plan.collections[name]
+        if collection.chosen_on:
+            lines.append(f"{name}: choices and table of {collection.chosen_on}.")
+        elif not collection.dev:
+            lines.append(
+                f"{name} has no dev split: {collection.dev_queries:,} of its training queries were drawn for the "
+                "choices, and their pairs left out of the training."
+            )
+        if entry["queries without a relevant document"]:
+            lines.append(
+                f"{name}: {entry['queries without a relevant document']} of {entry['queries']} queries have no "
+                "relevant document and count 0 for every system."
+            )
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _main_table(result: Mapping[str, Any], plan: Plan) -> str:
+    collections, macro = result["collections"], result["macro"]["systems"]
+    rows = []
+    for name, system in plan.systems.items():
+        if name in result["skipped"]:
+            rows.append([name, system.published, *["–"] * (len(collections) + 4)])
+            continue
+        ratio = macro[name].get("ratio", {"ratio": None, "interval": [None, None]})
+        rows.append(
+            [
+                name,
+                system.published,
+                *(
+                    record.number(entry["systems"][name]["measures"][plan.measure])
+                    for entry in collections.values()
+                ),
+                record.number(macro[name].get("mean"), digits=4),
+                record.number(ratio["ratio"]),
+                record.interval(ratio["interval"]),
+                _mean(result, name, "scoring", digits=2),
+            ]
+        )
+    head = ("system", "published", *collections, "macro", "ratio", "95 %", "time, ms")
+    return record.table(head, rows)
+
+
+def _target_table(result: Mapping[str, Any], plan: Plan) -> str:
+    rows = [
+        [
+            f"{one['system']} against {one['against']}",
+            f"≥ {one['ratio']:.2f}",
+            record.number(one["found"]["ratio"]),
+            record.interval(one["found"]["interval"]),
+            {True: "yes", False: "no", None: "not judged: in part"}[one["reached"]],
+        ]
+        for one in result["targets"]
+    ]
+    if not rows:
+        return "Nothing was declared, or nothing of it was run."
+    return record.table(
+        ("systems", f"ratio of macro {plan.measure} wanted", "ratio", "95 %", "reached"), rows
+    )
+
+
+def _contrast_tables(result: Mapping[str, Any], plan: Plan, measure: str) -> list[str]:
+    rows = []
+    macro = {(one["system"], one["against"]): one for one in result["macro"]["contrasts"]}
+    for one in _run(plan.contrasts, result["macro"]["systems"]):
+        pair, title = (one.system, one.against), f"{one.system} against {one.against}"
+        if measure == plan.measure and pair in macro:
+            over = macro[pair]
+            rows.append(
+                [
+                    title,
+                    "**macro**",
+                    record.number(over["difference"], signed=True, digits=4),
+                    record.interval(over["interval"], signed=True, digits=4),
+                    f"{record.number(over['ratio']['ratio'])} ({record.interval(over['ratio']['interval'])})",
+                    *[""] * 3,
+                ]
+            )
+            title = ""
+        for collection, entry in result["collections"].items():
+            for contrast in entry["contrasts"]:
+                if (contrast["run"], contrast["baseline"], contrast["measure"]) == (*pair, measure):
+                    rows.append([title, collection, *_contrast_cells(contrast)])
+                    title = ""
+    if not rows:
+        return []
+    head = (
+        "systems",
+        "collection",
+        "difference",
+        "95 %",
+        "ratio (95 %)",
+        "p",
+        "p (Holm)",
+        "wins / ties / losses",
+    )
+    return [
+        f"## {measure}: system against system",
+        "Paired, query by query; p by Holm over the contrasts of a collection.",
+        record.table(head, rows, left=2),
+    ]
+
+
+def _contrast_cells(contrast: Mapping[str, Any]) -> list[str]:
+    return [
+        record.number(contrast["difference"], signed=True),
+        record.interval([contrast["interval"][0], contrast["interval"][1]], signed=True),
+        "",
+        record.p_value(contrast["p_permutation"]),
+        record.p_value(contrast["p_holm"]),
+        f"{contrast['wins']} / {contrast['ties']} / {contrast['losses']}",
+    ]
+
+
+def _cost_table(result: Mapping[str, Any], plan: Plan) -> str:
+    rows = [
+        [
+            name,
+            _mean(result, name, "search", digits=2),
+            _mean(result, name, "analysis", digits=2),
+            _mean(result, name, "scoring", digits=2),
+            _mean(result, name, "fusing", digits=2),
+            _mean(result, name, "bytes", digits=0),
+            _mean(result, name, "table", digits=1, unit=1e6),
+        ]
+        for name in plan.systems
+        if name not in result["skipped"]
+    ]
+    head = (
+        "system",
+        "search, ms",
+        "analysis, ms",
+        "scoring 1,000, ms",
+        "fusing, ms",
+        "bytes a document",
+        "table, MB",
+    )
+    load = ", ".join(f"{value:.1f}" for value in result["provenance"]["load"])
+    return (
+        record.table(head, rows) + f"\n\nLoad of the machine when it began, over 1, 5 and 15 minutes: {load}."
+    )
+
+
+def _mean(result: Mapping[str, Any], name: str, key: str, *, digits: int, unit: float = 1.0) -> str:
+    found = [entry["systems"][name]["cost"][key] for entry in result["collections"].values()]
+    known = [value for value in found if value is not None]
+    return f"{np.mean(known) / unit:,.{digits}f}" if known else "–"
+
+
+def _interval_table(result: Mapping[str, Any], plan: Plan, measure: str) -> str:
+    collections = result["collections"]
+    rows = []
+    for name in plan.systems:
+        if name not in result["skipped"]:
+            systems = [entry["systems"][name] for entry in collections.values()]
+            rows.append(
+                [
+                    name,
+                    *(
+                        f"{record.number(system['measures'][measure])} "
+                        f"({record.interval(system['intervals'][measure])})"
+                        for system in systems
+                    ),
+                ]
+            )
+    return record.table(("system", *(_sized(name, entry) for name, entry in collections.items())), rows)
+
+
+def _sized(name: str, entry: Mapping[str, Any]) -> str:
+    return f"{name}, {entry['queries']:,} queries, {entry['documents']:,} documents"
+
+
+def _choice_table(result: Mapping[str, Any]) -> str:
+    rows = []
+    for collection, systems in result["choices"].items():
+        for name, choice in systems.items():
+            settings = choice["settings"]
+            rows.append(
+                [
+                    collection,
+                    name,
+                    choice["table"],
+                    *(f"{settings[key]:g}" if settings else "" for key in ("self_translation", "lambda")),
+                    f"{choice['weights'][0]:.2f}",
+                    str(choice["queries"]),
+                    record.number(choice["value"], digits=4),
+                    record.number(choice["estimate"], digits=4) if choice["estimate"] is not None else "",
+                    record.number(choice["alone"][1], digits=4),
+                    "; ".join(
+                        f"{one['table']} {record.number(one['value'], digits=4)}" for one in choice["tried"]
+                    ),
+                ]
+            )
+    names = (
+        "collection",
+        "system",
+        "table",
+        "p",
+        "λ",
+        f"share of {BASELINE}",
+        "queries",
+        "dev",
+        "left out",
+        "alone",
+    )
+    head = (*names, "tried")
+    return record.table(head, rows, left=3)
+
+
+def _skipped(result: Mapping[str, Any]) -> str:
+    if not result["skipped"]:
+        return ""
+    lines = [f"- {name}: {reason}" for name, reason in result["skipped"].items()]
+    return "## Not run\n\n" + "\n".join(lines)

@@ -1,0 +1,202 @@
+"""The dev queries of a collection, its own training pairs, and the tables that are trained on pairs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import record
+from declared import NEURAL, Entry, Plan, System, Variant
+from encoded import progress_lines
+from judged import PREFIX, Judged, documents_folder
+
+from termwise.translation import Model1Settings, train_model1
+from termwise.translation.folder import TRAINING, read_manifest
+from termwise.translation.manifest import NAME as MANIFEST
+
+
+def judged_split(entry: Entry, split: str, root: Path) -> Judged:
+    """Read a collection with the queries and judgments of a split."""
+    return Judged.read(entry.name, split if split.startswith(PREFIX) else root / entry.name, split)
+
+
+def dev_of(entry: Entry, root: Path, seed: int) -> Judged:
+    """Read a collection with the queries that choices are made on; see `Entry`."""
+    judged = judged_split(entry, entry.dev or entry.train, root)
+    return _only(judged, drawn([query.query_id for query in judged.queries], entry.dev_queries, seed))
+
+
+def own_of(entry: Entry, root: Path, seed: int) -> Judged:
+    """Read a collection with the queries whose pairs are its own training pairs."""
+    judged = judged_split(entry, entry.train, root)
+    if entry.dev:
+        return judged
+    query_ids = [query.query_id for query in judged.queries]
+    return _only(judged, frozenset(query_ids) - drawn(query_ids, entry.dev_queries, seed))
+
+
+def drawn(query_ids: Sequence[str], number: int, seed: int) -> frozenset[str]:
+    """Draw that many queries, or take all where `number` is 0; whatever order they are given in."""
+
+    def lot(query_id: str) -> bytes:
+        return hashlib.sha256(f"{seed} {query_id}".encode("utf-8", "surrogatepass")).digest()
+
+    return frozenset(sorted(query_ids, key=lot)[: number or None])
+
+
+def _only(judged: Judged, query_ids: frozenset[str]) -> Judged:
+    return replace(
+        judged,
+        queries=[query for query in judged.queries if query.query_id in query_ids],
+        qrels=[qrel for qrel in judged.qrels if qrel.query_id in query_ids],
+    )
+
+
+@dataclass(frozen=True)
+class Table:
+    """A translation table.
+
+    Attributes
+    ----------
+    place : str
+        A folder, or the name of a table that ships.
+    """
+
+    place: str
+
+    @cached_property
+    def id(self) -> str:
+        """What tells it from other tables."""
+        return read_manifest(self.place).id
+
+    @cached_property
+    def bytes(self) -> int:
+        """Bytes of its arrays."""
+        return sum(file.bytes for file in read_manifest(self.place).files.values())
+
+    @cached_property
+    def entries(self) -> int:
+        """Number of its probabilities."""
+        return read_manifest(self.place).entries
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of an experiment: trained where they are not in the work folder yet.
+
+    Attributes
+    ----------
+    plan : Plan
+        The declarative file.
+    data, work : Path
+        Folder of the judged collections; folder for what is made.
+    pairs : Path or None
+        General training pairs.
+    neural : Path or None
+        A folder as ``termwise train neural-model1`` exports it.
+    threads : int
+        To train with; the tables are the same for any number.
+    """
+
+    plan: Plan
+    data: Path
+    work: Path
+    pairs: Path | None = None
+    neural: Path | None = None
+    threads: int = 1
+
+    def lacking(self, system: System) -> str | None:
+        """Return why a system cannot be run, or None."""
+        if system.model == "neural-model1" and self.neural is None:
+            return "no neural table was named (--neural FOLDER)"
+        return None
+
+    def of(self, system: System, collection: str) -> dict[str, Table]:
+        """Return the tables that a system can be run with on a collection, by the names of their variants."""
+        if system.model == "neural-model1":
+            return {NEURAL: Table(str(self.neural))}
+        found = {
+            variant.name: self.table(variant, system.field, collection)
+            for variant in self.plan.tables.values()
+            if collection in (variant.collections or (collection,))
+        }
+        return {name: table for name, table in found.items() if table is not None}
+
+    def named(self, name: str, system: System, collection: str) -> Table | None:
+        """Return one of these tables, or None where it cannot be had."""
+        if name == NEURAL:
+            return None if self.neural is None else Table(str(self.neural))
+        return self.table(self.plan.tables[name], system.field, collection)
+
+    def table(self, variant: Variant, field: str, collection: str) -> Table | None:
+        """Return the table of a variant, trained if need be; None where its analyzer or its pairs are others."""
+        analyzer = self.plan.analyzer(field)
+        if variant.ships:
+            same = read_manifest(variant.ships).analyzer.fingerprint == analyzer.spec.fingerprint
+            return Table(variant.ships) if same else None
+        if variant.general and self.pairs is None:
+            return None
+        settings = Model1Settings.parse({**self.plan.training, "analyzer": self.plan.analyzers[field]})
+        data = [self.pairs] if variant.general and self.pairs is not None else []
+        known = [self._general_hash for _ in data]
+        if variant.own:
+            own = self._own_pairs(collection, variant.own)
+            data.append(own)
+            known.append(record.file_hash(own))
+        body = json.dumps([asdict(settings), analyzer.spec.fingerprint, known])
+        digest = hashlib.sha256(body.encode()).hexdigest()[:12]
+        folder = self.work / "tables" / f"{field}-{variant.name}-{digest}"
+        if not (folder / MANIFEST).is_file():
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            facts = train_model1(
+                data,
+                folder,
+                settings=settings,
+                resume=(folder / TRAINING).exists(),
+                threads=self.threads,
+                progress=progress_lines(folder.name),
+            )
+            told = f"{facts['pairs']:,} pairs, {facts['entries']:,} translations"
+            record.say(f"{folder.name}: {told}, {facts['seconds']['total']:.0f} s")
+        return Table(str(folder))
+
+    @cached_property
+    def _general_hash(self) -> str:
+        """Digest of the general pairs."""
+        if self.pairs is None:
+            return ""
+        files = [path for path in (self.pairs, *self.pairs.rglob("*")) if path.is_file()]
+        return record.tree_hash(files, self.pairs.parent)
+
+    def _own_pairs(self, collection: str, times: int) -> Path:
+        """Write the collection's own training pairs into a file, each as often as it counts."""
+        entry = self.plan.collections[collection]
+        judged = own_of(entry, self.data, self.plan.seed)
+        relevant = sorted({(qrel.query_id, qrel.doc_id) for qrel in judged.qrels if qrel.relevance > 0})
+        name = f"{collection}-own-{hashlib.sha256(repr((times, relevant, judged.data)).encode()).hexdigest()[:12]}"
+        path = documents_folder(self.work, judged.source) / f"{name}.jsonl"
+        if path.is_file():
+            return path
+        wanted = {doc_id for _, doc_id in relevant}
+        texts = {
+            document.doc_id: document.text
+            for document in judged.documents.documents()
+            if document.doc_id in wanted
+        }
+        asked = {query.query_id: query.text for query in judged.queries}
+        lines = [
+            json.dumps({"query": asked[query_id], "passage": texts[doc_id]}, ensure_ascii=False) + "\n"
+            for query_id, doc_id in relevant
+            if asked.get(query_id, "").strip() and texts.get(doc_id, "").strip()
+        ]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(path.name + ".part")
+        with partial.open("w", encoding="utf-8", errors="surrogatepass") as file:
+            for _ in range(times):
+                file.writelines(lines)
+        partial.replace(path)
+        return path
