@@ -225,7 +225,8 @@ class Ledger:
         for name, judged in self._judged.items():
             bench = Bench(judged, self._plan, self._tools, self._choices)
             for system in names:
-                if not self._again and self._holds(name, system):
+                again = self._again and self._tools.lacking(self._plan, system) is None
+                if self._holds(name, system) and not again:
                     continue
                 value = self._measure(bench, system, code)
                 spent = time.perf_counter() - begin

@@ -19,8 +19,8 @@ Order
     needs no encoder for the rest. ``encode`` only runs the networks over the documents, for a
     night before. What is encoded stays in WORK, block by block: an interrupted run goes on where it was.
 Result
-    A line in ``results/zero_shot.jsonl`` and the tables in ``results/zero_shot.md``. With ``--collections`` or
-    ``--systems`` it is called ``zero_shot_partial``.
+    A line in ``results/zero_shot.jsonl`` and the tables in ``results/zero_shot.md``. With ``--collections`` it is
+    called ``zero_shot_partial``. ``--systems`` names what is measured; what was measured earlier is reported with it.
 """
 
 from __future__ import annotations
@@ -121,9 +121,12 @@ def run_report(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
     for name in [name for name in names if unchosen & set(plan.with_parts([name]))]:
         skipped[name] = "no share was chosen for it (zero_shot.py choose)"
         names.remove(name)
-    partial = bool(arguments.collections or arguments.systems)
+    partial = bool(arguments.collections)
     choices.check(plan, ledger.encoders, names, partly=partial)
-    ledger.measure(names, {key: provenance[key] for key in ("commit", "sources")})
+    asked = plan.with_parts(arguments.systems.split(",") if arguments.systems else names)
+    ledger.measure(
+        [name for name in names if name in asked], {key: provenance[key] for key in ("commit", "sources")}
+    )
     collections: dict[str, Any] = {}
     values: dict[str, Any] = {}
     for name, kept in ledger.kept.items():
@@ -156,13 +159,18 @@ def _dense(collections: Mapping[str, Any]) -> str | None:
 def _systems(
     plan: Plan, tools: Tools, given: str | None, known: Callable[[str], bool] = lambda _: False
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the systems to run or known already, and why others are not."""
-    wanted = plan.with_parts(given.split(",") if given else list(plan.systems))
-    reasons = {name: None if known(name) else tools.lacking(plan, name) for name in wanted}
-    skipped = {name: reason for name, reason in reasons.items() if reason is not None}
-    for name, reason in skipped.items():
-        record.say(f"not run: {name}: {reason}")
-    return [name for name in wanted if name not in skipped], skipped
+    """Return the systems to run and those known already, and why others are not."""
+    asked = plan.with_parts(given.split(",") if given else list(plan.systems))
+    names, skipped = [], {}
+    for name in plan.systems:
+        reason = tools.lacking(plan, name) if name in asked else "left out (--systems)"
+        if reason is None or known(name):
+            names.append(name)
+        else:
+            skipped[name] = reason
+            if name in asked:
+                record.say(f"not run: {name}: {reason}")
+    return names, skipped
 
 
 def _chosen(plan: Plan, given: str | None) -> list[str]:

@@ -220,7 +220,7 @@ def test_what_was_measured_is_kept_query_by_query(run, tmp_path, collections, mo
     def reported(*more):
         ranked.clear()
         out = run("report", *more)
-        return json.loads((out / "zero_shot_partial.jsonl").read_text().splitlines()[-1])["collections"]
+        return json.loads((out / "zero_shot.jsonl").read_text().splitlines()[-1])["collections"]
 
     monkeypatch.setattr(systems.Bench, "outcome", counted)
     dense = f"--dense={tmp_path / 'dense'}"
@@ -232,10 +232,12 @@ def test_what_was_measured_is_kept_query_by_query(run, tmp_path, collections, mo
 
     assert reported("--systems=tilde,dense") == first  # nor is an encoder needed of what is measured
     assert ranked == set()
-    reported("--systems=splade-doc")
+    both = reported("--systems=splade-doc")
     assert ranked == {("cats", "splade-doc"), ("dogs", "splade-doc")}
+    assert list(both["cats"]["systems"]) == ["bm25", "tilde", "dense", "splade-doc"]
+    assert both["cats"]["systems"]["tilde"]["measures"] == first["cats"]["systems"]["tilde"]["measures"]
     reported("--systems=tilde", "--again")
-    assert ("cats", "tilde") in ranked
+    assert ranked == {(name, system) for name in ("cats", "dogs") for system in ("bm25", "tilde")}
 
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN.replace('model = "tilde"\n', 'model = "tilde"\nsettings = { keep = "3" }\n'))
