@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -53,17 +54,21 @@ class StagedFolder:
         ForeignFolderError
             If it holds something else, is a file, is the folder of the base, or lies in it.
         StorageError
-            If it cannot be read.
+            If it cannot be read, or is a link that leads nowhere.
         """
         with self._storage(out):
-            place = out.resolve()
-            if base is not None and Path(base).is_dir() and Path(base).resolve() in (place, *place.parents):
+            place = Path(os.path.realpath(out))
+            if (
+                base is not None
+                and Path(base).is_dir()
+                and Path(os.path.realpath(base)) in (place, *place.parents)
+            ):
                 raise ForeignFolderError(
                     "the output would be written over what it starts from",
                     facts=[("output", out), ("base", base)],
                     fixes=["name another folder with --out"],
                 )
-            if not out.exists():
+            if not _is_there(out):
                 return
             names = [path.name for path in out.iterdir()] if out.is_dir() else [out.name]
         foreign = sorted(name for name in names if name not in self.ours and not name.startswith(_STAGE))
@@ -72,6 +77,21 @@ class StagedFolder:
                 f"the folder holds something that is not {self.an}",
                 facts=[("folder", out), ("found", ", ".join(foreign[:5]))],
                 fixes=["name another folder with --out"],
+            )
+
+    def refuse_finished(self, out: Path) -> None:
+        """Refuse a folder that is complete: whoever trains writes over nothing that took as long to make.
+
+        Raises
+        ------
+        ForeignFolderError
+            If it holds the manifest.
+        """
+        if (out / self.manifest).exists():
+            raise ForeignFolderError(
+                f"the folder holds {self.an} already",
+                facts=[("folder", out), ("found", self.manifest)],
+                fixes=["name another folder with --out", f"if it is of no use any more: remove {out} first"],
             )
 
     @contextmanager
@@ -107,3 +127,14 @@ class StagedFolder:
                 facts=[("path", error.filename or out), ("system says", error.strerror or str(error))],
                 fixes=["choose a folder that can be written and has room with --out"],
             ) from error
+
+
+def _is_there(out: Path) -> bool:
+    """Tell whether there is something at a path; a link that leads nowhere is an error of the system."""
+    try:
+        out.stat()
+    except FileNotFoundError:
+        if out.is_symlink():
+            raise
+        return False
+    return True

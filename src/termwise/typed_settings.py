@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
 from termwise.errors import ParameterError, UnknownNameError
+
+MOST = 10**15
+"""The largest number that a setting can be, whatever its range."""
 
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
@@ -17,7 +19,7 @@ class TypedSettings:
     """Base of the settings of a training run.
 
     Fields are of the types bool, int, float, str, or Literal of names. A subclass gives the range of its numbers in
-    `ranges`; any number of 0 or more may stand for one that has none.
+    `ranges`; any number from 0 to `MOST` may stand for one that has none.
 
     Raises
     ------
@@ -40,10 +42,11 @@ class TypedSettings:
             ):
                 raise _unreadable(name, value, hint)
             elif hint in (int, float):
-                least, most = self.ranges.get(name, (0, math.inf))
-                if not least <= value <= most or value == math.inf:
+                least, most = self.ranges.get(name, (0, MOST))
+                if not least <= value <= min(most, MOST):
                     raise ParameterError(
-                        f"{name} is out of range", facts=[("given", value), ("least", least), ("most", most)]
+                        f"{name} is out of range",
+                        facts=[("given", _shown(value)), ("least", least), ("most", min(most, MOST))],
                     )
 
     @classmethod
@@ -91,5 +94,10 @@ def _parsed(name: str, text: str, hint: Any) -> object:
 def _unreadable(name: str, value: object, hint: Any) -> ParameterError:
     return ParameterError(
         f"the training setting {name} cannot be read",
-        facts=[("given", repr(value)), ("expected", _EXPECTED[hint])],
+        facts=[("given", _shown(value)), ("expected", _EXPECTED[hint])],
     )
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 80 else shown[:77] + "..."

@@ -23,6 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "sealed_json": set(),
     "regular_files": {"sealed_json"},
     "staged_folder": {"errors"},
+    "folder_kinds": {"errors"},
     "processes": {"errors"},
     "typed_settings": {"errors"},
     "pages": {"legible"},
@@ -33,12 +34,14 @@ ALLOWED: dict[str, set[str]] = {
     "collection": GROUND | {"weights", "text"},
     "models": GROUND | {"weights", "text", "collection", "kernels", "translation"},
     "index": GROUND | {"sealed_json", "weights", "text", "kernels"},
-    "encode": GROUND | {"sealed_json", "regular_files", "weights", "text", "collection", "kernels", "models"},
+    "encode": GROUND
+    | {"sealed_json", "regular_files", "folder_kinds", "weights", "text", "collection", "kernels", "models"},
     "translation": GROUND
     | {
         "sealed_json",
         "regular_files",
         "staged_folder",
+        "folder_kinds",
         "processes",
         "typed_settings",
         "weights",
@@ -84,6 +87,7 @@ ALLOWED: dict[str, set[str]] = {
         "sealed_json",
         "regular_files",
         "staged_folder",
+        "folder_kinds",
         "typed_settings",
         "scoring",
         "text",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.typed_settings import TypedSettings
+from termwise.typed_settings import MOST, TypedSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +71,13 @@ def test_numbers_without_an_upper_bound_are_finite() -> None:
 
     with pytest.raises(ParameterError):
         Open(rate=math.inf)
+
+
+@pytest.mark.parametrize("given", [{"steps": "9" * 400}, {"steps": str(MOST + 1)}, {"rate": "9" * 5000}])
+def test_numbers_beyond_all_reason_are_refused_in_a_short_line(given: dict[str, str]) -> None:
+    with pytest.raises(ParameterError) as error:
+        Sample.parse(given)
+    assert len(error.value.render()) < 300
 
 
 def test_names_that_are_not_there() -> None:

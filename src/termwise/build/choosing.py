@@ -8,7 +8,7 @@ from pathlib import Path
 
 from termwise.arguments import wrong
 from termwise.encode import EncoderFolder
-from termwise.errors import ParameterError
+from termwise.errors import MissingFileError, ParameterError, TermwiseError, UnknownNameError
 from termwise.models import Model, Model1, make_model, model_names
 from termwise.translation.folder import read_manifest, table_folder
 from termwise.translation.manifest import NAME as TABLE
@@ -32,7 +32,9 @@ def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Mode
         If there is no such model or parameter.
     ParameterError
         If a value is out of range, or there are settings for a model that is made already.
-    MissingFileError, ModelFormatError, CorruptModelError
+    MissingFileError
+        If there is no such folder.
+    ModelFormatError, CorruptModelError
         If a folder is neither that of an encoder nor of a translation table.
     """
     if not isinstance(model, str | Path):
@@ -45,8 +47,10 @@ def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Mode
         if settings:
             raise ParameterError("settings go with the name of a model; this one is made already")
         return model
-    if model in model_names() or (isinstance(model, str) and not _is_path(model)):
+    if model in model_names():
         return make_model(str(model), _with_recommended(settings) if model == Model1.name else settings)
+    if not os.path.exists(model):
+        raise _missing(model)
     table = (Path(model) / TABLE).is_file()
     parameter = "table" if table else "encoder"
     if parameter in settings:
@@ -70,5 +74,15 @@ def _with_recommended(settings: Mapping[str, str]) -> Mapping[str, str]:
     return {**{name: str(value) for name, value in scoring.items()}, **settings}
 
 
-def _is_path(name: str) -> bool:
-    return os.sep in name or os.path.isdir(name)
+def _missing(model: str | Path) -> TermwiseError:
+    """Say that a model is neither a name nor a folder that is there."""
+    names = model_names()
+    if isinstance(model, Path) or os.sep in model:
+        return MissingFileError(
+            "there is no such folder, which would be that of an encoder or of a translation table",
+            facts=[("folder", model), ("models", ", ".join(names))],
+            fixes=["check the path", "name one of the models"],
+        )
+    unknown = UnknownNameError.of("model", model, names)
+    message = f"{unknown.message}, and there is no folder of that name"
+    return UnknownNameError(message, facts=unknown.facts, fixes=unknown.fixes)

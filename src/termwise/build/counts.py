@@ -17,6 +17,7 @@ from termwise.build.documents import empty_collection
 from termwise.build.kept_counts import CountEncoder
 from termwise.collection import CollectionStatistics
 from termwise.encode import encoded_blocks
+from termwise.errors import ParameterError
 from termwise.index import IndexWriter, Manifest
 from termwise.index.spill import RowSpill
 from termwise.index.writer import Progress
@@ -58,6 +59,8 @@ def build_counts(
     ------
     EmptyCollectionError
         If there are no documents.
+    ParameterError
+        If a threshold of the model leaves no weight.
     TermwiseError
         Whatever is wrong with documents, model or folder.
     """
@@ -121,11 +124,19 @@ def _weigh(
             yield TermWeights(indptr, new_terms, new_counts, vocabulary.id)
 
     statistics = CollectionStatistics.from_counts(parts(), n_terms=len(vocabulary))
-    done = 0
+    done = kept = 0
     for counts in parts():
-        writer.add_weights(model.weigh(counts, statistics))
+        rows = model.weigh(counts, statistics)
+        writer.add_weights(rows)
         done += len(counts)
+        kept += rows.nnz
         progress("weigh terms", done, writer.documents)
+    if statistics.n_tokens and not kept and model.parameters().get("prune"):
+        raise ParameterError(
+            "nothing is left of the documents: no weight is as large as the least that is kept",
+            facts=[("prune", model.parameters()["prune"])],
+            fixes=["choose a smaller one, as in --set prune=0.1, or leave it out for the default"],
+        )
     return statistics
 
 

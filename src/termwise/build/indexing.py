@@ -187,11 +187,12 @@ def _cutter(analyzer: str | Analyzer | None, model: CountModel | ExpandingCountM
     if analyzer is not None:
         ours = _made(analyzer, default=DEFAULT_ANALYZER).spec
         if ours.fingerprint != theirs.spec.fingerprint:
+            its, given = theirs.spec.beside(ours)
             raise VocabularyMismatchError(
                 "the model was made for texts that are cut in another way",
                 facts=[
-                    ("model", f"{model.name}: {theirs.spec.name} {dict(theirs.spec.options)}"),
-                    ("analyzer", f"{ours.name} {dict(ours.options)}"),
+                    ("model", f"{model.name}  {its}"),
+                    ("analyzer", given),
                     ("why", "it knows nothing of words that are cut otherwise; scores would mean little"),
                 ],
                 fixes=["leave the analyzer out"],

@@ -12,6 +12,7 @@ from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.errors import VocabularyMismatchError
 from termwise.index import IndexWriter, Manifest
 from termwise.index.writer import Progress
+from termwise.legible import short_digest
 from termwise.models import Model
 from termwise.records import Document
 from termwise.search.encoding import encoder_description
@@ -44,10 +45,12 @@ def build_network(
         raise VocabularyMismatchError(
             "the encoder cuts queries into terms of another vocabulary than its rows have",
             facts=[
-                ("documents", f"{len(encoder.vocabulary)} terms  {encoder.vocabulary.id}"),
+                ("documents", f"{len(encoder.vocabulary):,} terms  {short_digest(encoder.vocabulary.id)}"),
                 (
                     "queries",
-                    f"{spec.name}  {'open' if closed is None else f'{len(closed)} terms  {closed.id}'}",
+                    f"{spec.name}, an open vocabulary"
+                    if closed is None
+                    else f"{spec.name}  {len(closed):,} terms  {short_digest(closed.id)}",
                 ),
                 ("why", "the same number is another word in each; scores would mean nothing"),
             ],

@@ -15,6 +15,7 @@ from termwise.cli.fuse_indexes import fuse_folders
 from termwise.cli.judged import read_runs, wanted_queries
 from termwise.cli.options import JsonFlag, Separator, Threads, column_separator
 from termwise.cli.terminal import note, print_json, refuse_overwriting
+from termwise.cli.weights import say_stand_ins
 from termwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -245,6 +246,8 @@ def command(
             fusion = _made(read, alpha, learn, qrels, measure, seed, missing, normalise, documents, scales)
         if output is not None:
             fused = fusion.apply(read, queries=scales, name=tag)
+        if weights is not None:
+            say_stand_ins(weights, fusion, [run.name for run in read])
     if save_weights is not None and fusion is not None:
         fusion.save(save_weights)
     if output is not None:

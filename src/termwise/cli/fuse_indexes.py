@@ -10,6 +10,7 @@ from typing import Any, cast
 from termwise.cli.built import say_built
 from termwise.cli.options import available_processors, memory_size
 from termwise.cli.terminal import progress_bar
+from termwise.cli.weights import say_stand_ins
 from termwise.errors import UsageError
 
 
@@ -72,11 +73,14 @@ def fuse_folders(
             scaling=scaling[0] if len(scaling) == 1 else scaling,
         )
     indexes = [Index.open(folder) for folder in folders]
+    shares = index_weights(fusion, indexes)
+    if weights is not None:
+        say_stand_ins(weights, fusion, [index.path.name.removesuffix(".tw") for index in indexes])
     begin = time.perf_counter()
     with progress_bar() as progress:
         searcher = fuse_indexes(
             indexes,
-            index_weights(fusion, indexes),
+            shares,
             out,
             quantiser="float32" if float_weights else None,
             overwrite=overwrite,

@@ -25,6 +25,7 @@ from termwise.cli.options import (
 )
 from termwise.cli.terminal import progress_bar
 from termwise.cli.translations import TunedSettings, with_tuned
+from termwise.errors import UsageError
 
 
 def command(
@@ -103,9 +104,16 @@ def command(
     termwise index docs.jsonl --model tildev2 --out docs.tw
     """
     from termwise.build import build_index, chosen_model, default_encoding
-    from termwise.models import NetworkModel
+    from termwise.models import Model1, NetworkModel
 
-    chosen = chosen_model(model, with_tuned(tuned, model_settings(settings or ())))
+    given = model_settings(settings or ())
+    if tuned is not None and not isinstance(chosen_model(model, given), Model1):
+        raise UsageError(
+            "--settings goes with a translation table",
+            facts=[("file", tuned), ("model", model)],
+            fixes=["--model model1, or the folder of a table", "leave --settings out"],
+        )
+    chosen = chosen_model(model, with_tuned(tuned, given))
     names, numbers = field_names(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
     work = None

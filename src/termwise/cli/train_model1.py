@@ -9,7 +9,7 @@ import typer
 
 from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
 from termwise.cli.terminal import human_bytes, note, print_json, progress_bar, stdout
-from termwise.cli.train import Data, Resume
+from termwise.cli.train import Data, Resume, say
 
 Out = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="The folder of the table.", show_default=False)
@@ -45,6 +45,7 @@ def command(
             resume=resume,
             threads=threads or available_processors(),
             progress=progress,
+            say=say,
         )
     if as_json:
         print_json(facts)

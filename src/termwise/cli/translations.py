@@ -34,7 +34,7 @@ def with_tuned(file: Path | None, given: Mapping[str, str]) -> dict[str, str]:
     Raises
     ------
     DataError
-        If the file holds no tuned settings.
+        If the file holds no tuned settings, or one that `Model1` does not take.
     ParameterError
         If a setting is both in the file and given.
     MissingFileError
@@ -51,6 +51,7 @@ def with_tuned(file: Path | None, given: Mapping[str, str]) -> dict[str, str]:
             facts=[("file", file)],
             fixes=["give a file that termwise tune wrote"],
         )
+    _check_kept(tuned[0], file)
     twice = sorted(set(given) & set(tuned[0]))
     if twice:
         raise ParameterError(
@@ -112,6 +113,23 @@ def table_places(table: str | None) -> tuple[Path, ...]:
     from termwise.translation.folder import table_folder
 
     return () if table is None else (table_folder(table),)
+
+
+def _check_kept(settings: Settings, file: Path) -> None:
+    """Refuse settings of a file that tuning does not write, or with values that it does not write, naming the first."""
+    from termwise.models import Model1, make_model
+
+    for name, text in _texts(settings).items():
+        try:
+            if name in _OF_AN_INDEX:
+                raise UsageError("it is not one that is tuned")
+            make_model(Model1.name, {name: text})
+        except UsageError as error:
+            raise DataError(
+                "the file holds a setting that cannot be used",
+                facts=[("file", file), ("setting", name), ("why", error.message), *error.facts],
+                fixes=["give a file that termwise tune wrote, or tune again"],
+            ) from None
 
 
 def _texts(settings: Settings) -> dict[str, str]:

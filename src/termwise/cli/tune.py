@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -135,7 +135,7 @@ def command(
     with progress_bar() as progress:
         tuning = tune(
             scorer,
-            _first(first, wanted, k),
+            _first(first, wanted, k, progress),
             wanted,
             judgments,
             measure=measure,
@@ -169,14 +169,17 @@ def _numbers(option: str, text: str | None, usual: Sequence[float]) -> tuple[flo
         ) from None
 
 
-def _first(path: Path, wanted: Sequence[Query], k: int) -> Run:
+def _first(
+    path: Path, wanted: Sequence[Query], k: int, progress: Callable[[str, int, int | None], None]
+) -> Run:
     """Read the run of a first stage, or make it, and keep the first documents of each query."""
     from termwise.records import Ranking, Run
     from termwise.search import Searcher
 
     if path.is_dir():
         searcher = Searcher.open(path)
-        return searcher.rank_many(wanted, k=k, threads=available_processors(), name=path.stem).run
+        threads = available_processors()
+        return searcher.rank_many(wanted, k=k, threads=threads, name=path.stem, progress=progress).run
     (run,) = read_runs([path])
     cut = [Ranking(ranking.doc_ids[:k], ranking.scores[:k], ranking.query_id) for ranking in run]
     return Run(cut, run.name)

@@ -27,7 +27,7 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -40,6 +40,7 @@ from termwise.arguments import check_document, check_documents, check_path, is_w
 from termwise.collection.writing import create_bytes_whole, write_bytes_whole
 from termwise.encode.documents import DocumentEncoder, check_encoder
 from termwise.errors import ForeignFolderError, MissingFileError, ParameterError, StorageError, WeightError
+from termwise.legible import short_digest, told_apart
 from termwise.records import Document
 from termwise.regular_files import read_regular
 from termwise.sealed_json import Misfit, canonical_bytes
@@ -288,13 +289,14 @@ def claim(folder: Path, encoder: DocumentEncoder) -> None:
         raise _foreign(folder, (NAME, "not of termwise, or damaged"))
     differing = [key for key in ours if found.get(key) != ours[key]]
     if differing:
+        there, here = _beside(found, {**ours, "description": encoder.description})
         raise ForeignFolderError(
             "the work folder holds rows of another encoder or of other settings",
             facts=[
                 ("folder", folder),
                 ("differs in", ", ".join(differing)),
-                ("there", _summary(found.get("encoder"), found.get("description"))),
-                ("here", _summary(encoder.fingerprint, encoder.description)),
+                ("there", there),
+                ("here", here),
             ],
             fixes=["choose another folder", f"rm -r {folder}"],
         )
@@ -313,14 +315,20 @@ def _foreign(folder: Path, fact: tuple[str, object]) -> ForeignFolderError:
     )
 
 
-def _summary(fingerprint: object, description: object) -> str:
-    facts = description if isinstance(description, dict) else {}
-    network = facts.get("network")
-    precision = network.get("precision") if isinstance(network, dict) else None
-    said = [
-        str(value) for value in (facts.get("name"), precision, facts.get("settings")) if value is not None
-    ]
-    return ", ".join([*said, str(fingerprint)])
+def _beside(one: Mapping[str, object], other: Mapping[str, object]) -> tuple[str, str]:
+    """Describe the encoders of two folders in words: what they are called, and the settings that differ."""
+    described = [_mapping(each.get("description")) for each in (one, other)]
+    settings = told_apart(*(_mapping(each.get("settings")) for each in described))
+    lines = []
+    for folder, facts, differing in zip((one, other), described, settings, strict=True):
+        said = [facts.get("name"), _mapping(facts.get("network")).get("precision"), differing]
+        identity = short_digest(str(folder.get("encoder")))
+        lines.append(", ".join([*(str(value) for value in said if value), identity]))
+    return lines[0], lines[1]
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 # --- one block --------------------------------------------------------------------------------------------------

@@ -45,6 +45,7 @@ from termwise.errors import (
     ModelFormatError,
     ParameterError,
 )
+from termwise.folder_kinds import other_kind
 from termwise.regular_files import read_regular, regular_size
 from termwise.sealed_json import Misfit
 from termwise.text import AnalyzerSpec, CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
@@ -289,6 +290,8 @@ def _read_manifest(folder: Path) -> bytes:
                 facts=[("path", folder), ("ship with the package", names)],
                 fixes=["name one that ships, or the path of an encoder folder"],
             ) from None
+        if (mistaken := other_kind(folder, NAME)) is not None:
+            raise mistaken from None
         published = (folder / "config.json").is_file()
         raise ModelFormatError(
             "this is a checkpoint for training, not an encoder folder"

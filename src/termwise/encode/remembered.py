@@ -46,6 +46,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.legible import in_words, short_digest
 from termwise.models.checks import check_choice
 from termwise.regular_files import read_regular
 from termwise.sealed_json import Misfit
@@ -285,9 +286,9 @@ class RememberedEncoder:
             raise VocabularyMismatchError(
                 "the remembered rows were made by another encoder or with other settings",
                 facts=[
-                    ("rows of", f"{remembered.encoder}, {remembered.precision}"),
-                    ("encoder", f"{encoder.fingerprint}, {_precision(encoder)}"),
-                    ("settings", encoder.description.get("settings")),
+                    ("rows of", f"{remembered.precision}  {short_digest(remembered.encoder)}"),
+                    ("encoder", f"{_precision(encoder)}  {short_digest(encoder.fingerprint)}"),
+                    ("its settings", in_words(encoder.description.get("settings") or {})),
                 ],
                 fixes=["leave the rows out and encode everything", "compute the rows again"],
             )

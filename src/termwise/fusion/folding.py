@@ -50,8 +50,8 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
     Raises
     ------
     ParameterError
-        If a scaling changes from query to query; if there is another number of indexes, or their folders are named as
-        the runs are, in another order; or if an index was not built with the settings that its weight was tuned with.
+        If a scaling changes from query to query; if there is another number of indexes, or the folder of one is named
+        as the run of another is; or if an index was not built with the settings that its weight was tuned with.
 
     Examples
     --------

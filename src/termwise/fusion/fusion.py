@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any, Literal, cast, final, get_args
 from termwise.collection.writing import write_bytes_whole
 from termwise.errors import DataError, MissingFileError, ParameterError
 from termwise.fusion.candidates import Fused, Missing, check_choice
-from termwise.fusion.linear import checked_weights, fuse
+from termwise.fusion.linear import checked_weights, fuse, is_number
 from termwise.fusion.queries import QueryScales
 from termwise.fusion.scaling import Scaling, scalings_of
 from termwise.records import Run
@@ -171,7 +170,7 @@ class Fusion:
         Parameters
         ----------
         runs : sequence of Run
-            In the order of `self.runs`. Their names may be others; the same names in another order are
+            In the order of `self.runs`. Their names may be others; one of these names in the place of another is
             refused.
         queries, name
             See `fuse`.
@@ -179,7 +178,7 @@ class Fusion:
         Raises
         ------
         ParameterError
-            If there is another number of runs, or they stand in another order.
+            If there is another number of runs, or one stands in the place of another.
         """
         check_order(self, [run.name for run in runs])
         return fuse(
@@ -237,16 +236,19 @@ class Fusion:
 
 
 def check_order(fusion: Fusion, names: Sequence[str]) -> None:
-    """Refuse systems of another number than those of a fusion, or the same in another order.
+    """Refuse systems of another number than those of a fusion, or one of them in the place of another.
 
     Raises
     ------
     ParameterError
         Naming both orders.
     """
-    if len(names) != len(fusion.runs) or (
-        tuple(names) != fusion.runs and sorted(names) == sorted(fusion.runs)
-    ):
+    misplaced = [
+        name
+        for name, expected in zip(names, fusion.runs, strict=False)
+        if name != expected and name in fusion.runs
+    ]
+    if len(names) != len(fusion.runs) or misplaced:
         raise ParameterError(
             "these are not the runs of this fusion, in their order",
             facts=[("given", ", ".join(names)), ("expected", ", ".join(fusion.runs))],
@@ -381,9 +383,9 @@ def _text(value: object, where: str) -> str:
 
 
 def _number(value: object, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_number(value):
         raise Misfit(f"{where}: a finite number", value)
-    return float(value)
+    return float(cast(float, value))
 
 
 def _choice(value: object, where: str, kind: object) -> str:

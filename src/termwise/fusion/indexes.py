@@ -339,11 +339,12 @@ def _agreed_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
     first, *others = (analyzer_of(index).spec for index in indexes)
     for index, spec in zip(indexes[1:], others, strict=True):
         if spec.fingerprint != first.fingerprint:
+            one, other = first.beside(spec)
             raise VocabularyMismatchError(
                 "the indexes cut text in different ways",
                 facts=[
-                    ("index", f"{indexes[0].path}  {first.name} {dict(first.options)}"),
-                    ("other", f"{index.path}  {spec.name} {dict(spec.options)}"),
+                    ("index", f"{indexes[0].path}  {one}"),
+                    ("other", f"{index.path}  {other}"),
                     ("why", "one query cannot be cut in both ways"),
                 ],
                 fixes=[

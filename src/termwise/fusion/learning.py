@@ -12,7 +12,7 @@ from termwise.fusion.candidates import Fused, Missing, check_choice
 from termwise.fusion.curve import Choice
 from termwise.fusion.fusion import Fusion, Learned, Method
 from termwise.fusion.lines import grid, sweep
-from termwise.fusion.objective import objective_of
+from termwise.fusion.objective import objective_of, refuse_indifferent
 from termwise.fusion.queries import QueryScales
 from termwise.fusion.scaling import Scaling, deviation_of, scalings_of
 from termwise.records import Qrel, Run
@@ -64,7 +64,8 @@ def learn(
     ParameterError, UnknownNameError
         If an argument has a value it cannot take, or a method does not fit the number of runs or the measure.
     DataError
-        If runs and judgments share no query.
+        If runs and judgments share no query, or none of the documents that are fused is relevant and the measure counts
+        these.
     UnknownIdError, DuplicateIdError, WeightError, MissingExtraError
         See `fuse` and :class:`termwise.evaluate.Evaluator`.
 
@@ -91,6 +92,7 @@ def learn(
         found = _Found(arrived.weights, arrived.value, seed=seed, restarts=restarts)
     else:
         found = _Found.of(sweep(objective) if method == "sweep" else grid(objective))
+    refuse_indifferent(objective)
     alone = tuple(
         objective.value([float(place == run) for place in range(len(runs))]) for run in range(len(runs))
     )

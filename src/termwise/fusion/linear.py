@@ -175,6 +175,10 @@ def checked_weights(weights: Sequence[float], runs: int) -> tuple[float, ...]:
 
 
 def is_number(value: object) -> bool:
-    """Tell whether something is a finite number; truth values are none."""
-    usable = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    return usable and math.isfinite(value)  # type: ignore[arg-type]
+    """Tell whether something is a finite number that a float can hold; truth values are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

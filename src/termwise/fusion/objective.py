@@ -230,6 +230,26 @@ def objective_of(
     return _ranked(parsed, name, judged, candidates, grades)
 
 
+def refuse_indifferent(objective: Objective) -> None:
+    """Refuse to choose weights where all are as good as any other: no document that is ranked is relevant.
+
+    Raises
+    ------
+    DataError
+        If a measure that counts relevant documents has none to count.
+    """
+    if isinstance(objective, RankedObjective) and not objective.gains.any():
+        raise DataError(
+            "no document that the runs rank is relevant to its query, so there is nothing to choose by",
+            facts=[
+                ("measure", objective.measure),
+                ("queries", shortlist(objective.held)),
+                ("documents", len(objective.gains)),
+            ],
+            fixes=["give the judgments of these queries and this collection, or runs that reach deeper"],
+        )
+
+
 def _is_ranked(measure: Measure) -> bool:
     """Tell whether the kernels compute this measure."""
     parameters = {key: value for key, value in measure.params.items() if (key, value) != ("dcg", "log2")}

@@ -26,7 +26,7 @@ from termwise.fusion.curve import EQUAL, AlphaCurve
 from termwise.fusion.fusion import Fusion, Learned, Settings
 from termwise.fusion.learning import learn
 from termwise.fusion.lines import inexact
-from termwise.fusion.objective import RankedObjective, objective_of
+from termwise.fusion.objective import RankedObjective, objective_of, refuse_indifferent
 from termwise.fusion.queries import QueryScales
 from termwise.fusion.scaling import Scaling
 from termwise.records import Qrel, Query, Run
@@ -135,7 +135,8 @@ def tune(
         If a value of the grid is out of range, there is none, there are fewer queries than folds, or the measure has
         no exact sweep.
     DataError
-        If run and judgments share no query, or the run ranks no document for those they share.
+        If run and judgments share no query, the run ranks no relevant document for those they share, or none that
+        says or translates a word of its query.
     UnknownIdError
         If a judged query of the run has no text, or a document of the run is not in the index.
     WeightError
@@ -152,6 +153,7 @@ def tune(
         objective = objective_of(runs, judgments, measure, missing="drop", scaling=scaling, queries=scales)
         if not isinstance(objective, RankedObjective):
             raise inexact(objective.measure, ["nDCG@10, or another one of these"])
+        refuse_indifferent(objective)
         return objective.curve((1.0, 0.0), (0.0, 1.0))
 
     cells: list[Cell] = []
@@ -236,6 +238,17 @@ def _gathered(
         parts = scorer.parts(texts[ranking.query_id], ranking.doc_ids)
         found.append(_Gathered(ranking.query_id, ranking.doc_ids, parts))
     progress("gather", len(wanted), len(wanted))
+    if found and not any(one.parts.translated.any() or one.parts.said.any() for one in found):
+        raise DataError(
+            "no document of the run says or translates a word of its query, so there is nothing to choose by",
+            facts=[
+                ("run", first.name),
+                ("queries", len(found)),
+                ("the first", repr(texts[found[0].query_id].text)),
+                ("analyzer", scorer.table.analyzer.name),
+            ],
+            fixes=["give queries and a table in the language of the documents"],
+        )
     return found
 
 

@@ -29,7 +29,7 @@ from termwise.neural_model1.scoring import scores_of, vectors_of
 from termwise.neural_model1.settings import NeuralModel1Settings
 from termwise.train.clock import Clock
 from termwise.train.draws import Draw
-from termwise.train.telling import Say, clock_time, first_line, silent
+from termwise.train.telling import Say, clock_time, first_line, nothing_to_resume, silent
 
 CHECKPOINT = "checkpoint.safetensors"
 """Weights and moments, and what else a run goes on with."""
@@ -102,6 +102,8 @@ def train(
     drawn = -1, Draw(*(np.empty(0, dtype=np.int64) for _ in range(3)))
     if begin:
         say(f"resuming at step {begin:,} of {steps:,}")
+    elif resume:
+        say(nothing_to_resume(folder))
     losses: list[float] = []
     for step in range(begin, steps):
         epoch, place = divmod(step, epoch_steps)

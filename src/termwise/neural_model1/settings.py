@@ -14,6 +14,12 @@ from termwise.typed_settings import TypedSettings
 Form = Literal["network", "cosine"]
 Reduction = Literal["sum", "mean"]
 
+WIDEST = 8192
+"""The most elements of a vector or of a layer: what is wider has a digit too many."""
+
+DEEPEST = 16
+"""The most hidden layers."""
+
 FROM_SCRATCH = "none"
 """The `NeuralModel1Settings.embeddings` where vectors start at random."""
 
@@ -125,9 +131,8 @@ class NeuralModel1Settings(TypedSettings):
 
     ranges = MappingProxyType(
         {
-            **dict.fromkeys(
-                ("width", "projection", "epochs", "batch", "negative_depth", "save_every"), (1.0, math.inf)
-            ),
+            **dict.fromkeys(("width", "projection"), (1.0, WIDEST)),
+            **dict.fromkeys(("epochs", "batch", "negative_depth", "save_every"), (1.0, math.inf)),
             **dict.fromkeys(("decay", "warm_up", "least"), (0.0, 1.0)),
             "spread": (1e-6, 1e3),
             "expected": (1e-6, 1 - 1e-6),
@@ -153,7 +158,7 @@ def layer_widths(hidden: str) -> tuple[int, ...]:
     Raises
     ------
     ParameterError
-        If they are no whole numbers of 1 and more, separated by commas.
+        If they are no whole numbers from 1 to `WIDEST`, separated by commas, or more than `DEEPEST`.
 
     Examples
     --------
@@ -164,10 +169,13 @@ def layer_widths(hidden: str) -> tuple[int, ...]:
         widths = tuple(int(part) for part in hidden.split(","))
     except ValueError:
         widths = (0,)
-    if min(widths) < 1:
+    if not 1 <= min(widths) <= max(widths) <= WIDEST or len(widths) > DEEPEST:
         raise ParameterError(
             "hidden is not a list of the widths of one or more layers",
-            facts=[("given", repr(hidden)), ("expected", "whole numbers, such as 128,64")],
+            facts=[
+                ("given", repr(hidden[:80])),
+                ("expected", f"1 to {DEEPEST} whole numbers from 1 to {WIDEST:,}, such as 128,64"),
+            ],
             fixes=["--set hidden=128,64"],
         )
     return widths

@@ -23,12 +23,14 @@ from termwise.neural_model1.settings import FROM_SCRATCH, NeuralModel1Settings
 from termwise.neural_model1.starting import word_embeddings
 from termwise.text import Analyzer, make_analyzer
 from termwise.train.base import base_name
-from termwise.train.claiming import claim, refuse_taken
+from termwise.train.claiming import claim, refuse_replacing, refuse_taken, unclaimed_if_refused
 from termwise.train.fit import read_training_data
 from termwise.train.negatives import negatives_of
 from termwise.train.telling import Say, silent
 from termwise.train.validation import HeldOut, measured
+from termwise.translation.em import refuse_unfinished
 from termwise.translation.folder import FOLDER, TRAINING, write_table
+from termwise.translation.processing import refuse_empty
 
 _MAY_CHANGE = ("least", "unseen", "keep", "precision")
 """Settings of the export, which a run may go on with in place of those it began with."""
@@ -57,7 +59,7 @@ def train_neural_model1(
     validation : str or Path, optional
         Held-out pairs, see `termwise.train.fit.read_training_data`.
     resume : bool, optional
-        Go on with a run that was interrupted; one that was finished is exported again.
+        Go on with a run that was interrupted, or begin where there is none; one that was finished is exported again.
     threads : int, optional
         Those of torch in this process, too, while it trains.
     progress : callable, optional
@@ -75,11 +77,12 @@ def train_neural_model1(
     Raises
     ------
     ParameterError
-        If the analyzer has no vocabulary of its own, or two sources have one name.
+        If the analyzer has no vocabulary of its own, two sources have one name, or the settings of the export leave
+        nothing of the table.
     EmptyCollectionError
         If there is nothing to train on.
     ForeignFolderError
-        If the folder holds something else, or a run and `resume` is false.
+        If the folder holds something else, a run and `resume` is false, or a table and no run to go on with.
     TermwiseError
         Whatever else is wrong with data, settings or folder.
     """
@@ -89,6 +92,8 @@ def train_neural_model1(
     work = out / TRAINING
     if not resume:
         refuse_taken(work)
+    refuse_unfinished(work)
+    refuse_replacing(FOLDER, out)
     read = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
@@ -98,26 +103,27 @@ def train_neural_model1(
     assert vocabulary is not None
     digests = {source.name: source.digest() for source in read.sources}
     described = {"sources": digests, "analyzer": analyzer.spec.fingerprint, "settings": asdict(settings)}
-    claim(work, described, resume=resume, may_change=_MAY_CHANGE)
-    mined = negatives_of(
-        read.sources,
-        work,
-        depth=settings.negative_depth,
-        seed=settings.seed,
-        threads=threads,
-        progress=progress,
-        say=say,
-    )
-    questions = Questions.of(
-        read.sources,
-        mined,
-        analyzer,
-        vocabulary,
-        negatives=settings.negatives,
-        query_length=settings.query_length,
-        document_length=settings.document_length,
-        progress=progress,
-    )
+    with unclaimed_if_refused(work):
+        claim(work, described, resume=resume, may_change=_MAY_CHANGE)
+        mined = negatives_of(
+            read.sources,
+            work,
+            depth=settings.negative_depth,
+            seed=settings.seed,
+            threads=threads,
+            progress=progress,
+            say=say,
+        )
+        questions = Questions.of(
+            read.sources,
+            mined,
+            analyzer,
+            vocabulary,
+            negatives=settings.negatives,
+            query_length=settings.query_length,
+            document_length=settings.document_length,
+            progress=progress,
+        )
     say(
         f"training neural Model 1 on {len(questions.judged):,} queries with "
         f"{len(questions.judged.relevant):,} passages: "
@@ -176,6 +182,7 @@ def train_neural_model1(
         description=facts,
         progress=progress,
     )
+    refuse_empty(table, least=settings.least)
     computed = time.monotonic()
     size = write_table(table, out, precision=settings.precision)
     seconds = {

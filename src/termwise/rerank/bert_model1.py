@@ -40,7 +40,7 @@ from termwise.arguments import check, check_count, check_texts
 from termwise.errors import ModelFormatError, ParameterError
 from termwise.kernels.translation import LEAST_MEAN
 from termwise.neural_model1.network import PairNetwork
-from termwise.neural_model1.settings import layer_widths
+from termwise.neural_model1.settings import WIDEST, layer_widths
 from termwise.rerank.explanation import PairExplanation, explained
 from termwise.rerank.windows import FRAME, Inputs, Window, windows_of
 from termwise.text import WordPieceAnalyzer
@@ -91,7 +91,8 @@ class BertModel1Config(TypedSettings):
 
     ranges = MappingProxyType(
         {
-            **dict.fromkeys(("query_length", "chunk_length", "projection"), (1.0, math.inf)),
+            **dict.fromkeys(("query_length", "chunk_length"), (1.0, math.inf)),
+            "projection": (1.0, WIDEST),
             "self_translation": (0.0, 1 - 1e-6),
         }
     )

@@ -28,7 +28,7 @@ from termwise.search.translation import ordered
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base import base_analyzer, base_name
 from termwise.train.checkpoints import last_checkpoint, step_of
-from termwise.train.claiming import claim, refuse_taken
+from termwise.train.claiming import claim, refuse_replacing, refuse_taken, unclaimed_if_refused
 from termwise.train.clock import Clock
 from termwise.train.draws import Judged
 from termwise.train.fit import read_training_data
@@ -36,7 +36,7 @@ from termwise.train.inputs import Pieces
 from termwise.train.negatives import mine_negatives, negatives_of
 from termwise.train.networks import set_dropout
 from termwise.train.run import taken
-from termwise.train.telling import Say, silent
+from termwise.train.telling import Say, nothing_to_resume, silent
 from termwise.train.trainer import JsonLog, TermTrainer, training_arguments
 from termwise.train.validation import HeldOut, measures_of
 
@@ -76,8 +76,8 @@ def train_bert_model1(
     validation : str or Path, optional
         Held-out pairs, see `termwise.train.fit.read_training_data`.
     resume : bool, optional
-        Go on from the last whole checkpoint. On one CPU the result is, bit for bit, that of a run that was never
-        interrupted.
+        Go on from the last whole checkpoint, or begin where there is none. On one CPU the result is, bit for bit, that
+        of a run that was never interrupted.
     threads : int, optional
         Those of torch in this process, too, while it trains.
     progress : callable, optional
@@ -97,7 +97,7 @@ def train_bert_model1(
     EmptyCollectionError
         If there is nothing to train on.
     ForeignFolderError
-        If the folder holds something else, or a run and `resume` is false.
+        If the folder holds something else, a run and `resume` is false, or a scorer and no run to go on with.
     TermwiseError
         Whatever else is wrong with data, base, settings or folder.
     """
@@ -112,6 +112,7 @@ def train_bert_model1(
     check_callable("say", say)
     out = Path(out)
     FOLDER.check_place(out, base=base)
+    refuse_replacing(FOLDER, out)
     work = out / TRAINING
     process = _process()
     if not resume:
@@ -128,33 +129,38 @@ def train_bert_model1(
         network.checkpoint_activations()
     digests = {source.name: source.digest() for source in read.sources}
     described = {"kind": KIND, "base": str(base), "sources": digests, "settings": asdict(settings)}
-    claim(work, described, resume=resume, may_change=_MAY_CHANGE)
-    judged = _judged(read.sources, analyzer, work, settings, threads, progress, say)
-    batches = DrawnBatches(judged, settings)
-    pieces = Pieces(analyzer, KIND)
-    steps = -(-len(batches) // settings.accumulate)
-    say(
-        f"training BERT-Model1 from {base_name(base)} on {len(judged):,} queries with "
-        f"{len(judged.relevant):,} passages: {steps:,} steps of {settings.batch * settings.accumulate:,} queries"
-    )
-    checkpoint = last_checkpoint(work / _CHECKPOINTS, say=say) if resume else None
-    if checkpoint is not None:
-        say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
-    clock = Clock()
-    trainer = TermTrainer(
-        MarginStep(network, settings),
-        training_arguments(work / _CHECKPOINTS, settings, steps=steps, validation=read.held_out is not None),
-        batches,
-        PairCollator(settings, pieces, read.sources, batches),
-        settings=settings,
-        validate=None
-        if read.held_out is None
-        else Validation(network, analyzer, read.held_out, settings, threads=threads),
-        clock=clock,
-        callbacks=[JsonLog(work / _LOG, clock)],
-        progress=progress,
-        say=say,
-    )
+    with unclaimed_if_refused(work):
+        claim(work, described, resume=resume, may_change=_MAY_CHANGE)
+        judged = _judged(read.sources, analyzer, work, settings, threads, progress, say)
+        batches = DrawnBatches(judged, settings)
+        pieces = Pieces(analyzer, KIND)
+        steps = -(-len(batches) // settings.accumulate)
+        say(
+            f"training BERT-Model1 from {base_name(base)} on {len(judged):,} queries with "
+            f"{len(judged.relevant):,} passages: {steps:,} steps of {settings.batch * settings.accumulate:,} queries"
+        )
+        checkpoint = last_checkpoint(work / _CHECKPOINTS, say=say) if resume else None
+        if checkpoint is not None:
+            say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
+        elif resume:
+            say(nothing_to_resume(work))
+        clock = Clock()
+        trainer = TermTrainer(
+            MarginStep(network, settings),
+            training_arguments(
+                work / _CHECKPOINTS, settings, steps=steps, validation=read.held_out is not None
+            ),
+            batches,
+            PairCollator(settings, pieces, read.sources, batches),
+            settings=settings,
+            validate=None
+            if read.held_out is None
+            else Validation(network, analyzer, read.held_out, settings, threads=threads),
+            clock=clock,
+            callbacks=[JsonLog(work / _LOG, clock)],
+            progress=progress,
+            say=say,
+        )
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:

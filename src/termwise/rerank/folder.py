@@ -32,6 +32,7 @@ from termwise.errors import (
     ParameterError,
     UsageError,
 )
+from termwise.folder_kinds import other_kind
 from termwise.regular_files import read_regular, regular_size
 from termwise.rerank.bert_model1 import BertModel1, BertModel1Config, BertModel1Scorer, check_weights
 from termwise.rerank.manifest import AGAIN, NAME, FileRecord, ScorerManifest, damaged
@@ -238,6 +239,8 @@ def _manifest_bytes(folder: Path) -> bytes:
                 facts=[("path", folder)],
                 fixes=["termwise train bert-model1 --data DATA --base ENCODER --out DIR"],
             ) from None
+        if (mistaken := other_kind(folder, NAME)) is not None:
+            raise mistaken from None
         unfinished = (folder / TRAINING).is_dir()
         raise ModelFormatError(
             "the training of this scorer is not finished"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from termwise.collection.writing import written_whole
-from termwise.errors import ForeignFolderError, MalformedRecordError
+from termwise.errors import ForeignFolderError, MalformedRecordError, TermwiseError
+from termwise.staged_folder import StagedFolder
 
 SETTINGS = "settings.json"
 """The file that says what a run is."""
@@ -64,6 +67,34 @@ def refuse_taken(folder: Path) -> None:
             facts=[("folder", folder)],
             fixes=["go on with it: --resume", "name another folder"],
         )
+
+
+def refuse_replacing(kind: StagedFolder, out: Path) -> None:
+    """Raise `ForeignFolderError` where a folder holds what a run made, and no run to go on with."""
+    if not (out / kind.kept / SETTINGS).exists():
+        kind.refuse_finished(out)
+
+
+@contextmanager
+def unclaimed_if_refused(folder: Path) -> Iterator[None]:
+    """Leave nothing in the folder of a run that is refused before its first step; a run that was there stays."""
+    if (folder / SETTINGS).exists():
+        yield
+        return
+    held = set(folder.iterdir()) if folder.is_dir() else set()
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        yield
+    except TermwiseError:
+        for path in set(folder.iterdir()) - held if folder.is_dir() else ():
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+        for place in missing:
+            with suppress(OSError):
+                place.rmdir()
+        raise
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from termwise.models.tildev2 import Counting
 from termwise.text.cleaning import clean_vocabulary
 from termwise.train.base import base_analyzer, base_name, shown_settings
 from termwise.train.card import card as write_card
+from termwise.train.claiming import refuse_replacing
 from termwise.train.describe import card_facts, check_given
 from termwise.train.inputs import Pieces
 from termwise.train.networks import Tilde
@@ -261,6 +262,7 @@ def fit(
     out = Path(out)
     check_given(card or {})
     FOLDER.check_place(out, base=base)
+    refuse_replacing(FOLDER, out)
     read = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )

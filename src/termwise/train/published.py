@@ -38,7 +38,7 @@ from termwise.train.export import bare_encoder, load_weights, network_of
 from termwise.train.networks import NETWORKS, SpladeDoc, TermNetwork, Tilde, TildeV2, positions
 from termwise.train.quantise import dequantised_weights
 from termwise.train.telling import first_line
-from termwise.train.write_folder import write_encoder_folder
+from termwise.train.write_folder import FOLDER, write_encoder_folder
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _PROJECTION = "token_projection"
@@ -86,7 +86,16 @@ def convert(
     Returns
     -------
     EncoderFolder
+
+    Raises
+    ------
+    ForeignFolderError
+        If `out` holds an encoder already, or something else, or is the folder of the checkpoint.
+    TermwiseError
+        As `load` and `write_encoder_folder` do.
     """
+    FOLDER.check_place(Path(out), base=folder)
+    FOLDER.refuse_finished(Path(out))
     network, analyzer = load(folder, kind=kind)
     return write_encoder_folder(
         network,

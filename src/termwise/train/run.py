@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from termwise.train.arrays import kept_or_made
 from termwise.train.base import base_name, shown_settings
 from termwise.train.batches import BatchPlan, plan_batches
 from termwise.train.checkpoints import last_checkpoint, step_of
-from termwise.train.claiming import claim, refuse_taken
+from termwise.train.claiming import claim, refuse_taken, unclaimed_if_refused
 from termwise.train.clock import Clock
 from termwise.train.expansions import Expansions, Place
 from termwise.train.inputs import Pieces
@@ -41,7 +42,7 @@ from termwise.train.networks import (
 from termwise.train.settings import TrainSettings
 from termwise.train.starting import start_from
 from termwise.train.step import Collator, PlannedBatches, TrainingStep
-from termwise.train.telling import Say, silent
+from termwise.train.telling import Say, nothing_to_resume, silent
 from termwise.train.trainer import CHOSEN_BY, JsonLog, LoopSettings, TermTrainer, training_arguments
 from termwise.train.validation import HeldOut, validate
 from termwise.train.warm_start import Progress, fit_head
@@ -114,8 +115,8 @@ def train_network(
     expander : Expander, optional
         Expands the passages before the network reads them; not for TILDE.
     resume : bool, optional
-        Go on from the last whole checkpoint in `folder`; one that is damaged is named and left out. On one CPU the
-        result is, bit for bit, that of a run that was never interrupted.
+        Go on from the last whole checkpoint in `folder`, or begin where there is none; one that is damaged is named and
+        left out. On one CPU the result is, bit for bit, that of a run that was never interrupted.
     threads : int, optional
         For ordering passages; torch has its own setting.
     progress : callable, optional
@@ -182,65 +183,71 @@ def train_network(
         "expansion": None if expander is None else expander.fingerprint,
         "settings": asdict(settings),
     }
-    with processes.main_process_first():  # and the others find it claimed
-        claim(folder, described, resume=resume or not processes.is_main_process, may_change=_MAY_CHANGE)
-    pieces = Pieces(analyzer, kind)
-    if settings.checkpointing:
-        network.checkpoint_activations()
-    if settings.prior_bias and isinstance(network, Tilde):
-        set_prior_bias(network, pieces, sources, settings)
-    if isinstance(network, TildeV2):
-        torch.nn.init.constant_(network.token_projection.bias, settings.initial_weight)
-    plans = _plans(
-        sources, settings, threads, most=settings.max_steps * settings.accumulate * processes.num_processes
-    )
-    together = settings.accumulate * processes.num_processes
-    # No more than the run takes: batches are fetched ahead, and only what is taken is expanded.
-    batches = PlannedBatches(plans, most=settings.max_steps * together or None)
-    steps = -(-len(batches) // together)
-    checkpoint = last_checkpoint(folder / _CHECKPOINTS, say=say) if resume else None
-    _announce(kind, sources, base, settings, held_out, say, steps=steps, together=together)
-    if checkpoint is not None:
-        say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
-    fresh = settings.head_steps and checkpoint is None and processes.is_main_process
-    if fresh and isinstance(network, Tilde):  # other processes get its weights when training begins
-        losses = fit_head(
-            network, pieces, _texts(sources, plans[0], settings.head_pairs), settings, progress=progress
+    with unclaimed_if_refused(folder) if processes.is_main_process else nullcontext():
+        with processes.main_process_first():  # and the others find it claimed
+            claim(folder, described, resume=resume or not processes.is_main_process, may_change=_MAY_CHANGE)
+        pieces = Pieces(analyzer, kind)
+        if settings.checkpointing:
+            network.checkpoint_activations()
+        if settings.prior_bias and isinstance(network, Tilde):
+            set_prior_bias(network, pieces, sources, settings)
+        if isinstance(network, TildeV2):
+            torch.nn.init.constant_(network.token_projection.bias, settings.initial_weight)
+        plans = _plans(
+            sources,
+            settings,
+            threads,
+            most=settings.max_steps * settings.accumulate * processes.num_processes,
         )
-        (folder / _HEAD_LOG).write_text("".join(f"{json.dumps(loss)}\n" for loss in losses))
-    with processes.main_process_first():  # which keeps what it makes, for the others to read
-        negatives = None
-        if settings.negatives:
-            negatives = negatives_of(
-                sources,
-                folder,
-                depth=settings.negative_depth,
-                seed=settings.seed,
-                threads=threads,
-                progress=progress,
-                say=say,
+        together = settings.accumulate * processes.num_processes
+        # No more than the run takes: batches are fetched ahead, and only what is taken is expanded.
+        batches = PlannedBatches(plans, most=settings.max_steps * together or None)
+        steps = -(-len(batches) // together)
+        checkpoint = last_checkpoint(folder / _CHECKPOINTS, say=say) if resume else None
+        _announce(kind, sources, base, settings, held_out, say, steps=steps, together=together)
+        if checkpoint is not None:
+            say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
+        elif resume:
+            say(nothing_to_resume(folder))
+        fresh = settings.head_steps and checkpoint is None and processes.is_main_process
+        if fresh and isinstance(network, Tilde):  # other processes get its weights when training begins
+            losses = fit_head(
+                network, pieces, _texts(sources, plans[0], settings.head_pairs), settings, progress=progress
             )
-        collator = Collator(kind, settings, pieces, sources, batches, negatives=negatives)
-        if expander is not None:
-            places = {place for number in range(len(batches)) for place in collator.places(number)}
-            collator.expansions = _expansions(
-                expander, sources, places, pieces, settings, folder, progress, say
-            )
-            held_out = None if held_out is None else held_out.expanded(expander, pieces, settings)
-    step = TrainingStep(network, settings, pieces)
-    clock = Clock()
-    trainer = TermTrainer(
-        step,
-        training_arguments(folder / _CHECKPOINTS, settings, steps=steps, validation=held_out is not None),
-        batches,
-        collator,
-        settings=settings,
-        validate=None if held_out is None else lambda: validate(network, pieces, held_out, settings),
-        clock=clock,
-        callbacks=[JsonLog(folder / _LOG, clock)],
-        progress=progress,
-        say=say,
-    )
+            (folder / _HEAD_LOG).write_text("".join(f"{json.dumps(loss)}\n" for loss in losses))
+        with processes.main_process_first():  # which keeps what it makes, for the others to read
+            negatives = None
+            if settings.negatives:
+                negatives = negatives_of(
+                    sources,
+                    folder,
+                    depth=settings.negative_depth,
+                    seed=settings.seed,
+                    threads=threads,
+                    progress=progress,
+                    say=say,
+                )
+            collator = Collator(kind, settings, pieces, sources, batches, negatives=negatives)
+            if expander is not None:
+                places = {place for number in range(len(batches)) for place in collator.places(number)}
+                collator.expansions = _expansions(
+                    expander, sources, places, pieces, settings, folder, progress, say
+                )
+                held_out = None if held_out is None else held_out.expanded(expander, pieces, settings)
+        step = TrainingStep(network, settings, pieces)
+        clock = Clock()
+        trainer = TermTrainer(
+            step,
+            training_arguments(folder / _CHECKPOINTS, settings, steps=steps, validation=held_out is not None),
+            batches,
+            collator,
+            settings=settings,
+            validate=None if held_out is None else lambda: validate(network, pieces, held_out, settings),
+            clock=clock,
+            callbacks=[JsonLog(folder / _LOG, clock)],
+            progress=progress,
+            say=say,
+        )
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     best = taken(trainer, settings)
     say(_chosen(best, trainer.state.global_step, held_out, settings))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 Say = Callable[[str], None]
 """Takes one line of text, without its end."""
@@ -33,3 +34,14 @@ def clock_time(seconds: float) -> str:
     ('0:01:35', '1 day, 1:00:00')
     """
     return str(timedelta(seconds=round(seconds)))
+
+
+def nothing_to_resume(folder: Path) -> str:
+    """Say that a run which was to be gone on with begins.
+
+    Examples
+    --------
+    >>> nothing_to_resume(Path("mine/training"))
+    'nothing to resume in mine/training: starting from the beginning'
+    """
+    return f"nothing to resume in {folder}: starting from the beginning"

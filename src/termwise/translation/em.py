@@ -12,6 +12,7 @@ import itertools
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -47,6 +48,9 @@ STATE = "em.json"
 """File of a run's folder that says how far it has come."""
 
 FORMAT = "termwise-em"
+
+_OURS = re.compile(r"\.?em\.json(\..*)?|counts-\d+\.f64")
+"""Names of the files of a run, unfinished ones among them."""
 
 _PARTS = 64
 _LARGEST = 1 << 20
@@ -205,9 +209,27 @@ def refuse_unfinished(folder: Path) -> None:
     """
     if (folder / STATE).exists():
         raise ForeignFolderError(
-            "the folder holds a training that is not finished",
+            "the folder holds a training of Model 1 that is not finished",
             facts=[("folder", folder)],
-            fixes=["go on with it: --resume", f"begin again: remove {folder}"],
+            fixes=["go on with it: termwise train model1 with --resume", f"begin again: remove {folder}"],
+        )
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Refuse a folder in which something else is kept than the state of such a run.
+
+    Raises
+    ------
+    ForeignFolderError
+        If there is.
+    """
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    foreign = sorted(name for name in names if not _OURS.fullmatch(name))
+    if foreign:
+        raise ForeignFolderError(
+            "the folder holds a training run of another kind",
+            facts=[("folder", folder), ("found", ", ".join(foreign[:5]))],
+            fixes=["name another folder with --out", f"if it is of no use any more: remove {folder} first"],
         )
 
 

@@ -39,6 +39,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.folder_kinds import other_kind
 from termwise.regular_files import read_regular
 from termwise.sealed_json import Misfit
 from termwise.staged_folder import StagedFolder
@@ -298,15 +299,17 @@ def _manifest_bytes(folder: Path) -> bytes:
                     "termwise train model1 --data DATA --out DIR",
                 ],
             ) from None
+        if (mistaken := other_kind(folder, NAME)) is not None:
+            raise mistaken from None
         unfinished = (folder / TRAINING).is_dir()
         raise ModelFormatError(
             "the training of this table is not finished"
             if unfinished
             else "this folder does not hold a translation table",
             facts=[("path", folder), ("missing", NAME)],
-            fixes=[
-                f"termwise train model1 --data DATA --out {folder}{' --resume' if unfinished else ''}",
-            ],
+            fixes=["go on with it: the same command with --resume"]
+            if unfinished
+            else [f"termwise train model1 --data DATA --out {folder}"],
         ) from None
     except NotADirectoryError:
         raise ModelFormatError(

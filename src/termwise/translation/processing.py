@@ -152,16 +152,40 @@ def for_scoring(
     Raises
     ------
     ParameterError
-        If `least` is not a number from 0 to 1.
+        If `least` is not a number from 0 to 1, or leaves nothing of the table.
     UnknownNameError
         If there is no such mode.
     """
     if mode not in SELF_TRANSLATIONS:
         raise UnknownNameError.of("mode of self-translation", str(mode), SELF_TRANSLATIONS)
     made = above(table, least)
+    if table.nnz and not made.nnz:
+        raise ParameterError(
+            "no probability of the table is as large as the least that counts",
+            facts=[("least", least), ("largest of the table", float(table.probabilities.max()))],
+            fixes=["choose a smaller one, as in --set least=0.001, or leave it out for the default"],
+        )
     if mode == "set":
         made = without_self_translation(made)
     return renormalised(made) if renormalise else made
+
+
+def refuse_empty(table: TranslationTable, *, least: float) -> None:
+    """Refuse a table that was trained, and of which its settings leave nothing.
+
+    Raises
+    ------
+    ParameterError
+        If it has no entry.
+    """
+    if not table.nnz:
+        raise ParameterError(
+            "nothing is left of the table: no probability is as large as the least that is kept",
+            facts=[("least", least)],
+            fixes=[
+                "go on from what was trained: the same command with --resume, and a smaller --set least=…"
+            ],
+        )
 
 
 def _kept(

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,14 @@ from termwise.collection.pairs import Source, read_sources
 from termwise.errors import ParameterError
 from termwise.text import make_analyzer
 from termwise.translation.bitext import Progress, make_bitext
-from termwise.translation.em import estimate, refuse_unfinished
+from termwise.translation.em import STATE, estimate, refuse_foreign, refuse_unfinished
 from termwise.translation.folder import FOLDER, TRAINING, write_table
-from termwise.translation.processing import cut_vocabulary
+from termwise.translation.processing import cut_vocabulary, refuse_empty
 from termwise.translation.settings import Model1Settings
 from termwise.translation.table import TranslationTable
+
+_OF_THE_TABLE = ("vocabulary", "least", "precision")
+"""Settings of what is made of a finished estimate, which a run may go on with in place of those it began with."""
 
 
 def train_model1(
@@ -34,6 +37,7 @@ def train_model1(
     resume: bool = False,
     threads: int = 1,
     progress: Progress = lambda *_: None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Train IBM Model 1 on judged pairs and write the folder of its table.
 
@@ -47,12 +51,15 @@ def train_model1(
     split : str, optional
         Which judgments of BEIR folders.
     resume : bool, optional
-        Go on with a run that was interrupted; the table comes out the same, byte for byte.
+        Go on with a run that was interrupted, or begin where there is none; the table comes out the same, byte for
+        byte.
     threads : int, optional
         Threads, and processes to read large bitexts with. The table is the same for any number. A script that asks for
         more than one has to begin below ``if __name__ == "__main__":``, as `multiprocessing` wants it.
     progress : callable, optional
         Called with a stage, what is done, and the total.
+    say : callable, optional
+        Called with a line where there is nothing to go on with.
 
     Returns
     -------
@@ -66,19 +73,25 @@ def train_model1(
     Raises
     ------
     ParameterError
-        If two sources have one name.
+        If two sources have one name, or the settings leave nothing of the table; the estimate is kept then, to go on
+        from with others.
     EmptyCollectionError
         If there is nothing to train on.
     ForeignFolderError
-        If the folder holds something else, or a run and `resume` is false.
+        If the folder holds something else, a run and `resume` is false, or a table and no run to go on with.
     TermwiseError
         Whatever else is wrong with data, settings or folder.
     """
     out = Path(out)
     FOLDER.check_place(out)
     work = out / TRAINING
+    refuse_foreign(work)
     if not resume:
         refuse_unfinished(work)
+    if not (work / STATE).exists():
+        FOLDER.refuse_finished(out)
+        if resume:
+            say(f"nothing to resume in {work}: starting from the beginning")
     analyzer = make_analyzer(settings.analyzer)
     clock = _Clock()
     read: list[dict[str, Any]] = []
@@ -103,7 +116,7 @@ def train_model1(
         floor=settings.floor,
         drop=settings.drop,
         folder=work,
-        identity=_identity({**described, "analyzer": analyzer.spec.fingerprint}),
+        identity=_identity(described, analyzer.spec.fingerprint),
         resume=resume,
         threads=threads,
         progress=progress,
@@ -119,6 +132,7 @@ def train_model1(
         analyzer=analyzer.spec,
     )
     table = cut_vocabulary(table, bitext.passage_frequencies, settings.vocabulary)
+    refuse_empty(table, least=settings.least)
     tokens = int(bitext.occurrences.sum())
     facts: dict[str, Any] = {
         **described,
@@ -153,8 +167,10 @@ def _sources(
             yield source
 
 
-def _identity(described: dict[str, Any]) -> str:
-    return f"sha256:{hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()}"
+def _identity(described: dict[str, Any], analyzer: str) -> str:
+    settings = {name: value for name, value in described["settings"].items() if name not in _OF_THE_TABLE}
+    run = json.dumps({**described, "settings": settings, "analyzer": analyzer}, sort_keys=True)
+    return f"sha256:{hashlib.sha256(run.encode()).hexdigest()}"
 
 
 class _Clock:

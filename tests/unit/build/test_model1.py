@@ -95,9 +95,16 @@ def test_the_table_says_how_texts_are_cut(folder, opened, tmp_path):
     same = make_analyzer(f"wordpiece:{tmp_path / 'vocab.txt'}")
     again = build_index(DOCUMENTS, tmp_path / "j", model=folder, analyzer=same)
     assert again.index.vocabulary.id == searcher.index.vocabulary.id
-    for table in (folder, opened):
-        with pytest.raises(VocabularyMismatchError, match="cut in another way"):
+    for table, name in ((folder, "wordpiece"), (opened, "whitespace")):
+        with pytest.raises(VocabularyMismatchError, match="cut in another way") as caught:
             build_index(DOCUMENTS, tmp_path / "k", model=table, analyzer="english")
+        facts = dict(caught.value.facts)
+        assert (facts["model"], facts["analyzer"]) == (f"model1  {name}", "english")
+    with pytest.raises(VocabularyMismatchError) as caught:
+        build_index(DOCUMENTS, tmp_path / "k", model=folder, analyzer="wordpiece")
+    facts = dict(caught.value.facts)
+    assert facts["model"].startswith("model1  wordpiece, ")
+    assert not any(len(word) > 20 for word in f"{facts['model']} {facts['analyzer']}".split())
     assert not (tmp_path / "k").exists()
 
 
@@ -113,6 +120,20 @@ def test_empty_documents_and_queries(folder, tmp_path):
     assert len(searcher.rank("")) == 0
     ranking = searcher.rank("heart", candidates=["empty", "b", "a"])
     assert (ranking.doc_ids, ranking.scores.tolist()[1:]) == (("a", "empty", "b"), [0, 0])
+
+
+@pytest.mark.parametrize(("name", "value"), [("prune", "1e308"), ("least", "1")])
+def test_thresholds_that_leave_nothing(folder, tmp_path, name, value):
+    with pytest.raises(ParameterError, match="as large as the least that") as caught:
+        build_index(DOCUMENTS, tmp_path / "i", model=folder, settings={name: value})
+    assert (name, float(value)) in caught.value.facts
+    assert f"--set {name}=" in caught.value.fixes[0]
+    assert not (tmp_path / "i").exists()
+
+
+def test_a_threshold_over_documents_without_words(folder, tmp_path):
+    searcher = build_index([Document("empty", "")], tmp_path / "i", model=folder, settings={"prune": "1"})
+    assert searcher.index.manifest.postings == 0
 
 
 def test_counts_are_kept_for_another_build(folder, tmp_path, monkeypatch):

@@ -30,6 +30,7 @@ from termwise.errors import (
     EmptyCollectionError,
     ForeignFolderError,
     IndexExistsError,
+    MissingFileError,
     ModelFormatError,
     ParameterError,
     UnknownNameError,
@@ -597,8 +598,14 @@ def test_models_by_name_and_by_folder(tmp_path, monkeypatch):
     assert chosen_model("tilde", {"keep": "64"}) == Tilde(keep=64)
     assert chosen_model("tildev2", {"expansion_encoder": "none"}) == TildeV2(expansion_encoder="none")
     assert chosen_model(BM25(), {}) == BM25()
-    with pytest.raises(UnknownNameError, match="tildev2"):
+    with pytest.raises(UnknownNameError, match="no folder of that name") as unknown:
         chosen_model("tildev3", {})
+    assert unknown.value.fixes == ("did you mean tildev2 or tilde?",)
+    for missing in ("./tildev3", tmp_path / "tildev3"):
+        with pytest.raises(MissingFileError, match="no such folder") as lacking:
+            chosen_model(missing, {})
+        assert dict(lacking.value.facts)["folder"] == missing
+        assert "bm25, dirichlet" in dict(lacking.value.facts)["models"]
     with pytest.raises(ParameterError, match="made already"):
         chosen_model(Tilde(), {"keep": "64"})
     with pytest.raises(ParameterError, match="named twice"):
@@ -678,9 +685,9 @@ def test_pieces_and_expansions_are_said_in_words(tmp_path, analyzer):
     shown = console.export_text()
     assert "constant" in shown
     assert "-9.0000" in shown
-    assert "ed (##ed)" in shown
-    assert "added by the model, not in the text: card" in shown
-    assert "the ‹sort›‹ed› file" in shown
+    assert "sorted (##ed)" in shown
+    assert "added by the model, not in the text: cards" in shown
+    assert "the ‹sorted› file" in shown
     page = explanation.to_html()
     assert "added by the model, not in the text" in page
     assert "−9.0000" in page

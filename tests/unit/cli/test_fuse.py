@@ -78,6 +78,24 @@ def test_learned_weights_are_shown_kept_and_used(place, capsys, method):
     assert (place / "again.trec").read_bytes() == (place / "out.trec").read_bytes()
 
 
+def test_runs_that_stand_for_others_are_named(place, capsys):
+    Fusion(["dev-bm25", "tilde"], [0.2, 0.8], missing="drop").save("w.json")
+    assert run([*TWO, "--weights", "w.json", "--output", "out.trec"]) == 0
+    assert capsys.readouterr().err == "w.json: bm25 gets the weight of dev-bm25\nout.trec: 2 queries\n"
+    assert run(["fuse", "tilde.trec", "third.trec", "--weights", "w.json", "--output", "o"]) == 2
+    assert "give them in this order: dev-bm25 tilde" in capsys.readouterr().err
+    assert not (place / "o").exists()
+
+
+def test_a_link_that_leads_to_itself(place, capsys):
+    (place / "loop").symlink_to("loop")
+    assert run([*TWO, *ALPHA, "--output", "loop"]) == 3
+    assert "the link leads back to itself" in capsys.readouterr().err
+    assert (place / "loop").is_symlink()
+    assert run([*TWO, "--weights", "loop", "--output", "o"]) == 3
+    assert "Too many levels of symbolic links" in capsys.readouterr().err
+
+
 def test_learning_alone_prints(place, capsys):
     learning = ["--learn", "ascent", "--qrels", "qrels.txt", "--seed", "3", "--missing", "minimum", "--json"]
     assert run(["fuse", "bm25.trec", "tilde.trec", "third.trec", *learning]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 
 import pytest
 
@@ -61,6 +62,19 @@ def found():
     first = read_run("bm25.trec", name="bm25")
     grid = {"self_translations": (0.1, 0.9), "lambdas": (0.1, 0.5)}
     return tune(scorer, first, read_queries("q.tsv"), read_qrels("q.rel"), folds=3, **grid)
+
+
+def test_every_stage_is_shown(place, monkeypatch):
+    stages = []
+
+    @contextmanager
+    def recorded():
+        yield lambda stage, *_: stages.append(stage)
+
+    monkeypatch.setattr("termwise.cli.tune.progress_bar", recorded)
+    first = TUNE.index("--first") + 1
+    assert run([*TUNE[:first], "bm25.tw", *TUNE[first + 1 :], *GRID]) == 0
+    assert list(dict.fromkeys(stages)) == ["search", "gather", "tune"]
 
 
 def test_a_table_is_printed_and_a_file_kept(place, capsys):
@@ -194,3 +208,48 @@ def test_settings_are_not_given_twice_nor_without_use(place, capsys):
     Fusion(["bm25"], [1.0], missing="drop").save("plain.json")
     assert run(["rerank", "said.tw", *again, "--table", "table", "--settings", "plain.json"]) == 3
     assert "no tuned settings" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("lambda", 7, "lambda of model1 is out of range"),
+        ("background", "smooth", "unknown background of model1"),
+        ("lambdas", 0.1, "unknown parameter of model1"),
+        ("renormalise", "perhaps", "renormalise of model1 is not true or false"),
+        ("keep", 3, "it is not one that is tuned"),
+    ],
+)
+def test_bad_settings_of_a_file_are_named_with_it(place, capsys, name, value, said):
+    Fusion(["bm25", "model1"], [0.5, 0.5], missing="drop", settings=[{}, {name: value}]).save("t.json")
+    capsys.readouterr()
+    again = ["--queries", "q.tsv", "--run", "bm25.trec", "--output", "out.trec"]
+    for arguments in (
+        ["rerank", "said.tw", *again, "--table", "table", "--settings", "t.json"],
+        ["index", "docs.jsonl", "--model", "./table", "--settings", "t.json", "--out", "words.tw"],
+    ):
+        assert run(arguments) == 3
+        error = capsys.readouterr().err
+        assert "the file holds a setting that cannot be used" in error
+        assert all(part in error for part in ("t.json", name, said))
+    assert not (place / "words.tw").exists()
+
+
+def test_tuned_settings_go_with_a_table(place, capsys):
+    assert run([*TUNE, *GRID, "--output", "t.json"]) == 0
+    capsys.readouterr()
+    assert run(["index", "docs.jsonl", "--model", "bm25", "--settings", "t.json", "--out", "words.tw"]) == 2
+    error = capsys.readouterr().err
+    assert "--settings goes with a translation table" in error
+    assert "t.json" in error
+
+
+def test_without_anything_to_choose_by(place, capsys):
+    (place / "none.rel").write_text("".join(f"{query_id} 0 a 0\n" for query_id in QUERIES))
+    (place / "strange.tsv").write_text("".join(f"{query_id}\tunheard\n" for query_id in QUERIES))
+    capsys.readouterr()
+    assert run([*TUNE[:-1], "none.rel", *GRID, "--output", "t.json"]) == 3
+    assert "nothing to choose by" in capsys.readouterr().err
+    assert run([*TUNE[:7], "strange.tsv", *TUNE[8:], *GRID, "--output", "t.json"]) == 3
+    assert "nothing to choose by" in capsys.readouterr().err
+    assert not (place / "t.json").exists()

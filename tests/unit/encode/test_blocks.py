@@ -150,9 +150,17 @@ def test_another_encoder_may_not_add_to_the_folder(tmp_path: Path) -> None:
         encoded_blocks(DOCUMENTS, Counting("sha256:b"), tmp_path)
     facts = dict(caught.value.facts)
     assert facts["differs in"] == "encoder"
-    assert facts["there"] == "toy, int8, {'keep': 2}, sha256:a"
-    assert facts["here"] == "toy, int8, {'keep': 2}, sha256:b"
+    assert facts["there"] == "toy, int8, sha256:a"
+    assert facts["here"] == "toy, int8, sha256:b"
     assert caught.value.fixes == ("choose another folder", f"rm -r {tmp_path}")
+    kept = json.loads((tmp_path / "encoding.json").read_text())
+    kept["description"]["settings"]["keep"], kept["encoder"] = 3, f"sha256:{'a' * 64}"
+    (tmp_path / "encoding.json").write_text(json.dumps(kept))
+    with pytest.raises(ForeignFolderError) as caught:
+        encoded_blocks(DOCUMENTS, Counting(), tmp_path)
+    facts = dict(caught.value.facts)
+    assert facts["there"] == f"toy, int8, keep 3, sha256:{'a' * 12}"
+    assert facts["here"] == "toy, int8, keep 2, sha256:a"
 
 
 def test_of_two_that_begin_at_once_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

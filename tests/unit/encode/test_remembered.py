@@ -97,8 +97,12 @@ def test_unknown_texts_are_refused_or_made(model: Tilde, file: Path) -> None:
 def test_rows_of_another_encoder_or_of_other_settings(
     tiny: ModuleType, model: Tilde, file: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(VocabularyMismatchError, match="another encoder or with other settings"):
+    with pytest.raises(VocabularyMismatchError, match="another encoder or with other settings") as caught:
         open_remembered_encoder(Tilde(encoder=model.encoder, keep=3), file)
+    facts = dict(caught.value.facts)
+    assert "keep 3" in facts["its settings"]
+    assert "{" not in facts["its settings"]
+    assert max(map(len, facts["rows of"].split())) == len("sha256:") + 12
     other = tiny.make_folder(tmp_path / "other", "tilde", tiny.square({}), floors=[-3.0] * 16)
     with pytest.raises(VocabularyMismatchError):
         open_remembered_encoder(Tilde(encoder=str(other)), file)

@@ -75,6 +75,15 @@ def test_runs_in_another_order_are_refused():
         fusion.apply([BM25])
 
 
+@pytest.mark.parametrize("names", [("tilde", "other"), ("other", "bm25"), ("bm25", "bm25")])
+def test_a_run_in_the_place_of_another_is_refused(names):
+    fusion = Fusion(["bm25", "tilde"], [0.2, 0.8], missing="drop")
+    runs = [run_of(name, {"q": {"a": 4.0}}) for name in names]
+    with pytest.raises(ParameterError, match="in their order") as caught:
+        fusion.apply(runs)
+    assert dict(caught.value.facts) == {"given": ", ".join(names), "expected": "bm25, tilde"}
+
+
 def test_what_a_fusion_is_made_of_is_checked():
     with pytest.raises(UnknownNameError, match="missing"):
         Fusion(["a"], [1.0], missing="skip")
@@ -175,6 +184,25 @@ def test_sealed_nonsense(tmp_path, changes):
     path.write_bytes(resealed(**changes))
     with pytest.raises(DataError, match="was changed"):
         Fusion.open(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"weights": [10**400, 0.8]}, "weights"),
+        ({"settings": [{}, {"lambda": 10**400}]}, "settings.lambda"),
+        ({"learned": {**LEARNED_BODY, "estimate": 10**400}}, "learned.estimate"),
+    ],
+)
+def test_numbers_that_no_float_holds(tmp_path, changes, key):
+    path = tmp_path / "fusion.json"
+    path.write_bytes(resealed(**changes))
+    with pytest.raises(DataError, match="was changed") as caught:
+        Fusion.open(path)
+    facts = dict(caught.value.facts)
+    assert (facts["file"], facts["expected"]) == (path, f"{key}: a finite number")
+    with pytest.raises(ParameterError, match="finite"):
+        fuse([BM25], [10**400], missing="drop")
 
 
 def test_equal_fusions_are_equal():

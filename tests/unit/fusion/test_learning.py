@@ -315,6 +315,16 @@ def test_wrong_arguments():
         Ranking(["a"], [math.nan], "q0")
 
 
+@pytest.mark.parametrize("measure", ["nDCG@10", "P(rel=2)@5"])
+@pytest.mark.parametrize("judged", [Qrel("q", "a", 0), Qrel("q", "z", 3), Qrel("other", "a", 3)])
+def test_without_a_relevant_document_there_is_nothing_to_choose_by(measure, judged):
+    runs = [run_of("one", {"q": {"a": 2.0, "b": 1.0}}), run_of("other", {"q": {"b": 2.0, "a": 1.0}})]
+    for method in ("grid", "ascent"):
+        with pytest.raises(DataError, match="nothing to choose by") as caught:
+            learn(runs, [Qrel("q", "b", 0), judged], method=method, measure=measure, missing="drop")
+        assert dict(caught.value.facts) == {"measure": measure, "queries": "'q'", "documents": 2}
+
+
 def test_what_the_scaling_global_divides_by_is_kept():
     one = run_of("one", {"q1": {"a": 3.0, "b": 1.0}, "q2": {"a": 5.0, "b": 3.0}})
     other = run_of("other", {"q1": {"a": 1.0, "b": 2.0}, "q2": {"a": 0.0, "b": 9.0}})

@@ -168,10 +168,11 @@ def test_as_data(world):
 
 
 def test_equal_cells_go_to_the_first(world):
-    """A word that no document says and nothing translates to: all scores are 0, whatever p and lambda."""
-    scorer, first, queries, qrels = world
-    silent = [Query(query.query_id, "zebra") for query in queries]
-    assert tuned((scorer, first, silent, qrels)).best.self_translation == P[0]
+    """One document for each query: its place is the first, whatever p and lambda."""
+    scorer, _, queries, qrels = world
+    relevant = {qrel.query_id: qrel.doc_id for qrel in qrels}
+    single = Run([Ranking([doc_id], [1.0], query_id) for query_id, doc_id in relevant.items()], "bm25")
+    assert tuned((scorer, single, queries, qrels)).best.self_translation == P[0]
 
 
 def test_the_usual_grid_is_that_of_the_published_experiments():
@@ -218,3 +219,14 @@ def test_what_does_not_belong_together_is_refused(world):
         tuned((scorer, Run([Ranking(["nobody"], [1.0], "q1")], "bm25"), queries, qrels))
     with pytest.raises(VocabularyMismatchError):
         TranslationScorer(scorer.documents, table_over(WORDS, "english"))
+
+
+def test_without_anything_to_choose_by(world):
+    scorer, first, queries, qrels = world
+    with pytest.raises(DataError, match="is relevant to its query, so there is nothing to choose by"):
+        tuned((scorer, first, queries, [qrel._replace(relevance=0) for qrel in qrels]))
+    unknown = [query._replace(text="unheard of") for query in queries]
+    with pytest.raises(DataError, match="says or translates a word of its query") as caught:
+        tuned((scorer, first, unknown, qrels))
+    assert ("the first", "'unheard of'") in caught.value.facts
+    assert tuned((scorer, first, [*unknown[:-1], queries[-1]], qrels)).cells

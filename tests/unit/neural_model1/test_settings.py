@@ -37,6 +37,11 @@ def test_the_defaults_are_those_of_the_paper():
         ("hidden", "128,"),
         ("hidden", "128,0"),
         ("hidden", "wide"),
+        ("hidden", "1000000000"),
+        ("hidden", ",".join(["8"] * 17)),
+        ("width", "1000000000"),
+        ("projection", "1000000000"),
+        ("learning_rate", "1e300"),
         ("restart", "perhaps"),
     ],
 )

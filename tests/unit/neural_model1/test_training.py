@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -16,11 +17,11 @@ from tests.unit.neural_model1.conftest import ANSWERED, ASKED, PIECES
 from transformers import BertConfig, BertModel
 
 from termwise.cli.main import run
-from termwise.errors import ForeignFolderError, ParameterError
+from termwise.errors import EmptyCollectionError, ForeignFolderError, ParameterError
 from termwise.neural_model1.run import CHECKPOINT
 from termwise.neural_model1.settings import NeuralModel1Settings
 from termwise.neural_model1.training import train_neural_model1
-from termwise.translation import open_table
+from termwise.translation import open_table, train_model1
 
 
 @pytest.fixture
@@ -113,6 +114,56 @@ def test_a_finished_run_is_exported_again(pairs, tmp_path, settings):
     )
     assert again["entries"] < first["entries"]
     assert not any(line.startswith("epoch") for line in said)
+
+
+def test_a_table_without_its_run_is_not_replaced(pairs, tmp_path, settings):
+    few = dataclasses.replace(settings, epochs=1)
+    train_neural_model1([pairs], tmp_path / "table", settings=few)
+    shutil.rmtree(tmp_path / "table" / "training")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "table").iterdir()}
+    for resume in (False, True):
+        with pytest.raises(ForeignFolderError, match="holds a translation table already"):
+            train_neural_model1([pairs], tmp_path / "table", settings=few, resume=resume)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "table").iterdir()} == before
+
+
+def test_a_training_of_the_other_model_is_left_alone(pairs, tmp_path, settings):
+    work = tmp_path / "table" / "training"
+    work.mkdir(parents=True)
+    (work / "em.json").write_text("{}")
+    for resume in (False, True):
+        with pytest.raises(ForeignFolderError, match="training of Model 1"):
+            train_neural_model1([pairs], tmp_path / "table", settings=settings, resume=resume)
+    few = dataclasses.replace(settings, epochs=1)
+    train_neural_model1([pairs], tmp_path / "other", settings=few)
+    with pytest.raises(ForeignFolderError, match="of another kind"):
+        train_model1(pairs, tmp_path / "other", resume=True)
+    assert (tmp_path / "other" / "training" / CHECKPOINT).exists()
+
+
+def test_nothing_to_resume(pairs, tmp_path, settings):
+    said = []
+    few = dataclasses.replace(settings, epochs=1)
+    train_neural_model1([pairs], tmp_path / "table", settings=few, resume=True, say=said.append)
+    work = tmp_path / "table" / "training"
+    assert said.count(f"nothing to resume in {work}: starting from the beginning") == 1
+
+
+def test_an_export_that_leaves_nothing_can_be_made_again(pairs, tmp_path, settings):
+    few = dataclasses.replace(settings, epochs=1)
+    with pytest.raises(ParameterError, match="nothing is left of the table") as caught:
+        train_neural_model1([pairs], tmp_path / "table", settings=dataclasses.replace(few, least=1.0))
+    assert "--resume" in caught.value.fixes[0]
+    assert train_neural_model1([pairs], tmp_path / "table", settings=few, resume=True)["entries"] > 0
+
+
+def test_what_is_refused_leaves_nothing_behind(tmp_path, settings):
+    (tmp_path / "one.jsonl").write_text('{"query": "car", "passage": "auto"}\n')
+    with pytest.raises(EmptyCollectionError, match="nothing to train on"):
+        train_neural_model1(
+            [tmp_path / "one.jsonl"], tmp_path / "deep" / "table", settings=settings, validation="none"
+        )
+    assert not (tmp_path / "deep").exists()
 
 
 def test_vectors_start_with_those_of_an_encoder(pairs, vocabulary, tmp_path, settings):

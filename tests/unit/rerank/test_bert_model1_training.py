@@ -235,3 +235,21 @@ def test_the_base_is_not_written_over(tmp_path):
     with pytest.raises(ForeignFolderError, match="written over what it starts from"):
         train_bert_model1(["pairs.jsonl"], base, base, settings=BertModel1Settings())
     assert [path.name for path in base.iterdir()] == ["config.json"]
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_scorer_without_its_run_is_not_replaced(tmp_path, resume):
+    (tmp_path / "scorer.json").write_text("{}")
+    with pytest.raises(ForeignFolderError, match="holds a scorer already"):
+        train_bert_model1(["pairs.jsonl"], "base", tmp_path, settings=SETTINGS, resume=resume)
+    assert [path.name for path in tmp_path.iterdir()] == ["scorer.json"]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="here float16 is computed")
+def test_a_precision_that_is_not_there_leaves_the_folder_free(data, base, tmp_path):
+    half = dataclasses.replace(SETTINGS, precision="float16")
+    said = []
+    with pytest.raises(ParameterError, match="float16"):
+        train_bert_model1([data], base, tmp_path / "out", settings=half, resume=True, say=said.append)
+    assert not (tmp_path / "out").exists()
+    assert f"nothing to resume in {tmp_path / 'out' / 'training'}: starting from the beginning" in said

@@ -15,7 +15,12 @@ pytest.importorskip("onnx")
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from termwise.encode import EncoderFolder  # noqa: E402
-from termwise.errors import MissingFileError, ModelFormatError, UnknownNameError  # noqa: E402
+from termwise.errors import (  # noqa: E402
+    ForeignFolderError,
+    MissingFileError,
+    ModelFormatError,
+    UnknownNameError,
+)
 from termwise.train.export import agreement  # noqa: E402
 from termwise.train.loading import quiet  # noqa: E402
 from termwise.train.networks import SpladeDoc, Tilde, TildeV2, network_from  # noqa: E402
@@ -464,6 +469,16 @@ def test_convert(projected, tmp_path):
     again = dequantised(made.folder)  # from the float32 graph: the very weights
     with torch.no_grad():
         torch.testing.assert_close(again.eval()(IDS, MASK), model(IDS, MASK), atol=1e-6, rtol=1e-5)
+
+
+def test_convert_writes_over_nothing(projected, tmp_path):
+    _, folder = projected
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "encoder.json").write_text("{}")
+    with pytest.raises(ForeignFolderError, match="holds an encoder already"):
+        convert(folder, tmp_path / "made")
+    with pytest.raises(ForeignFolderError, match="written over what it starts from"):
+        convert(folder, folder)
 
 
 def test_a_shipped_encoder_can_be_trained_on(headed, analyzer, tmp_path):

@@ -127,12 +127,27 @@ def test_a_killed_run_goes_on_to_the_same_network(kind, changes, train):
     assert all(torch.equal(one[name], again[name]) for name in one)
 
 
-def test_a_run_killed_before_its_first_checkpoint_begins_anew(train):
+def test_a_run_killed_before_its_first_checkpoint_begins_anew(train, tmp_path):
     whole = weights(train("whole"))
     with pytest.raises(Killed):
         train("cut", killed=1)
-    resumed = weights(train("cut", resume=True))
+    said = []
+    resumed = weights(train("cut", resume=True, say=said.append))
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    assert f"nothing to resume in {tmp_path / 'cut'}: starting from the beginning" in said
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="here float16 is computed")
+def test_a_precision_that_is_not_there_leaves_the_folder_free(train, tmp_path):
+    with pytest.raises(ParameterError, match="float16"):
+        train("run", chosen=settings(precision="float16"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_batch_of_more_pairs_than_there_are_leaves_the_folder_free(train, tmp_path):
+    with pytest.raises(ParameterError, match="fewer training pairs"):
+        train("run", chosen=settings(batch=10_000))
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_folder_that_holds_a_run(train):

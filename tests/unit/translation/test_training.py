@@ -131,18 +131,43 @@ def test_what_is_wrong_with_data_or_folder(data: Path, tmp_path: Path) -> None:
         train_model1(data, tmp_path / "d", settings=Model1Settings(analyzer="klingon"))
 
 
-def test_a_failed_training_leaves_the_table_that_was_there(data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_finished_table_is_not_replaced(data: Path, tmp_path: Path, resume: bool) -> None:
     out = tmp_path / "table"
     train_model1(data, out)
     before = content(out)
-    with pytest.raises(MissingFileError):
-        train_model1(tmp_path / "nowhere", out)
-    assert content_of_files(out) == before
-    assert open_table(out).nnz
+    with pytest.raises(ForeignFolderError, match="holds a translation table already") as caught:
+        train_model1(data, out, settings=Model1Settings(iterations=1), resume=resume)
+    assert "--out" in caught.value.fixes[0]
+    assert content(out) == before
 
 
-def content_of_files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+def test_a_training_of_another_kind_is_left_alone(data: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "table" / "training" / "checkpoint.safetensors"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("hours of work")
+    for resume in (False, True):
+        with pytest.raises(ForeignFolderError, match="another kind"):
+            train_model1(data, tmp_path / "table", resume=resume)
+    assert kept.read_text() == "hours of work"
+
+
+def test_nothing_to_resume_is_said(data: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    train_model1(data, tmp_path / "table", resume=True, say=said.append)
+    assert said == [f"nothing to resume in {tmp_path / 'table' / 'training'}: starting from the beginning"]
+
+
+def test_settings_that_leave_nothing_of_the_table(data: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    with pytest.raises(ParameterError, match="nothing is left of the table") as caught:
+        train_model1(data, tmp_path / "table", settings=Model1Settings(least=1.0))
+    assert "--resume" in caught.value.fixes[0]
+    facts = train_model1(data, tmp_path / "table", resume=True, say=said.append)
+    train_model1(data, tmp_path / "whole")
+    assert facts["entries"] > 0
+    assert said == []
+    assert content(tmp_path / "table") == content(tmp_path / "whole")
 
 
 def test_settings_from_text() -> None:

@@ -1,0 +1,69 @@
+"""Folders of trained models that are taken for one another: the error says what they are, and what takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from termwise.cli.main import run
+from termwise.encode import EncoderFolder
+from termwise.encode import manifest as encoders
+from termwise.errors import ModelFormatError
+from termwise.folder_kinds import KINDS, other_kind
+from termwise.translation import manifest as tables
+from termwise.translation import open_table
+
+ENCODER, TABLE, SCORER = KINDS
+
+
+def test_these_are_the_manifests() -> None:
+    assert (ENCODER, TABLE) == (encoders.NAME, tables.NAME)
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from termwise.rerank import manifest as scorers
+
+    assert scorers.NAME == SCORER
+
+
+def open_scorer(folder: Path) -> object:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from termwise.rerank.folder import open_scorer
+
+    return open_scorer(folder)
+
+
+@pytest.mark.parametrize(
+    ("opens", "wanted"), [(EncoderFolder.open, ENCODER), (open_table, TABLE), (open_scorer, SCORER)]
+)
+@pytest.mark.parametrize(
+    ("held", "option"), [(ENCODER, "index COLLECTION --model"), (TABLE, "--table"), (SCORER, "--scorer")]
+)
+def test_one_in_the_place_of_another(
+    opens: Callable[[Path], object], wanted: str, held: str, option: str, tmp_path: Path
+) -> None:
+    for name in (held, "config.json", "training"):
+        (tmp_path / name).touch()
+    if held == wanted:
+        assert other_kind(tmp_path, wanted) is None
+        return
+    with pytest.raises(ModelFormatError) as caught:
+        opens(tmp_path)
+    assert caught.value.message == f"this folder is {KINDS[held][0]}, not {KINDS[wanted][0]}"
+    assert dict(caught.value.facts) == {"folder": tmp_path, "found": held, "expected": wanted}
+    assert any(f"{option} {tmp_path}" in fix for fix in caught.value.fixes)
+
+
+def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"_id": "a", "text": "one"}\n')
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / SCORER).touch()
+    index = ["index", str(tmp_path / "docs.jsonl"), "--out", str(tmp_path / "i"), "--model"]
+    for given in ([str(tmp_path / "mine")], ["tilde", "--set", f"encoder={tmp_path / 'mine'}"]):
+        assert run([*index, *given]) == 3
+        assert "this folder is a scorer, not an encoder" in capsys.readouterr().err
+    assert run(["table", str(tmp_path / "mine"), "word"]) == 3
+    assert "rerank INDEX --scorer" in capsys.readouterr().err
+    assert not (tmp_path / "i").exists()
