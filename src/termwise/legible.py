@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 _LINE_BREAK = re.compile("\r(?!\n)|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_DIGEST = re.compile("((?:sha256:)?[0-9a-f]{12})[0-9a-f]{52}")
 _WHITE = str.maketrans("\n\t", "  ")
 
 
@@ -42,3 +44,51 @@ def legible_line(text: str) -> str:
     'run 1 �[2J'
     """
     return legible(text).translate(_WHITE)
+
+
+def short_digest(identity: str) -> str:
+    """Cut a SHA-256, with ``sha256:`` before it or without, to its first 12 digits; other texts stay as they are.
+
+    Examples
+    --------
+    >>> short_digest("sha256:" + 64 * "a"), short_digest("sha256:a")
+    ('sha256:aaaaaaaaaaaa', 'sha256:a')
+    """
+    found = _DIGEST.fullmatch(identity)
+    return identity if found is None else found[1]
+
+
+def in_words(settings: Mapping[str, object]) -> str:
+    """Write settings as a line of names and values.
+
+    Examples
+    --------
+    >>> in_words({"keep": 64, "steps": ["lower-case", "stop"]})
+    'keep 64, steps lower-case stop'
+    """
+    return ", ".join(f"{name} {_written(value)}" for name, value in settings.items())
+
+
+def told_apart(one: Mapping[str, object], other: Mapping[str, object]) -> tuple[str, str]:
+    """Write of two descriptions what differs between them; nothing if nothing does.
+
+    Examples
+    --------
+    >>> told_apart({"form": "compact", "keep": 64}, {"form": "compact", "keep": 256, "length": 128})
+    ('keep 64, no length', 'keep 256, length 128')
+    """
+    names = [name for name in {**one, **other} if _entry(one, name) != _entry(other, name)]
+    first, second = (", ".join(_entry(each, name) for name in names) for each in (one, other))
+    return first, second
+
+
+def _entry(settings: Mapping[str, object], name: str) -> str:
+    return f"{name} {_written(settings[name])}" if name in settings else f"no {name}"
+
+
+def _written(value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"({in_words(value)})"
+    if isinstance(value, list | tuple):
+        return " ".join(map(_written, value))
+    return short_digest(str(value))

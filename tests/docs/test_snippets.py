@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,25 @@ from tests.docs.refresh import main as refresh
 from tests.docs.snippets import ROOT, Block, blocks, documents, run_document, steps
 
 SKIPPED = [block for path in documents() for block in blocks(path) if block.skipped is not None]
+
+
+TRIED_IN_THE_CLONE = (ROOT / "README.md", ROOT / "docs" / "tutorial.md")
+"""Pages whose commands readers type where the repository is checked out."""
+
+
+def seen_by_git(names: list[str]) -> list[str]:
+    """Return those of some names in the root of the repository that git does not ignore; none without git."""
+    try:
+        ignored = subprocess.run(
+            ["git", "check-ignore", "--no-index", *names],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        return []
+    return sorted(set(names) - set(ignored.stdout.split("\n"))) if ignored.returncode < 2 else []
 
 
 def name(path: Path) -> str:
@@ -20,6 +40,9 @@ def test_document(path, tmp_path):
     outcome = run_document(path, tmp_path)
     if outcome.problems:
         pytest.fail("\n\n".join(map(str, outcome.problems)), pytrace=False)
+    if path in TRIED_IN_THE_CLONE:
+        left = [entry.name + "/" * entry.is_dir() for entry in tmp_path.iterdir()]
+        assert seen_by_git([*left, "explanation.html", "page.html"]) == []
 
 
 @pytest.mark.parametrize("block", SKIPPED, ids=lambda block: block.place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from termwise.errors import MalformedRecordError
-from termwise.legible import legible, legible_line
+from termwise.legible import in_words, legible, legible_line, short_digest, told_apart
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,33 @@ def test_errors_show_what_was_read_and_send_no_command():
     assert "{\ufffd]0;title\ufffd" in str(error)
     assert "gone" in str(error)
     assert dict(error.facts)["seen"] == "{\x1b]0;title\x07\rgone"
+
+
+DIGEST = "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize(
+    ("identity", "shown"),
+    [
+        (DIGEST, "0123456789ab"),
+        (f"sha256:{DIGEST}", "sha256:0123456789ab"),
+        (f"{DIGEST}0", f"{DIGEST}0"),
+        (f"of {DIGEST}", f"of {DIGEST}"),
+        ("toy", "toy"),
+    ],
+)
+def test_digests_are_cut(identity, shown):
+    assert short_digest(identity) == shown
+
+
+def test_settings_in_words():
+    assert in_words({}) == ""
+    assert (
+        in_words({"a": 1, "b": {"c": [1, 2], "d": None}, "e": DIGEST})
+        == "a 1, b (c 1 2, d None), e 0123456789ab"
+    )
+
+
+def test_what_differs_and_what_is_lacking():
+    assert told_apart({"a": 1, "b": [1, 2]}, {"b": (1, 2), "a": 1}) == ("", "")
+    assert told_apart({"a": 1, "b": 2}, {"a": 1, "c": 3}) == ("b 2, no c", "no b, c 3")

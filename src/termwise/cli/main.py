@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -35,7 +36,9 @@ from termwise.cli import (
     tune,
     verify,
 )
+from termwise.cli.terminal import note_compiling
 from termwise.errors import TermwiseError
+from termwise.kernels.compiling import told_of_compiling
 
 app = typer.Typer(
     name="termwise",
@@ -88,8 +91,10 @@ def run(arguments: list[str] | None = None) -> int:
     arguments : list of str, optional
         What follows the program's name; by default that of the process.
     """
+    asked_for_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
     try:
-        app(args=arguments, prog_name="termwise")
+        with nullcontext() if asked_for_json else told_of_compiling(note_compiling):
+            app(args=arguments, prog_name="termwise")
         sys.stdout.flush()
     except SystemExit as leaving:  # how typer ends, also on wrong usage (2) and on Ctrl-C (130)
         return _flushed(leaving.code)

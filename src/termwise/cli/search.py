@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -21,7 +23,14 @@ from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwri
 from termwise.errors import UsageError
 
 if TYPE_CHECKING:
+    from termwise.index.reader import MappedVocabulary
     from termwise.search import Searcher
+
+_SPELLED = 1_000_000
+"""Terms of the largest index in which other spellings of a word are looked for."""
+
+_LONGER = 2
+"""Letters that a spelling may have more or less."""
 
 
 def command(
@@ -124,23 +133,46 @@ def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -
                 record["explanation"] = explanations[rank - 1].to_dict()
             print_json(record)
         return
+    if len(ranking) == 0:
+        note("\n  ".join(_why_empty(searcher, query)))
+        return
     from termwise.search.explain_terminal import ranking_renderable
 
     stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
-    if len(ranking) == 0:
-        note(_why_empty(searcher, query))
-    else:
-        note(f"{len(ranking)} of {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")
+    note(f"{len(ranking)} of {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")
 
 
-def _why_empty(searcher: Searcher, query: str) -> str:
-    from termwise.legible import legible
+def _why_empty(searcher: Searcher, query: str) -> list[str]:
+    """Say why nothing was found, and what else to try."""
+    from termwise.legible import legible_line
+    from termwise.search.whole_words import word_around
 
+    vocabulary = searcher.index.vocabulary
     analysis = searcher.encoder.analyzer.analyze(query)
-    if not analysis.tokens:
-        return "no results: the query holds no word that is searched for"
-    words = dict.fromkeys(query[start:end] for start, end in analysis.spans.tolist())
-    return f"no results: no document has a weight for {' or '.join(legible(word) for word in words)}"
+    unknown, weightless = dict[str, str](), dict[str, str]()
+    for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
+        word = legible_line(query[slice(*word_around(query, *span))])
+        (unknown if vocabulary.number(token) is None else weightless)[word] = token
+    why = [f"no document has a weight for {' or '.join(weightless)}"] if weightless else []
+    why += [f"not in the index: {', '.join(unknown)}"] if unknown else []
+    lines = [f"no results: {'; '.join(why) or 'the query holds no word that is searched for'}"]
+    if near := _near(vocabulary, unknown.values()):
+        lines.append(f"near it in the index: {', '.join(map(legible_line, near))}")
+    if why and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
+        lines.append("the model of this index adds no words to documents; model1, tilde and tildev2 do")
+    return lines
+
+
+def _near(vocabulary: MappedVocabulary, tokens: Iterable[str]) -> list[str]:
+    """Return terms of an index that are spelt much like others that it lacks."""
+    if len(vocabulary) > _SPELLED:
+        return []
+    known = list(vocabulary.load())
+    found: dict[str, None] = {}
+    for token in tokens:
+        alike = [term for term in known if term[:1] == token[:1] and abs(len(term) - len(token)) <= _LONGER]
+        found |= dict.fromkeys(difflib.get_close_matches(token, alike, n=2, cutoff=0.7))
+    return list(found)
 
 
 def _answer_file(

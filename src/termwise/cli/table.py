@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from termwise.cli.options import JsonFlag
-from termwise.cli.terminal import print_json, stdout
+from termwise.cli.terminal import note, print_json, stdout
 from termwise.errors import UnknownNameError
+from termwise.legible import legible_line
 
 if TYPE_CHECKING:
     from termwise.translation import TranslationTable
@@ -28,17 +29,24 @@ Words = Annotated[
 ]
 Depth = Annotated[int, typer.Option("-k", metavar="K", min=1, help="Translations to show each way.")]
 Seen = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--seen",
         metavar="N",
         min=0,
-        help="Show document words that training has seen N times or more: rare ones take what nothing else explains.",
+        help="Show document words that training has seen N times or more: rare ones take what nothing else explains.  "
+        "[default: a 500,000th of all words that it has seen]",
+        show_default=False,
     ),
 ]
 
+_RARE = 500_000
+"""A word is rare if it is less than one in so many."""
 
-def command(table: Table, words: Words, k: Depth = 10, seen: Seen = 1, as_json: JsonFlag = False) -> None:
+_CONTINUES = "##"
+
+
+def command(table: Table, words: Words, k: Depth = 10, seen: Seen = None, as_json: JsonFlag = False) -> None:
     """Show the strongest translations of words, both ways.
 
     Example: termwise table model1 volcano
@@ -48,16 +56,40 @@ def command(table: Table, words: Words, k: Depth = 10, seen: Seen = 1, as_json: 
 
     opened = open_table(table)
     analyzer = analyzer_from_spec(opened.analyzer)
-    terms: dict[str, None] = {}
+    least = int(opened.occurrences.sum()) // _RARE if seen is None else seen
+    known: dict[str, str] = {}
+    refusals: list[UnknownNameError] = []
     for word in words:
-        terms |= dict.fromkeys(_known(opened, word, analyzer.tokens(word)))
-    for term in terms:
-        asks = [(other, chance) for other, chance in opened.column(term) if _seen(opened, other) >= seen]
-        found = {"term": term, "seen": _seen(opened, term), "asked": opened.row(term)[:k], "asks": asks[:k]}
-        if as_json:
-            print_json(found)
-        else:
-            _print(found)
+        terms = analyzer.tokens(word)
+        translated = [term for term in terms if opened.row(term) or opened.column(term)]
+        if not translated:
+            refusals.append(_refusal(opened, word, terms))
+        for term in translated:
+            known.setdefault(term, word if len(terms) > 1 else "")
+    for refusal in refusals if known else refusals[1:]:
+        note("; ".join([legible_line(refusal.message), *map(legible_line, refusal.fixes)]))
+    if not known:
+        raise refusals[0]
+    answers = [_looked_up(opened, term, k, least) for term in known]
+    if as_json:
+        for answer in answers:
+            print_json(answer)
+        return
+    for answer, word in zip(answers, known.values(), strict=True):
+        _print(answer, word)
+    shown = [term for answer in answers for term, _ in (*answer["asked"], *answer["asks"])]
+    if any(term.startswith(_CONTINUES) for term in [*known, *shown]):
+        print(f"{_CONTINUES}: a piece that continues a word")
+    others = [other for term in known for other, _ in opened.column(term)]
+    if seen is None and any(_seen(opened, other) < least for other in others):
+        print(
+            f"left out: document words that training has seen fewer than {least} times; --seen 0 shows them"
+        )
+
+
+def _looked_up(table: TranslationTable, term: str, k: int, least: int) -> dict[str, Any]:
+    asks = [(other, chance) for other, chance in table.column(term) if _seen(table, other) >= least]
+    return {"term": term, "seen": _seen(table, term), "asked": table.row(term)[:k], "asks": asks[:k]}
 
 
 def _seen(table: TranslationTable, term: str) -> int:
@@ -66,34 +98,38 @@ def _seen(table: TranslationTable, term: str) -> int:
     return 0 if number is None else int(table.occurrences[number])
 
 
-def _known(table: TranslationTable, word: str, terms: list[str]) -> list[str]:
-    """Return the terms of a word that the table knows translations of; at least one."""
-    known = [term for term in terms if table.row(term) or table.column(term)]
-    if known:
-        return known
+def _refusal(table: TranslationTable, word: str, terms: list[str]) -> UnknownNameError:
+    """Say that the table knows no translations of a word, and which words near it have some."""
+    if not terms:
+        return UnknownNameError(
+            f"the table has no translations of {word!r}: the analyzer leaves it out",
+            facts=[("word", word), ("analyzer", table.analyzer.name)],
+        )
     translated = sorted({table.vocabulary.token(number) for number in table.targets.tolist()})
-    near = difflib.get_close_matches(terms[0] if terms else word, translated, n=3, cutoff=0.5)
-    raise UnknownNameError(
+    near = difflib.get_close_matches(terms[0], translated, n=3, cutoff=0.5)
+    return UnknownNameError(
         f"the table has no translations of {word!r}",
         facts=[
             ("word", word),
             ("analyzer", table.analyzer.name),
-            ("its terms", ", ".join(terms) or "none: the analyzer leaves it out"),
+            ("its terms", ", ".join(terms)),
             ("near it", ", ".join(near) or "nothing"),
         ],
         fixes=[f"did you mean {' or '.join(near)}?"] if near else [],
     )
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print(found: dict[str, Any], word: str) -> None:
+    """Show both directions side by side; `word` is what the term is a part of, if it is."""
     from rich.table import Table
 
-    term = found["term"]
-    title = f"{term}, seen {found['seen']:,} times"
-    shown = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
-    shown.add_column(f"a document with {term} is asked for with")
+    times = "once" if found["seen"] == 1 else f"{found['seen']:,} times"
+    console = stdout()
+    console.print(f"{found['term']}{word and f' (of {legible_line(word)})'}, seen {times}", style="bold")
+    shown = Table(box=None, pad_edge=False, header_style="dim")
+    shown.add_column("asked for with")
     shown.add_column("T", justify="right")
-    shown.add_column(f"  {term} asks for documents with")
+    shown.add_column("  asks for")
     shown.add_column("T", justify="right")
     for place in range(max(len(found["asked"]), len(found["asks"]))):
         cells: list[str] = []
@@ -101,4 +137,4 @@ def _print(found: dict[str, Any]) -> None:
             here = found[name][place : place + 1]
             cells += [margin + here[0][0], f"{here[0][1]:.4f}"] if here else ["", ""]
         shown.add_row(*cells)
-    stdout().print(shown)
+    console.print(shown)

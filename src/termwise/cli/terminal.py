@@ -25,7 +25,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from termwise.errors import UsageError
+from termwise.errors import StorageError, UsageError
 
 
 def stdout() -> Console:
@@ -49,12 +49,18 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-MEASURED = ("encode", "train")
+def note_compiling() -> None:
+    """Say why nothing moves for a while; nothing where stderr is not a terminal, as with `progress_bar`."""
+    if Console(stderr=True).is_terminal:
+        note("compiling for this machine: some seconds, the first time only")
+
+
+MEASURED = ("encode", "train", "tune")
 """Stages whose name begins with these words are slow enough for their speed to be of interest."""
 
 
 class _Speed(ProgressColumn):
-    """Documents or steps a second, of late, and what is left at that speed."""
+    """Documents, steps or settings a second, of late, and what is left at that speed."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -113,13 +119,21 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | s
     ------
     UsageError
         If two of the paths are one file, or an output lies in a folder given as input.
+    StorageError
+        If an output is a link that leads back to itself.
     """
-    read = [Path(path).resolve() for path in inputs if path is not None]
+    read = [Path(os.path.realpath(path)) for path in inputs if path is not None]
     written: list[Path] = []
     for output in outputs:
         if output is None or (output.exists() and not output.is_file()):
             continue
-        path = output.resolve()
+        path = Path(os.path.realpath(output))
+        if path.is_symlink():
+            raise StorageError(
+                "the output cannot be written",
+                facts=[("output", output), ("why", "the link leads back to itself")],
+                fixes=["choose another name"],
+            )
         if path in read or any(folder in path.parents for folder in read if folder.is_dir()):
             raise UsageError(
                 "the output would be written over an input",

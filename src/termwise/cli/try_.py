@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import shlex
 import time
 from collections.abc import Sequence
@@ -82,7 +83,7 @@ def command(
     built = time.perf_counter() - begin
     systems = [_measured("bm25", out, searcher, 0, question, k, questions)]
     for name in LABELS:
-        folder, left_out = out.with_name(f"{out.stem}-{name}{out.suffix}"), 0
+        folder, left_out = _beside(out, name), 0
         weights = shipped_weights(name)
         if weights is not None:
             searcher, left_out = _remembered(name, weights, documents, folder, encode=encode)
@@ -228,7 +229,7 @@ def _print(
         console.print(explanation_renderable(explanations[0]))
     if len(systems) > 1:
         console.print()
-        console.print(_side_by_side(systems))
+        console.print(_side_by_side(systems, console.width))
     dropped = (
         f" ({len(questions.dropped)} judgments name what this Python lacks)" if questions.dropped else ""
     )
@@ -250,13 +251,30 @@ def _print(
                 "are left out; --encode computes them"
             )
     best = shlex.quote(first.ranking.doc_ids[0]) if len(first.ranking) else "DOC_ID"
-    last = shlex.quote(str(systems[-1].folder))
-    note(
-        "\nnext:\n"
-        f"  termwise search {last} {quoted('random choice with weights')} --explain\n"
-        f"  termwise explain {shlex.quote(str(first.folder))} {quoted(question)} {best} --html explanation.html\n"
-        f"  termwise inspect {last}"
-    )
+    note("\n".join(["\nnext:", *(f"  termwise {line}" for line in _further(systems, question, best))]))
+
+
+def _further(systems: Sequence[_System], question: str, best: str) -> list[str]:
+    """Return commands that go on from here: every model asked, BM25 and Model 1 as one index."""
+    folders = {system.name: shlex.quote(str(system.folder)) for system in systems}
+    last = list(folders.values())[-1]
+    asking = f"{quoted('random choice with weights')} --explain"
+    asked = dict.fromkeys([folders.get("model1", last), last])
+    lines = [f"search {folder} {asking}" for folder in asked]
+    lines.append(f"explain {folders['bm25']} {quoted(question)} {best} --html explanation.html")
+    if "model1" in folders:
+        pieces, mixed = (shlex.quote(str(_beside(systems[0].folder, name))) for name in ("pieces", "mixed"))
+        lines += [
+            f"index python:stdlib --analyzer wordpiece-clean --store-text --out {pieces}",
+            f"fuse {pieces} {folders['model1']} --alpha 0.7 --normalise raw --out {mixed}",
+            f"search {mixed} {asking}",
+        ]
+    return [*lines, f"inspect {last}"]
+
+
+def _beside(out: Path, name: str) -> Path:
+    """Return the folder of a further index."""
+    return out.with_name(f"{out.stem}-{name}{out.suffix}")
 
 
 def _figure(mean: float | None) -> str:
@@ -268,7 +286,7 @@ def _judged(questions: PythonQuestions) -> int:
     return len({qrel.query_id for qrel in questions.qrels})
 
 
-def _side_by_side(systems: Sequence[_System]) -> Table:
+def _side_by_side(systems: Sequence[_System], width: int) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -276,7 +294,27 @@ def _side_by_side(systems: Sequence[_System]) -> Table:
     table.add_column("rank", justify="right")
     for system in systems:
         table.add_column(system.label, overflow="fold")
+    room = (width - len("rank")) // len(systems) - 2
     for place in range(max(len(system.ranking) for system in systems)):
         found = [system.ranking.doc_ids[place] if place < len(system.ranking) else "" for system in systems]
-        table.add_row(f"{place + 1}", *(Text(legible_line(doc_id), "bold") for doc_id in found))
+        names = [broken_name(legible_line(doc_id), room) for doc_id in found]
+        table.add_row(f"{place + 1}", *(Text(name, "bold") for name in names))
     return table
+
+
+def broken_name(name: str, width: int) -> str:
+    """Put a name on several lines where it is too long for one, cut after dots, dashes and underscores.
+
+    Examples
+    --------
+    >>> print(broken_name("unittest.util.sorted_list_difference", 20))
+    unittest.util.
+    sorted_list_
+    difference
+    """
+    lines = [""]
+    for part in re.split(r"(?<=[._/:-])(?=[^._/:-])", name):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import EmptyCollectionError, VocabularyMismatchError, WeightError
+from termwise.legible import short_digest
 from termwise.weights import TermWeights
 
 
@@ -158,7 +159,7 @@ class CollectionStatistics:
             if vocabulary is not None and part.vocabulary != vocabulary:
                 raise VocabularyMismatchError(
                     "only rows over one vocabulary can be counted together",
-                    facts=[("vocabularies", f"{vocabulary}, {part.vocabulary}")],
+                    facts=[("vocabularies", f"{short_digest(vocabulary)}, {short_digest(part.vocabulary)}")],
                 )
             vocabulary = part.vocabulary
             counts = _whole(part, n_documents)

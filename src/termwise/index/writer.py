@@ -45,6 +45,7 @@ from termwise.index.segment import SegmentPlan, write_segment
 from termwise.index.spill import RowSpill
 from termwise.index.strings import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
+from termwise.legible import short_digest
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
@@ -220,7 +221,7 @@ class IndexWriter:
         if rows.vocabulary != self._vocabulary:
             raise VocabularyMismatchError(
                 "all rows of an index must use one vocabulary",
-                facts=[("before", self._vocabulary), ("now", rows.vocabulary)],
+                facts=[("before", short_digest(self._vocabulary)), ("now", short_digest(rows.vocabulary))],
             )
         negative = rows.weights < 0
         if negative.any():
@@ -349,7 +350,10 @@ class IndexWriter:
         if self._vocabulary != vocabulary.id:
             raise VocabularyMismatchError(
                 "the rows were made with another vocabulary",
-                facts=[("rows", self._vocabulary), ("given", vocabulary.id)],
+                facts=[
+                    ("rows", short_digest(self._vocabulary or "none")),
+                    ("given", short_digest(vocabulary.id)),
+                ],
             )
 
     def _survey(self, vocabulary: Vocabulary) -> None:

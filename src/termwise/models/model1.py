@@ -58,6 +58,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.legible import short_digest
 from termwise.models.attachments import TranslationColumns
 from termwise.models.checks import check_choice, check_counts, check_name, check_number, check_whole
 from termwise.models.contract import QueryWeighting
@@ -294,8 +295,8 @@ class CompiledModel1:
             raise VocabularyMismatchError(
                 "the rows are over another vocabulary than the table was prepared for",
                 facts=[
-                    ("rows", counts.vocabulary),
-                    ("table", self.vocabulary),
+                    ("rows", short_digest(counts.vocabulary)),
+                    ("table", short_digest(self.vocabulary)),
                     ("terms of the statistics", statistics.n_terms),
                     ("of the table", len(self.starts) - 1),
                 ],

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from termwise.errors import CorruptIndexError, UnknownNameError, VocabularyMismatchError
 from termwise.index import Index
+from termwise.legible import short_digest
 from termwise.models.query import CountQueryEncoder
 from termwise.text import Analyzer, AnalyzerSpec, analyzer_from_spec
 from termwise.weights import TermWeights
@@ -144,13 +145,13 @@ def analyzer_of(index: Index) -> Analyzer:
     spec = AnalyzerSpec(described["name"], described["options"], files)
     analyzer = analyzer_from_spec(spec)
     if analyzer.spec.fingerprint != described["fingerprint"]:
+        then, now = spec.beside(analyzer.spec)
         raise VocabularyMismatchError(
             "the analyzer of this index has changed since it was built",
             facts=[
                 ("index", index.path),
-                ("analyzer", described["name"]),
-                ("built with", described["fingerprint"]),
-                ("now", analyzer.spec.fingerprint),
+                ("built with", f"{then}  {short_digest(described['fingerprint'])}"),
+                ("now", f"{now}  {short_digest(analyzer.spec.fingerprint)}"),
             ],
             fixes=["build the index again"],
         )

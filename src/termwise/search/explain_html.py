@@ -20,7 +20,9 @@ from termwise.search.reading import (
     counted,
     decimals_for,
     factor,
+    full_name,
     hues,
+    in_pieces,
     is_result,
     label,
     makeups,
@@ -61,6 +63,7 @@ class _Term:
     hue: int
     name: str
     stem: str
+    full_name: str
     origin: str
     product: str
     score: str
@@ -195,6 +198,7 @@ def explanation_html(explanation: Explanation) -> str:
         characters=f"{len(text):,}" if text is not None and len(text) > WHOLE_TEXT else None,
         scrolled=sum(len(piece.text) for part in parts for piece in part) > _SCROLLED_TEXT,
         neighbours=_neighbours(explanation),
+        pieces=in_pieces(explanation),
         exact=all(part.origin in ("exact", "absent", "background") for part in explanation.contributions),
     )
 
@@ -221,6 +225,7 @@ def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None
                 hue=colours[place],
                 name=legible_line(label(part, explanation.query)),
                 stem=legible_line(stem(part, explanation.query)),
+                full_name=legible_line(full_name(part, explanation.query)),
                 origin=ORIGINS[part.origin],
                 product=f"{factor(part.query_weight)} × {_typeset(part.weight, weight_decimals)}",
                 score=_typeset(part.score, decimals),
@@ -260,7 +265,7 @@ def _segments(
             small += max(0.0, score)
             continue
         yield _Segment(
-            term.place, term.hue, term.name, term.score, term.share, _css(1000 * share), share >= 0.08
+            term.place, term.hue, term.full_name, term.score, term.share, _css(1000 * share), share >= 0.08
         )
     if small > 0:
         share = small / whole
@@ -278,7 +283,7 @@ def _formula(explanation: Explanation, terms: Sequence[_Term], decimals: int) ->
     for term in listed:
         value = explanation.contributions[term.place - 1].score
         values.append(value)
-        yield _Part(_sign(value), _typeset(abs(value), decimals), term.name, term.place, term.hue)
+        yield _Part(_sign(value), _typeset(abs(value), decimals), term.full_name, term.place, term.hue)
     if len(listed) < len(terms):
         value = sum(explanation.contributions[term.place - 1].score for term in terms[len(listed) :])
         values.append(value)

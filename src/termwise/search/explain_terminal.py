@@ -27,7 +27,9 @@ from termwise.search.reading import (
     counted,
     decimals_for,
     factor,
+    full_name,
     hues,
+    in_pieces,
     is_result,
     label,
     makeups,
@@ -38,8 +40,10 @@ from termwise.search.reading import (
     remarks,
     rounding,
     stem,
+    together,
 )
 from termwise.search.snippets import Mark, Piece, cut, passages, snippet
+from termwise.search.whole_words import inside_word
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "bright_blue", "red", "bright_magenta", "bright_green")
 """Colours of the terms of a query, in its order; one for each of `termwise.search.reading.HUES`."""
@@ -162,7 +166,7 @@ def sum_text(explanation: Explanation, *, terms: int = LINE_TERMS) -> Text:
     """Write a score as a sum in one line, such as ``merge 4.21 + sorted 3.90 + list 0.87 = 8.98``.
 
     Numbers have two decimals less than in a full explanation. Where rounded like this they do not add up to the
-    last digit, the line says ``≈`` in the place of ``=``.
+    last digit, the line says ``≈`` in the place of ``=``. The pieces of a word are one term here.
 
     Parameters
     ----------
@@ -177,16 +181,14 @@ def sum_text(explanation: Explanation, *, terms: int = LINE_TERMS) -> Text:
 def _sum_parts(explanation: Explanation, terms: int) -> list[Text]:
     decimals = max(0, _decimals(explanation) - 2)
     colours = _colours(explanation)
-    places = counted(explanation)
+    named = together(explanation)
     parts: list[tuple[str, float, str]] = []
     if explanation.constant != 0:
         parts.append(("constant", explanation.constant, ""))
-    for place in places[:terms]:
-        part = explanation.contributions[place]
-        parts.append((label(part, explanation.query, words=1), part.score, colours[place]))
-    if len(places) > terms:
-        others = sum(explanation.contributions[place].score for place in places[terms:])
-        parts.append((f"{len(places) - terms:,} more", others, ""))
+    parts += [(name, score, colours[place]) for name, score, place in named[:terms]]
+    if len(named) > terms:
+        others = sum(score for _, score, _ in named[terms:])
+        parts.append((f"{len(named) - terms:,} more", others, ""))
     written: list[Text] = []
     for name, score, colour in parts:
         sign = Text("+ " if written else "", "dim")
@@ -208,10 +210,10 @@ def marked_text(pieces: Iterable[Piece], colours: Sequence[str], *, plain: bool)
     colours : sequence of str
         Colour of each term by its number, empty for none.
     plain : bool
-        Mark with ‹ and › and without colour.
+        Mark with ‹ and › and without colour; pieces of one word together.
     """
     text = Text()
-    for piece in pieces:
+    for piece in _joined(pieces) if plain else pieces:
         if piece.term is None:
             text.append(piece.text)
         elif plain:
@@ -222,6 +224,19 @@ def marked_text(pieces: Iterable[Piece], colours: Sequence[str], *, plain: bool)
             )
             text.append(piece.text, f"{emphasis} {colours[piece.term]}".strip())
     return text
+
+
+def _joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """Make one piece of marked ones that stand in one word."""
+    found: list[Piece] = []
+    for piece in pieces:
+        before = found[-1] if found else Piece("")
+        one = before.text + piece.text
+        if None not in (before.term, piece.term) and inside_word(one, len(before.text)):
+            found[-1] = before._replace(text=one)
+        else:
+            found.append(piece)
+    return found
 
 
 # --- one explanation --------------------------------------------------------------------------------------------
@@ -307,7 +322,7 @@ class _ExplanationView:
             part = self.explanation.contributions[made.place]
             words = ", ".join(f"{legible_line(word)} {percent(share)}" for word, share in made.parts)
             more = f", {made.more:,} more" if made.more else ""
-            name = legible_line(label(part, self.explanation.query))
+            name = legible_line(full_name(part, self.explanation.query))
             yield Text.assemble((name, colours[made.place]), " ← ", words, more)
 
     def _text(self, console: Console, columns: int, plain: bool) -> list[ConsoleRenderable]:
@@ -433,7 +448,8 @@ def _bar(part: float | None, parts: Sequence[float], colour: str, width: int) ->
 def _query(explanation: Explanation, width: int, plain: bool) -> Text:
     colours = _colours(explanation)
     text = Text()
-    for piece in snippet(legible(explanation.query), query_marks(explanation), width):
+    pieces = snippet(legible(explanation.query), query_marks(explanation), width)
+    for piece in _joined(pieces) if plain else pieces:
         if piece.term is None:
             text.append(piece.text, "dim")
         elif piece.term == UNKNOWN:
@@ -451,6 +467,8 @@ def _remarks(explanation: Explanation) -> Iterable[Text]:
         if len(remark.words) > _WORDS:
             words.append(f"and {len(remark.words) - _WORDS:,} more")
         yield Text.assemble((f"{remark.reason}: ", "dim"), ", ".join(words))
+    if in_pieces(explanation):
+        yield Text("##: a piece that continues a word", "dim")
 
 
 # --- a ranking --------------------------------------------------------------------------------------------------

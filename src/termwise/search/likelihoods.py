@@ -40,6 +40,7 @@ from termwise.errors import (
 )
 from termwise.index import Index
 from termwise.index.container import corrupt
+from termwise.legible import short_digest
 from termwise.records import Query, Ranking, Run
 from termwise.search.encoding import analyzer_of
 from termwise.search.retrieval import candidate_ordinals, score_documents
@@ -357,8 +358,14 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
         raise VocabularyMismatchError(
             "the documents and the query encoder use different vocabularies",
             facts=[
-                ("documents", f"{documents.path}  {manifest.terms} terms  {manifest.vocabulary}"),
-                ("query encoder", f"{len(encoder.vocabulary)} terms  {encoder.vocabulary.id}"),
+                (
+                    "documents",
+                    f"{documents.path}  {manifest.terms:,} terms  {short_digest(manifest.vocabulary)}",
+                ),
+                (
+                    "query encoder",
+                    f"{len(encoder.vocabulary):,} terms  {short_digest(encoder.vocabulary.id)}",
+                ),
                 ("why", "the same number is another word in each; scores would mean nothing"),
             ],
             fixes=[build.replace("wordpiece-clean", "wordpiece-clean:PATH/tokenizer.json")],

@@ -16,6 +16,7 @@ from decimal import Decimal
 from termwise.search.explanation import Contribution, Explanation
 from termwise.search.shares import Span
 from termwise.search.snippets import Mark
+from termwise.search.whole_words import whole_words, word_around
 
 ORIGINS = {
     "exact": "the word itself",
@@ -141,6 +142,8 @@ def is_result(explanation: Explanation) -> bool:
 def label(part: Contribution, query: str, *, words: int = 2) -> str:
     """Return a contribution's name: the words of the query it comes from, or else its term.
 
+    A term that is a piece of a word has the name of the word.
+
     Parameters
     ----------
     part : Contribution
@@ -157,10 +160,22 @@ def label(part: Contribution, query: str, *, words: int = 2) -> str:
     """
     if part.origin == "background":
         return "background"
-    found = _distinct(query[start:end] for start, end in part.query_spans)
+    found = _words(part, query)
     if not found:
         return part.term
     return ", ".join(found[:words]) + (", …" if len(found) > words > 1 else "")
+
+
+def full_name(part: Contribution, query: str) -> str:
+    """Return a contribution's name where it stands alone: with its term, if that is no more than a piece of a word.
+
+    Examples
+    --------
+    >>> full_name(Contribution("##lib", "exact", 1.0, 2.0, 2.0, ((4, 7),)), "pathlib")
+    'pathlib (##lib)'
+    """
+    name = label(part, query)
+    return f"{name} ({stem(part, query)})" if _is_piece(part, query) else name
 
 
 def stem(part: Contribution, query: str) -> str:
@@ -175,14 +190,21 @@ def stem(part: Contribution, query: str) -> str:
     """
     if part.origin == "background":
         return ""
-    named = {query[start:end].casefold() for start, end in part.query_spans} or {part.term.casefold()}
+    named = {word.casefold() for word in _words(part, query)} or {part.term.casefold()}
     return "" if part.term.casefold() in named else part.term
+
+
+def in_pieces(explanation: Explanation) -> bool:
+    """Tell whether a term that adds something continues a word of the query, which ``##`` at its beginning says."""
+    parts = (explanation.contributions[place] for place in counted(explanation))
+    return any(part.term.startswith("##") and _is_piece(part, explanation.query) for part in parts)
 
 
 def marks(explanation: Explanation) -> list[Mark]:
     """Return the places in the text that the score comes from; their terms are positions of contributions.
 
-    A word that a term is a translation of is marked by its share, unless that is below `NOTEWORTHY`.
+    A word that a term is a translation of is marked by its share, unless that is below `NOTEWORTHY`. Marks inside a
+    word cover the whole of it.
     """
     found = []
     for place, part in enumerate(explanation.contributions):
@@ -193,7 +215,39 @@ def marks(explanation: Explanation) -> list[Mark]:
                     found += [
                         Mark(start, end, part.score * source.share, place) for start, end in source.spans
                     ]
-    return found
+    return whole_words(explanation.text or "", found)
+
+
+def together(explanation: Explanation) -> list[tuple[str, float, int]]:
+    """Return the parts of a sum in which the pieces of one word are one part, the largest first.
+
+    Returns
+    -------
+    list of (str, float, int)
+        Name, score, and position of the largest contribution. The name is the word; where other pieces of it add
+        nothing, with those that do.
+
+    Examples
+    --------
+    >>> path = Contribution("path", "exact", 1.0, 2.0, 2.0, ((0, 4),))
+    >>> lib = Contribution("##lib", "exact", 1.0, 1.0, 1.0, ((4, 7),))
+    >>> together(Explanation("pathlib", "d1", 3.0, 0.0, (path, lib), (), None))
+    [('pathlib', 3.0, 0)]
+    """
+    query, parts = explanation.query, explanation.contributions
+    groups: dict[object, list[int]] = {}
+    for place in counted(explanation):
+        words = _words(parts[place], query)
+        one = len(words) == 1 and _is_piece(parts[place], query)
+        groups.setdefault(words[0].casefold() if one else place, []).append(place)
+    found = []
+    for places in groups.values():
+        group = [parts[place] for place in places]
+        name = label(group[0], query, words=1)
+        if _is_piece(group[0], query) and _beside(group, explanation):
+            name += f" ({' '.join(part.term for part in group)})"
+        found.append((name, sum(part.score for part in group), places[0]))
+    return sorted(found, key=lambda part: -part[1])
 
 
 def makeups(explanation: Explanation, *, words: int = 4) -> list[Makeup]:
@@ -209,12 +263,14 @@ def makeups(explanation: Explanation, *, words: int = 4) -> list[Makeup]:
     text = explanation.text or ""
     found = []
     for place, part in enumerate(explanation.contributions):
-        named = tuple(
-            ("itself" if source.term == part.term else text[slice(*source.spans[0])], source.share)
-            for source in part.sources[:words]
-        )
-        if named:
-            found.append(Makeup(place, named, len(part.sources) - len(named)))
+        shares: dict[str, float] = {}
+        for source in part.sources:
+            said = text[slice(*word_around(text, *source.spans[0]))]
+            name = "itself" if source.term == part.term else said
+            shares[name] = shares.get(name, 0.0) + source.share
+        largest = sorted(shares.items(), key=lambda one: -one[1])
+        if largest:
+            found.append(Makeup(place, tuple(largest[:words]), max(0, len(largest) - words)))
     return found
 
 
@@ -230,13 +286,19 @@ def percent(share: float) -> str:
 
 
 def query_marks(explanation: Explanation) -> list[Mark]:
-    """Return the places in the query that are terms, and those the index does not know (term `UNKNOWN`)."""
-    known = [
-        Mark(start, end, 2.0, place)
-        for place, part in enumerate(explanation.contributions)
-        for start, end in part.query_spans
-    ]
-    return known + [Mark(start, end, 1.0, UNKNOWN) for start, end in explanation.unknown]
+    """Return the places in the query that are terms, and those the index does not know (term `UNKNOWN`).
+
+    Of a word some pieces of which add to the score, these are marked, and cover the whole of it.
+    """
+    query = explanation.query
+    adding: list[Mark] = []
+    others = [Mark(start, end, 1.0, UNKNOWN) for start, end in explanation.unknown]
+    for place, part in enumerate(explanation.contributions):
+        found = adding if part.score != 0 else others
+        found += [Mark(start, end, 2.0, place) for start, end in part.query_spans]
+    marked = {word_around(query, mark.start, mark.end) for mark in adding}
+    left = [mark for mark in others if word_around(query, mark.start, mark.end) not in marked]
+    return whole_words(query, adding + left)
 
 
 def hues(explanation: Explanation, places: Iterable[int]) -> dict[int, int]:
@@ -272,30 +334,63 @@ def remarks(explanation: Explanation) -> list[Remark]:
     out of the query (stop words, punctuation). Reasons without words are left out.
     """
     query = explanation.query
-    added: list[str] = []
-    absent: list[str] = []
-    weightless: list[str] = []
+    added: list[Contribution] = []
+    absent: list[Contribution] = []
+    weightless: list[Contribution] = []
     for part in sorted(explanation.contributions, key=lambda part: part.query_spans):
         if part.score == 0 and part.origin != "background":
-            (weightless if part.spans else absent).append(label(part, query))
+            (weightless if part.spans else absent).append(part)
         elif part.origin == "expansion":
-            added.append(label(part, query))
+            added.append(part)
     unknown = [query[start:end] for start, end in explanation.unknown]
     stored = explanation.text is not None
     every = {
-        ORIGINS["expansion"]: added,
-        "not in this document" if stored else "of no weight in this document": absent,
-        "in this document, but of no weight": weightless,
+        ORIGINS["expansion"]: _named(added, explanation),
+        "not in this document" if stored else "of no weight in this document": _named(absent, explanation),
+        "in this document, but of no weight": _named(weightless, explanation),
         "not in the index": unknown,
         "left out of the query": _left_out(explanation),
     }
     return [Remark(reason, tuple(_distinct(words))) for reason, words in every.items() if words]
 
 
-def _left_out(explanation: Explanation) -> list[str]:
-    taken = sorted(
+def _named(parts: Sequence[Contribution], explanation: Explanation) -> list[str]:
+    """Name parts by their words; a piece is named where other pieces of its word are not among the parts."""
+    query, beside = explanation.query, _beside(parts, explanation)
+    return [
+        full_name(part, query) if beside & _places(part.query_spans, query) else label(part, query)
+        for part in parts
+    ]
+
+
+def _beside(parts: Iterable[Contribution], explanation: Explanation) -> set[Span]:
+    """Return the words of the parts that have pieces besides them."""
+    here = {span for part in parts for span in part.query_spans}
+    others = _places((span for span in _taken(explanation) if span not in here), explanation.query)
+    return others & _places(here, explanation.query)
+
+
+def _is_piece(part: Contribution, query: str) -> bool:
+    return any(word_around(query, *span) != span for span in part.query_spans)
+
+
+def _places(spans: Iterable[Span], query: str) -> set[Span]:
+    return {word_around(query, *span) for span in spans}
+
+
+def _words(part: Contribution, query: str) -> list[str]:
+    return _distinct(query[slice(*word_around(query, *span))] for span in part.query_spans)
+
+
+def _taken(explanation: Explanation) -> list[Span]:
+    """Return where the query says what is looked up, in its order."""
+    return sorted(
         [*explanation.unknown, *(s for part in explanation.contributions for s in part.query_spans)]
     )
+
+
+def _left_out(explanation: Explanation) -> list[str]:
+    taken = _taken(explanation)
     left, following = [], 0
     for word in _QUERY_WORD.finditer(explanation.query):
         while following < len(taken) and taken[following][1] <= word.start():

@@ -386,12 +386,16 @@ def _check_documents(index: Index) -> None:
 def _shared_analyzer(index: Index, table: TranslationTable) -> Analyzer:
     analyzer = analyzer_of(index)
     if analyzer.spec.fingerprint != table.analyzer.fingerprint:
+        ours, theirs = analyzer.spec.beside(table.analyzer)
         raise VocabularyMismatchError(
             "the documents are cut otherwise than the texts that the table was trained on",
             facts=[
-                ("index", f"{index.path}: {analyzer.spec.name} {dict(analyzer.spec.options)}"),
-                ("table", f"{table.analyzer.name} {dict(table.analyzer.options)}"),
+                ("index", f"{index.path}  {ours}"),
+                ("table", theirs),
             ],
-            fixes=["build the index with the analyzer of the table"],
+            fixes=[
+                "build the index with the analyzer of the table: "
+                f"termwise index COLLECTION --model ml --float --analyzer {table.analyzer.name} --out DIR"
+            ],
         )
     return analyzer

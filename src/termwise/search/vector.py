@@ -12,6 +12,7 @@ import numpy.typing as npt
 from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
 from termwise.index import Index
 from termwise.kernels.retrieval import MAX_SCORE
+from termwise.legible import short_digest
 from termwise.weights import TermWeights
 
 QUERY_LEVELS = 4095
@@ -81,8 +82,8 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
         raise VocabularyMismatchError(
             "this index and this query use different vocabularies",
             facts=[
-                ("index", f"{index.path}  {manifest.terms} terms  {manifest.vocabulary}"),
-                ("query", row.vocabulary),
+                ("index", f"{index.path}  {manifest.terms:,} terms  {short_digest(manifest.vocabulary)}"),
+                ("query", short_digest(row.vocabulary)),
                 ("why", "the same number is another word in each; scores would mean nothing"),
             ],
             fixes=["encode the query with the encoder the index was built with"],

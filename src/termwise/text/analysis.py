@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from termwise.legible import told_apart
 from termwise.text.vocabulary import Vocabulary
 
 
@@ -60,6 +61,25 @@ class AnalyzerSpec:
         }
         digest.update(json.dumps(head, sort_keys=True, ensure_ascii=False).encode())
         return f"sha256:{digest.hexdigest()}"
+
+    def beside(self, other: AnalyzerSpec) -> tuple[str, str]:
+        """Name this recipe and another one, with what tells them apart where the names do not.
+
+        Examples
+        --------
+        >>> AnalyzerSpec("own", {"stop": True}).beside(AnalyzerSpec("own", {"stop": False}))
+        ('own, stop True', 'own, stop False')
+        >>> AnalyzerSpec("own").beside(AnalyzerSpec("standard"))
+        ('own', 'standard')
+        """
+        if self.name != other.name:
+            return self.name, other.name
+        facts = [
+            {**spec.options, **{name: hashlib.sha256(data).hexdigest() for name, data in spec.files.items()}}
+            for spec in (self, other)
+        ]
+        mine, theirs = told_apart(*facts)
+        return (f"{self.name}, {mine}", f"{other.name}, {theirs}") if mine else (self.name, other.name)
 
 
 @runtime_checkable

@@ -22,6 +22,7 @@ from termwise.errors import (
     MissingFileError,
     ParameterError,
 )
+from termwise.legible import in_words
 from termwise.text.analysis import Analysis, AnalyzerSpec
 from termwise.text.characters import without_surrogates
 from termwise.text.vocabulary import Vocabulary
@@ -207,7 +208,7 @@ def _source(spec: AnalyzerSpec) -> tuple[str, bytes]:
     if spec.options.get("vocabulary") != _SHIPPED:
         raise ParameterError(
             f"the analyzer {spec.name} needs a vocabulary",
-            facts=[("options", dict(spec.options)), ("files", ", ".join(spec.files) or "none")],
+            facts=[("options", in_words(spec.options) or "none"), ("files", ", ".join(spec.files) or "none")],
             fixes=[f"{spec.name}:PATH/{_TOKENIZER_JSON}", f"{spec.name}:PATH/{_VOCAB_TXT}"],
         )
     data = resources.files("termwise").joinpath("assets", "vocabularies", f"{_SHIPPED}.txt").read_bytes()

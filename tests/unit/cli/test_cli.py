@@ -8,10 +8,12 @@ import subprocess
 import sys
 
 import pytest
+from numba import config
 
 from termwise import __version__
 from termwise.cli.main import run
 from termwise.index import IndexWriter
+from termwise.kernels.compiling import compiled
 from termwise.text import Vocabulary
 from termwise.weights import TermWeights
 
@@ -153,11 +155,26 @@ def test_search_as_json(index, capsys):
     assert sum(part["score"] for part in parts) + hit["explanation"]["constant"] == hit["score"]
 
 
-@pytest.mark.parametrize(("query", "said"), [("", "no word"), ("zebras quagga", "zebras or quagga")])
-def test_nothing_found_says_why(index, capsys, query, said):
+MORE = "the model of this index adds no words to documents; model1, tilde and tildev2 do"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", ["no results: the query holds no word that is searched for"]),
+        ("zebras quagga", ["no results: not in the index: zebras, quagga", MORE]),
+        (
+            "shufled zebras",
+            ["no results: not in the index: shufled, zebras", "near it in the index: shuffl", MORE],
+        ),
+    ],
+)
+def test_nothing_found_is_said_once_and_why(index, capsys, query, said):
     capsys.readouterr()
     assert run(["search", "i.tw", query]) == 0
-    assert said in capsys.readouterr().err
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert [line.strip() for line in streams.err.splitlines()] == said
 
 
 def test_runs_from_search_to_comparison(index, capsys):
@@ -291,6 +308,25 @@ def test_bugs_are_owned(monkeypatch, capsys, index):
     capsys.readouterr()
     assert run(["search", "i.tw", "x"]) == 1
     assert "bug in termwise" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "terminal", "told"),
+    [(["tune"], True, True), (["tune"], False, False), (["tune", "--json"], True, False)],
+)
+def test_that_kernels_are_compiled_is_said_on_a_terminal(
+    monkeypatch, tmp_path, capsys, arguments, terminal, told
+):
+    def kernel(number):
+        return number + 1
+
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("termwise.cli.main.app", lambda **_: compiled(kernel)(1))
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    assert run(arguments) == 0
+    said = "compiling for this machine: some seconds, the first time only\n"
+    assert capsys.readouterr().err == (said if told else "")
 
 
 def test_interruption_exits_with_130(monkeypatch, index):

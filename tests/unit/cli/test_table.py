@@ -11,6 +11,8 @@ import pytest
 
 from termwise.cli.main import run
 from termwise.cli.translations import table_places
+from termwise.text import Vocabulary, make_analyzer
+from termwise.translation import TranslationTable, write_table
 
 PAIRS = [("the house", "das haus"), ("the book", "das buch"), ("a book", "ein buch")]
 TRAIN = ["train", "model1", "--data", "pairs.jsonl", "--out", "table", "--threads", "1"]
@@ -61,10 +63,45 @@ def test_mistakes_in_training(place: Path, capsys: pytest.CaptureFixture[str]) -
 def test_translations_both_ways(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["table", "table", "House", "book", "-k", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].strip() == "house, seen 1 times"
+    assert lines[:2] == ["house, seen once", "asked for with       T    asks for       T"]
     assert lines[2].split()[0] == lines[2].split()[2] == "haus"
-    assert "book, seen 2 times" in lines[4]
+    assert lines[4] == "book, seen 2 times"
     assert len(lines) == 8
+
+
+def test_each_word_is_answered_on_its_own(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["table", "table", "...", "house", "houses"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("house, seen once\n")
+    assert said.err.splitlines() == [
+        "the table has no translations of '...': the analyzer leaves it out",
+        "the table has no translations of 'houses'; did you mean house or haus?",
+    ]
+    assert run(["table", "table", "...", "houses"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_rare_words_are_left_out_unless_asked_for(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    terms = Vocabulary(["storm", "wind", "typo"])
+    counts = [900_000, 200_000, 1]
+    made = TranslationTable(
+        terms,
+        [0, 2, 4, 5],
+        [0, 1, 0, 1, 0],
+        [0.5, 0.1, 0.2, 0.5, 0.9],
+        counts,
+        make_analyzer("standard").spec,
+    )
+    write_table(made, place / "counted")
+    for options, others in (([], ["storm", "wind"]), (["--seen", "0"], ["typo", "storm", "wind"])):
+        assert run(["table", "counted", "storm", *options]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split()[-2] for line in lines[2 : 2 + len(others)]] == others
+        told = [line for line in lines if line.startswith("left out: ")]
+        assert bool(told) == (not options)
+    assert told == []
+    assert run(["table", "counted", "storm", "--json"]) == 0
+    assert [word for word, _ in json.loads(capsys.readouterr().out)["asks"]] == ["storm", "wind"]
 
 
 def test_translations_as_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,6 +139,11 @@ def test_words_of_several_terms(place: Path, capsys: pytest.CaptureFixture[str])
     capsys.readouterr()
     assert run(["table", "table", "tokenizer", "--json"]) == 0
     assert [json.loads(line)["term"] for line in capsys.readouterr().out.splitlines()] == ["token", "##izer"]
+    assert run(["table", "table", "tokenizer"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "token (of tokenizer), seen once"
+    assert "##izer (of tokenizer), seen once" in lines
+    assert lines[-1] == "##: a piece that continues a word"
 
 
 def test_no_such_table(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

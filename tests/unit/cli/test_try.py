@@ -108,9 +108,12 @@ def test_a_table_that_ships_is_compiled(place, capsys, tmp_path):
     write_table(table, tmp_path / "tables" / "model1")
     place("tilde", DOCUMENTS)
     assert run(["try", "combine lists"]) == 0
-    shown = capsys.readouterr().out
+    streams = capsys.readouterr()
+    shown = streams.out
     head = next(line for line in shown.splitlines() if line.startswith("rank "))
     assert head.split() == ["rank", "BM25", "Model", "1", "TILDE"]
+    assert "\n  termwise search python-stdlib-model1.tw " in streams.err
+    assert "\n  termwise fuse python-stdlib-pieces.tw python-stdlib-model1.tw --alpha " in streams.err
     assert "\nModel 1, on the same questions: nDCG@10 " in shown
     searcher = Searcher.open("python-stdlib-model1.tw")
     assert searcher.rank("combine").doc_ids == ("heapq.merge",)
@@ -127,6 +130,20 @@ def test_the_mixture_is_half_of_each():
     other = Run([Ranking(["b", "c"], [9.0, 1.0], "q")], "other")
     assert try_._means(one, questions)["nDCG@10"] == pytest.approx(0.6309, abs=1e-4)
     assert try_._mixed([one, other], questions)["nDCG@10"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "shown"),
+    [
+        ("heapq.merge", 11, ["heapq.merge"]),
+        ("unittest.util.sorted_list", 14, ["unittest.util.", "sorted_list"]),
+        ("unittest.util.sorted_list", 6, ["unittest.", "util.", "sorted_", "list"]),
+        ("__init__", 4, ["__", "init__"]),
+        ("", 4, [""]),
+    ],
+)
+def test_long_names_are_cut_between_their_parts(name, width, shown):
+    assert try_.broken_name(name, width).split("\n") == shown
 
 
 def test_documents_without_weights_are_left_out_and_counted(place, capsys):

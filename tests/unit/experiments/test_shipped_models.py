@@ -194,6 +194,27 @@ def test_a_run_is_shipped_as_trained_and_then_as_chosen(made, work, tmp_path, ca
     assert "is for other networks" in capsys.readouterr().out
 
 
+def test_a_card_tells_what_was_measured_of_its_network(make, encoders, tmp_path):
+    from plan import identities
+
+    value = {"mean": 0.25, "ratio": {"ratio": 1.25, "interval": [1.1, 1.4]}}
+    result = {
+        "encoders": identities({"tilde": encoders["tilde"]}, None),
+        "macro": {"collections": ["cats", "dogs"], "systems": dict.fromkeys(("bm25", "tilde", "bm25+tilde"), value)},
+        "config": {"choose": {"measure": "nDCG@10"}},
+    }  # fmt: skip
+    path = tmp_path / "zero_shot.jsonl"
+    assert make.measured(Path(encoders["tilde"]), "tilde", path) == ""
+    path.write_text("{}\n" + json.dumps(result) + "\n")
+    told = make.measured(Path(encoders["tilde"]), "tilde", path)
+    assert "2 judged collections, mean nDCG@10: 0.250 alone" in told
+    assert "1.250 times the value of BM25, 95 % interval 1.100 to 1.400" in told
+    assert make.measured(Path(encoders["tildev2"]), "tildev2", path) == ""
+    result["encoders"]["tilde"]["id"] = "sha256:other"
+    path.write_text(json.dumps(result) + "\n")
+    assert make.measured(Path(encoders["tilde"]), "tilde", path) == ""
+
+
 def test_a_chosen_setting_without_a_place_is_refused(make, encoders):
     manifest = EncoderFolder.open(encoders["tilde"]).manifest
     with pytest.raises(ParameterError, match="no place"):

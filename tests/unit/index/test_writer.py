@@ -104,8 +104,9 @@ def test_all_rows_use_one_vocabulary(writer: IndexWriter) -> None:
     writer.add(["a"], rows({0: 1.0}))
     with pytest.raises(VocabularyMismatchError, match="one vocabulary"):
         writer.add_weights(rows({0: 1.0}, vocabulary=other))
-    with pytest.raises(VocabularyMismatchError, match="another vocabulary"):
+    with pytest.raises(VocabularyMismatchError, match="another vocabulary") as caught:
         writer.commit(other, encoder={})
+    assert dict(caught.value.facts) == {"rows": VOCABULARY.id[:19], "given": other.id[:19]}
 
 
 @pytest.mark.parametrize("background", [False, True])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from numba import config
 from numba.core.caching import IndexDataCacheFile
 
-from termwise.kernels.compiling import compiled, name_apart
+from termwise.kernels.compiling import compiled, name_apart, told_of_compiling
 
 
 def files(folder: Path) -> IndexDataCacheFile:
@@ -43,3 +44,23 @@ def test_kernels_are_named_apart() -> None:
     assert file._data_name(1) != file._data_name(1)
     assert file._data_name(1).endswith(".nbc")
     assert kernel(1) == 2
+
+
+def test_who_waits_is_told_once_of_what_no_cache_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    def kernel(number: float) -> float:
+        return number + 1
+
+    told: list[str] = []
+    with told_of_compiling(lambda: told.append("first")):
+        first = compiled(kernel)
+        assert told == []
+        first(1)
+        first(1.0)
+    with told_of_compiling(lambda: told.append("again")):
+        compiled(kernel)(1)
+    first(1j)
+    assert told == ["first"]

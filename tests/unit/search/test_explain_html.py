@@ -395,3 +395,17 @@ def test_text_is_legible_on_every_colour_in_light_and_dark():
             share = float(scheme["base"]) + 4 * float(scheme["step"])
             strongest = [share * c + (1 - share) * b for c, b in zip(colour, card, strict=True)]
             assert contrast(strongest, rgb(scheme["ink"])) >= 4.5
+
+
+def test_pieces_of_a_word_cover_it_and_are_told_apart():
+    pieces = Explanation(
+        "unlink", "d1", 5.0, 0.0,
+        (part("un", 3.0, [(0, 2)], [(0, 2)]), part("##link", 2.0, [(2, 6)], [(2, 6)])), (), "Unlinked.",
+    )  # fmt: skip
+    page = written(pieces)
+    marked = [element["text"] for element in page.within("div", id="document") if element["tag"] == "mark"]
+    assert marked == ["Un", "linked"]
+    named = [element["text"] for element in page.all("span", **{"class": "name"})]
+    assert named[-2:] == ["unlink (un)", "unlink (##link)"]
+    assert "## marks one that continues a word" in page.text("footer")
+    assert "##" not in explanation_html(EXPLANATION)

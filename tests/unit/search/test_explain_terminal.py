@@ -312,6 +312,27 @@ def test_a_sum_in_one_line():
     assert sum_text(replace(EXPLANATION, contributions=(), score=0.0)).plain == "0"
 
 
+PIECES = Explanation(
+    "how to unlink",
+    "d1",
+    5.1,
+    0.0,
+    (part("un", 3.1, [(7, 9)], [(0, 2)]), part("##link", 2.0, [(9, 13)], [(2, 6)])),
+    (),
+    "Unlinked.",
+)
+
+
+def test_pieces_of_a_word_are_shown_as_the_word():
+    assert sum_text(PIECES).plain == "unlink 5.10 = 5.10"
+    shown = lines(explanation_renderable(PIECES))
+    assert "query how to ‹unlink›" in shown
+    assert [line.split()[1] for line in shown if "exact" in line] == ["(un)", "(##link)"]
+    assert "  ##: a piece that continues a word" in shown
+    assert "  ‹Unlinked›." in shown
+    assert not any("##" in line for line in lines(explanation_renderable(EXPLANATION)))
+
+
 def test_no_result_is_said():
     assert (
         rendered(ranking_renderable(Ranking([], []))) == "no document has a weight for a term of the query\n"

@@ -16,16 +16,21 @@ from termwise.search.reading import (
     counted,
     decimals_for,
     factor,
+    full_name,
     hues,
+    in_pieces,
     is_result,
     label,
+    makeups,
     marks,
     number,
     query_marks,
     remarks,
     rounding,
     stem,
+    together,
 )
+from termwise.search.shares import Source
 from termwise.search.snippets import Mark
 
 
@@ -36,7 +41,7 @@ def part(term, score, query_spans=(), spans=(), origin="exact"):
 QUERY = "how to merge the sorted lists frobnicate"
 PARTS = (
     part("merg", 4.5, [(7, 12)], [(0, 5)]),
-    part("list", 1.25, [(24, 29)], [(6, 10), (20, 25)]),
+    part("list", 1.25, [(24, 29)], [(6, 10), (21, 26)]),
     part("[background]", 0.5, origin="background"),
     part("how", 0.0, [(0, 3)], origin="absent"),
     part("sort", 0.0, [(17, 23)], [(11, 15)], origin="absent"),
@@ -106,7 +111,7 @@ def test_the_stem_is_named_where_the_words_do_not_say_it():
 
 
 def test_marks_are_the_places_that_add_something():
-    assert marks(EXPLANATION) == [Mark(0, 5, 4.5, 0), Mark(6, 10, 1.25, 1), Mark(20, 25, 1.25, 1)]
+    assert marks(EXPLANATION) == [Mark(0, 5, 4.5, 0), Mark(6, 10, 1.25, 1), Mark(21, 26, 1.25, 1)]
     assert counted(EXPLANATION) == [0, 1, 2]
     places = {mark.term: QUERY[mark.start : mark.end] for mark in query_marks(EXPLANATION)}
     assert places == {0: "merge", 1: "lists", 3: "how", 4: "sorted", UNKNOWN: "frobnicate"}
@@ -165,3 +170,68 @@ def test_a_document_that_matches_nothing_but_its_bias_is_no_result():
 
 def test_every_origin_has_words():
     assert set(ORIGINS) == {"exact", "expansion", "translation", "background", "absent", "unknown"}
+
+
+# --- pieces of words --------------------------------------------------------------------------------------------
+
+PIECES = Explanation(
+    "deleting unlinked walks",
+    "d1",
+    9.5,
+    0.0,
+    (
+        part("##eti", 4.0, [(3, 6)], origin="translation"),
+        part("un", 2.5, [(9, 11)], [(7, 9)]),
+        part("##link", 2.0, [(11, 15)], [(9, 13)]),
+        part("del", 1.0, [(0, 3)], [(0, 3)]),
+        part("##ng", 0.0, [(6, 8)], origin="absent"),
+        part("walks", 0.0, [(18, 23)], origin="absent"),
+    ),
+    (),
+    "Delete unlinked.",
+)
+
+
+def test_a_piece_has_the_name_of_its_word_and_its_own_in_brackets():
+    names = [(label(one, PIECES.query), stem(one, PIECES.query)) for one in PIECES.contributions]
+    assert names[:3] == [("deleting", "##eti"), ("unlinked", "un"), ("unlinked", "##link")]
+    assert full_name(PIECES.contributions[1], PIECES.query) == "unlinked (un)"
+    assert full_name(PIECES.contributions[5], PIECES.query) == "walks"
+    assert in_pieces(PIECES)
+    assert not in_pieces(EXPLANATION)
+
+
+def test_pieces_of_one_word_are_one_part_and_named_where_some_are_missing():
+    assert together(PIECES) == [("deleting (##eti del)", 5.0, 0), ("unlinked", 4.5, 1)]
+    assert together(EXPLANATION) == [("merge", 4.5, 0), ("lists", 1.25, 1), ("background", 0.5, 2)]
+
+
+def test_a_piece_that_adds_nothing_is_named_if_others_of_its_word_do():
+    assert [(remark.reason, remark.words) for remark in remarks(PIECES)] == [
+        ("not in this document", ("deleting (##ng)", "walks"))
+    ]
+    alone = Explanation("deleting", "d1", 0.0, 0.0, tuple(
+        part(term, 0.0, [span]) for term, span in (("del", (0, 3)), ("##eti", (3, 6)), ("##ng", (6, 8)))
+    ), (), "")  # fmt: skip
+    assert [remark.words for remark in remarks(alone)] == [("deleting",)]
+
+
+def test_marks_of_pieces_cover_words():
+    assert [PIECES.text[mark.start : mark.end] for mark in marks(PIECES)] == ["un", "linked", "Delete"]
+    places = [(PIECES.query[mark.start : mark.end], mark.term) for mark in query_marks(PIECES)]
+    assert sorted(places) == [("del", 3), ("eting", 0), ("linked", 2), ("un", 1), ("walks", 5)]
+
+
+def test_what_a_term_is_made_of_is_said_in_words():
+    text = "Delete the directories"
+    sources = (
+        Source("director", 0.1, 0.4, ((11, 19),)),
+        Source("ete", 0.1, 0.3, ((3, 6),)),
+        Source("##ies", 0.1, 0.2, ((19, 22),)),
+        Source("dir", 0.1, 0.1, ((11, 14),)),
+    )
+    dir_ = Contribution("dir", "translation", 1.0, 1.0, 1.0, ((0, 3),), (), sources)
+    (made,) = makeups(Explanation("dir", "d1", 1.0, 0.0, (dir_,), (), text))
+    assert [name for name, _ in made.parts] == ["directories", "Delete", "itself"]
+    assert [share for _, share in made.parts] == pytest.approx([0.6, 0.3, 0.1])
+    assert made.more == 0

@@ -272,8 +272,10 @@ def test_indexes_of_another_kind_are_refused(tmp_path):
 
 
 def test_documents_that_are_cut_otherwise_are_refused(tmp_path):
-    with pytest.raises(VocabularyMismatchError, match="cut otherwise"):
+    with pytest.raises(VocabularyMismatchError, match="cut otherwise") as caught:
         TranslationScorer(said_by(tmp_path / "i", analyzer="english"), table_of(ROWS))
+    facts = dict(caught.value.facts)
+    assert (facts["index"], facts["table"]) == (f"{tmp_path / 'i'}  english", table_of(ROWS).analyzer.name)
 
 
 @pytest.mark.parametrize(
