@@ -62,6 +62,7 @@ from termwise.train.write_folder import CARD, write_encoder_folder  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ASSETS = HERE.parents[1] / "src" / "termwise" / "assets" / "models"
+RESULT = HERE.parent / "results" / "zero_shot.jsonl"
 CHOICES = HERE.parent / "zero_shot" / "choices.json"
 KINDS: tuple[Kind, ...] = ("tilde", "tildev2", "splade-doc")
 SHIPPED: tuple[Kind, ...] = ("tilde", "tildev2")
@@ -349,7 +350,29 @@ def write_card(folder: Path, size: str) -> None:
     settings = TrainSettings(**trained["settings"])
     given = {**known, "limits": [seen, *known["limits"]]}
     described = card_facts(folder, manifest.kind, trained, settings, given)
+    if told := measured(folder, manifest.kind, RESULT):
+        described["evaluation"]["note"] += f"\n\n{told}"
     (folder / CARD).write_text(card_of(described))
+
+
+def measured(folder: Path, kind: str, path: Path) -> str:
+    """Return what the zero-shot experiment found for the network of a folder; nothing where it ran another one."""
+    if not path.is_file():
+        return ""
+    result = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])
+    macro = result["macro"]["systems"]
+    mixture = f"bm25+{kind}"
+    known = identities({kind: str(folder)}, None)[kind]
+    if result["encoders"].get(kind) != known or not {kind, mixture} <= set(macro):
+        return ""
+    low, high = macro[mixture]["ratio"]["interval"]
+    return (
+        f"Zero-shot, on the test splits of {len(result['macro']['collections'])} judged collections, mean "
+        f"{result['config']['choose']['measure']}: {macro[kind]['mean']:.3f} alone, as first stage, and "
+        f"{macro[mixture]['mean']:.3f} mixed with BM25, which has {macro['bm25']['mean']:.3f}. The mixture has "
+        f"{macro[mixture]['ratio']['ratio']:.3f} times the value of BM25, 95 % interval {low:.3f} to {high:.3f}. Every "
+        "collection, with tests: `experiments/results/zero_shot.md` in the repository."
+    )
 
 
 if __name__ == "__main__":

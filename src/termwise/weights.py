@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import VocabularyMismatchError, WeightError
+from termwise.legible import short_digest
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class TermWeights:
         if len(vocabularies) != 1:
             raise VocabularyMismatchError(
                 "only rows over one vocabulary can be joined",
-                facts=[("vocabularies", ", ".join(sorted(vocabularies)) or "none")],
+                facts=[("vocabularies", ", ".join(map(short_digest, sorted(vocabularies))) or "none")],
             )
         offsets = np.cumsum([0] + [part.nnz for part in parts])
         indptr = np.concatenate(
