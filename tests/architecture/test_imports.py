@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "regular_files": {"sealed_json"},
     "staged_folder": {"errors"},
     "folder_kinds": {"errors"},
+    "model_folders": {"errors", "sealed_json", "regular_files", "text"},
     "processes": {"errors"},
     "typed_settings": {"errors"},
     "pages": {"legible"},
@@ -35,13 +36,24 @@ ALLOWED: dict[str, set[str]] = {
     "models": GROUND | {"weights", "text", "collection", "kernels", "translation"},
     "index": GROUND | {"sealed_json", "weights", "text", "kernels"},
     "encode": GROUND
-    | {"sealed_json", "regular_files", "folder_kinds", "weights", "text", "collection", "kernels", "models"},
+    | {
+        "sealed_json",
+        "regular_files",
+        "folder_kinds",
+        "model_folders",
+        "weights",
+        "text",
+        "collection",
+        "kernels",
+        "models",
+    },
     "translation": GROUND
     | {
         "sealed_json",
         "regular_files",
         "staged_folder",
         "folder_kinds",
+        "model_folders",
         "processes",
         "typed_settings",
         "weights",
@@ -69,6 +81,7 @@ ALLOWED: dict[str, set[str]] = {
     "train": GROUND
     | {
         "staged_folder",
+        "model_folders",
         "typed_settings",
         "weights",
         "text",
@@ -88,6 +101,7 @@ ALLOWED: dict[str, set[str]] = {
         "regular_files",
         "staged_folder",
         "folder_kinds",
+        "model_folders",
         "typed_settings",
         "scoring",
         "text",

@@ -27,7 +27,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -37,30 +37,22 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.arguments import check_path
-from termwise.encode.manifest import NAME, EncoderManifest, Kind, corrupt, digest_of
+from termwise.encode.manifest import FOLDERS, NAME, EncoderManifest, Kind
 from termwise.errors import (
-    CorruptModelError,
-    DataError,
     MissingFileError,
     ModelFormatError,
-    ParameterError,
 )
 from termwise.folder_kinds import other_kind
-from termwise.regular_files import read_regular, regular_size
+from termwise.model_folders import MAX_MANIFEST, ModelFolders
+from termwise.regular_files import read_regular
 from termwise.sealed_json import Misfit
-from termwise.text import AnalyzerSpec, CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
+from termwise.text import CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
 from termwise.text.cleaning import clean_vocabulary
 
 FLOORS = "floors.npy"
 
 OUTPUTS: dict[Kind, str] = {"tilde": "logits", "tildev2": "weights", "splade-doc": "weights"}
 """The output that a network of each kind gives."""
-
-MAX_MANIFEST = 1 << 24
-"""Bytes of a manifest; what is longer is not read."""
-
-MAX_TOKENIZER = 1 << 27
-"""Bytes of a file of the tokenizer."""
 
 MAX_FILE = 1 << 32
 """Bytes of a network, twice what its format can hold, or of the floors."""
@@ -109,8 +101,8 @@ class EncoderFolder:
         MissingFileError
             If there is no such folder, or it cannot be read.
         ModelFormatError
-            If it is not an encoder folder, was written by a later version, its tokenizer has another number of terms
-            than its network, or one of its files is not a regular file.
+            If it is not an encoder folder, was written by a later version, or its tokenizer has another number of terms
+            than its network.
         CorruptModelError
             If its manifest or its tokenizer was changed.
         """
@@ -119,7 +111,7 @@ class EncoderFolder:
         shipped = isinstance(name_or_path, str) and name in shipped_encoders()
         folder = _shipped_root() / name if shipped else Path(name_or_path)
         manifest = EncoderManifest.parse(_read_manifest(folder), folder / NAME)
-        return cls(name, folder, manifest, _analyzer(folder, manifest))
+        return cls(name, folder, manifest, _analyzer(name, folder, manifest))
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -203,11 +195,11 @@ class EncoderFolder:
         Raises
         ------
         ModelFormatError
-            If the manifest names no such file, or it is not a regular file, or one that is too long.
+            If the manifest names no such file.
         MissingFileError
             If it is not there or cannot be read.
         CorruptModelError
-            If it is truncated or has other bytes than the manifest says.
+            If it is truncated, has other bytes than the manifest says, is too long or not a regular file.
         """
         record = self.manifest.files.get(file)
         path = self.folder / file
@@ -221,29 +213,7 @@ class EncoderFolder:
                 ],
             )
         if file not in self._checked:
-            try:
-                size = regular_size(path, MAX_FILE)
-                digest = digest_of(path) if size == record.bytes else ""
-            except Misfit as misfit:
-                raise _odd(path, misfit) from None
-            except OSError as error:
-                raise MissingFileError(
-                    "a file of the encoder cannot be read",
-                    facts=[("file", path), ("system says", error.strerror)],
-                    fixes=_again(self.name),
-                ) from error
-            if size != record.bytes:
-                raise CorruptModelError(
-                    "a file of the encoder is not as long as it was",
-                    facts=[("file", path), ("bytes", size), ("expected", record.bytes)],
-                    fixes=_again(self.name),
-                )
-            if digest != record.sha256:
-                raise CorruptModelError(
-                    "a file of the encoder was changed",
-                    facts=[("file", path), ("sha256", digest), ("expected", record.sha256)],
-                    fixes=_again(self.name),
-                )
+            _folders(self.name).check_recorded(path, record, MAX_FILE)
             self._checked.add(file)
         return path
 
@@ -282,7 +252,7 @@ def _read_manifest(folder: Path) -> bytes:
     try:
         return read_regular(path, MAX_MANIFEST)
     except Misfit as misfit:
-        raise corrupt(path, misfit.expected, misfit.seen) from None
+        raise FOLDERS.damaged(path, misfit.expected, misfit.seen) from None
     except FileNotFoundError:
         if not folder.exists():
             raise MissingFileError(
@@ -312,39 +282,8 @@ def _read_manifest(folder: Path) -> bytes:
         ) from error
 
 
-def _analyzer(folder: Path, manifest: EncoderManifest) -> WordPieceAnalyzer:
-    record = manifest.tokenizer
-    files = {}
-    for name in record.files:
-        try:
-            files[name] = read_regular(folder / name, MAX_TOKENIZER)
-        except Misfit as misfit:
-            raise _odd(folder / name, misfit) from None
-        except OSError as error:
-            raise MissingFileError(
-                "the tokenizer of the encoder cannot be read",
-                facts=[("file", folder / name), ("system says", error.strerror)],
-            ) from error
-    spec = AnalyzerSpec(record.name, record.options, files)
-    if spec.fingerprint != record.fingerprint:
-        raise CorruptModelError(
-            "the tokenizer of the encoder was changed",
-            facts=[
-                ("encoder", folder),
-                ("files", ", ".join(record.files) or "none"),
-                ("fingerprint", spec.fingerprint),
-                ("expected", record.fingerprint),
-            ],
-            fixes=_again(str(folder)),
-        )
-    try:
-        analyzer = WordPieceAnalyzer(spec)
-    except (DataError, ParameterError) as error:
-        raise ModelFormatError(
-            "the tokenizer of the encoder cannot be used",
-            facts=[("encoder", folder), *error.facts],
-            fixes=error.fixes,
-        ) from error
+def _analyzer(name: str, folder: Path, manifest: EncoderManifest) -> WordPieceAnalyzer:
+    analyzer = _folders(name).analyzer(folder, manifest.tokenizer, WordPieceAnalyzer)
     if len(analyzer.vocabulary) != manifest.terms:
         raise ModelFormatError(
             "the tokenizer and the network of the encoder have different vocabularies",
@@ -373,15 +312,8 @@ def _vector(path: Path, size: int) -> npt.NDArray[np.float32] | None:
     return np.frombuffer(data, dtype="<f4") if len(data) == 4 * size else None
 
 
-def _odd(path: Path, misfit: Misfit) -> ModelFormatError:
-    return ModelFormatError(
-        "a file of the encoder cannot be used",
-        facts=[("file", path), ("expected", misfit.expected), ("seen", misfit.seen)],
-        fixes=_again(str(path.parent)),
-    )
-
-
-def _again(name: str) -> list[str]:
+def _folders(name: str) -> ModelFolders:
+    """Return how the folder of an encoder is read; one that ships is not copied or exported again, but installed."""
     if name in shipped_encoders():
-        return ["pip install --force-reinstall termwise"]
-    return ["copy the folder again, or export the encoder again"]
+        return replace(FOLDERS, again=("pip install --force-reinstall termwise",))
+    return FOLDERS

@@ -23,22 +23,20 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from termwise.arguments import check_path
-from termwise.encode.manifest import TokenizerRecord, digest_of
 from termwise.errors import (
-    CorruptModelError,
-    DataError,
     MissingFileError,
     ModelFormatError,
     ParameterError,
     UsageError,
 )
 from termwise.folder_kinds import other_kind
-from termwise.regular_files import read_regular, regular_size
+from termwise.model_folders import MAX_MANIFEST, AnalyzerRecord, FileRecord
+from termwise.regular_files import read_regular
 from termwise.rerank.bert_model1 import BertModel1, BertModel1Config, BertModel1Scorer, check_weights
-from termwise.rerank.manifest import AGAIN, NAME, FileRecord, ScorerManifest, damaged
+from termwise.rerank.manifest import FOLDERS, NAME, ScorerManifest
 from termwise.sealed_json import Misfit
 from termwise.staged_folder import StagedFolder
-from termwise.text import AnalyzerSpec, WordPieceAnalyzer
+from termwise.text import WordPieceAnalyzer
 from termwise.train.loading import load_encoder
 from termwise.train.telling import first_line
 
@@ -59,8 +57,6 @@ FOLDER = StagedFolder(
 KINDS = {BertModel1.kind: (BertModel1Config, BertModel1, BertModel1Scorer)}
 """For each kind of network: its configuration, the network, and the scorer."""
 
-_MAX_MANIFEST = 1 << 24
-_MAX_TOKENIZER = 1 << 27
 _MAX_FILE = 1 << 36
 _ENCODER = "pretrained."
 
@@ -116,7 +112,7 @@ def write_scorer(
             (stage / CARD).write_text(card, encoding="utf-8")
         manifest = ScorerManifest(
             kind=network.kind,
-            tokenizer=TokenizerRecord.of(analyzer.spec),
+            tokenizer=AnalyzerRecord.of(analyzer.spec),
             reading=asdict(network.reading),
             files={name: FileRecord.of(stage / name) for name in (CONFIG, WEIGHTS, HEAD)},
             trained=trained,
@@ -165,9 +161,11 @@ def open_scorer(folder: str | Path, *, device: str = "cpu", batch: int = 32) -> 
         )
     kind, network_kind, scorer_kind = KINDS[manifest.kind]
     config = _config(kind, manifest, folder)
-    analyzer = _analyzer(folder, manifest.tokenizer)
+    analyzer = FOLDERS.analyzer(folder, manifest.tokenizer, WordPieceAnalyzer)
     for name in (CONFIG, WEIGHTS, HEAD):
-        _check_file(folder, name, manifest)
+        if name not in manifest.files:
+            raise FOLDERS.damaged(folder / NAME, f"a file {name}", ", ".join(manifest.files) or "none")
+        FOLDERS.check_recorded(folder / name, manifest.files[name], _MAX_FILE)
     with torch.random.fork_rng(devices=[]):  # layers are filled at random before they are loaded
         network = network_kind(load_encoder(folder), config)
     _load_head(network, folder / HEAD)
@@ -202,11 +200,13 @@ def _device(name: str) -> torch.device:
 def _config(kind: type[BertModel1Config], manifest: ScorerManifest, folder: Path) -> BertModel1Config:
     names = {one.name for one in fields(kind)}
     if set(manifest.reading) != names:
-        raise damaged(folder / NAME, f"reading with {', '.join(sorted(names))}", ", ".join(manifest.reading))
+        raise FOLDERS.damaged(
+            folder / NAME, f"reading with {', '.join(sorted(names))}", ", ".join(manifest.reading)
+        )
     try:
         return kind(**manifest.reading)
     except UsageError as error:
-        raise damaged(folder / NAME, "a configuration in range", error.message) from None
+        raise FOLDERS.damaged(folder / NAME, "a configuration in range", error.message) from None
 
 
 def _load_head(network: BertModel1, path: Path) -> None:
@@ -222,16 +222,16 @@ def _load_head(network: BertModel1, path: Path) -> None:
         raise ModelFormatError(
             "the head of the scorer is not that of its configuration",
             facts=[("file", path), ("why", first_line(error))],
-            fixes=AGAIN,
+            fixes=FOLDERS.again,
         ) from error
 
 
 def _manifest_bytes(folder: Path) -> bytes:
     path = folder / NAME
     try:
-        return read_regular(path, _MAX_MANIFEST)
+        return read_regular(path, MAX_MANIFEST)
     except Misfit as misfit:
-        raise damaged(path, misfit.expected, misfit.seen) from None
+        raise FOLDERS.damaged(path, misfit.expected, misfit.seen) from None
     except FileNotFoundError:
         if not folder.exists():
             raise MissingFileError(
@@ -258,62 +258,4 @@ def _manifest_bytes(folder: Path) -> bytes:
             fixes=[f"name the folder that holds {NAME}"],
         ) from None
     except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def _check_file(folder: Path, name: str, manifest: ScorerManifest) -> None:
-    """Compare a file with the manifest."""
-    path, record = folder / name, manifest.files.get(name)
-    if record is None:
-        raise damaged(folder / NAME, f"a file {name}", ", ".join(manifest.files) or "none")
-    try:
-        size = regular_size(path, _MAX_FILE)
-        digest = digest_of(path) if size == record.bytes else ""
-    except Misfit as misfit:
-        raise damaged(path, misfit.expected, misfit.seen) from None
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    if size != record.bytes:
-        raise damaged(path, f"{record.bytes} bytes", f"{size} bytes")
-    if digest != record.sha256:
-        raise damaged(path, f"sha256 {record.sha256}", digest)
-
-
-def _analyzer(folder: Path, record: TokenizerRecord) -> WordPieceAnalyzer:
-    files = {}
-    for name in record.files:
-        path = folder / name
-        try:
-            files[name] = read_regular(path, _MAX_TOKENIZER)
-        except Misfit as misfit:
-            raise damaged(path, misfit.expected, misfit.seen) from None
-        except OSError as error:
-            raise _unreadable(path, error) from error
-    spec = AnalyzerSpec(record.name, record.options, files)
-    if spec.fingerprint != record.fingerprint:
-        raise CorruptModelError(
-            "the tokenizer of the scorer was changed",
-            facts=[
-                ("scorer", folder),
-                ("files", ", ".join(record.files) or "none"),
-                ("fingerprint", spec.fingerprint),
-                ("expected", record.fingerprint),
-            ],
-            fixes=AGAIN,
-        )
-    try:
-        return WordPieceAnalyzer(spec)
-    except (DataError, UsageError) as error:
-        raise ModelFormatError(
-            "the tokenizer of the scorer cannot be used",
-            facts=[("scorer", folder), *error.facts],
-            fixes=error.fixes,
-        ) from error
-
-
-def _unreadable(path: Path, error: OSError) -> MissingFileError:
-    return MissingFileError(
-        "a file of the scorer cannot be read",
-        facts=[("file", path), ("system says", error.strerror)],
-        fixes=AGAIN,
-    )
+        raise FOLDERS.unreadable(path, error) from error

@@ -17,15 +17,15 @@ from safetensors.torch import save_file
 from termwise.encode.folder import FLOORS, EncoderFolder
 from termwise.encode.manifest import (
     NAME,
+    EncoderFile,
     EncoderManifest,
     ExpansionRecord,
-    FileRecord,
     Precision,
     SpecialIds,
-    TokenizerRecord,
 )
 from termwise.encode.session import OnnxSession
 from termwise.errors import ModelFormatError, ParameterError
+from termwise.model_folders import AnalyzerRecord
 from termwise.staged_folder import StagedFolder
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaning import CleanMode
@@ -129,12 +129,12 @@ def write_encoder_folder(
             (stage / name).write_bytes(data)
 
         def manifest(kept: Sequence[Precision], facts: Mapping[str, Any]) -> bytes:
-            files = {GRAPHS[one]: FileRecord.of(stage / GRAPHS[one], precision=one) for one in kept}
+            files = {GRAPHS[one]: EncoderFile.of(stage / GRAPHS[one], precision=one) for one in kept}
             if floors is not None:
-                files[FLOORS] = FileRecord.of(stage / FLOORS)
+                files[FLOORS] = EncoderFile.of(stage / FLOORS)
             return EncoderManifest(
                 kind=network.kind,  # type: ignore[arg-type]
-                tokenizer=TokenizerRecord.of(analyzer.spec),
+                tokenizer=AnalyzerRecord.of(analyzer.spec),
                 terms=len(analyzer.vocabulary),
                 cleaning=cleaning,
                 special=special,

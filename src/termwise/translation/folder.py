@@ -16,7 +16,6 @@ In float16 probabilities are rounded towards zero, so that no row comes to sum t
 
 from __future__ import annotations
 
-import hashlib
 import io
 from importlib import resources
 from pathlib import Path
@@ -28,32 +27,21 @@ from numpy.lib import format as npy
 
 from termwise.arguments import check_path
 from termwise.errors import (
-    CorruptModelError,
-    DataError,
     DuplicateIdError,
     MissingFileError,
     ModelFormatError,
     ParameterError,
     UnknownNameError,
-    UsageError,
     VocabularyMismatchError,
     WeightError,
 )
 from termwise.folder_kinds import other_kind
+from termwise.model_folders import MAX_MANIFEST, AnalyzerRecord, record_of
 from termwise.regular_files import read_regular
 from termwise.sealed_json import Misfit
 from termwise.staged_folder import StagedFolder
-from termwise.text import Analyzer, AnalyzerSpec, Vocabulary, analyzer_from_spec
-from termwise.translation.manifest import (
-    AGAIN,
-    NAME,
-    PRECISIONS,
-    AnalyzerRecord,
-    Precision,
-    TableManifest,
-    damaged,
-    record_of,
-)
+from termwise.text import Analyzer, Vocabulary, analyzer_from_spec
+from termwise.translation.manifest import FOLDERS, NAME, PRECISIONS, Precision, TableManifest
 from termwise.translation.table import TranslationTable
 
 INDPTR, TARGETS, PROBABILITIES, OCCURRENCES = (
@@ -67,12 +55,6 @@ CARD = "README.md"
 
 TRAINING = "training"
 """Folder inside a table folder in which an unfinished training keeps its state."""
-
-MAX_MANIFEST = 1 << 24
-"""Bytes of a manifest; what is longer is not read."""
-
-MAX_ANALYZER = 1 << 27
-"""Bytes of a file of the analyzer."""
 
 _TOKENIZERS = ("tokenizer.json", "vocab.txt")
 _SHORT = 1 << 16
@@ -134,7 +116,7 @@ def open_table(name_or_path: str | Path) -> TranslationTable:
     """
     folder = table_folder(name_or_path)
     manifest = read_manifest(folder)
-    analyzer = _read_analyzer(folder, manifest.analyzer)
+    analyzer = FOLDERS.analyzer(folder, manifest.analyzer, analyzer_from_spec)
     vocabulary = _read_vocabulary(folder, manifest, analyzer)
     short = manifest.terms <= _SHORT
     arrays = {
@@ -159,7 +141,9 @@ def open_table(name_or_path: str | Path) -> TranslationTable:
             description=manifest.description,
         )
     except WeightError as error:
-        raise ModelFormatError(error.message, facts=[("table", folder), *error.facts], fixes=AGAIN) from None
+        raise ModelFormatError(
+            error.message, facts=[("table", folder), *error.facts], fixes=FOLDERS.again
+        ) from None
 
 
 def read_manifest(name_or_path: str | Path) -> TableManifest:
@@ -288,7 +272,7 @@ def _manifest_bytes(folder: Path) -> bytes:
     try:
         return read_regular(path, MAX_MANIFEST)
     except Misfit as misfit:
-        raise damaged(path, misfit.expected, misfit.seen) from None
+        raise FOLDERS.damaged(path, misfit.expected, misfit.seen) from None
     except FileNotFoundError:
         if not folder.exists():
             raise MissingFileError(
@@ -318,29 +302,17 @@ def _manifest_bytes(folder: Path) -> bytes:
             fixes=[f"name the folder that holds {NAME}"],
         ) from None
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise FOLDERS.unreadable(path, error) from error
 
 
 def _read(folder: Path, manifest: TableManifest, name: str) -> bytes:
-    path = folder / name
     record = manifest.files.get(name)
     if record is None:
         raise ModelFormatError(
             "the translation table has no such file",
             facts=[("table", folder), ("missing", name), ("has", ", ".join(sorted(manifest.files)))],
         )
-    try:
-        data = read_regular(path, record.bytes)
-    except Misfit as misfit:
-        raise damaged(path, misfit.expected, misfit.seen) from None
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    if len(data) != record.bytes:
-        raise damaged(path, f"{record.bytes} bytes", f"{len(data)} bytes")
-    digest = hashlib.sha256(data).hexdigest()
-    if digest != record.sha256:
-        raise damaged(path, f"sha256 {record.sha256}", digest)
-    return data
+    return FOLDERS.read_recorded(folder / name, record)
 
 
 def _array(folder: Path, manifest: TableManifest, name: str, dtype: str, length: int) -> npt.NDArray[Any]:
@@ -367,42 +339,8 @@ def _array(folder: Path, manifest: TableManifest, name: str, dtype: str, length:
             ("expected", f"{np.dtype(dtype)} of shape ({length},)"),
             ("seen", seen),
         ],
-        fixes=AGAIN,
+        fixes=FOLDERS.again,
     )
-
-
-def _read_analyzer(folder: Path, record: AnalyzerRecord) -> Analyzer:
-    files = {}
-    for name in record.files:
-        path = folder / name
-        try:
-            files[name] = read_regular(path, MAX_ANALYZER)
-        except Misfit as misfit:
-            raise damaged(path, misfit.expected, misfit.seen) from None
-        except OSError as error:
-            raise _unreadable(path, error) from error
-    spec = AnalyzerSpec(record.name, record.options, files)
-    if spec.fingerprint != record.fingerprint:
-        raise CorruptModelError(
-            "the analyzer of the translation table was changed",
-            facts=[
-                ("table", folder),
-                ("files", ", ".join(record.files) or "none"),
-                ("fingerprint", spec.fingerprint),
-                ("expected", record.fingerprint),
-            ],
-            fixes=AGAIN,
-        )
-    try:
-        return analyzer_from_spec(spec)
-    except VocabularyMismatchError:
-        raise
-    except (DataError, UsageError) as error:
-        raise ModelFormatError(
-            "the analyzer of the translation table cannot be used",
-            facts=[("table", folder), *error.facts],
-            fixes=error.fixes,
-        ) from error
 
 
 def _read_vocabulary(folder: Path, manifest: TableManifest, analyzer: Analyzer) -> Vocabulary:
@@ -416,7 +354,7 @@ def _read_vocabulary(folder: Path, manifest: TableManifest, analyzer: Analyzer) 
             raise ModelFormatError(
                 "the vocabulary of the translation table cannot be used",
                 facts=[("file", path), ("why", error)],
-                fixes=AGAIN,
+                fixes=FOLDERS.again,
             ) from None
     if len(vocabulary) != manifest.terms or vocabulary.id != manifest.vocabulary:
         raise ModelFormatError(
@@ -428,14 +366,6 @@ def _read_vocabulary(folder: Path, manifest: TableManifest, analyzer: Analyzer) 
                 ("vocabulary", vocabulary.id),
                 ("trained with", manifest.vocabulary),
             ],
-            fixes=AGAIN,
+            fixes=FOLDERS.again,
         )
     return vocabulary
-
-
-def _unreadable(path: Path, error: OSError) -> MissingFileError:
-    return MissingFileError(
-        "a file of the translation table cannot be read",
-        facts=[("file", path), ("system says", error.strerror)],
-        fixes=AGAIN,
-    )

@@ -15,7 +15,7 @@ import pytest
 
 from termwise.encode import folder as module
 from termwise.encode.folder import EncoderFolder, require_kind, shipped_encoders
-from termwise.encode.manifest import EncoderManifest, FileRecord
+from termwise.encode.manifest import EncoderFile, EncoderManifest
 from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError
 from termwise.sealed_json import checksum_of
 
@@ -192,10 +192,10 @@ def test_a_tokenizer_with_another_number_of_terms(tilde: Path) -> None:
 
 def test_a_tokenizer_that_was_changed_or_is_gone(tilde: Path) -> None:
     (tilde / "vocab.txt").write_text("[UNK]\n")
-    with pytest.raises(CorruptModelError, match="tokenizer of the encoder was changed"):
+    with pytest.raises(CorruptModelError, match="analyzer of the encoder was changed"):
         EncoderFolder.open(tilde)
     (tilde / "vocab.txt").unlink()
-    with pytest.raises(MissingFileError, match="tokenizer"):
+    with pytest.raises(MissingFileError, match=r"vocab\.txt"):
         EncoderFolder.open(tilde)
 
 
@@ -206,15 +206,15 @@ def test_a_tokenizer_that_is_none(tiny: ModuleType, tilde: Path) -> None:
     spec = AnalyzerSpec("wordpiece", {}, {"vocab.txt": b"a\n"})
     body = json.loads((tilde / "encoder.json").read_text())
     edit(tilde, tokenizer={**body["tokenizer"], "fingerprint": spec.fingerprint})
-    with pytest.raises(ModelFormatError, match="tokenizer of the encoder cannot be used"):
+    with pytest.raises(ModelFormatError, match="analyzer of the encoder cannot be used"):
         EncoderFolder.open(tilde)
 
 
 def test_the_shipped_vocabulary_needs_no_file(tiny: ModuleType, tmp_path: Path) -> None:
-    from termwise.encode import TokenizerRecord
+    from termwise.model_folders import AnalyzerRecord
     from termwise.text import WordPieceAnalyzer
 
-    record = TokenizerRecord.of(WordPieceAnalyzer.shipped().spec)
+    record = AnalyzerRecord.of(WordPieceAnalyzer.shipped().spec)
     assert record.files == ()
     made = tiny.make_folder(
         tmp_path / "a", "tildev2", np.zeros(30_522, dtype=np.float32), tokenizer=record, terms=30_522
@@ -264,7 +264,7 @@ ROWS = np.full(16, -1, dtype="<f4").tobytes()
 def test_floors_that_claim_what_they_do_not_hold(tilde: Path, content: bytes) -> None:
     (tilde / "floors.npy").write_bytes(content)
     body = json.loads((tilde / "encoder.json").read_text())
-    record = dataclasses.asdict(FileRecord.of(tilde / "floors.npy"))
+    record = dataclasses.asdict(EncoderFile.of(tilde / "floors.npy"))
     edit(tilde, files={**body["files"], "floors.npy": record})
     encoder = EncoderFolder.open(tilde)
     with pytest.raises(ModelFormatError, match="not one finite number") as caught:
@@ -275,7 +275,7 @@ def test_floors_that_claim_what_they_do_not_hold(tilde: Path, content: bytes) ->
 def test_floors_as_they_should_be(tilde: Path) -> None:
     (tilde / "floors.npy").write_bytes(header("(16,)") + ROWS)
     body = json.loads((tilde / "encoder.json").read_text())
-    record = dataclasses.asdict(FileRecord.of(tilde / "floors.npy"))
+    record = dataclasses.asdict(EncoderFile.of(tilde / "floors.npy"))
     edit(tilde, files={**body["files"], "floors.npy": record})
     assert EncoderFolder.open(tilde).floors.min() == -1
 

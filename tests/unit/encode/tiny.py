@@ -10,8 +10,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from termwise.encode import EncoderManifest, ExpansionRecord, FileRecord, SpecialIds, TokenizerRecord
+from termwise.encode import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
 from termwise.encode.folder import FLOORS
+from termwise.model_folders import AnalyzerRecord
 from termwise.text import AnalyzerSpec, WordPieceAnalyzer
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[unused1]")
@@ -109,13 +110,13 @@ def make_folder(
     for precision, table in tables.items():
         path = folder / NETWORKS[precision]
         path.write_bytes((networks or {}).get(precision) or graph(kind, table))
-        files[path.name] = FileRecord.of(path, precision=precision)  # type: ignore[arg-type]
+        files[path.name] = EncoderFile.of(path, precision=precision)  # type: ignore[arg-type]
     if floors is not None:
         np.save(folder / FLOORS, np.asarray(floors, dtype=np.float32))
-        files[FLOORS] = FileRecord.of(folder / FLOORS)
+        files[FLOORS] = EncoderFile.of(folder / FLOORS)
     settings: dict[str, Any] = {
         "kind": kind,
-        "tokenizer": TokenizerRecord.of(spec),
+        "tokenizer": AnalyzerRecord.of(spec),
         "terms": len(pieces),
         "cleaning": "repo",
         "special": SpecialIds(document=DOC, query=QRY, cls=CLS, sep=SEP, pad=PAD),

@@ -11,7 +11,6 @@ pytest.importorskip("transformers")
 
 from safetensors.torch import load_file, save_file  # noqa: E402
 
-from termwise.encode.manifest import digest_of  # noqa: E402
 from termwise.errors import (  # noqa: E402
     CorruptModelError,
     ForeignFolderError,
@@ -19,6 +18,7 @@ from termwise.errors import (  # noqa: E402
     ModelFormatError,
     ParameterError,
 )
+from termwise.model_folders import digest_of  # noqa: E402
 from termwise.rerank.folder import fastest_device, open_scorer, write_scorer  # noqa: E402
 from termwise.sealed_json import canonical_bytes, checksum_of  # noqa: E402
 
