@@ -192,6 +192,43 @@ class ModelFolders:
         except Misfit as misfit:
             raise self.damaged(path, misfit.expected, misfit.seen) from None
 
+    def manifest_bytes(
+        self, path: Path, *, missing: Callable[[], MissingFileError], other: Callable[[], ModelFormatError]
+    ) -> bytes:
+        """Return the bytes of a manifest.
+
+        Parameters
+        ----------
+        path : Path
+            Of the manifest.
+        missing, other : callable
+            Make the error for a folder that is not there, and for one without a manifest.
+
+        Raises
+        ------
+        MissingFileError
+            If there is no such folder, or the file cannot be read.
+        ModelFormatError
+            If it is not the folder of such a model.
+        CorruptModelError
+            If the file is too long or not a regular file.
+        """
+        folder = path.parent
+        try:
+            return read_regular(path, MAX_MANIFEST)
+        except Misfit as misfit:
+            raise self.damaged(path, misfit.expected, misfit.seen) from None
+        except FileNotFoundError:
+            raise (other() if folder.exists() else missing()) from None
+        except NotADirectoryError:
+            raise ModelFormatError(
+                f"this is a file, {self.an} is a folder",
+                facts=[("path", folder)],
+                fixes=[f"name the folder that holds {path.name}"],
+            ) from None
+        except OSError as error:
+            raise self.unreadable(path, error) from error
+
     def damaged(self, path: Path, expected: object, seen: object) -> CorruptModelError:
         """Build the error for a damaged file."""
         return CorruptModelError(

@@ -30,7 +30,8 @@ from termwise.fusion.objective import RankedObjective, objective_of, refuse_indi
 from termwise.fusion.queries import QueryScales
 from termwise.fusion.scaling import Scaling
 from termwise.records import Qrel, Query, Run
-from termwise.search.translation import TranslationParts, TranslationScorer, check_share, ordered
+from termwise.search.candidates import ordered
+from termwise.search.translation import TranslationParts, TranslationScorer, check_share
 
 if TYPE_CHECKING:
     from ir_measures import Measure

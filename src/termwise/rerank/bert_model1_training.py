@@ -24,7 +24,7 @@ from termwise.rerank.bert_model1_settings import BertModel1Settings
 from termwise.rerank.bert_model1_step import DrawnBatches, MarginStep, PairCollator
 from termwise.rerank.card import scorer_card
 from termwise.rerank.folder import FOLDER, TRAINING, write_scorer
-from termwise.search.translation import ordered
+from termwise.search.candidates import ordered
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base import base_analyzer, base_name
 from termwise.train.checkpoints import last_checkpoint, step_of

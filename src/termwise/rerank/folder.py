@@ -30,11 +30,9 @@ from termwise.errors import (
     UsageError,
 )
 from termwise.folder_kinds import other_kind
-from termwise.model_folders import MAX_MANIFEST, AnalyzerRecord, FileRecord
-from termwise.regular_files import read_regular
+from termwise.model_folders import AnalyzerRecord, FileRecord
 from termwise.rerank.bert_model1 import BertModel1, BertModel1Config, BertModel1Scorer, check_weights
 from termwise.rerank.manifest import FOLDERS, NAME, ScorerManifest
-from termwise.sealed_json import Misfit
 from termwise.staged_folder import StagedFolder
 from termwise.text import WordPieceAnalyzer
 from termwise.train.loading import load_encoder
@@ -227,35 +225,20 @@ def _load_head(network: BertModel1, path: Path) -> None:
 
 
 def _manifest_bytes(folder: Path) -> bytes:
-    path = folder / NAME
-    try:
-        return read_regular(path, MAX_MANIFEST)
-    except Misfit as misfit:
-        raise FOLDERS.damaged(path, misfit.expected, misfit.seen) from None
-    except FileNotFoundError:
-        if not folder.exists():
-            raise MissingFileError(
-                "there is no such scorer",
-                facts=[("path", folder)],
-                fixes=["termwise train bert-model1 --data DATA --base ENCODER --out DIR"],
-            ) from None
-        if (mistaken := other_kind(folder, NAME)) is not None:
-            raise mistaken from None
+    train = "termwise train bert-model1 --data DATA --base ENCODER --out DIR"
+
+    def other() -> ModelFormatError:
         unfinished = (folder / TRAINING).is_dir()
-        raise ModelFormatError(
+        return other_kind(folder, NAME) or ModelFormatError(
             "the training of this scorer is not finished"
             if unfinished
             else "this folder does not hold a scorer",
             facts=[("path", folder), ("missing", NAME)],
-            fixes=["go on with it: the same command with --resume"]
-            if unfinished
-            else ["termwise train bert-model1 --data DATA --base ENCODER --out DIR"],
-        ) from None
-    except NotADirectoryError:
-        raise ModelFormatError(
-            "this is a file, a scorer is a folder",
-            facts=[("path", folder)],
-            fixes=[f"name the folder that holds {NAME}"],
-        ) from None
-    except OSError as error:
-        raise FOLDERS.unreadable(path, error) from error
+            fixes=["go on with it: the same command with --resume" if unfinished else train],
+        )
+
+    return FOLDERS.manifest_bytes(
+        folder / NAME,
+        missing=lambda: MissingFileError("there is no such scorer", facts=[("path", folder)], fixes=[train]),
+        other=other,
+    )

@@ -42,6 +42,7 @@ from termwise.index import Index
 from termwise.index.container import corrupt
 from termwise.legible import short_digest
 from termwise.records import Query, Ranking, Run
+from termwise.search.candidates import ordered
 from termwise.search.encoding import analyzer_of
 from termwise.search.retrieval import candidate_ordinals, score_documents
 from termwise.search.searcher import Searcher, TimedRun, checked_k, query_text, timed_run
@@ -291,8 +292,7 @@ class QueryDocumentLikelihood:
             scores += self.alpha * score_documents(index, query_vector(index, row), ordinals)[0]
         if self._side is not None and likelihoods is not None:
             scores += (1 - self.alpha) * self._side.scores(candidates, query_id, likelihoods)
-        order = np.argsort(-scores, kind="stable")[:k]
-        ranking = Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)
+        ranking = ordered(candidates, scores, query_id, k)
         return ranking, middle - begin, time.perf_counter() - middle
 
 

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +29,11 @@ from termwise.index import Index
 from termwise.index.container import corrupt
 from termwise.kernels.translation import OK, gather_translations, model1_scores
 from termwise.models.attachments import FREQUENCIES, read_frequencies
-from termwise.records import Query, Ranking, Run
+from termwise.records import Query, Ranking
+from termwise.search.candidates import CandidateRanker, ordered
 from termwise.search.encoding import analyzer_of
 from termwise.search.retrieval import candidate_ordinals
-from termwise.search.searcher import TimedRun, checked_k, query_text, timed_run
+from termwise.search.searcher import query_text
 from termwise.text import Analyzer
 from termwise.translation.background import BACKGROUNDS, Background, background_probabilities
 from termwise.translation.processing import SelfTranslation, for_scoring
@@ -95,7 +97,7 @@ class TranslationParts:
 
 
 @dataclass(frozen=True, eq=False)
-class TranslationScorer:
+class TranslationScorer(CandidateRanker):
     """Scores given documents by a translation table; the formulae stand at the top of the module.
 
     Stateless, like a `Searcher`: no call changes what a later call returns.
@@ -120,6 +122,8 @@ class TranslationScorer:
     UnknownNameError
         If there is no such mode or background.
     """
+
+    run_name: ClassVar[str] = "translation"
 
     documents: Index
     table: TranslationTable
@@ -177,60 +181,6 @@ class TranslationScorer:
             self.documents, candidates, query.query_id if isinstance(query, Query) else ""
         )
         return self._gathered(self._words(query_text(query)), ordinals)
-
-    def rank(self, query: str | Query, *, candidates: Sequence[str], k: int = 10) -> Ranking:
-        """Score and order given documents.
-
-        Parameters
-        ----------
-        query : str or Query
-            The information need.
-        candidates : sequence of str
-            Documents of the index. All are scored, and ties keep the given order.
-        k : int, optional
-            Documents wanted, 1 or more.
-
-        Raises
-        ------
-        ParameterError
-            If `k` is not a whole number of 1 or more.
-        UnknownIdError, DuplicateIdError
-            If a candidate is not in the index, or is given twice.
-        """
-        return self._rank(query, candidates, checked_k(k))[0]
-
-    def rank_many(
-        self,
-        queries: Iterable[Query],
-        *,
-        candidates: Run,
-        k: int = 1000,
-        name: str = "translation",
-        progress: Callable[[str, int, int | None], None] = lambda *_: None,
-    ) -> TimedRun:
-        """Re-rank the documents of a run.
-
-        Parameters
-        ----------
-        queries : iterable of Query
-            With distinct identifiers. Those the run does not hold are left out.
-        candidates : Run
-            The documents to be scored for each.
-        k : int, optional
-            Documents wanted for each.
-        name : str, optional
-            Name of the resulting run.
-        progress : callable, optional
-            Called with a stage name, queries done, and their total.
-        """
-        checked_k(k)
-        wanted = [query for query in queries if query.query_id in candidates]
-        return timed_run(
-            wanted,
-            lambda query: self._rank(query, candidates[query.query_id].doc_ids, k),
-            name=name,
-            progress=progress,
-        )
 
     def _rank(self, query: str | Query, candidates: Sequence[str], k: int) -> tuple[Ranking, float, float]:
         query_id = query.query_id if isinstance(query, Query) else ""
@@ -342,14 +292,6 @@ class _TableSide:
             if word.number is not None:
                 own[slots[word.number]] = place
         return slots, columns, own
-
-
-def ordered(
-    candidates: Sequence[str], scores: npt.NDArray[np.float64], query_id: str, k: int | None = None
-) -> Ranking:
-    """Rank candidates by their scores, the best k or all; equal ones keep the given order."""
-    order = np.argsort(-scores, kind="stable")[:k]
-    return Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)
 
 
 def check_share(name: str, value: object, *, below_one: bool) -> None:

@@ -36,9 +36,7 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.folder_kinds import other_kind
-from termwise.model_folders import MAX_MANIFEST, AnalyzerRecord, record_of
-from termwise.regular_files import read_regular
-from termwise.sealed_json import Misfit
+from termwise.model_folders import AnalyzerRecord, record_of
 from termwise.staged_folder import StagedFolder
 from termwise.text import Analyzer, Vocabulary, analyzer_from_spec
 from termwise.translation.manifest import FOLDERS, NAME, PRECISIONS, Precision, TableManifest
@@ -268,25 +266,9 @@ def _shipped_root() -> Path:
 
 
 def _manifest_bytes(folder: Path) -> bytes:
-    path = folder / NAME
-    try:
-        return read_regular(path, MAX_MANIFEST)
-    except Misfit as misfit:
-        raise FOLDERS.damaged(path, misfit.expected, misfit.seen) from None
-    except FileNotFoundError:
-        if not folder.exists():
-            raise MissingFileError(
-                "there is no such translation table",
-                facts=[("path", folder), ("ship with the package", ", ".join(shipped_tables()) or "none")],
-                fixes=[
-                    "name one that ships, or the path of a table folder",
-                    "termwise train model1 --data DATA --out DIR",
-                ],
-            ) from None
-        if (mistaken := other_kind(folder, NAME)) is not None:
-            raise mistaken from None
+    def other() -> ModelFormatError:
         unfinished = (folder / TRAINING).is_dir()
-        raise ModelFormatError(
+        return other_kind(folder, NAME) or ModelFormatError(
             "the training of this table is not finished"
             if unfinished
             else "this folder does not hold a translation table",
@@ -294,15 +276,20 @@ def _manifest_bytes(folder: Path) -> bytes:
             fixes=["go on with it: the same command with --resume"]
             if unfinished
             else [f"termwise train model1 --data DATA --out {folder}"],
-        ) from None
-    except NotADirectoryError:
-        raise ModelFormatError(
-            "this is a file, a translation table is a folder",
-            facts=[("path", folder)],
-            fixes=[f"name the folder that holds {NAME}"],
-        ) from None
-    except OSError as error:
-        raise FOLDERS.unreadable(path, error) from error
+        )
+
+    return FOLDERS.manifest_bytes(
+        folder / NAME,
+        missing=lambda: MissingFileError(
+            "there is no such translation table",
+            facts=[("path", folder), ("ship with the package", ", ".join(shipped_tables()) or "none")],
+            fixes=[
+                "name one that ships, or the path of a table folder",
+                "termwise train model1 --data DATA --out DIR",
+            ],
+        ),
+        other=other,
+    )
 
 
 def _read(folder: Path, manifest: TableManifest, name: str) -> bytes:
