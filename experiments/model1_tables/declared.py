@@ -9,7 +9,9 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
+
+from plan_parts import part
 
 from termwise.errors import MissingExtraError, MissingFileError, ParameterError, UnknownNameError
 from termwise.text import Analyzer, make_analyzer
@@ -21,8 +23,6 @@ NEURAL = "neural"
 """What a neural table is called among the tables."""
 
 MODELS = ("bm25", "model1", "neural-model1")
-
-_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,18 +166,18 @@ class Plan:
             raise MissingFileError("there is no such plan", facts=[("file", path)])
         body = tomllib.loads(path.read_text(encoding="utf-8"))
         choose = body["choose"]
-        systems = {name: _part(System, entry, name=name) for name, entry in body["systems"].items()}
+        systems = {name: part(System, entry, name=name) for name, entry in body["systems"].items()}
         plan = cls(
             name=body["name"],
             title=body["title"],
             measures=tuple(body["measures"]),
             depth=body["depth"],
-            collections={name: _part(Entry, entry, name=name) for name, entry in body["collections"].items()},
+            collections={name: part(Entry, entry, name=name) for name, entry in body["collections"].items()},
             analyzers={name: installed(names) for name, names in body["fields"].items()},
-            tables={name: _part(Variant, entry, name=name) for name, entry in body["tables"].items()},
+            tables={name: part(Variant, entry, name=name) for name, entry in body["tables"].items()},
             training={name: str(value) for name, value in body.get("training", {}).items()},
             systems={name: _complete(system, systems) for name, system in systems.items()},
-            contrasts=tuple(_part(Contrast, entry) for entry in body["contrasts"]),
+            contrasts=tuple(part(Contrast, entry) for entry in body["contrasts"]),
             measure=choose["measure"],
             self_translations=tuple(choose["self_translation"]),
             lambdas=tuple(choose["lambda"]),
@@ -281,15 +281,3 @@ def _complete(system: System, systems: Mapping[str, System]) -> System:
             facts=[("system", system.name), ("of", other.name)],
         )
     return System(**{**vars(system), "model": other.model, "field": other.field, "settings": other.settings})
-
-
-def _part(kind: type[_Part], entry: Mapping[str, Any], **more: Any) -> _Part:
-    """Make a part of the plan from a table of the file; lists become tuples."""
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    try:
-        return kind(**more, **values)
-    except TypeError as error:
-        raise ParameterError(
-            "a part of the plan is not understood",
-            facts=[("part", kind.__name__), ("given", dict(entry)), ("why", error)],
-        ) from error

@@ -37,7 +37,8 @@ from typing import Any
 import torch
 from safetensors.torch import load_model
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "zero_shot"), str(Path(__file__).resolve().parent)]
+EXPERIMENTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(EXPERIMENTS / "zero_shot"), str(EXPERIMENTS), str(EXPERIMENTS / "shipped_models")]
 
 from plan import Choices, identities  # noqa: E402
 from prepare import left_out  # noqa: E402

@@ -8,7 +8,9 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
+
+from plan_parts import part
 
 from termwise.encode import EncoderFolder
 from termwise.encode.folder import FLOORS
@@ -23,8 +25,6 @@ AS_SHIPPED = "as-shipped"
 NETWORKS = ("tilde", "tildev2", "splade-doc")
 
 Precision = Literal["float32", "int8"]
-
-_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,15 +160,15 @@ class Plan:
         plan = cls(
             measures=tuple(body["measures"]),
             depth=body["depth"],
-            collections={name: _part(Entry, entry, name=name) for name, entry in body["collections"].items()},
+            collections={name: part(Entry, entry, name=name) for name, entry in body["collections"].items()},
             without=tuple(body.get("macro_without", ())),
             systems={name: _system(name, entry) for name, entry in body["systems"].items()},
             measure=choose["measure"],
             alpha=tuple(choose["alpha"]),
-            settings=tuple(_part(SettingChoice, entry) for entry in choose.get("settings", ())),
-            contrasts=tuple(_part(Pairing, entry) for entry in body.get("contrasts", ())),
-            exposures=tuple(_part(Exposure, entry) for entry in body.get("exposures", ())),
-            targets=tuple(_part(Target, entry) for entry in body.get("targets", ())),
+            settings=tuple(part(SettingChoice, entry) for entry in choose.get("settings", ())),
+            contrasts=tuple(part(Pairing, entry) for entry in body.get("contrasts", ())),
+            exposures=tuple(part(Exposure, entry) for entry in body.get("exposures", ())),
+            targets=tuple(part(Target, entry) for entry in body.get("targets", ())),
             source=body,
         )
         plan._check(path)
@@ -255,20 +255,8 @@ class Plan:
         return None
 
 
-def _part(kind: type[_Part], entry: Mapping[str, Any], **more: Any) -> _Part:
-    """Make a part of the plan from a table of the file; lists become tuples."""
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    try:
-        return kind(**more, **values)
-    except TypeError as error:
-        raise ParameterError(
-            "a part of the plan is not understood",
-            facts=[("part", kind.__name__), ("given", dict(entry)), ("why", error)],
-        ) from error
-
-
 def _system(name: str, entry: Mapping[str, Any]) -> System:
-    system = _part(System, entry, name=name)
+    system = part(System, entry, name=name)
     kinds = [bool(system.model), system.dense, bool(system.interpolate), bool(system.fuse)]
     if sum(kinds) != 1 or any(len(part) not in (0, 2) for part in (system.interpolate, system.fuse)):
         raise ParameterError(
