@@ -279,6 +279,10 @@ class Timed:
         return self._encoder.minimum_floor
 
     @property
+    def idf_power(self) -> float:  # noqa: D102
+        return self._encoder.idf_power
+
+    @property
     def exact(self) -> bool:  # noqa: D102
         return self._encoder.exact
 

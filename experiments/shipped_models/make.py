@@ -238,10 +238,12 @@ def as_chosen(manifest: EncoderManifest, chosen: Mapping[str, str]) -> EncoderMa
     ParameterError
         If a manifest has no place for a setting.
     """
-    before: dict[str, Any] = {"length": manifest.length}
+    before: dict[str, Any] = {"length": manifest.length, "idf_power": manifest.idf_power}
     changed: dict[str, Any] = {}
     if "length" in chosen:
         changed["length"] = int(chosen["length"])
+    if "idf_power" in chosen:
+        changed["idf_power"] = float(chosen["idf_power"])
     expansion = manifest.expansion
     if expansion is not None:
         before |= {"expansion_terms": expansion.terms, "counting": expansion.counting}
@@ -258,7 +260,9 @@ def as_chosen(manifest: EncoderManifest, chosen: Mapping[str, str]) -> EncoderMa
             facts=[("settings", ", ".join(sorted(unknown))), ("it holds", ", ".join(before))],
             fixes=["make it the default of the model, and leave it out of the plan"],
         )
-    differs = {name: before[name] for name, value in chosen.items() if str(before[name]) != value}
+    differs = {
+        name: before[name] for name, value in chosen.items() if type(before[name])(value) != before[name]
+    }
     trained = {**manifest.trained, **({"trained_with": differs} if differs else {})}
     return replace(manifest, **changed, expansion=expansion, trained=trained)
 

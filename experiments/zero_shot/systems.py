@@ -118,7 +118,8 @@ class Tools:
         described: Mapping[str, Any] = {}
         if isinstance(model, NetworkModel):
             described = resting_document_encoder(model, precision=self.precision).description
-        known = dict(described.get("settings", {}))
+            described = {"idf_power": 0.0, **described}
+        known = {**described.get("settings", {}), "idf_power": described.get("idf_power")}
         if described.get("expansion"):
             expanded = described["expansion"]["settings"]
             known |= {"expansion_terms": expanded["terms"], "counting": expanded["counting"]}

@@ -106,6 +106,13 @@ def expect_whole(value: object, where: str, least: int, most: float = math.inf) 
     return value
 
 
+def expect_number(value: object, where: str, least: float, most: float) -> float:
+    """Return a number in a range, or raise `Misfit`."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise Misfit(f"{where} to be a number from {least:g} to {most:g}", str(value)[:80])
+    return float(value)
+
+
 def expect_text(value: object, where: str) -> str:
     """Return a string that is not empty, or raise `Misfit`."""
     if not isinstance(value, str) or not value:

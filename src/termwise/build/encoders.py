@@ -87,6 +87,7 @@ def _settings(description: Mapping[str, Any]) -> dict[str, object]:
     expanding = expansion.get("settings") or {}
     return {
         **(description.get("settings") or {}),
+        "idf_power": description.get("idf_power", 0.0),
         "expansion_encoder": expansion.get("id"),
         "expansion_terms": expanding.get("terms"),
         "counting": expanding.get("counting"),

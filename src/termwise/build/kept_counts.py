@@ -56,6 +56,11 @@ class CountEncoder:
         return False
 
     @property
+    def idf_power(self) -> float:
+        """0."""
+        return 0.0
+
+    @property
     def exact(self) -> bool:
         """True: what is counted is in the text."""
         return True

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from termwise.build.documents import empty_collection
-from termwise.build.likelihoods import Likelihoods
+from termwise.build.held_rows import held_rows
 from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.errors import VocabularyMismatchError
 from termwise.index import IndexWriter, Manifest
@@ -55,20 +55,23 @@ def build_network(
                 ("why", "the same number is another word in each; scores would mean nothing"),
             ],
         )
-    with closing(Likelihoods(writer.folder, encoder)) as likelihoods:
+    with ExitStack() as stack:
+        held = held_rows(writer.folder, encoder)
+        if held is not None:
+            stack.enter_context(closing(held))
         for batch, rows in encoded_blocks(documents, encoder, work, length=length, progress=progress):
             texts = [document.text for document in batch] if store_text else None
             writer.add_documents([document.doc_id for document in batch], texts)
-            if encoder.minimum_floor:
-                likelihoods.add(rows)
-            else:
+            if held is None:
                 writer.add_weights(rows)
+            else:
+                held.add(rows)
         if writer.documents == 0:
             raise empty_collection()
         floors = encoder.floors
-        if encoder.minimum_floor:
-            floors = likelihoods.floors
-            likelihoods.write(writer, progress)
+        if held is not None:
+            floors = held.floors
+            held.write(writer, progress)
     return writer.commit(
         encoder.vocabulary,
         encoder=encoder_description(

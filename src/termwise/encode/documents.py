@@ -61,6 +61,14 @@ class DocumentEncoder(Protocol):
         ...
 
     @property
+    def idf_power(self) -> float:
+        """Power of the idf that whoever builds the index multiplies the weights by; 0 for none.
+
+        See `termwise.models.rarity`. Always 0 with floors.
+        """
+        ...
+
+    @property
     def exact(self) -> bool:
         """Whether every weighted term occurs in the text of its document."""
         ...

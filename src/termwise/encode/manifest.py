@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from termwise.model_folders import AnalyzerRecord, FileRecord, ModelFolders, digest_of, expect_objects
+from termwise.models.rarity import LARGEST_POWER
 from termwise.models.tildev2 import Counting
 from termwise.sealed_json import (
     Misfit,
     expect_choice,
     expect_file_name,
+    expect_number,
     expect_object,
     expect_text,
     expect_whole,
@@ -132,6 +134,9 @@ class EncoderManifest:
         `positions`.
     expansion : ExpansionRecord or None
         Kind tildev2: the expansion it was trained with.
+    idf_power : float
+        Kinds tildev2 and splade-doc: the power of the idf that weights are multiplied by where nothing else is said,
+        see `termwise.models.rarity`; 0 for none.
     files : mapping of str to EncoderFile
         Networks and floors by name.
     trained : mapping
@@ -149,6 +154,7 @@ class EncoderManifest:
     length: int
     expansion: ExpansionRecord | None
     files: Mapping[str, EncoderFile]
+    idf_power: float = 0.0
     trained: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
@@ -168,7 +174,9 @@ class EncoderManifest:
 
 def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     body = expect_object(
-        body, {one.name for one in fields(EncoderManifest)} | {"format", "checksum"}, "manifest"
+        {"idf_power": 0.0, **body},
+        {one.name for one in fields(EncoderManifest)} | {"format", "checksum"},
+        "manifest",
     )
     version = expect_whole(body["version"], "version", 1, VERSION)
     terms = expect_whole(body["terms"], "terms", 1, MAX_TERMS)
@@ -178,6 +186,9 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     expansion = body["expansion"]
     if expansion is not None and kind != "tildev2":
         raise Misfit("an expansion for the kind tildev2 only", kind)
+    idf_power = expect_number(body["idf_power"], "idf_power", 0, LARGEST_POWER)
+    if idf_power and kind == "tilde":
+        raise Misfit("an idf for the kinds tildev2 and splade-doc only", kind)
     manifest = EncoderManifest(
         kind=kind,
         tokenizer=AnalyzerRecord.parse(body["tokenizer"], "tokenizer"),
@@ -187,6 +198,7 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
         positions=positions,
         length=expect_whole(body["length"], "length", 3, positions),
         expansion=None if expansion is None else _expansion(expansion),
+        idf_power=idf_power,
         files={
             expect_file_name(name): EncoderFile.parse(value, f"files[{name!r}]")
             for name, value in body["files"].items()

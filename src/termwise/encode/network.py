@@ -59,6 +59,11 @@ class NetworkEncoder(ABC):
         """What cuts queries: word pieces without those that are cleaned away."""
         return self.folder.query_analyzer
 
+    @property
+    def idf_power(self) -> float:
+        """Power of the idf that the weights in an index are multiplied by; it changes no row, nor the fingerprint."""
+        return 0.0
+
     @cached_property
     def fingerprint(self) -> str:
         """``sha256:`` and a digest of network, precision and settings."""
@@ -67,7 +72,8 @@ class NetworkEncoder(ABC):
     @property
     def description(self) -> dict[str, Any]:
         """Network, precision, processor and settings, for the manifest of an index."""
-        return network_description(self._session, self.fingerprint, self._settings)
+        described = network_description(self._session, self.fingerprint, self._settings)
+        return {**described, **({"idf_power": self.idf_power} if self.idf_power else {})}
 
     def load(self) -> None:
         """Load the network now; see `OnnxSession.load`."""

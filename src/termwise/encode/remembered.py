@@ -323,6 +323,11 @@ class RememberedEncoder:
         return False
 
     @property
+    def idf_power(self) -> float:
+        """Power of the idf that the weights in an index are multiplied by; what is remembered is without it."""
+        return self._encoder.idf_power
+
+    @property
     def exact(self) -> bool:
         """Whether every weighted term occurs in the text of its document."""
         return self._encoder.exact

@@ -57,6 +57,12 @@ class SpladeDocumentEncoder(NetworkEncoder):
         return False
 
     @property
+    def idf_power(self) -> float:
+        """Power of the idf that the weights in an index are multiplied by."""
+        power = self._model.idf_power
+        return self.folder.manifest.idf_power if power is None else power
+
+    @property
     def exact(self) -> bool:
         """False: rows also hold terms that are not in the text."""
         return False

@@ -160,6 +160,12 @@ class TildeV2DocumentEncoder(NetworkEncoder):
         return False
 
     @property
+    def idf_power(self) -> float:
+        """Power of the idf that the weights in an index are multiplied by."""
+        power = self._model.idf_power
+        return self.folder.manifest.idf_power if power is None else power
+
+    @property
     def exact(self) -> bool:
         """Whether documents are not expanded, so that every weighted term occurs in the text."""
         return self._expander is None

@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from termwise.models.checks import check_name, check_whole
 from termwise.models.contract import QueryWeighting
+from termwise.models.rarity import check_power
 from termwise.models.tilde import LONGEST_WINDOW
 
 
@@ -36,6 +37,9 @@ class SpladeDoc:
     overlap : int, optional
         Pieces that neighbouring windows of a long document share, fewer than a window has; an eighth of a window where
         it is left out.
+    idf_power : float, optional
+        Power of the collection's idf that weights are multiplied by, 0 to 4, see `termwise.models.rarity`; 0 as
+        published, and where it is left out what was chosen for the encoder.
 
     Raises
     ------
@@ -45,13 +49,14 @@ class SpladeDoc:
     Examples
     --------
     >>> SpladeDoc(encoder="runs/splade").parameters()
-    {'encoder': 'runs/splade', 'keep': None, 'length': None, 'overlap': None}
+    {'encoder': 'runs/splade', 'keep': None, 'length': None, 'overlap': None, 'idf_power': None}
     """
 
     encoder: str = "splade-doc"
     keep: int | None = None
     length: int | None = None
     overlap: int | None = None
+    idf_power: float | None = None
 
     name: ClassVar[str] = "splade-doc"
 
@@ -63,6 +68,8 @@ class SpladeDoc:
             check_whole(self.name, "length", self.length, least=3, most=LONGEST_WINDOW)
         if self.overlap is not None:
             check_whole(self.name, "overlap", self.overlap, least=0, most=LONGEST_WINDOW)
+        if self.idf_power is not None:
+            object.__setattr__(self, "idf_power", check_power(self.name, self.idf_power))
 
     @property
     def query_weighting(self) -> QueryWeighting:

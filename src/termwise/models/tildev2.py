@@ -26,6 +26,7 @@ from typing import ClassVar, Literal
 from termwise.errors import ParameterError
 from termwise.models.checks import check_choice, check_name, check_whole
 from termwise.models.contract import QueryWeighting
+from termwise.models.rarity import check_power
 from termwise.models.tilde import LONGEST_WINDOW
 
 Counting = Literal["new", "raw"]
@@ -59,6 +60,9 @@ class TildeV2:
     overlap : int, optional
         Pieces that neighbouring windows of a long document share, fewer than a window has; an eighth of a window where
         it is left out.
+    idf_power : float, optional
+        Power of the collection's idf that weights are multiplied by, 0 to 4, see `termwise.models.rarity`; 0 as
+        published, and where it is left out what was chosen for the encoder.
 
     Raises
     ------
@@ -79,6 +83,7 @@ class TildeV2:
     counting: Counting | None = None
     length: int | None = None
     overlap: int | None = None
+    idf_power: float | None = None
 
     name: ClassVar[str] = "tildev2"
 
@@ -105,6 +110,8 @@ class TildeV2:
             check_whole(self.name, "length", self.length, least=3, most=LONGEST_WINDOW)
         if self.overlap is not None:
             check_whole(self.name, "overlap", self.overlap, least=0, most=LONGEST_WINDOW)
+        if self.idf_power is not None:
+            object.__setattr__(self, "idf_power", check_power(self.name, self.idf_power))
 
     @property
     def query_weighting(self) -> QueryWeighting:

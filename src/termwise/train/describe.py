@@ -144,8 +144,11 @@ def _departures(
     found = {name: (str(paper), str(here)) for name, (paper, here) in settings.departures(kind).items()}
     for name, paper in _PUBLISHED.get(kind, {}).items():
         found[name] = (paper, str(getattr(settings, name)))
-    if kind == "tildev2":
-        found["expansion"] = (_EXPANSION, _expansion(EncoderFolder.open(out).manifest.expansion, run))
+    if kind != "tilde":
+        manifest = EncoderFolder.open(out).manifest
+        if kind == "tildev2":
+            found["expansion"] = (_EXPANSION, _expansion(manifest.expansion, run))
+        found["idf_power"] = ("0", f"{manifest.idf_power:g}")
     return {name: (paper, here) for name, (paper, here) in found.items() if paper != here}
 
 

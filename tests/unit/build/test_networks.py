@@ -63,6 +63,7 @@ class Encoder:
     """Stands in for a network; counts what it is asked for, and can be interrupted."""
 
     minimum_floor = False
+    idf_power = 0.0
     exact = False
     block = 2
 
@@ -182,6 +183,81 @@ def test_a_repeated_term_doubles_its_contribution_in_an_index_of_tildev2(tmp_pat
     one, other = (searcher.explain(words, "c") for words in ("merge sort", "merge sort merge"))
     weights = [{c.term: c.score for c in made.contributions} for made in (one, other)]
     assert weights[1] == {"merge": 2 * weights[0]["merge"], "sort": weights[0]["sort"]}
+
+
+# --- how rare terms are in the collection -------------------------------------------------------------------------
+
+WORDS = [
+    Document("a", "merge cat"),
+    Document("b", "sort cat"),
+    Document("c", "sort cat merge"),
+    Document("d", ""),
+]
+
+
+@pytest.fixture(scope="module")
+def weighing(tmp_path_factory):
+    """An encoder of kind tildev2: merge 1, sort 2, cat 0.5, and a quarter more for each place of a text."""
+    table = np.zeros(len(tiny.PIECES), dtype=np.float32)
+    table[[tiny.MERGE, tiny.SORT, tiny.CAT]] = [1.0, 2.0, 0.5]
+    return tiny.make_folder(tmp_path_factory.mktemp("weighing") / "e", "tildev2", table)
+
+
+def indexed(folder, encoder, **settings):
+    settings = {"expansion_encoder": "none", **settings}
+    return build_index(WORDS, folder, model=encoder, settings=settings, quantiser="float32")
+
+
+@pytest.mark.parametrize("power", [0.25, 1.0, 2.0])
+def test_weights_are_multiplied_by_a_power_of_the_idf(tmp_path, weighing, power):
+    searcher = indexed(tmp_path / "i", weighing, idf_power=str(power))
+    # merge is in 2 of 4 documents, the empty one counted, and cat in 3.
+    merge, cat = np.log(1 + 2.5 / 2.5) ** power, np.log(1 + 1.5 / 3.5) ** power
+    found = {c.term: c.score for c in searcher.explain("merge cat", "a").contributions}
+    assert found == pytest.approx({"merge": 1.25 * merge, "cat": 1.0 * cat}, rel=1e-6)
+    assert searcher.index.manifest.encoder["network"]["idf_power"] == power
+    assert searcher.index.manifest.encoder["query"] == {"weighting": "counts"}
+
+
+def test_without_a_power_weights_are_those_of_the_network(tmp_path, weighing):
+    searcher = indexed(tmp_path / "i", weighing)
+    found = {c.term: c.score for c in searcher.explain("sort cat", "b").contributions}
+    assert found == {"sort": 2.25, "cat": 1.0}
+    assert "idf_power" not in searcher.index.manifest.encoder["network"]
+
+
+def test_the_encoder_says_which_power_holds_where_nothing_is_said(tmp_path, weighing):
+    table = np.ones(len(tiny.PIECES), dtype=np.float32)
+    chosen = tiny.make_folder(tmp_path / "e", "tildev2", table, idf_power=0.5)
+    plain, weighted, none = (
+        indexed(tmp_path / name, chosen, **said)
+        for name, said in (("i", {"idf_power": "0.5"}), ("j", {}), ("k", {"idf_power": "0"}))
+    )
+    assert plain.rank("merge cat", k=4) == weighted.rank("merge cat", k=4)
+    assert weighted.rank("cat", k=1).scores[0] < none.rank("cat", k=1).scores[0] == 1.5
+
+
+def test_encoded_documents_serve_every_power(tmp_path, weighing):
+    rows = tmp_path / "rows"
+    for name, power in (("i", 0.0), ("j", 0.5)):
+        model = TildeV2(encoder=str(weighing), expansion_encoder="none", idf_power=power)
+        assert finished_blocks(WORDS, rows, model=model) == ((0, 0) if name == "i" else (1, 1))
+        build_index(WORDS, tmp_path / name, model=model, encoding=rows)
+
+
+def test_an_open_encoder_with_another_power_is_refused(tmp_path, weighing):
+    models = [
+        TildeV2(encoder=str(weighing), expansion_encoder="none", idf_power=power) for power in (0.5, 0.0)
+    ]
+    with pytest.raises(ParameterError, match="other settings") as caught:
+        build_index(WORDS, tmp_path / "i", model=models[1], encoder=open_document_encoder(models[0]))
+    assert ("idf_power", "0.0, and 0.5 in the encoder") in caught.value.facts
+
+
+@pytest.mark.parametrize("power", ["-0.1", "4.1", "nan", "inf"])
+def test_powers_out_of_range_are_refused(tmp_path, weighing, power):
+    with pytest.raises(ParameterError, match="idf_power of tildev2"):
+        indexed(tmp_path / "i", weighing, idf_power=power)
 
 
 # --- the exact form ---------------------------------------------------------------------------------------------

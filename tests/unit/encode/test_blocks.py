@@ -31,6 +31,7 @@ class Counting:
     analyzer: Analyzer = make_analyzer("whitespace")
     floors = None
     minimum_floor = False
+    idf_power = 0.0
     exact = False
     block = 3
 

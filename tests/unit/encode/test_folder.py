@@ -135,6 +135,7 @@ def test_manifests_of_others(tilde: Path, changes: dict[str, Any], message: str)
         {"positions": 1 << 20},
         {"length": 17},
         {"length": 2},
+        {"idf_power": 0.5},
         {"special": {"document": 5, "query": 6, "cls": 2, "sep": 3}},
         {"special": {"document": 5, "query": 6, "cls": 2, "sep": 3, "pad": 16}},
         {"expansion": {"terms": 3, "counting": "new", "length": 8, "encoder": "a", "name": "a"}},
@@ -330,3 +331,18 @@ def test_the_kind_is_checked(tilde: Path) -> None:
     with pytest.raises(ModelFormatError, match="kind tildev2 is needed") as caught:
         require_kind(EncoderFolder.open(tilde), "tildev2")
     assert "--model tilde" in caught.value.fixes
+
+
+@pytest.mark.parametrize("power", [-0.1, 4.5, "0.5", True, None])
+def test_powers_of_the_idf_that_no_exporter_writes(tiny: ModuleType, tmp_path: Path, power: object) -> None:
+    folder = tiny.make_folder(tmp_path / "e", "tildev2", np.zeros(len(tiny.PIECES), dtype=np.float32))
+    edit(folder, idf_power=power)
+    with pytest.raises(CorruptModelError, match=r"manifest|encoder"):
+        EncoderFolder.open(folder)
+
+
+def test_a_manifest_that_says_nothing_of_the_idf_has_none(tilde: Path) -> None:
+    path = tilde / "encoder.json"
+    body = {name: value for name, value in json.loads(path.read_text()).items() if name != "idf_power"}
+    path.write_text(json.dumps({**body, "checksum": checksum_of(body)}))
+    assert EncoderFolder.open(tilde).manifest.idf_power == 0

@@ -165,13 +165,15 @@ def test_a_run_is_shipped_as_trained_and_then_as_chosen(made, work, tmp_path, ca
     settings = (
         Chosen(system="tilde", setting="length", value="20", by="bm25+tilde", tried=tried),
         Chosen(system="tildev2", setting="expansion_terms", value="5", by="tildev2", tried=tried),
+        Chosen(system="tildev2", setting="idf_power", value="0.25", by="tildev2", tried=tried),
     )
     Choices(made=settings, encoders=known, plan="sha256:any").write(choices)
     run(made, work, "--ship", f"--choices={choices}")
     assert EncoderFolder.open(assets / "tilde").manifest.length == 20
     manifest = EncoderFolder.open(assets / "tildev2").manifest
-    assert (manifest.length, manifest.expansion.terms) == (12, 5)
-    assert manifest.trained["trained_with"] == {"expansion_terms": 3}
+    assert (manifest.length, manifest.expansion.terms, manifest.idf_power) == (12, 5, 0.25)
+    assert manifest.trained["trained_with"] == {"expansion_terms": 3, "idf_power": 0.0}
+    assert "| idf_power | 0 | 0.25 |" in (assets / "tildev2" / "README.md").read_text()
     # Shipping again changes no network, so that the choices stay those of what ships.
     assert identities({kind: str(assets / kind) for kind in known}, None) == known
 
@@ -181,7 +183,7 @@ def test_a_run_is_shipped_as_trained_and_then_as_chosen(made, work, tmp_path, ca
     Choices(made=settings[:1], encoders=known, plan="sha256:any").write(choices)
     made.main(["--size=cpu", "--chosen", f"--choices={choices}"])
     manifest = EncoderFolder.open(assets / "tildev2").manifest
-    assert (manifest.length, manifest.expansion.terms) == (12, 3)
+    assert (manifest.length, manifest.expansion.terms, manifest.idf_power) == (12, 3, 0.0)
     assert "trained_with" not in manifest.trained
     assert EncoderFolder.open(assets / "tilde").manifest.length == 20
     with pytest.raises(SystemExit):

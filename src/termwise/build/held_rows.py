@@ -1,0 +1,167 @@
+"""Rows of a network that are changed by what is known once all of them are there."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.encode import DocumentEncoder
+from termwise.errors import WeightError
+from termwise.index import IndexWriter
+from termwise.index.spill import RowSpill
+from termwise.index.writer import Progress
+from termwise.models.rarity import idf_factors
+from termwise.weights import TermWeights
+
+CHUNK = 1 << 20
+"""Postings that are changed at a time."""
+
+BELOW = 2.0**-10
+"""How far below the smallest log-likelihood of a term its floor lies in the exact form, in nats."""
+
+
+class HeldRows(ABC):
+    """Rows that wait on the disk until the last one is there.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they wait.
+    encoder : DocumentEncoder
+        What makes them.
+    """
+
+    stage: ClassVar[str]
+    """What progress calls the second pass."""
+
+    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
+        self._spill = RowSpill(folder, "held")
+        self._vocabulary = encoder.vocabulary.id
+
+    def add(self, rows: TermWeights) -> None:
+        """Keep some rows."""
+        self._see(rows)
+        self._spill.add(rows.indptr, rows.terms, rows.weights)
+
+    def write(self, writer: IndexWriter, progress: Progress) -> None:
+        """Hand all rows on, changed."""
+        change = self._change()
+        done = 0
+        for indptr, terms, weights in self._spill.read(0, self._spill.rows, postings=CHUNK):
+            changed = self._changed(weights.astype(np.float64), change[terms])
+            writer.add_weights(TermWeights(indptr, terms, changed, self._vocabulary))
+            done += len(indptr) - 1
+            progress(self.stage, done, self._spill.rows)
+
+    def close(self) -> None:
+        """Remove what was kept."""
+        self._spill.close()
+
+    @property
+    @abstractmethod
+    def floors(self) -> npt.NDArray[np.float64] | None:
+        """What an absent term contributes: shape (V,), or None where that is 0 for all."""
+
+    @property
+    def _rows(self) -> int:
+        return self._spill.rows
+
+    @abstractmethod
+    def _see(self, rows: TermWeights) -> None:
+        """Take notice of some rows."""
+
+    @abstractmethod
+    def _change(self) -> npt.NDArray[np.float64]:
+        """Return what changes the weights of each term, shape (V,)."""
+
+    @staticmethod
+    @abstractmethod
+    def _changed(
+        weights: npt.NDArray[np.float64], change: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """Return weights changed by what changes each."""
+
+
+class Likelihoods(HeldRows):
+    """Rows of ln P(t|d), for the exact form of TILDE, kept until the smallest of each term is known.
+
+    A term is either in every row that is not empty or in none, so that a missing one is never mistaken for a likely
+    one. The floor of a term lies just below the smallest, so that every document with a piece is a result of every
+    query; one without has an empty row, and the floor of every term.
+    """
+
+    stage = "subtract floors"
+
+    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
+        super().__init__(folder, encoder)
+        self._terms: npt.NDArray[np.int32] | None = None
+        self._smallest = np.zeros(len(encoder.vocabulary), dtype=np.float64)
+
+    @property
+    def floors(self) -> npt.NDArray[np.float64]:
+        """What an absent term contributes: shape (V,), 0 for terms of no row."""
+        floors = self._smallest.copy()
+        if self._terms is not None:
+            floors[self._terms] -= BELOW
+        return floors
+
+    def _see(self, rows: TermWeights) -> None:
+        for terms, weights in rows:
+            if len(terms) == 0:
+                continue
+            if self._terms is None:
+                self._terms = terms
+                self._smallest[terms] = weights
+            if not np.array_equal(terms, self._terms):
+                raise WeightError(
+                    "rows of the exact form hold the same terms, all of them",
+                    facts=[("terms", len(terms)), ("in the first row", len(self._terms))],
+                )
+            self._smallest[terms] = np.minimum(self._smallest[terms], weights)
+
+    def _change(self) -> npt.NDArray[np.float64]:
+        return self.floors
+
+    @staticmethod
+    def _changed(
+        weights: npt.NDArray[np.float64], change: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        return weights - change
+
+
+class IdfWeights(HeldRows):
+    """Rows whose weights are multiplied by a power of the idf, see `termwise.models.rarity`."""
+
+    stage = "multiply by the idf"
+
+    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
+        super().__init__(folder, encoder)
+        self._power = encoder.idf_power
+        self._frequencies = np.zeros(len(encoder.vocabulary), dtype=np.int64)
+
+    @property
+    def floors(self) -> None:
+        """None."""
+
+    def _see(self, rows: TermWeights) -> None:
+        self._frequencies += np.bincount(rows.terms[rows.weights > 0], minlength=len(self._frequencies))
+
+    def _change(self) -> npt.NDArray[np.float64]:
+        return idf_factors(self._frequencies, self._rows, self._power)
+
+    @staticmethod
+    def _changed(
+        weights: npt.NDArray[np.float64], change: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        return weights * change
+
+
+def held_rows(folder: Path, encoder: DocumentEncoder) -> HeldRows | None:
+    """Return what holds the rows of an encoder in a folder; None where each can be written as it comes."""
+    if encoder.minimum_floor:
+        return Likelihoods(folder, encoder)
+    return IdfWeights(folder, encoder) if encoder.idf_power else None
