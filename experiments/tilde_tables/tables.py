@@ -16,7 +16,7 @@ Large collections
     whatever the queries.
 Train
     ``tables.py train FILE --pairs PAIRS --base ENCODER --models FOLDER`` trains the networks the file declares,
-    with ``termwise train tilde``, and skips those that are there.
+    with ``termwise train tilde``, and skips those that are there; with ``--size cpu`` in a size for two processors.
 Latency
     Milliseconds a query on one thread, as the paper splits them: query encoding (tokens, and the network where
     there is a document likelihood) and re-ranking of all candidates; the first stage beside them. ``[latency]`` says
@@ -403,6 +403,7 @@ def train(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
             continue
         settings = {
             **plan.get("train", {}),
+            **_sized(plan, arguments.size),
             **objective,
             **dict(pair.split("=", 1) for pair in arguments.set),
         }
@@ -433,6 +434,14 @@ def train(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
             )
 
 
+def _sized(plan: Mapping[str, Any], size: str | None) -> Mapping[str, str]:
+    """Return the settings of training in a smaller size, if one is named."""
+    sizes = plan.get("sizes", {})
+    if size is not None and size not in sizes:
+        raise UnknownNameError.of("size of training", size, sizes)
+    return sizes.get(size, {})
+
+
 def main(given: Sequence[str] | None = None) -> None:
     """Run or train what a file declares."""
     parser = argparse.ArgumentParser(
@@ -458,6 +467,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--pairs", action="append", default=[], metavar="DATA", help="training pairs")
     parser.add_argument("--base", metavar="ENCODER", help="what training starts from")
     parser.add_argument("--validation", metavar="DATA", help="held-out pairs")
+    parser.add_argument("--size", help="train in one of the smaller sizes that the file declares")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a training setting")
     arguments = parser.parse_args(given)
     if not arguments.file.is_file():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tests.unit.collection import msmarco
 
 from termwise import interpolate
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError
+from termwise.train.settings import TrainSettings
 
 DATASETS = """
 [[datasets]]
@@ -362,6 +364,27 @@ def test_training_hands_on_what_the_file_declares(tmp_path, monkeypatch):
         "objective=document-likelihood",
     ]
     assert all("max_steps=3" in command for command in called)
+    assert not any("batch=48" in command for command in called)
+
+
+def test_a_table_is_trained_in_a_smaller_size(tmp_path, monkeypatch):
+    import tables
+
+    called = []
+    done = SimpleNamespace(returncode=0)
+    monkeypatch.setattr(tables.subprocess, "run", lambda command, check: called.append(command) or done)
+    common = [
+        "train", str(tables.HERE / "table3.toml"), "--pairs=pairs", "--base=base", f"--models={tmp_path}"
+    ]  # fmt: skip
+    tables.main([*common, "--size=cpu"])
+    objectives = ["query-likelihood", "document-likelihood", "biqdl"]
+    assert [command[-1] for command in called][1:] == [f"objective={name}" for name in objectives]
+    for command in called:
+        settings = dict(pair.split("=", 1) for pair in command if "=" in pair and not pair.startswith("-"))
+        TrainSettings.for_kind("tilde", settings)  # all of them are settings, and in range
+        assert settings["document_length"] == "96"
+    with pytest.raises(UnknownNameError, match="size of training"):
+        tables.main([*common, "--size=tiny"])
 
 
 def test_documents_below_the_depth_keep_their_order(collections, encoders, tmp_path):
