@@ -239,11 +239,17 @@ class Step(nn.Module):
     Parameters
     ----------
     network : TermNetwork
+
+    Attributes
+    ----------
+    progress : float
+        Share of the steps that are done, 0 to below 1, which the Trainer tells before each.
     """
 
     def __init__(self, network: TermNetwork) -> None:
         super().__init__()
         self.network = network
+        self.progress = 0.0
 
 
 class TrainingStep(Step):
@@ -308,8 +314,13 @@ class TrainingStep(Step):
             scores = match_scores(shown, ids, *asked, count, len(self.kept))
         loss = self._ranking(scores, batch)
         if self.settings.sparsity and isinstance(self.network, SpladeDoc):
-            loss = loss + self.settings.sparsity * flops_loss(weights)
+            loss = loss + self._sparsity() * flops_loss(weights)
         return loss
+
+    def _sparsity(self) -> float:
+        """Return the factor of the regulariser at this step."""
+        ramp = self.settings.sparsity_ramp
+        return self.settings.sparsity * (min(self.progress / ramp, 1.0) ** 2 if ramp else 1.0)
 
     def _ranking(self, scores: Tensor, batch: Batch) -> Tensor:
         """Compute the loss of a ranking of the batch, by what is judged and by what the teacher says."""

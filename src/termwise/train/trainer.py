@@ -143,6 +143,7 @@ class TermTrainer(Trainer):
         )
         self.remove_callback(PrinterCallback)
         self.add_callback(_Told(progress, say, self._taken_loss, clock))
+        self._step = step
         self._network = step.network
         self._batches = batches
         self._settings = settings
@@ -235,6 +236,7 @@ class TermTrainer(Trainer):
         DivergedError
             If the loss is not a finite number. The weights have not been changed yet.
         """
+        self._step.progress = self.state.global_step / self.args.max_steps
         loss = super().training_step(model, inputs, num_items_in_batch)
         value = float(loss)
         if not math.isfinite(value):

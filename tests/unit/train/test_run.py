@@ -25,6 +25,7 @@ from termwise.text.cleaning import clean_vocabulary  # noqa: E402
 from termwise.train.networks import decoder_bias, network_from  # noqa: E402
 from termwise.train.run import set_prior_bias, train_network  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
+from termwise.train.step import TrainingStep  # noqa: E402
 from termwise.train.validation import HeldOut  # noqa: E402
 
 from .conftest import made_source  # noqa: E402
@@ -106,12 +107,22 @@ def test_the_last_weights_are_taken_where_that_is_set(train, tmp_path):
     assert all(torch.equal(value, unvalidated[name]) for name, value in again.items())
 
 
+def test_every_step_hears_how_far_the_run_is(train, monkeypatch):
+    heard = []
+    forward = TrainingStep.forward
+    monkeypatch.setattr(
+        TrainingStep, "forward", lambda step, batch: heard.append(step.progress) or forward(step, batch)
+    )
+    train("whole", "splade-doc", chosen=settings("splade-doc"))
+    assert heard == [step / 6 for step in range(6)]
+
+
 @pytest.mark.parametrize(
     ("kind", "changes"),
     [
         ("tilde", {"head_steps": 5, "head_pairs": 20, "prior_bias": True, "mixing": "by-source", "block": 2}),
         ("tildev2", {"negatives": 3, "negative_depth": 10, "accumulate": 2, "flattening": 0.5}),
-        ("splade-doc", {"sparsity": 0.01}),
+        ("splade-doc", {"sparsity": 0.01, "sparsity_ramp": 1.0}),
     ],
 )
 def test_a_killed_run_goes_on_to_the_same_network(kind, changes, train):

@@ -253,7 +253,10 @@ def test_cleaned_away_terms_get_no_gradient_through_the_network(pieces, base, an
 
 
 def test_the_sparsity_of_the_max_pooled_encoder_is_added(pieces, base):
-    plain, sparse = settings("splade-doc"), settings("splade-doc", sparsity=2.0)
+    plain, sparse = (
+        settings("splade-doc", sparsity=0.0),
+        settings("splade-doc", sparsity=2.0, sparsity_ramp=0.0),
+    )
     network = network_from("splade-doc", base).eval()
     batch = Collator("splade-doc", plain, pieces, [made_source("air", 4)], planned([(0, 0), (0, 1)]))([0])[
         "batch"
@@ -262,6 +265,24 @@ def test_the_sparsity_of_the_max_pooled_encoder_is_added(pieces, base):
         weights = network(batch["passage_ids"], batch["passage_mask"])
         losses = [TrainingStep(network, chosen, pieces)(batch)["loss"].item() for chosen in (plain, sparse)]
     assert losses[1] - losses[0] == pytest.approx(2 * weights.mean(0).square().sum().item(), rel=1e-4)
+
+
+def test_sparsity_rises_with_the_square_of_the_step(pieces, base):
+    chosen = settings("splade-doc", sparsity=2.0, sparsity_ramp=0.5)
+    network = network_from("splade-doc", base).eval()
+    batch = Collator("splade-doc", chosen, pieces, [made_source("air", 4)], planned([(0, 0), (0, 1)]))([0])[
+        "batch"
+    ]
+    step = TrainingStep(network, chosen, pieces)
+    added = []
+    with torch.no_grad():
+        weights = network(batch["passage_ids"], batch["passage_mask"])
+        for progress in (0.0, 0.1, 0.25, 0.5, 0.9):
+            step.progress = progress
+            added.append(step(batch)["loss"].item())
+    whole = 2 * weights.mean(0).square().sum().item()
+    expected = [0.0, 0.04 * whole, 0.25 * whole, whole, whole]
+    assert [one - added[0] for one in added] == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_teacher_takes_its_share_and_is_not_trained(pieces, base):
