@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Collection, Iterable
+from typing import TypeGuard
+
+import numpy as np
 
 from termwise.errors import ParameterError
+from termwise.legible import shown
 from termwise.records import Document
 
 
@@ -19,9 +24,9 @@ def wrong(name: str, value: object, expected: str) -> ParameterError:
       given     '2'
       expected  a whole number of at least 1
     """
-    shown = repr(value)
-    shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    return ParameterError(f"{name} cannot have this value", facts=[("given", shown), ("expected", expected)])
+    return ParameterError(
+        f"{name} cannot have this value", facts=[("given", shown(value)), ("expected", expected)]
+    )
 
 
 def check(name: str, value: object, holds: bool, expected: str) -> None:
@@ -33,6 +38,16 @@ def check(name: str, value: object, holds: bool, expected: str) -> None:
 def check_path(name: str, value: object) -> None:
     """Refuse what is not a path."""
     check(name, value, isinstance(value, str | os.PathLike), "a path")
+
+
+def is_finite_number(value: object) -> TypeGuard[float]:
+    """Tell whether something is a finite number that a float can hold; truth values are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def is_whole_number(value: object, *, least: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from termwise.errors import ModelFormatError
 
@@ -23,6 +24,22 @@ KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
 """For each manifest, what its folder is, and the commands that take it."""
 
 
+class Kind(NamedTuple):
+    """What a folder is: its manifest, what that makes of it, and the commands that take it."""
+
+    manifest: str
+    what: str
+    commands: tuple[str, ...]
+
+
+def kind_of(folder: Path) -> Kind | None:
+    """Tell which model a folder holds; None where it holds none."""
+    for name, (what, commands) in KINDS.items():
+        if (folder / name).is_file():
+            return Kind(name, what, tuple(command.format(folder=folder) for command in commands))
+    return None
+
+
 def other_kind(folder: Path, wanted: str) -> ModelFormatError | None:
     """Build the error for a folder of another kind than the one of a manifest; None where it is of no kind.
 
@@ -33,11 +50,11 @@ def other_kind(folder: Path, wanted: str) -> ModelFormatError | None:
     wanted : str
         The manifest that was looked for, one of `KINDS`.
     """
-    for name, (what, commands) in KINDS.items():
-        if name != wanted and (folder / name).is_file():
-            return ModelFormatError(
-                f"this folder is {what}, not {KINDS[wanted][0]}",
-                facts=[("folder", folder), ("found", name), ("expected", wanted)],
-                fixes=[command.format(folder=folder) for command in commands],
-            )
-    return None
+    found = kind_of(folder)
+    if found is None or found.manifest == wanted:
+        return None
+    return ModelFormatError(
+        f"this folder is {found.what}, not {KINDS[wanted][0]}",
+        facts=[("folder", folder), ("found", found.manifest), ("expected", wanted)],
+        fixes=found.commands,
+    )

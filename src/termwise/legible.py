@@ -1,4 +1,4 @@
-"""Text from elsewhere, made fit for a terminal or a page: documents, queries, identifiers, lines of broken files."""
+"""What comes from elsewhere, fit for a terminal or a page: documents, queries, identifiers, values of arguments."""
 
 from __future__ import annotations
 
@@ -56,6 +56,21 @@ def short_digest(identity: str) -> str:
     """
     found = _DIGEST.fullmatch(identity)
     return identity if found is None else found[1]
+
+
+def shown(value: object) -> str:
+    """Write a value for an error, as code has it, in 80 characters at most.
+
+    Examples
+    --------
+    >>> shown("2"), len(shown("2" * 100)), shown(10**5000)
+    ("'2'", 80, 'an int that is too long to write')
+    """
+    try:
+        written = repr(value)
+    except ValueError:  # Python writes no whole number of more than 4300 digits
+        return f"an {type(value).__name__} that is too long to write"
+    return written if len(written) <= 80 else written[:77] + "..."
 
 
 def in_words(settings: Mapping[str, object]) -> str:

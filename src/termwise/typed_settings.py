@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.legible import shown
 
 MOST = 10**15
 """The largest number that a setting can be, whatever its range."""
@@ -46,7 +47,7 @@ class TypedSettings:
                 if not least <= value <= min(most, MOST):
                     raise ParameterError(
                         f"{name} is out of range",
-                        facts=[("given", _shown(value)), ("least", least), ("most", min(most, MOST))],
+                        facts=[("given", shown(value)), ("least", least), ("most", min(most, MOST))],
                     )
 
     @classmethod
@@ -94,10 +95,5 @@ def _parsed(name: str, text: str, hint: Any) -> object:
 def _unreadable(name: str, value: object, hint: Any) -> ParameterError:
     return ParameterError(
         f"the training setting {name} cannot be read",
-        facts=[("given", _shown(value)), ("expected", _EXPECTED[hint])],
+        facts=[("given", shown(value)), ("expected", _EXPECTED[hint])],
     )
-
-
-def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 80 else shown[:77] + "..."

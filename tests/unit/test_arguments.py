@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from termwise import Document
@@ -15,6 +17,7 @@ from termwise.arguments import (
     check_names,
     check_path,
     check_texts,
+    is_finite_number,
 )
 from termwise.errors import ParameterError
 
@@ -49,3 +52,15 @@ def test_the_error_names_argument_value_and_what_is_expected():
     assert facts["expected"] == "a whole number of at least 1"
     assert facts["given"].startswith("'222")
     assert len(facts["given"]) == 80
+
+
+def test_a_number_that_is_too_long_to_write_is_refused_as_any_other():
+    with pytest.raises(ParameterError, match="an int that is too long to write"):
+        check_count("threads", -(10**5000))
+
+
+def test_finite_numbers():
+    for value in (0, -1.5, np.int64(3), np.float32(0.1), 10**300):
+        assert is_finite_number(value)
+    for value in (math.nan, -math.inf, 10**400, -(10**400), True, "1", None, 1j):
+        assert not is_finite_number(value)

@@ -10,8 +10,9 @@ import pytest
 from termwise.cli.main import run
 from termwise.encode import EncoderFolder
 from termwise.encode import manifest as encoders
-from termwise.errors import ModelFormatError
+from termwise.errors import ModelFormatError, NotAnIndexError
 from termwise.folder_kinds import KINDS, other_kind
+from termwise.index import Index
 from termwise.translation import manifest as tables
 from termwise.translation import open_table
 
@@ -54,6 +55,24 @@ def test_one_in_the_place_of_another(
     assert caught.value.message == f"this folder is {KINDS[held][0]}, not {KINDS[wanted][0]}"
     assert dict(caught.value.facts) == {"folder": tmp_path, "found": held, "expected": wanted}
     assert any(f"{option} {tmp_path}" in fix for fix in caught.value.fixes)
+
+
+@pytest.mark.parametrize(
+    ("held", "command"),
+    [
+        (ENCODER, "termwise index COLLECTION --model {} --out DIR"),
+        (TABLE, "termwise index COLLECTION --model {} --out DIR"),
+        (SCORER, "termwise rerank INDEX --scorer {} --run RUN --queries FILE --output FILE"),
+    ],
+)
+def test_one_in_the_place_of_an_index(held: str, command: str, tmp_path: Path) -> None:
+    (tmp_path / held).touch()
+    with pytest.raises(NotAnIndexError) as caught:
+        Index.open(tmp_path)
+    assert caught.value.message == f"this folder is {KINDS[held][0]}, not an index"
+    assert dict(caught.value.facts) == {"path": tmp_path, "found": held, "missing": "manifest.json"}
+    assert caught.value.fixes[0] == command.format(tmp_path)
+    assert not any(f"--out {tmp_path}" in fix for fix in caught.value.fixes)
 
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

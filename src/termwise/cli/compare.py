@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -28,6 +28,26 @@ def command(
     all_pairs: Annotated[
         bool, typer.Option("--all-pairs", help="Compare every two runs, not each with the first.")
     ] = False,
+    test: Annotated[
+        str,
+        typer.Option(
+            "--test",
+            metavar="t|permutation",
+            help="The paired test that decides which run is called better or worse.",
+        ),
+    ] = "permutation",
+    correction: Annotated[
+        str,
+        typer.Option(
+            "--correction",
+            metavar="none|bonferroni|holm",
+            help="How its p-values are corrected for the number of comparisons.",
+        ),
+    ] = "holm",
+    level: Annotated[
+        float,
+        typer.Option("--level", metavar="P", help="A corrected p below this shows a difference."),
+    ] = 0.05,
     missing: Missing = "zero",
     exclude_seed: ExcludeSeed = None,
     queries: Annotated[
@@ -36,6 +56,15 @@ def command(
             "--queries", metavar="FILE", help="Query texts, shown in the HTML page.", show_default=False
         ),
     ] = None,
+    confidence: Annotated[
+        float, typer.Option("--confidence", metavar="SHARE", help="Of the intervals, between 0 and 1.")
+    ] = 0.95,
+    resamples: Annotated[
+        int,
+        typer.Option(
+            "--resamples", metavar="N", min=100, help="Sign flips of the test, and samples of the intervals."
+        ),
+    ] = 10_000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the resampling.")] = 0,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write one HTML page.", show_default=False)
@@ -52,9 +81,13 @@ def command(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare runs: paired tests, corrections, intervals, wins and losses."""
+    """Compare runs: paired tests, corrections, intervals, wins and losses.
+
+    Example: termwise compare --qrels test.qrels bm25.trec tilde.trec --test t --correction bonferroni
+    """
     from termwise.collection import read_qrels, read_queries
     from termwise.evaluate import (
+        Criterion,
         compare,
         comparison_html,
         comparison_latex,
@@ -69,6 +102,7 @@ def command(
         raise UsageError(
             "--per-query goes with --json; the HTML page shows every query", fixes=["add --json"]
         )
+    criterion = Criterion(test=cast(Any, test), correction=cast(Any, correction), level=level)
     refuse_overwriting([html, latex, csv], [*runs, qrels, queries])
     comparison = compare(
         read_runs(runs),
@@ -77,20 +111,22 @@ def command(
         pairs="all" if all_pairs else "baseline",
         missing=missing_rule(missing),
         exclude=exclusion(exclude_seed),
+        confidence=confidence,
+        resamples=resamples,
         seed=seed,
     )
     if html is not None:
         texts = None if queries is None else {query.query_id: query.text for query in read_queries(queries)}
-        write_text(html, comparison_html(comparison, texts=texts))
+        write_text(html, comparison_html(comparison, criterion=criterion, texts=texts))
     if latex is not None:
-        write_text(latex, comparison_latex(comparison))
+        write_text(latex, comparison_latex(comparison, criterion=criterion))
     if csv is not None:
         write_text(csv, to_csv(contrast_table(comparison.contrasts)))
     if as_json:
-        for line in comparison.to_json_lines(per_query=per_query):
+        for line in comparison.to_json_lines(per_query=per_query, criterion=criterion):
             print(line)
     else:
-        print(comparison_text(comparison))
+        print(comparison_text(comparison, criterion=criterion))
     for path in (html, latex, csv):
         if path is not None:
             note(f"{path}: written")

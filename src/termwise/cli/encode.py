@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from termwise.cli.collections import say_header
 from termwise.cli.networks import interrupted_work, say_resuming
 from termwise.cli.options import (
     Fields,
@@ -73,6 +74,7 @@ def command(
     chosen = chosen_model(model, model_settings(settings or ()))
     if isinstance(chosen, NetworkModel):
         say_resuming(encoding, collection, chosen, fields=names, precision=numbers, providers=providers)
+    say_header(collection)
     begin = time.perf_counter()
     with interrupted_work(encoding), progress_bar() as progress:
         done = encode_collection(

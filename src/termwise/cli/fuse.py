@@ -14,7 +14,7 @@ import typer
 from termwise.cli.fuse_indexes import fuse_folders
 from termwise.cli.judged import read_runs, wanted_queries
 from termwise.cli.options import JsonFlag, Separator, Threads, column_separator
-from termwise.cli.terminal import note, print_json, refuse_overwriting
+from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
 from termwise.cli.weights import say_stand_ins
 from termwise.errors import UsageError
 
@@ -385,15 +385,18 @@ def _made(
     }
     if alpha is not None:
         return Fusion([run.name for run in runs], shares_of(alpha), **rules)
-    return learn_weights(
-        runs,
-        read_qrels(cast(str, qrels)),
-        method=cast(Any, learn),
-        measure=measure or "nDCG@10",
-        queries=scales,
-        seed=seed or 0,
-        **rules,
-    )
+    judgments = read_qrels(cast(str, qrels))
+    with progress_bar() as progress:
+        return learn_weights(
+            runs,
+            judgments,
+            method=cast(Any, learn),
+            measure=measure or "nDCG@10",
+            queries=scales,
+            seed=seed or 0,
+            progress=progress,
+            **rules,
+        )
 
 
 def _learned_text(fusion: Fusion) -> str:

@@ -136,7 +136,7 @@ def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -
     if len(ranking) == 0:
         note("\n  ".join(_why_empty(searcher, query)))
         return
-    from termwise.search.explain_terminal import ranking_renderable
+    from termwise.search.ranking_terminal import ranking_renderable
 
     stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
     note(f"{len(ranking)} of {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")

@@ -211,7 +211,8 @@ def _print_json(
 def _print(
     systems: Sequence[_System], questions: PythonQuestions, question: str, documents: int, seconds: float
 ) -> None:
-    from termwise.search.explain_terminal import explanation_renderable, ranking_renderable
+    from termwise.search.explain_terminal import explanation_renderable
+    from termwise.search.ranking_terminal import ranking_renderable
 
     first = systems[0]
     explanations = [

@@ -42,20 +42,39 @@ def split(line: str, widths: Iterable[int]) -> list[str]:
     return [column.decode() for column in line.encode().split()]
 
 
+def names_columns(line: str, *, identifiers: Collection[str], texts: Collection[str]) -> bool:
+    r"""Tell whether a first line of tab-separated columns is their header.
+
+    It is where its first column is the name of an identifier and a further one the name of a text, in upper or
+    lower case: a record would have to be called ``id`` and to say nothing but ``text`` to be taken for a header.
+
+    Parameters
+    ----------
+    line : str
+        Without its line end.
+    identifiers, texts : collection of str
+        Lower-case names of columns.
+
+    Examples
+    --------
+    >>> names_columns("ID\ttext", identifiers={"id"}, texts={"text"})
+    True
+    """
+    first, *others = (column.strip().lower() for column in line.split("\t"))
+    return first in identifiers and any(name in texts for name in others)
+
+
 def without_header(
     lines: Iterator[tuple[int, str]], *, identifiers: Collection[str], texts: Collection[str]
 ) -> Iterator[tuple[int, str]]:
     r"""Yield numbered lines of tab-separated columns, without a first line that names the columns.
 
-    It does where its first column is the name of an identifier and a further one the name of a text, in upper or
-    lower case: a record would have to be called ``id`` and to say nothing but ``text`` to be taken for a header.
-
     Parameters
     ----------
     lines : iterator of (int, str)
         Line numbers and lines, as `termwise.collection.lines.read_lines` yields them.
-    identifiers, texts : collection of str
-        Lower-case names of columns.
+    identifiers, texts
+        As in `names_columns`.
 
     Examples
     --------
@@ -64,8 +83,7 @@ def without_header(
     [(2, 'd1\tmerge lists')]
     """
     for number, line in lines:
-        first, *others = (column.strip().lower() for column in line.split("\t"))
-        if first not in identifiers or not any(name in texts for name in others):
+        if not names_columns(line, identifiers=identifiers, texts=texts):
             yield number, line
         break
     yield from lines

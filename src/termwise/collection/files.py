@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from termwise.collection.columns import without_header
+from termwise.collection.columns import names_columns, without_header
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, RecordReader, join
 from termwise.collection.lines import read_json_lines, read_lines
 from termwise.errors import MalformedRecordError
@@ -76,6 +76,11 @@ class TabSeparatedCollection:
     name: str
     path: Path
     length: int | None = None
+
+    def header(self) -> str | None:
+        """Return the first line where it names the columns and is no document."""
+        first = next((line for _, line in read_lines(self.path)), "")
+        return first if names_columns(first, identifiers=HEADER_IDS, texts=HEADER_TEXTS) else None
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents in the order of the file.

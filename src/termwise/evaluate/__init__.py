@@ -3,8 +3,9 @@
 Runs and judgments come as records; reading files is the business of :mod:`termwise.collection`.
 """
 
-from termwise.evaluate.compare import Comparison, Contrast, Correction, Test, compare, compare_evaluations
+from termwise.evaluate.compare import Comparison, Contrast, compare, compare_evaluations
 from termwise.evaluate.correction import bonferroni, holm
+from termwise.evaluate.criterion import Correction, Criterion, Test, Verdict
 from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, Exclusion, MissingRule, evaluate
 from termwise.evaluate.latex import comparison_latex, evaluation_latex
 from termwise.evaluate.measures import measure_names, parse_measures
@@ -20,7 +21,6 @@ from termwise.evaluate.report import (
     latency_table,
     methods,
     query_table,
-    significance,
     summary_table,
     to_csv,
     to_text,
@@ -33,6 +33,7 @@ __all__ = [
     "Contrast",
     "Correction",
     "Counts",
+    "Criterion",
     "Evaluation",
     "Evaluator",
     "Exclusion",
@@ -41,6 +42,7 @@ __all__ = [
     "MissingRule",
     "Table",
     "Test",
+    "Verdict",
     "bonferroni",
     "compare",
     "compare_evaluations",
@@ -60,7 +62,6 @@ __all__ = [
     "methods",
     "parse_measures",
     "query_table",
-    "significance",
     "summary_table",
     "to_csv",
     "to_text",

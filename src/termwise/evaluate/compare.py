@@ -16,7 +16,7 @@ are not pooled.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, final
 
@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownNameError
 from termwise.evaluate.correction import bonferroni, holm
+from termwise.evaluate.criterion import USUAL, Correction, Criterion, Test, check_names
 from termwise.evaluate.evaluation import Evaluation, Evaluator, Exclusion, MissingRule
 from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.paired import mean_interval, paired_differences, paired_t, sign_flip_p
@@ -32,12 +33,6 @@ from termwise.records import Qrel, Run
 
 if TYPE_CHECKING:
     from ir_measures import Measure
-
-Test = Literal["t", "permutation"]
-"""Which of the two paired tests."""
-
-Correction = Literal["none", "bonferroni", "holm"]
-"""How a p-value is corrected for the number of comparisons."""
 
 
 @final
@@ -94,8 +89,7 @@ class Contrast:
 
     def p(self, test: Test, correction: Correction) -> float | None:
         """Return the p-value of one test under one correction."""
-        _check_choice("test", test, ("t", "permutation"))
-        _check_choice("correction", correction, ("none", "bonferroni", "holm"))
+        check_names(test, correction)
         name = f"p_{test}" if correction == "none" else f"p_{test}_{correction}"
         value: float | None = getattr(self, name)
         return value
@@ -162,27 +156,31 @@ class Comparison:
             raise UnknownNameError.of("measure of this comparison", measure, self.measures)
         return tuple(contrast for contrast in self.contrasts if contrast.measure == measure)
 
-    def to_json_lines(self, *, per_query: bool = False) -> Iterator[str]:
+    def to_json_lines(self, *, per_query: bool = False, criterion: Criterion = USUAL) -> Iterator[str]:
         """Yield JSON objects, one a line: the runs, the contrasts, on request the queries.
 
         Parameters
         ----------
         per_query : bool, optional
             Whether to add the values of each run, and the differences of each contrast, query by query.
+        criterion : Criterion, optional
+            When a run is called better or worse.
 
         Yields
         ------
         str
             For each run what :meth:`Evaluation.to_json_lines` gives; for each contrast ``{"kind": "contrast",
-            …, "confidence": …, "resamples": …, "seed": …}`` with the fields of :class:`Contrast`, and on
-            request ``{"kind": "difference", "measure": …, "baseline": …, "run": …, "query_id": …,
-            "difference": …}``. Undefined statistics are null.
+            …, "confidence": …, "resamples": …, "seed": …, "test": …, "correction": …, "level": …,
+            "verdict": …}`` with the fields of :class:`Contrast`, and on request ``{"kind": "difference",
+            "measure": …, "baseline": …, "run": …, "query_id": …, "difference": …}``. Undefined statistics
+            are null.
         """
         for evaluation in self.evaluations:
             yield from evaluation.to_json_lines(per_query=per_query)
         settings = {"confidence": self.confidence, "resamples": self.resamples, "seed": self.seed}
         for contrast in self.contrasts:
-            yield json_line({"kind": "contrast", **contrast.row(), **settings})
+            judged = {**asdict(criterion), "verdict": criterion.verdict(contrast)}
+            yield json_line({"kind": "contrast", **contrast.row(), **settings, **judged})
             if not per_query:
                 continue
             for query_id, difference in zip(self.query_ids, contrast.differences.tolist(), strict=True):

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from termwise.evaluate.compare import Comparison, Correction, Test
+from termwise.evaluate.compare import Comparison
+from termwise.evaluate.criterion import USUAL, Criterion
 from termwise.evaluate.evaluation import Evaluation
 from termwise.evaluate.formats import shown
 from termwise.evaluate.measures import is_count
-from termwise.evaluate.report import check_together, conventions, significance
+from termwise.evaluate.report import check_together, conventions
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -32,16 +33,6 @@ _ESCAPES = {
     "|": r"\textbar{}",
     '"': r"{\char34}",
 }
-
-TEST_NAMES: Mapping[Test, str] = {"t": "paired t-test", "permutation": "paired sign-flip permutation test"}
-"""The tests as a caption names them."""
-
-CORRECTION_NAMES: Mapping[Correction, str] = {
-    "none": "no correction",
-    "bonferroni": "Bonferroni correction",
-    "holm": "Holm correction",
-}
-"""The corrections as a caption names them."""
 
 
 def escape(text: str) -> str:
@@ -73,9 +64,7 @@ def evaluation_latex(evaluations: Sequence[Evaluation], *, label: str = "tab:eva
 def comparison_latex(
     comparison: Comparison,
     *,
-    test: Test = "permutation",
-    correction: Correction = "holm",
-    level: float = 0.05,
+    criterion: Criterion = USUAL,
     label: str = "tab:comparison",
 ) -> str:
     r"""Write a comparison as a LaTeX table with marks of significance.
@@ -84,12 +73,8 @@ def comparison_latex(
     ----------
     comparison : Comparison
         What to write.
-    test : {"t", "permutation"}, optional
-        The test whose p-values are marked.
-    correction : {"none", "bonferroni", "holm"}, optional
-        How they are corrected.
-    level : float, optional
-        A corrected p below this is marked.
+    criterion : Criterion, optional
+        When a run is called better or worse, and marked.
     label : str, optional
         For ``\ref``; letters, digits and ``:.-`` are kept.
     """
@@ -99,16 +84,16 @@ def comparison_latex(
     if comparison.pairs == "all":
         letters = {run: _letter(place) for place, run in enumerate(comparison.runs)}
     for contrast in comparison.contrasts:
-        direction = significance(contrast, test=test, correction=correction, level=level)
-        if direction == 0:
+        verdict = criterion.verdict(contrast)
+        if verdict == "not shown":
             continue
         if letters:
             better, worse = contrast.run, contrast.baseline
-            if direction < 0:
+            if verdict == "worse":
                 better, worse = worse, better
             beaten.setdefault((better, contrast.measure), []).append(letters[worse])
         else:
-            marks[contrast.run, contrast.measure] = r"\dagger" if direction > 0 else r"\ddagger"
+            marks[contrast.run, contrast.measure] = r"\dagger" if verdict == "better" else r"\ddagger"
     if letters:
         meaning = "Letters: significantly better than the run of that letter"
         order = list(letters.values())
@@ -119,8 +104,8 @@ def comparison_latex(
         baseline = escape(comparison.baseline)
         meaning = rf"$\dagger$/$\ddagger$: significantly better/worse than {baseline}"
     family = comparison.family
-    over = f" over {family} comparisons" if correction != "none" and family > 1 else ""
-    how = f"{TEST_NAMES[test]}, {CORRECTION_NAMES[correction]}{over}, $p < {level:g}$"
+    over = f" over {family} comparisons" if criterion.correction != "none" and family > 1 else ""
+    how = f"{criterion.how}{over}, $p < {criterion.level:g}$"
     notes = " ".join(escape(note) for note in conventions(comparison.evaluations))
     return _table(comparison.evaluations, marks, letters, f"{meaning} ({how}). {notes}", label)
 

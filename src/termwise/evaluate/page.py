@@ -8,11 +8,12 @@ data. The same results give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from termwise.evaluate.compare import Comparison, Contrast, Correction, Test
+from termwise.evaluate.compare import Comparison, Contrast
+from termwise.evaluate.criterion import USUAL, Criterion, Verdict
 from termwise.evaluate.drawing import (
     Axis,
     Bar,
@@ -26,7 +27,6 @@ from termwise.evaluate.drawing import (
 )
 from termwise.evaluate.evaluation import Evaluation
 from termwise.evaluate.formats import Kind, shown, typeset
-from termwise.evaluate.latex import CORRECTION_NAMES, TEST_NAMES
 from termwise.evaluate.measures import is_count
 from termwise.evaluate.report import (
     Table,
@@ -35,7 +35,6 @@ from termwise.evaluate.report import (
     conventions,
     latency_table,
     methods,
-    significance,
     summary_table,
 )
 from termwise.evaluate.timing import Latency
@@ -168,9 +167,7 @@ def evaluation_html(
 def comparison_html(
     comparison: Comparison,
     *,
-    test: Test = "permutation",
-    correction: Correction = "holm",
-    level: float = 0.05,
+    criterion: Criterion = USUAL,
     title: str | None = None,
     texts: Mapping[str, str] | None = None,
     latencies: Mapping[str, Latency] | None = None,
@@ -181,12 +178,8 @@ def comparison_html(
     ----------
     comparison : Comparison
         What to show.
-    test : {"t", "permutation"}, optional
-        The test whose p-values decide what is called better or worse; all are listed.
-    correction : {"none", "bonferroni", "holm"}, optional
-        How they are corrected.
-    level : float, optional
-        A corrected p below this is called significant.
+    criterion : Criterion, optional
+        When a run is called better or worse; the p-values of all tests are listed.
     title, texts, latencies
         As in :func:`evaluation_html`.
 
@@ -196,21 +189,15 @@ def comparison_html(
         The whole document, to be written as UTF-8.
     """
     evaluations = comparison.evaluations
-    verdicts = {
-        (c.run, c.baseline, c.measure): significance(c, test=test, correction=correction, level=level)
-        for c in comparison.contrasts
-    }
-    marks = (
-        f"{TEST_NAMES[test]}, {CORRECTION_NAMES[correction]}, p < {level:g}"
-        if comparison.pairs == "baseline"
-        else None
-    )
+    marks = f"{criterion.how}, p < {criterion.level:g}" if comparison.pairs == "baseline" else None
     against = {
-        (c.run, c.measure): (c, verdicts[c.run, c.baseline, c.measure])
+        (c.run, c.measure): (c, criterion.verdict(c))
         for c in comparison.contrasts
         if comparison.pairs == "baseline"
     }
-    how = f"{TEST_NAMES[test]}, {CORRECTION_NAMES[correction]}"
+    p_titles: list[str] = ["t-test" if criterion.test == "t" else criterion.test]
+    if criterion.correction != "none":
+        p_titles.append(criterion.correction.capitalize())
     return render_page(
         "termwise.evaluate",
         "report.html.j2",
@@ -219,8 +206,7 @@ def comparison_html(
         summary=_summary(evaluations, against),
         marks=marks,
         sections=tuple(
-            _section(comparison, measure, verdicts, test, correction, texts or {})
-            for measure in comparison.measures
+            _section(comparison, measure, criterion, texts or {}) for measure in comparison.measures
         ),
         spreads=(),
         columns=_query_columns(evaluations, comparison),
@@ -228,15 +214,10 @@ def comparison_html(
         texts=bool(texts),
         latency=_latency(latencies),
         test_titles=_TEST_TITLES,
-        notes=(
-            *conventions(evaluations),
-            *methods(comparison),
-            f"Called better or worse: {how}, p < {level:g}; otherwise a difference was not shown.",
-        ),
+        notes=(*conventions(evaluations), *methods(comparison, criterion=criterion)),
         baseline=comparison.baseline if comparison.pairs == "baseline" else None,
         confidence=f"{100 * comparison.confidence:g}%",
-        p_title=("t-test" if test == "t" else test)
-        + ("" if correction == "none" else f", {correction.capitalize()}"),
+        p_title=", ".join(p_titles),
     )
 
 
@@ -252,7 +233,7 @@ def _lead(evaluations: Sequence[Evaluation]) -> str:
 
 
 def _summary(
-    evaluations: Sequence[Evaluation], against: Mapping[tuple[str, str], tuple[Contrast, int]]
+    evaluations: Sequence[Evaluation], against: Mapping[tuple[str, str], tuple[Contrast, Verdict]]
 ) -> tuple[tuple[str, tuple[_Cell, ...], str], ...]:
     table = summary_table(evaluations)
     texts = table.shown()
@@ -264,15 +245,12 @@ def _summary(
             column = [line[place] for line in table.rows]
             known = [value for value in column if isinstance(value, float)]
             best = len(known) > 1 and texts[row][place] == shown(max(known), table.columns[place].kind)
-            contrast, verdict = against.get((evaluation.run, measure), (None, 0))
-            cells.append(
-                _Cell(
-                    texts[row][place],
-                    side(verdict),
-                    best,
-                    typeset(shown(contrast.difference, "difference")) if contrast else "",
-                )
-            )
+            cell = _Cell(texts[row][place], best=best)
+            if (evaluation.run, measure) in against:
+                contrast, verdict = against[evaluation.run, measure]
+                difference = typeset(shown(contrast.difference, "difference"))
+                cell = replace(cell, side=_side(verdict), note=difference)
+            cells.append(cell)
         rows.append((evaluation.run, tuple(cells), shown(len(evaluation.query_ids), "count")))
     return tuple(rows)
 
@@ -280,9 +258,7 @@ def _summary(
 def _section(
     comparison: Comparison,
     measure: str,
-    verdicts: Mapping[tuple[str, str, str], int],
-    test: Test,
-    correction: Correction,
+    criterion: Criterion,
     texts: Mapping[str, str],
 ) -> _Section:
     contrasts = comparison.of(measure)
@@ -297,7 +273,7 @@ def _section(
     names = [f"{query_id} {texts.get(query_id, '')}".strip() for query_id in comparison.query_ids]
     rows = []
     for contrast in contrasts:
-        direction = verdicts[contrast.run, contrast.baseline, measure]
+        verdict = criterion.verdict(contrast)
         interval = "–"
         if contrast.ci_low is not None and contrast.ci_high is not None:
             interval = (
@@ -307,12 +283,12 @@ def _section(
         rows.append(
             _Row(
                 contrast=contrast,
-                verdict={1: "better", -1: "worse", 0: "not shown"}[direction],
-                side=side(direction),
+                verdict=verdict,
+                side=_side(verdict),
                 difference=typeset(shown(contrast.difference, "difference")),
                 relative=typeset(shown(contrast.relative, "percent")),
                 interval=interval,
-                p=shown(contrast.p(test, correction), "p"),
+                p=shown(contrast.p(criterion.test, criterion.correction), "p"),
                 point=axis.at(contrast.difference),
                 low=None if contrast.ci_low is None else axis.at(contrast.ci_low),
                 high=None if contrast.ci_high is None else axis.at(contrast.ci_high),
@@ -331,6 +307,10 @@ def _section(
         tuple(rows),
         _texts(tests),
     )
+
+
+def _side(verdict: Verdict) -> Side:
+    return "" if verdict == "not shown" else verdict
 
 
 _TEST_COLUMNS = (

@@ -16,7 +16,8 @@ from typing import NamedTuple, final
 from rich.cells import cell_len
 
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.evaluate.compare import Comparison, Contrast, Correction, Test
+from termwise.evaluate.compare import Comparison, Contrast
+from termwise.evaluate.criterion import USUAL, Criterion
 from termwise.evaluate.evaluation import Evaluation
 from termwise.evaluate.formats import Kind, Value, shown
 from termwise.evaluate.measures import is_count
@@ -337,8 +338,16 @@ def _counted(number: str, one: str, many: str) -> str:
     return f"{number} {one if number == '1' else many}"
 
 
-def methods(comparison: Comparison) -> tuple[str, ...]:
-    """Say in sentences how intervals and p-values of a comparison were made."""
+def methods(comparison: Comparison, *, criterion: Criterion = USUAL) -> tuple[str, ...]:
+    """Say in sentences how intervals, p-values and verdicts of a comparison were made.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What is reported.
+    criterion : Criterion, optional
+        When a run is called better or worse.
+    """
     family = comparison.family
     few = len(comparison.query_ids) < 100
     against = "every pair of runs" if comparison.pairs == "all" else f"{comparison.baseline} as the baseline"
@@ -351,6 +360,7 @@ def methods(comparison: Comparison) -> tuple[str, ...]:
         "both two-sided.",
         f"Bonferroni and Holm over the {_counted(str(family), 'comparison', 'comparisons')} of one measure, "
         "for each test apart.",
+        f"Called better or worse: {criterion.how}, p < {criterion.level:g}; otherwise a difference was not shown.",
     )
 
 
@@ -370,10 +380,17 @@ def evaluation_text(evaluations: Sequence[Evaluation], *, per_query: bool = Fals
     return "\n\n".join([*parts, to_text(summary), "\n".join(conventions(evaluations))])
 
 
-def comparison_text(comparison: Comparison) -> str:
+def comparison_text(comparison: Comparison, *, criterion: Criterion = USUAL) -> str:
     """Lay a comparison out for a terminal: averages, then one table of contrasts a measure, then the notes.
 
     With a single comparison a measure there is nothing to correct, and the corrected columns are left out.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What to show.
+    criterion : Criterion, optional
+        When a run is called better or worse.
     """
     evaluations = comparison.evaluations
     parts = [to_text(summary_table(evaluations).pick(["run", *comparison.measures]))]
@@ -388,26 +405,12 @@ def comparison_text(comparison: Comparison) -> str:
         keys[place + 1 : place + 1] = ["p_permutation_bonferroni", "p_permutation_holm"]
     for measure in comparison.measures:
         against = "" if comparison.pairs == "all" else f", against {comparison.baseline}"
-        parts.append(f"{measure}{against}\n" + to_text(contrast_table(comparison.of(measure)).pick(keys)))
-    parts.append("\n".join([*conventions(evaluations), *methods(comparison)]))
+        contrasts = comparison.of(measure)
+        numbers = contrast_table(contrasts).pick(keys)
+        judged = Table(
+            (*numbers.columns, Column("verdict", "verdict", "text")),
+            tuple((*row, criterion.verdict(one)) for row, one in zip(numbers.rows, contrasts, strict=True)),
+        )
+        parts.append(f"{measure}{against}\n" + to_text(judged))
+    parts.append("\n".join([*conventions(evaluations), *methods(comparison, criterion=criterion)]))
     return "\n\n".join(parts)
-
-
-def significance(contrast: Contrast, *, test: Test, correction: Correction, level: float) -> int:
-    """Return 1 where the run is significantly better, -1 where worse, 0 where neither was shown.
-
-    Parameters
-    ----------
-    contrast : Contrast
-        The comparison.
-    test : {"t", "permutation"}
-        Which p-value.
-    correction : {"none", "bonferroni", "holm"}
-        Which correction of it.
-    level : float
-        A p-value below this is significant; an undefined one never is.
-    """
-    p = contrast.p(test, correction)
-    if p is None or p >= level or contrast.difference == 0:
-        return 0
-    return 1 if contrast.difference > 0 else -1

@@ -16,7 +16,7 @@ stop when a round through all runs gains nothing. What is done otherwise here:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,7 @@ from termwise.arguments import check_count
 from termwise.fusion.curve import EQUAL, Choice
 from termwise.fusion.lines import best_of_grid, best_on_line, weights_at
 from termwise.fusion.objective import Objective, RankedObjective
+from termwise.index.writer import Progress, silent
 
 ROUNDS = 50
 """Rounds through all runs, at most."""
@@ -51,7 +52,7 @@ class Ascent:
     starts: tuple[float, ...]
 
 
-def ascent(objective: Objective, *, seed: int = 0, restarts: int = 5) -> Ascent:
+def ascent(objective: Objective, *, seed: int = 0, restarts: int = 5, progress: Progress = silent) -> Ascent:
     """Find weights by coordinate ascent; see the top of this module.
 
     Parameters
@@ -62,6 +63,8 @@ def ascent(objective: Objective, *, seed: int = 0, restarts: int = 5) -> Ascent:
         Of the random starts. Equal seeds give equal weights.
     restarts : int, optional
         Starts, the one with equal weights included; at least 1.
+    progress : callable, optional
+        Called with a stage name, in which the round and its value stand, starts that are done, and their number.
 
     Returns
     -------
@@ -82,19 +85,26 @@ def ascent(objective: Objective, *, seed: int = 0, restarts: int = 5) -> Ascent:
         weights, order = np.full(runs, 1 / runs), np.arange(runs)
         if start > 0:
             weights, order = generator.dirichlet(np.ones(runs)), generator.permutation(runs)
-        found.append(_climb(objective, tuple(weights.tolist()), order.tolist()))
+        tell = _told(progress, start, restarts)
+        found.append(_climb(objective, tuple(weights.tolist()), order.tolist(), tell))
+    progress("ascent", restarts, restarts)
     best = max(value for _, value in found)
     weights_found, value = next(one for one in found if one[1] >= best - EQUAL)
     return Ascent(weights_found, value, tuple(value for _, value in found))
 
 
+def _told(progress: Progress, start: int, restarts: int) -> Callable[[str], None]:
+    return lambda what: progress(f"ascent: {what}", start, restarts)
+
+
 def _climb(
-    objective: Objective, start: tuple[float, ...], order: Sequence[int]
+    objective: Objective, start: tuple[float, ...], order: Sequence[int], tell: Callable[[str], None]
 ) -> tuple[tuple[float, ...], float]:
     weights, value = start, objective.value(start)
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         before = value
         for run in order:
+            tell(f"round {number + 1}, {objective.measure} {value:.4f}")
             rest = _normalised([0.0 if place == run else weight for place, weight in enumerate(weights)])
             if rest is None:
                 continue  # the others all have the weight 0: nothing to weigh this run against

@@ -18,10 +18,11 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, cast, final, get_args
 
+from termwise.arguments import is_finite_number
 from termwise.collection.writing import write_bytes_whole
 from termwise.errors import DataError, MissingFileError, ParameterError
 from termwise.fusion.candidates import Fused, Missing, check_choice
-from termwise.fusion.linear import checked_weights, fuse, is_number
+from termwise.fusion.linear import checked_weights, fuse
 from termwise.fusion.queries import QueryScales
 from termwise.fusion.scaling import Scaling, scalings_of
 from termwise.records import Run
@@ -383,9 +384,9 @@ def _text(value: object, where: str) -> str:
 
 
 def _number(value: object, where: str) -> float:
-    if not is_number(value):
+    if not is_finite_number(value):
         raise Misfit(f"{where}: a finite number", value)
-    return float(cast(float, value))
+    return float(value)
 
 
 def _choice(value: object, where: str, kind: object) -> str:

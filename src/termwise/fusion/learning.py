@@ -15,6 +15,7 @@ from termwise.fusion.lines import grid, sweep
 from termwise.fusion.objective import objective_of, refuse_indifferent
 from termwise.fusion.queries import QueryScales
 from termwise.fusion.scaling import Scaling, deviation_of, scalings_of
+from termwise.index.writer import Progress, silent
 from termwise.records import Qrel, Run
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def learn(
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
     seed: int = 0,
     restarts: int = 5,
+    progress: Progress = silent,
 ) -> Fusion:
     """Choose the weights of runs so that the mean of a measure over judged queries becomes large.
 
@@ -52,6 +54,8 @@ def learn(
         See `fuse`.
     seed, restarts : int, optional
         For ``ascent``: the seed of the random starts, and how many starts there are.
+    progress : callable, optional
+        Called with a stage name, what is done of it, and the total: queries, places on the line, or starts.
 
     Returns
     -------
@@ -85,13 +89,21 @@ def learn(
     """
     check_choice("method", method, Method)
     objective = objective_of(
-        runs, qrels, measure, missing=missing, scaling=scaling, documents=documents, queries=queries
+        runs,
+        qrels,
+        measure,
+        missing=missing,
+        scaling=scaling,
+        documents=documents,
+        queries=queries,
+        progress=progress,
     )
     if method == "ascent":
-        arrived = ascent(objective, seed=seed, restarts=restarts)
+        arrived = ascent(objective, seed=seed, restarts=restarts, progress=progress)
         found = _Found(arrived.weights, arrived.value, seed=seed, restarts=restarts)
     else:
-        found = _Found.of(sweep(objective) if method == "sweep" else grid(objective))
+        search = sweep if method == "sweep" else grid
+        found = _Found.of(search(objective, progress=progress))
     refuse_indifferent(objective)
     alone = tuple(
         objective.value([float(place == run) for place in range(len(runs))]) for run in range(len(runs))

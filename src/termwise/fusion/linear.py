@@ -10,11 +10,9 @@ and for two runs, `interpolate`, with w_1 = alpha and w_2 = 1 - alpha.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-import numpy as np
-
+from termwise.arguments import is_finite_number
 from termwise.errors import ParameterError
 from termwise.fusion.candidates import Fused, Missing, gather
 from termwise.fusion.queries import QueryScales
@@ -145,7 +143,7 @@ def shares_of(alpha: float) -> tuple[float, float]:
     ParameterError
         If `alpha` is not a number from 0 to 1.
     """
-    if not is_number(alpha) or not 0 <= alpha <= 1:
+    if not is_finite_number(alpha) or not 0 <= alpha <= 1:
         raise ParameterError(
             "alpha is the share of the first run",
             facts=[("alpha", alpha), ("expected", "a number from 0 to 1")],
@@ -165,20 +163,10 @@ def checked_weights(weights: Sequence[float], runs: int) -> tuple[float, ...]:
         raise ParameterError(
             "there is one weight for each run", facts=[("weights", len(weights)), ("runs", runs)]
         )
-    wrong = [weight for weight in weights if not is_number(weight)]
+    wrong = [weight for weight in weights if not is_finite_number(weight)]
     if wrong or (weights and not any(weights)):
         raise ParameterError(
             "weights are finite numbers, not all of them 0",
             facts=[("weights", ", ".join(str(weight) for weight in weights))],
         )
     return tuple(float(weight) for weight in weights)
-
-
-def is_number(value: object) -> bool:
-    """Tell whether something is a finite number that a float can hold; truth values are none."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False

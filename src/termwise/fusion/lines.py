@@ -8,6 +8,7 @@ from dataclasses import replace
 from termwise.errors import ParameterError
 from termwise.fusion.curve import EQUAL, Choice
 from termwise.fusion.objective import KINDS, Objective, RankedObjective
+from termwise.index.writer import Progress, silent
 
 TENTHS = tuple(number / 10 for number in range(11))
 """Where a grid looks for alpha: 0, 0.1, ..., 1."""
@@ -23,13 +24,19 @@ def best_of_grid(
     one: Sequence[float],
     other: Sequence[float],
     points: Sequence[float] = TENTHS,
+    *,
+    progress: Progress = silent,
 ) -> Choice:
     """Return the best of a few points on the line.
 
     Of equally good points the middle one of the longest stretch of neighbours is taken, of two middles the
     first, and of equally long stretches the first.
     """
-    values = [objective.value(weights_at(alpha, one, other)) for alpha in points]
+    values = []
+    for number, alpha in enumerate(points):
+        progress("grid", number, len(points))
+        values.append(objective.value(weights_at(alpha, one, other)))
+    progress("grid", len(points), len(points))
     best = max(values)
     stretches: list[list[int]] = []
     for place, value in enumerate(values):
@@ -44,20 +51,26 @@ def best_of_grid(
     return Choice(alpha, values[chosen], alpha, alpha, sum(map(len, stretches)) - 1)
 
 
-def best_on_line(objective: RankedObjective, one: Sequence[float], other: Sequence[float]) -> Choice:
+def best_on_line(
+    objective: RankedObjective,
+    one: Sequence[float],
+    other: Sequence[float],
+    *,
+    progress: Progress = silent,
+) -> Choice:
     """Return the best place on the line, exactly.
 
     All intervals between the places where documents swap are looked at, and beside them the points 0, 0.1,
     ..., 1, the places where a tie is most likely: there the order is that of the first run, which can be
     better than what lies on either side. A point is taken only where it is better than every interval.
     """
-    inside = objective.curve(one, other).best()
+    inside = objective.curve(one, other, progress=progress).best()
     measured = replace(inside, value=objective.value(weights_at(inside.alpha, one, other)))
-    point = best_of_grid(objective, one, other)
+    point = best_of_grid(objective, one, other, progress=progress)
     return point if point.value > measured.value + EQUAL else measured
 
 
-def sweep(objective: Objective) -> Choice:
+def sweep(objective: Objective, *, progress: Progress = silent) -> Choice:
     """Return the best alpha of two runs, exactly.
 
     Raises
@@ -70,7 +83,7 @@ def sweep(objective: Objective) -> Choice:
         raise inexact(
             objective.measure, ["method='grid', or --learn grid", "method='ascent', or --learn ascent"]
         )
-    return best_on_line(objective, (1.0, 0.0), (0.0, 1.0))
+    return best_on_line(objective, (1.0, 0.0), (0.0, 1.0), progress=progress)
 
 
 def inexact(measure: str, fixes: Sequence[str]) -> ParameterError:
@@ -82,7 +95,7 @@ def inexact(measure: str, fixes: Sequence[str]) -> ParameterError:
     )
 
 
-def grid(objective: Objective, points: Sequence[float] = TENTHS) -> Choice:
+def grid(objective: Objective, points: Sequence[float] = TENTHS, *, progress: Progress = silent) -> Choice:
     """Return the best alpha of two runs among a few.
 
     Raises
@@ -91,7 +104,7 @@ def grid(objective: Objective, points: Sequence[float] = TENTHS) -> Choice:
         If there are not two runs.
     """
     _two(objective, "grid")
-    return best_of_grid(objective, (1.0, 0.0), (0.0, 1.0), points)
+    return best_of_grid(objective, (1.0, 0.0), (0.0, 1.0), points, progress=progress)
 
 
 def _two(objective: Objective, method: str) -> None:

@@ -24,6 +24,7 @@ from termwise.fusion.candidates import Candidates, Fused, Missing, gather, mixtu
 from termwise.fusion.curve import AlphaCurve
 from termwise.fusion.queries import QueryScales
 from termwise.fusion.scaling import Scaling
+from termwise.index.writer import Progress, silent
 from termwise.kernels.sweeping import AP, NDCG, RR, SUCCESS, P, R, query_steps, query_values
 from termwise.records import Qrel, Run
 
@@ -101,13 +102,17 @@ class RankedObjective:
             self.cutoff,
         )
 
-    def curve(self, one: Sequence[float], other: Sequence[float]) -> AlphaCurve:
+    def curve(
+        self, one: Sequence[float], other: Sequence[float], *, progress: Progress = silent
+    ) -> AlphaCurve:
         """Return the measure on the straight line between two sets of weights.
 
         Parameters
         ----------
         one, other : sequence of float
             At alpha the weights are ``alpha * one + (1 - alpha) * other``.
+        progress : callable, optional
+            Called with a stage name, queries looked at, and how many there are.
         """
         first, second = mixture(self.scores, one), mixture(self.scores, other)
         if max(np.abs(first).max(initial=0), np.abs(second).max(initial=0)) > _LARGEST:
@@ -118,6 +123,7 @@ class RankedObjective:
             )
         found = []
         for query, (begin, end) in enumerate(zip(self.indptr[:-1], self.indptr[1:], strict=True)):
+            progress("sweep", query, len(self.held))
             found.append(
                 query_steps(
                     first[begin:end],
@@ -128,6 +134,7 @@ class RankedObjective:
                     self.norms[query],
                 )
             )
+        progress("sweep", len(self.held), len(self.held))
         return AlphaCurve(
             self.held,
             np.cumsum([0, *(len(alphas) for alphas, _ in found)]),
@@ -177,6 +184,7 @@ def objective_of(
     scaling: Scaling | Sequence[Scaling] = "z",
     documents: Fused = "first",
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
+    progress: Progress = silent,
 ) -> Objective:
     """Make a measure a function of the weights of several runs.
 
@@ -190,6 +198,8 @@ def objective_of(
         As :func:`~termwise.evaluate.parse_measures` reads it.
     missing, scaling, documents, queries
         See `fuse`.
+    progress : callable, optional
+        Called with a stage name, judged queries looked at, and how many there are.
 
     Raises
     ------
@@ -213,7 +223,12 @@ def objective_of(
         queries=queries,
         only=frozenset(judged),
     )
-    candidates = tuple(gathered)
+    found: list[Candidates] = []
+    for one in gathered:
+        progress("gather", len(found), len(judged))
+        found.append(one)
+    progress("gather", len(judged), len(judged))
+    candidates = tuple(found)
     if not candidates:
         raise DataError(
             "the runs and the judgments have no query in common",

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from termwise.arguments import is_finite_number
 from termwise.errors import ParameterError
-from termwise.fusion.linear import is_number
 from termwise.records import Ranking, Run
 
 
@@ -53,7 +53,7 @@ def reciprocal_rank_fusion(runs: Sequence[Run], *, k: float = 60, name: str = "r
     """
     if not runs:
         raise ParameterError("there is no run to fuse", fixes=["give one or more runs"])
-    if not is_number(k) or k < 0:
+    if not is_finite_number(k) or k < 0:
         raise ParameterError("k is out of range", facts=[("k", k), ("expected", "a number of at least 0")])
     rankings = []
     for query_id in dict.fromkeys(query_id for run in runs for query_id in run.rankings):

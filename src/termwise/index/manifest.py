@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.errors import MissingFileError, NewerFormatError, NotAnIndexError, ParameterError
+from termwise.folder_kinds import kind_of
 from termwise.index.container import VERSION, closing_quietly, corrupt, storage_errors
 from termwise.sealed_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
 
@@ -41,6 +42,8 @@ MAX_TERMS = (1 << 31) - 1
 
 MAX_BIAS_BITS = 8
 """The document bias is at most this many bits finer than the impacts."""
+
+_BUILDING = "termwise index COLLECTION --model bm25 --out {}"
 
 
 def file_name(kind: str, sha256: str) -> str:
@@ -191,7 +194,7 @@ class Manifest:
             raise NotAnIndexError(
                 "this is a file, an index is a folder",
                 facts=[("path", folder)],
-                fixes=["termwise index COLLECTION --model bm25 --out DIR"],
+                fixes=[_BUILDING.format("DIR")],
             ) from None
         except OSError as error:
             raise MissingFileError(
@@ -282,13 +285,21 @@ def json_copy(description: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
-    build = "termwise index COLLECTION --model bm25 --out " + str(folder)
+    build = _BUILDING.format(folder)
     if not folder.exists():
         return MissingFileError("there is no such index", facts=[("path", folder)], fixes=[build])
     if any(folder.glob(f"{BUILD}*")):
         return NotAnIndexError(
             "an index was begun here but never finished", facts=[("path", folder)], fixes=[build]
         )
+    if (model := kind_of(folder)) is not None:
+        return NotAnIndexError(
+            f"this folder is {model.what}, not an index",
+            facts=[("path", folder), ("found", model.manifest), ("missing", NAME)],
+            fixes=model.commands,
+        )
+    if any(folder.glob("*")):
+        build = _BUILDING.format("DIR")
     return NotAnIndexError(
         "this folder holds no index", facts=[("path", folder), ("missing", NAME)], fixes=[build]
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import is_finite_number
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError, WeightError
+from termwise.legible import shown
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
@@ -26,14 +27,13 @@ def check_number(
     ParameterError
         If it is not; `expected` says in words what would be.
     """
-    usable = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not usable or not math.isfinite(value) or not holds(float(value)):  # type: ignore[arg-type]
+    if not is_finite_number(value) or not holds(float(value)):
         raise ParameterError(
             f"{parameter} of {model} is out of range",
-            facts=[("parameter", parameter), ("given", repr(value)), ("expected", expected)],
+            facts=[("parameter", parameter), ("given", shown(value)), ("expected", expected)],
             fixes=[f"pass {expected}, as in --set {parameter}=…, or leave it out for the default"],
         )
-    return float(value)  # type: ignore[arg-type]
+    return float(value)
 
 
 def check_whole(model: str, parameter: str, value: object, *, least: int, most: int) -> int:
@@ -50,7 +50,7 @@ def check_whole(model: str, parameter: str, value: object, *, least: int, most: 
             f"{parameter} of {model} is out of range",
             facts=[
                 ("parameter", parameter),
-                ("given", repr(value)),
+                ("given", shown(value)),
                 ("expected", f"a whole number from {least} to {most}"),
             ],
             fixes=[f"--set {parameter}=NUMBER, or leave it out for the default"],
@@ -69,7 +69,7 @@ def check_name(model: str, parameter: str, value: object) -> None:
     if not isinstance(value, str) or not value:
         raise ParameterError(
             f"{parameter} of {model} is not a name",
-            facts=[("parameter", parameter), ("given", repr(value)), ("expected", "a name or a path")],
+            facts=[("parameter", parameter), ("given", shown(value)), ("expected", "a name or a path")],
             fixes=[f"--set {parameter}=NAME, or leave it out for the default"],
         )
 

@@ -1,8 +1,4 @@
-"""Explanations and rankings for the terminal.
-
-Both are built from the same parts: a line of text with its matches marked (`marked_text`) and a score as a sum in
-one line (`sum_text`). A term has one colour wherever it appears; how strongly its places in the text are marked
-follows its contribution. Without colour, as in a pipe, matches are put between ‹ and ›.
+"""An explanation for the terminal: the score as a table that adds up, and the text with its matches marked.
 
 Nothing of a document reaches the terminal as a command: see `termwise.legible`.
 """
@@ -12,15 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderResult
-from rich.padding import Padding
-from rich.segment import Segment
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from termwise.errors import ParameterError
 from termwise.legible import legible, legible_line
-from termwise.records import Ranking
 from termwise.search.explanation import Competitor, Explanation
 from termwise.search.reading import (
     UNKNOWN,
@@ -28,7 +20,6 @@ from termwise.search.reading import (
     decimals_for,
     factor,
     full_name,
-    hues,
     in_pieces,
     is_result,
     label,
@@ -40,19 +31,20 @@ from termwise.search.reading import (
     remarks,
     rounding,
     stem,
-    together,
 )
-from termwise.search.snippets import Mark, Piece, cut, passages, snippet
-from termwise.search.whole_words import inside_word
-
-COLOURS = ("cyan", "magenta", "green", "yellow", "bright_blue", "red", "bright_magenta", "bright_green")
-"""Colours of the terms of a query, in its order; one for each of `termwise.search.reading.HUES`."""
+from termwise.search.snippets import cut, passages, snippet
+from termwise.search.terminal_parts import (
+    colours_of,
+    decimals_of,
+    indented,
+    is_plain,
+    joined,
+    marked_text,
+    trimmed_lines,
+)
 
 TERMS = 20
 """Terms listed one by one in the table of an explanation, unless all are asked for."""
-
-LINE_TERMS = 8
-"""Terms listed one by one in a sum of one line."""
 
 TEXT_LINES = 8
 """Lines of text shown with an explanation, about, unless all are asked for."""
@@ -64,7 +56,6 @@ _LONGEST_BAR = 24
 _SHORTEST_BAR = 5
 _BESIDE_BAR = 7
 _WORDS = 12
-_TRIES = 3
 _PARTS = 4
 _SHARES = (0.92, 0.8, 0.6)
 
@@ -112,136 +103,6 @@ def explanation_renderable(
     return _ExplanationView(explanation, width, full)
 
 
-def ranking_renderable(
-    ranking: Ranking,
-    explanations: Sequence[Explanation] = (),
-    *,
-    explain: bool = False,
-    width: int | None = None,
-) -> ConsoleRenderable:
-    """Lay a ranking out for the terminal: rank, score and document, and a line of its text.
-
-    Parameters
-    ----------
-    ranking : Ranking
-        What to show, all of it.
-    explanations : sequence of Explanation, optional
-        Those of the first documents, in the order of the ranking. Each brings a line of text with its matches
-        marked, where texts are stored.
-    explain : bool, optional
-        Also show each explained score as a sum.
-    width : int, optional
-        Columns to use at most; those of the console where nothing is said.
-
-    Raises
-    ------
-    ParameterError
-        If the explanations are of other documents.
-
-    Examples
-    --------
-    >>> from termwise.search.explanation import Contribution
-    >>> parts = (
-    ...     Contribution("merg", "exact", 1.0, 4.5, 4.5, ((0, 5),), ((0, 5),)),
-    ...     Contribution("list", "exact", 1.0, 1.25, 1.25, ((6, 11),), ((10, 14),)),
-    ... )
-    >>> shown = Explanation("merge lists", "d1", 5.75, 0.0, parts, (), "Merge one list into another.")
-    >>> Console(width=60).print(ranking_renderable(Ranking(["d1"], [5.75]), [shown], explain=True))
-    1  5.7500  d1
-               ‹Merge› one ‹list› into another.
-               merge 4.50 + lists 1.25 = 5.75
-    """
-    for place, explanation in enumerate(explanations):
-        ranked = ranking.doc_ids[place] if place < len(ranking) else None
-        if explanation.doc_id != ranked:
-            raise ParameterError(
-                "an explanation is not of the document at its place in the ranking",
-                facts=[("rank", place + 1), ("ranked", ranked), ("explained", explanation.doc_id)],
-                fixes=["explain the documents of the ranking, in its order"],
-            )
-    return _RankingView(ranking, tuple(explanations), explain, width)
-
-
-def sum_text(explanation: Explanation, *, terms: int = LINE_TERMS) -> Text:
-    """Write a score as a sum in one line, such as ``merge 4.21 + sorted 3.90 + list 0.87 = 8.98``.
-
-    Numbers have two decimals less than in a full explanation. Where rounded like this they do not add up to the
-    last digit, the line says ``≈`` in the place of ``=``. The pieces of a word are one term here.
-
-    Parameters
-    ----------
-    explanation : Explanation
-        What to write.
-    terms : int, optional
-        Terms written one by one; the others are added up.
-    """
-    return Text(" ").join(_sum_parts(explanation, terms))
-
-
-def _sum_parts(explanation: Explanation, terms: int) -> list[Text]:
-    decimals = max(0, _decimals(explanation) - 2)
-    colours = _colours(explanation)
-    named = together(explanation)
-    parts: list[tuple[str, float, str]] = []
-    if explanation.constant != 0:
-        parts.append(("constant", explanation.constant, ""))
-    parts += [(name, score, colours[place]) for name, score, place in named[:terms]]
-    if len(named) > terms:
-        others = sum(score for _, score, _ in named[terms:])
-        parts.append((f"{len(named) - terms:,} more", others, ""))
-    written: list[Text] = []
-    for name, score, colour in parts:
-        sign = Text("+ " if written else "", "dim")
-        written.append(Text.assemble(sign, (f"{legible_line(name)} ", colour), number(score, decimals)))
-    total = number(explanation.score, decimals)
-    if not written:
-        return [Text(total)]
-    exact = rounding([score for _, score, _ in parts], explanation.score, decimals) == 0
-    return [*written, Text.assemble(("= " if exact else "≈ ", "dim"), total)]
-
-
-def marked_text(pieces: Iterable[Piece], colours: Sequence[str], *, plain: bool) -> Text:
-    """Turn pieces of a document into styled text.
-
-    Parameters
-    ----------
-    pieces : iterable of Piece
-        From `cut`, `snippet` or `passages`.
-    colours : sequence of str
-        Colour of each term by its number, empty for none.
-    plain : bool
-        Mark with ‹ and › and without colour; pieces of one word together.
-    """
-    text = Text()
-    for piece in _joined(pieces) if plain else pieces:
-        if piece.term is None:
-            text.append(piece.text)
-        elif plain:
-            text.append(f"‹{piece.text}›")
-        else:
-            emphasis = (
-                "bold underline" if piece.strength > 2 / 3 else "bold" if piece.strength > 1 / 3 else ""
-            )
-            text.append(piece.text, f"{emphasis} {colours[piece.term]}".strip())
-    return text
-
-
-def _joined(pieces: Iterable[Piece]) -> list[Piece]:
-    """Make one piece of marked ones that stand in one word."""
-    found: list[Piece] = []
-    for piece in pieces:
-        before = found[-1] if found else Piece("")
-        one = before.text + piece.text
-        if None not in (before.term, piece.term) and inside_word(one, len(before.text)):
-            found[-1] = before._replace(text=one)
-        else:
-            found.append(piece)
-    return found
-
-
-# --- one explanation --------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _ExplanationView:
     explanation: Explanation
@@ -250,22 +111,22 @@ class _ExplanationView:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         columns = min(self.width or options.max_width, options.max_width)
-        plain = _is_plain(console)
+        plain = is_plain(console)
         parts = self._head(columns, plain)
         if self.explanation.constant != 0 or counted(self.explanation):
-            parts += [Text(), _indented(_table(self._rows(), columns - 2))]
+            parts += [Text(), indented(_table(self._rows(), columns - 2))]
         if notes := list(_remarks(self.explanation)):
-            parts += [Text(), *map(_indented, notes)]
+            parts += [Text(), *map(indented, notes)]
         if made := list(self._makeups()):
-            parts += [Text(), Text("made of", "bold"), *map(_indented, made)]
+            parts += [Text(), Text("made of", "bold"), *map(indented, made)]
         parts += [Text(), *self._text(console, columns, plain)]
         if self.explanation.competitors:
-            parts += [Text(), Text("ranking", "bold"), _indented(self._competitors())]
-        yield from _lines(console, options.update(width=columns), parts)
+            parts += [Text(), Text("ranking", "bold"), indented(self._competitors())]
+        yield from trimmed_lines(console, options.update(width=columns), parts)
 
     def _head(self, columns: int, plain: bool) -> list[ConsoleRenderable]:
         explanation = self.explanation
-        standing = Text.assemble("score ", (number(explanation.score, _decimals(explanation)), "bold"))
+        standing = Text.assemble("score ", (number(explanation.score, decimals_of(explanation)), "bold"))
         if explanation.rank is not None:
             standing.append(f" · rank {explanation.rank:,}")
             if explanation.results is not None:
@@ -279,8 +140,8 @@ class _ExplanationView:
         """Return the parts of the sum, what rounding leaves over, and the score."""
         explanation = self.explanation
         contributions = explanation.contributions
-        decimals = _decimals(explanation)
-        colours = _colours(explanation)
+        decimals = decimals_of(explanation)
+        colours = colours_of(explanation)
         places = counted(explanation)
         shown = places if self.full else places[:TERMS]
         weight_decimals = decimals_for(contributions[place].weight for place in places)
@@ -317,7 +178,7 @@ class _ExplanationView:
 
     def _makeups(self) -> Iterable[Text]:
         """Say which words of the text translated terms come from."""
-        colours = _colours(self.explanation)
+        colours = colours_of(self.explanation)
         for made in makeups(self.explanation)[: None if self.full else TERMS]:
             part = self.explanation.contributions[made.place]
             words = ", ".join(f"{legible_line(word)} {percent(share)}" for word, share in made.parts)
@@ -331,24 +192,24 @@ class _ExplanationView:
             missing = Text(
                 "not stored in this index; build it with --store-text to see the matches in their place"
             )
-            return [heading, _indented(missing)]
+            return [heading, indented(missing)]
         text = legible(self.explanation.text)
         if not text.strip():
-            return [heading, _indented(Text("empty", "dim"))]
-        colours = _colours(self.explanation)
+            return [heading, indented(Text("empty", "dim"))]
+        colours = colours_of(self.explanation)
         places = marks(self.explanation)
         width = max(8, columns - 2)
         if self.full or len(text) <= width * TEXT_LINES:
             whole = marked_text(cut(text, places), colours, plain=plain)
             if self.full or len(whole.wrap(console, width)) <= TEXT_LINES:
-                return [heading, _indented(whole)]
+                return [heading, indented(whole)]
         parts: list[Text] = []
         for share in _SHARES:
             found = passages(text, places, width=int(share * width * TEXT_LINES / _PARTS), count=_PARTS)
             parts = [marked_text(part, colours, plain=plain) for part in found]
             if sum(len(part.wrap(console, width)) for part in parts) <= TEXT_LINES:
                 break
-        return [heading, *map(_indented, parts)]
+        return [heading, *map(indented, parts)]
 
     def _competitors(self) -> Table:
         explanation = self.explanation
@@ -446,10 +307,10 @@ def _bar(part: float | None, parts: Sequence[float], colour: str, width: int) ->
 
 
 def _query(explanation: Explanation, width: int, plain: bool) -> Text:
-    colours = _colours(explanation)
+    colours = colours_of(explanation)
     text = Text()
     pieces = snippet(legible(explanation.query), query_marks(explanation), width)
-    for piece in _joined(pieces) if plain else pieces:
+    for piece in joined(pieces) if plain else pieces:
         if piece.term is None:
             text.append(piece.text, "dim")
         elif piece.term == UNKNOWN:
@@ -469,103 +330,3 @@ def _remarks(explanation: Explanation) -> Iterable[Text]:
         yield Text.assemble((f"{remark.reason}: ", "dim"), ", ".join(words))
     if in_pieces(explanation):
         yield Text("##: a piece that continues a word", "dim")
-
-
-# --- a ranking --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _RankingView:
-    ranking: Ranking
-    explanations: tuple[Explanation, ...]
-    explain: bool
-    width: int | None
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        columns = min(self.width or options.max_width, options.max_width)
-        plain = _is_plain(console)
-        if len(self.ranking) == 0:
-            yield Text("no document has a weight for a term of the query")
-            return
-        scores = self.ranking.scores.tolist()
-        decimals = decimals_for(scores)
-        written = [number(score, decimals) for score in scores]
-        rank_width = len(f"{len(scores):,}")
-        score_width = max(map(len, written))
-        indent = rank_width + score_width + 4
-        if columns < indent + 24:
-            indent = 2
-        for place, (doc_id, score) in enumerate(zip(self.ranking.doc_ids, written, strict=True)):
-            head = Text(overflow="fold")
-            head.append(f"{place + 1:>{rank_width},}", "dim")
-            head.append(f"  {score:>{score_width}}  ")
-            head.append(legible_line(doc_id), "bold")
-            parts: list[ConsoleRenderable] = [head]
-            if place < len(self.explanations):
-                below = self._below(self.explanations[place], columns - indent, plain)
-                parts += [_indented(part, indent) for part in below]
-            yield from _lines(console, options.update(width=columns), parts)
-
-    def _below(self, explanation: Explanation, columns: int, plain: bool) -> Iterable[Text]:
-        if explanation.text is not None and explanation.text.strip():
-            places = marks(explanation)
-            yield _one_line(legible(explanation.text), places, _colours(explanation), columns, plain)
-        if self.explain:
-            yield _flow(_sum_parts(explanation, LINE_TERMS), columns)
-
-
-def _flow(parts: Iterable[Text], columns: int) -> Text:
-    """Put parts one after the other, on further lines where they do not fit."""
-    lines: list[Text] = []
-    for part in parts:
-        if lines and lines[-1].cell_len + 1 + part.cell_len <= columns:
-            lines[-1].append(" ").append_text(part)
-        else:
-            lines.append(part.copy())
-    return Text("\n").join(lines)
-
-
-def _one_line(text: str, places: list[Mark], colours: Sequence[str], columns: int, plain: bool) -> Text:
-    pieces = snippet(text, places, columns)
-    line = marked_text(pieces, colours, plain=plain)
-    for _ in range(_TRIES):
-        if line.cell_len <= columns:
-            break
-        marked = sum(piece.term is not None for piece in pieces)
-        pieces = snippet(text, places, columns - 2 * marked)
-        line = marked_text(pieces, colours, plain=plain)
-    line.truncate(columns, overflow="ellipsis")
-    return line
-
-
-# --- common -----------------------------------------------------------------------------------------------------
-
-
-def _indented(content: ConsoleRenderable, columns: int = 2) -> ConsoleRenderable:
-    return Padding(content, (0, 0, 0, columns), expand=False)
-
-
-def _lines(console: Console, options: ConsoleOptions, parts: Iterable[ConsoleRenderable]) -> RenderResult:
-    """Render parts one below the other, without the spaces that fill up lines."""
-    for line in console.render_lines(Group(*parts), options, pad=False):
-        while line and not line[-1].text.strip():
-            line.pop()
-        if line:
-            line[-1] = Segment(line[-1].text.rstrip(), line[-1].style)
-        yield from line
-        yield Segment.line()
-
-
-def _is_plain(console: Console) -> bool:
-    return console.color_system is None or console.no_color
-
-
-def _decimals(explanation: Explanation) -> int:
-    parts = (part.score for part in explanation.contributions)
-    return decimals_for([explanation.constant, explanation.score, *parts])
-
-
-def _colours(explanation: Explanation) -> list[str]:
-    count = len(explanation.contributions)
-    coloured = hues(explanation, range(count))
-    return [COLOURS[coloured[place]] if place in coloured else "" for place in range(count)]

@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from numba import config
 
-from termwise import __version__
+from termwise import Ranking, Run, __version__, write_run
 from termwise.cli.main import run
 from termwise.index import IndexWriter
 from termwise.kernels.compiling import compiled
@@ -223,6 +224,39 @@ def test_runs_from_search_to_comparison(index, capsys):
     assert "<html" in (index.parent / "c.html").read_text()
     assert "tabular" in (index.parent / "c.tex").read_text()
     assert (index.parent / "c.csv").read_text().count("\n") >= 2
+
+
+def test_what_a_comparison_decides_by_can_be_chosen(place, capsys):
+    for name, ranked in (("a", "ba"), ("b", "ab")):
+        write_run(Run([Ranking(ranked, [2.0, 1.0], f"q{i}") for i in range(1, 7)]), f"{name}.trec")
+    (place / "six.qrels").write_text("".join(f"q{i} 0 a 1\n" for i in range(1, 7)))
+    usual = ["compare", "--qrels", "six.qrels", "a.trec", "b.trec", "-m", "RR"]
+    chosen = [*usual, "--test", "t", "--correction", "bonferroni", "--level", "0.5"]
+    chosen += ["--confidence", "0.9", "--resamples", "200"]
+    assert run([*usual, "--json"]) == 0
+    assert lines(capsys)[-1]["verdict"] == "better"
+    assert run([*chosen, "--json"]) == 0
+    contrast = lines(capsys)[-1]
+    assert (contrast["test"], contrast["correction"], contrast["level"]) == ("t", "bonferroni", 0.5)
+    assert (contrast["confidence"], contrast["resamples"]) == (0.9, 200)
+    assert contrast["verdict"] == "not shown", "the differences are all the same, so there is no t"
+    assert run([*chosen, "--html", "c.html", "--latex", "c.tex"]) == 0
+    decided = "paired t-test, Bonferroni correction"
+    for text in (capsys.readouterr().out, Path("c.html").read_text(), Path("c.tex").read_text()):
+        assert decided in text
+    for option, known in (("--test", "permutation, t"), ("--correction", "bonferroni, holm, none")):
+        assert run([*usual, option, "other"]) == 2
+        assert f"known  {known}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("first", ["id\ttitle\ttext", "a\ttext"])
+def test_a_header_that_is_left_out_is_named(place, capsys, first):
+    (place / "docs.tsv").write_text(f"{first}\nb\tmerge\n")
+    assert run(["index", "docs.tsv", "--out", "t.tw", "--json"]) == 0
+    streams = capsys.readouterr()
+    said = "docs.tsv: the first line names the columns and is left out: 'id\\ttitle\\ttext'\n"
+    assert streams.err == (said if first.startswith("id") else "")
+    assert json.loads(streams.out)["documents"] == (1 if first.startswith("id") else 2)
 
 
 def test_time_is_measured_on_request(index, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 
 import pytest
 
@@ -94,6 +95,19 @@ def test_a_link_that_leads_to_itself(place, capsys):
     assert (place / "loop").is_symlink()
     assert run([*TWO, "--weights", "loop", "--output", "o"]) == 3
     assert "Too many levels of symbolic links" in capsys.readouterr().err
+
+
+def test_learning_shows_its_stages(place, monkeypatch):
+    stages = []
+
+    @contextmanager
+    def recorded():
+        yield lambda stage, *_: stages.append(stage.partition(":")[0])
+
+    monkeypatch.setattr("termwise.cli.fuse.progress_bar", recorded)
+    learning = ["--learn", "ascent", "--qrels", "qrels.txt", "--missing", "minimum"]
+    assert run([*TWO, *learning]) == 0
+    assert list(dict.fromkeys(stages)) == ["gather", "ascent"]
 
 
 def test_learning_alone_prints(place, capsys):

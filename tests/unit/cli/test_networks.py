@@ -100,6 +100,14 @@ def test_documents_as_queries(place, capsys):
     assert lines(capsys)[0]["score"] == pytest.approx(-0.0181, abs=0.01)  # ln sigmoid(4), the marker's
 
 
+def test_a_header_that_is_left_out_is_named(place, capsys):
+    (place / "docs.tsv").write_text("ID\ttext\nb\tdog\n")
+    assert run(["encode", "docs.tsv", "--model", "encoder", "--encoding", "rows", "--json"]) == 0
+    streams = capsys.readouterr()
+    assert streams.err == "docs.tsv: the first line names the columns and is left out: 'ID\\ttext'\n"
+    assert json.loads(streams.out)["documents"] == 1
+
+
 def test_encode_shares_then_index(place, capsys):
     encode = ["encode", "docs.jsonl", "--model", "encoder", "--encoding", "rows", "--threads", "1"]
     assert run([*encode, "--shard", "2/2", "--json"]) == 0

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from termwise.collection import Collection, open_collection
 from termwise.collection.fields import join
+from termwise.collection.files import TabSeparatedCollection
 from termwise.errors import (
     MalformedRecordError,
     MissingFileError,
@@ -176,14 +177,20 @@ def test_tab_separated(tmp_path: Path, name: str) -> None:
 def test_tab_separated_with_a_header(tmp_path: Path, header: str) -> None:
     path = tmp_path / "d.tsv"
     path.write_text(f"{header}\na\tone\nid\ttext\n", encoding="utf-8", newline="")
-    assert texts(open_collection(path)) == [("a", "one"), ("id", "text")]  # only a first line is a header
+    collection = open_collection(path)
+    assert isinstance(collection, TabSeparatedCollection)
+    assert collection.header() == header.strip("\ufeff\r\n")
+    assert texts(collection) == [("a", "one"), ("id", "text")]  # only a first line is a header
 
 
 @pytest.mark.parametrize("line", ["id\ttext mining", "text\tid", "7\ttext", "id\t", "identity\ttext"])
 def test_tab_separated_first_documents_that_are_no_header(tmp_path: Path, line: str) -> None:
     path = tmp_path / "d.tsv"
     path.write_text(f"{line}\nb\ttwo\n")
-    assert texts(open_collection(path)) == [tuple(line.split("\t")), ("b", "two")]
+    collection = open_collection(path)
+    assert isinstance(collection, TabSeparatedCollection)
+    assert collection.header() is None
+    assert texts(collection) == [tuple(line.split("\t")), ("b", "two")]
 
 
 @pytest.mark.parametrize("line", ["only an identifier", "\ttext without one"])

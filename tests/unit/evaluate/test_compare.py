@@ -225,7 +225,7 @@ def test_unknown_tests_are_refused():
     contrast = contrast_of([1, 2], [2, 1])
     assert contrast.p("permutation", "none") == contrast.p_permutation
     for test, correction in (("u", "none"), ("t", "sidak")):
-        with pytest.raises(ParameterError):
+        with pytest.raises(UnknownNameError):
             contrast.p(test, correction)
 
 

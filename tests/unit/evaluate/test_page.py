@@ -6,6 +6,7 @@ import pytest
 
 from termwise.errors import ParameterError
 from termwise.evaluate import (
+    Criterion,
     Latency,
     compare,
     comparison_html,
@@ -73,7 +74,7 @@ def pages(n=12):
     one = compare([runs[0], Run(list(runs[0]), "copy")], qrels, ["RR"], resamples=200)
     return {
         "comparison": comparison_html(result, texts=texts, latencies=times),
-        "t": comparison_html(result, test="t", correction="none", title=HOSTILE),
+        "t": comparison_html(result, criterion=Criterion(test="t", correction="none"), title=HOSTILE),
         "pairs": comparison_html(pairs),
         "identical": comparison_html(one),
         "evaluation": evaluation_html(result.evaluations, texts=texts, latencies=times),

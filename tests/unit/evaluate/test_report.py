@@ -6,6 +6,7 @@ import pytest
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.evaluate import (
     Column,
+    Criterion,
     Latency,
     Table,
     compare,
@@ -20,7 +21,6 @@ from termwise.evaluate import (
     latency_table,
     methods,
     query_table,
-    significance,
     summary_table,
     to_csv,
     to_text,
@@ -146,7 +146,7 @@ def test_text_of_a_comparison():
     assert "p(perm)" in text
     lines = [line for line in text.split("\n") if line.startswith("good_1")]
     assert "+0.4583" in lines[1]
-    assert lines[1].split()[-3:] == ["11", "1", "0"]
+    assert lines[1].split()[-4:] == ["11", "1", "0", "better"]
     alone = comparison_text(compare([run_at("a", [1] * 12), run_at("b", [2] * 12)], QREL, ["RR"]))
     assert "  Holm" not in alone
     pairs = comparison_text(comparison(pairs="all"))
@@ -155,15 +155,16 @@ def test_text_of_a_comparison():
     assert methods(comparison())[0] in text
 
 
-def test_significance():
-    better, worse = (c for c in comparison().of("RR@10"))
-    options = {"test": "permutation", "correction": "holm", "level": 0.05}
-    assert significance(better, **options) == 1
-    assert significance(worse, **options) == -1
-    assert significance(better, **{**options, "level": 1e-9}) == 0
-    same = compare([run_at("a", [1] * 12), run_at("b", [1] * 12)], QREL, ["RR"]).contrasts[0]
-    assert significance(same, **{**options, "test": "t"}) == 0
-    assert significance(same, **{**options, "level": 2.0}) == 0
+def test_a_text_says_what_decides_and_what_is_decided():
+    strict = Criterion(test="t", correction="bonferroni", level=1e-9)
+    usual, text = comparison_text(comparison()), comparison_text(comparison(), criterion=strict)
+    assert "Called better or worse: paired sign-flip permutation test, Holm correction, p < 0.05;" in usual
+    assert "Called better or worse: paired t-test, Bonferroni correction, p < 1e-09;" in text
+    last = [
+        [line.rsplit("  ", 1)[1] for line in one.split("\n") if line.startswith("bad")][1:]
+        for one in (usual, text)
+    ]
+    assert last == [["worse", "not shown"], ["not shown", "not shown"]]
 
 
 def test_latex_against_a_baseline():
@@ -180,7 +181,7 @@ def test_latex_against_a_baseline():
 
 
 def test_latex_between_all_pairs():
-    text = comparison_latex(comparison(pairs="all"), correction="none", test="t")
+    text = comparison_latex(comparison(pairs="all"), criterion=Criterion(test="t", correction="none"))
     assert r"a: base & 0.5417$^{\mathrm{c}}$" in text
     assert r"$^{\mathrm{a,c}}$" in text
     assert "paired t-test, no correction, $p < 0.05$" in text

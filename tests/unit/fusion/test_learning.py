@@ -215,7 +215,7 @@ def test_the_ascent_beats_every_single_run_and_says_what_is_true(measure):
 def test_every_start_begins_elsewhere(monkeypatch):
     starts = []
 
-    def climb(objective, start, order):
+    def climb(objective, start, order, tell):
         starts.append((start, tuple(order)))
         return start, 0.0
 
@@ -225,6 +225,43 @@ def test_every_start_begins_elsewhere(monkeypatch):
     assert len({start for start, _ in starts}) == 4
     assert len({order for _, order in starts}) > 1
     assert all(sum(start) == pytest.approx(1) and min(start) > 0 for start, _ in starts)
+
+
+@pytest.mark.parametrize(
+    ("method", "measure", "stages"),
+    [
+        ("grid", "Bpref", [("gather", 4), ("grid", 11)]),
+        ("sweep", "nDCG@5", [("gather", 4), ("sweep", 3), ("grid", 11)]),
+        ("ascent", "nDCG@5", [("gather", 4), ("ascent", 2)]),
+    ],
+)
+def test_progress_counts_what_a_method_looks_at(method, measure, stages):
+    runs, qrels = separate(2, queries=3)
+    told = []
+    unheld = Qrel("in no run", "d1", 1)
+    learn(
+        runs,
+        [*qrels, unheld],
+        method=method,
+        measure=measure,
+        missing="drop",
+        restarts=2,
+        progress=lambda stage, *counts: told.append((stage.partition(":")[0], *counts)),
+    )
+    assert list(dict.fromkeys((stage, total) for stage, _, total in told)) == stages
+    for name, total in stages:
+        done = [done for stage, done, _ in told if stage == name]
+        assert done == sorted(done)
+        assert set(done) >= {0, total}
+
+
+def test_the_ascent_tells_its_round_and_what_it_came_to():
+    objective = objective_of(*separate(3, queries=8, runs=3), "nDCG@5", missing="drop")
+    told = []
+    arrived = ascent(objective, restarts=1, progress=lambda *step: told.append(step))
+    assert told[0] == (f"ascent: round 1, nDCG@5 {objective.value([1 / 3] * 3):.4f}", 0, 1)
+    assert told[-2][0].endswith(f", nDCG@5 {arrived.value:.4f}")
+    assert told[-1] == ("ascent", 1, 1)
 
 
 def test_equal_seeds_give_equal_weights():

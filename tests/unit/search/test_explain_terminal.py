@@ -1,4 +1,4 @@
-"""Explanations and rankings in the terminal: what adds up, what is marked, what never gets through."""
+"""An explanation in the terminal: what adds up, what is marked, what never gets through."""
 
 from __future__ import annotations
 
@@ -8,57 +8,10 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
+from tests.unit.search.terminal import EXPLANATION, HOSTILE, PIECES, lines, part, rendered
 
-from termwise.errors import ParameterError
-from termwise.records import Ranking
-from termwise.search.explain_terminal import (
-    TERMS,
-    explanation_renderable,
-    marked_text,
-    ranking_renderable,
-    sum_text,
-)
-from termwise.search.explanation import Competitor, Contribution, Explanation
-from termwise.search.snippets import Piece
-
-QUERY = "how to merge two sorted lists frobnicate"
-TEXT = "heapq.merge(*iterables)\nMerge sorted inputs into a single sorted output, a list."
-
-
-def part(term, score, query_spans=(), spans=(), origin="exact", query_weight=1.0):
-    return Contribution(
-        term, origin, query_weight, score / query_weight, score, tuple(query_spans), tuple(spans)
-    )
-
-
-EXPLANATION = Explanation(
-    QUERY,
-    "heapq.merge",
-    9.59141,
-    0.0,
-    (
-        part("merg", 4.62387, [(7, 12)], [(6, 11), (24, 29)]),
-        part("sort", 3.59288, [(17, 23)], [(30, 36), (58, 64)]),
-        part("list", 1.37466, [(24, 29)], [(75, 79)]),
-        part("two", 0.0, [(13, 16)], origin="absent"),
-    ),
-    ((30, 40),),
-    TEXT,
-    rank=2,
-    competitors=(Competitor(1, "builtins.list.sort", 10.1225), Competitor(3, "bisect", 6.5)),
-    results=1190,
-)
-
-
-def rendered(renderable, *, width=80, colour=False):
-    file = io.StringIO()
-    system = "256" if colour else None
-    Console(file=file, width=width, force_terminal=colour, color_system=system).print(renderable)
-    return file.getvalue()
-
-
-def lines(renderable, **options):
-    return rendered(renderable, **options).splitlines()
+from termwise.search.explain_terminal import TERMS, explanation_renderable
+from termwise.search.explanation import Explanation
 
 
 def test_an_explanation_in_full():
@@ -129,8 +82,6 @@ def test_nothing_is_wider_than_the_console(width):
 
 def test_a_width_may_be_given():
     assert max(map(len, lines(explanation_renderable(EXPLANATION, width=60), width=200))) <= 60
-    ranking = ranking_renderable(Ranking(["heapq.merge"], [9.59141]), [EXPLANATION], explain=True, width=50)
-    assert max(map(len, lines(ranking, width=200))) <= 50
 
 
 def test_colour_takes_the_place_of_marks():
@@ -148,17 +99,6 @@ def test_without_colour_on_a_terminal_matches_are_marked_too():
         explanation_renderable(EXPLANATION)
     )
     assert "‹" in file.getvalue()
-
-
-def test_strength_follows_the_contribution():
-    pieces = [Piece("a", 1.0, 0), Piece(" "), Piece("b", 0.5, 1), Piece(" "), Piece("c", 0.1, 0)]
-    text = marked_text(pieces, ["red", ""], plain=False)
-    assert [(text.plain[span.start : span.end], span.style) for span in text.spans] == [
-        ("a", "bold underline red"),
-        ("b", "bold"),
-        ("c", "red"),
-    ]
-    assert marked_text(pieces, ["red", ""], plain=True).plain == "‹a› ‹b› ‹c›"
 
 
 def test_a_long_text_is_shown_in_parts():
@@ -217,25 +157,10 @@ def test_origins_and_background_are_named():
 
 
 def test_a_document_commands_no_terminal():
-    text = "a \x1b[2J\x1b]0;owned\x07 merge \u202e\ud800 \x9b31m\rover"
-    explanation = replace(
-        EXPLANATION,
-        doc_id="id\x1b[31m\nsecond",
-        query="\x1b[5m merge \ud800",
-        text=text,
-        contributions=(part("mer\x1bg", 1.0, [(5, 10)], [(16, 21)]),),
-        unknown=((11, 12),),
-        competitors=(Competitor(1, "other\x1b[0m", 2.0),),
-    )
-    ranking = Ranking([explanation.doc_id], [1.0])
-    for view in (
-        explanation_renderable(explanation),
-        ranking_renderable(ranking, [explanation], explain=True),
-    ):
-        shown = rendered(view)
-        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", shown)
-        shown.encode()
-    styled = re.sub(r"\x1b\[[\d;]*m", "", rendered(explanation_renderable(explanation), colour=True))
+    shown = rendered(explanation_renderable(HOSTILE))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", shown)
+    shown.encode()
+    styled = re.sub(r"\x1b\[[\d;]*m", "", rendered(explanation_renderable(HOSTILE), colour=True))
     assert "\x1b" not in styled
 
 
@@ -255,97 +180,13 @@ def test_a_long_query_is_shortened():
     assert len(head) <= 6
 
 
-# --- rankings ---------------------------------------------------------------------------------------------------
-
-
-def ranked():
-    second = replace(
-        EXPLANATION, doc_id="bisect", score=0.5, contributions=(part("sort", 0.5, [(17, 23)]),), text=None
-    )
-    return Ranking(["heapq.merge", "bisect", "third"], [9.59141, 0.5, 0.25]), [EXPLANATION, second]
-
-
-def test_a_ranking_without_explanations():
-    ranking, _ = ranked()
-    assert lines(ranking_renderable(ranking)) == [
-        "1  9.5914  heapq.merge",
-        "2  0.5000  bisect",
-        "3  0.2500  third",
-    ]
-
-
-def test_a_ranking_with_snippets():
-    assert lines(ranking_renderable(*ranked()), width=60) == [
-        "1  9.5914  heapq.merge",
-        "           heapq.‹merge›(*iterables) ‹Merge› ‹sorted› …",
-        "2  0.5000  bisect",
-        "3  0.2500  third",
-    ]
-
-
-def test_a_ranking_with_sums():
-    ranking, explanations = ranked()
-    shown = lines(ranking_renderable(ranking, explanations, explain=True))
-    assert shown[2] == "           merge 4.62 + sorted 3.59 + lists 1.37 ≈ 9.59"
-    assert shown[4] == "           sorted 0.50 = 0.50"
-    narrow = lines(ranking_renderable(ranking, explanations, explain=True), width=40)
-    assert narrow[2:5] == [
-        "           merge 4.62 + sorted 3.59",
-        "           + lists 1.37 ≈ 9.59",
-        "2  0.5000  bisect",
-    ]
-
-
-@pytest.mark.parametrize("width", [12, 20, 34, 60, 100])
-def test_a_ranking_keeps_its_width_and_its_identifiers(width):
-    ranking, explanations = ranked()
-    shown = lines(ranking_renderable(ranking, explanations, explain=True), width=width)
-    assert max(map(len, shown)) <= width
-    assert "heapq.merge" in "".join(line.strip() for line in shown)
-
-
-def test_a_sum_in_one_line():
-    assert sum_text(EXPLANATION).plain == "merge 4.62 + sorted 3.59 + lists 1.37 ≈ 9.59"
-    assert sum_text(EXPLANATION, terms=1).plain == "merge 4.62 + 2 more 4.97 = 9.59"
-    with_constant = replace(EXPLANATION, constant=-10.0, score=-0.40859)
-    assert sum_text(with_constant, terms=1).plain == "constant -10.00 + merge 4.62 + 2 more 4.97 = -0.41"
-    assert sum_text(replace(EXPLANATION, contributions=(), score=0.0)).plain == "0"
-
-
-PIECES = Explanation(
-    "how to unlink",
-    "d1",
-    5.1,
-    0.0,
-    (part("un", 3.1, [(7, 9)], [(0, 2)]), part("##link", 2.0, [(9, 13)], [(2, 6)])),
-    (),
-    "Unlinked.",
-)
-
-
 def test_pieces_of_a_word_are_shown_as_the_word():
-    assert sum_text(PIECES).plain == "unlink 5.10 = 5.10"
     shown = lines(explanation_renderable(PIECES))
     assert "query how to ‹unlink›" in shown
     assert [line.split()[1] for line in shown if "exact" in line] == ["(un)", "(##link)"]
     assert "  ##: a piece that continues a word" in shown
     assert "  ‹Unlinked›." in shown
     assert not any("##" in line for line in lines(explanation_renderable(EXPLANATION)))
-
-
-def test_no_result_is_said():
-    assert (
-        rendered(ranking_renderable(Ranking([], []))) == "no document has a weight for a term of the query\n"
-    )
-
-
-def test_explanations_must_be_of_the_ranked_documents():
-    ranking, explanations = ranked()
-    with pytest.raises(ParameterError, match="not of the document at its place") as caught:
-        ranking_renderable(ranking, explanations[::-1])
-    assert dict(caught.value.facts)["rank"] == 1
-    with pytest.raises(ParameterError):
-        ranking_renderable(Ranking([], []), explanations)
 
 
 def test_looking_changes_nothing():

@@ -1,0 +1,97 @@
+"""What explanations and rankings in the terminal are made of.
+
+A term has one colour wherever it appears; how strongly its places in the text are marked follows its contribution.
+Without colour, as in a pipe, matches are put between ‹ and ›.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderResult
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.text import Text
+
+from termwise.search.explanation import Explanation
+from termwise.search.reading import decimals_for, hues
+from termwise.search.snippets import Piece
+from termwise.search.whole_words import inside_word
+
+COLOURS = ("cyan", "magenta", "green", "yellow", "bright_blue", "red", "bright_magenta", "bright_green")
+"""Colours of the terms of a query, in its order; one for each of `termwise.search.reading.HUES`."""
+
+
+def marked_text(pieces: Iterable[Piece], colours: Sequence[str], *, plain: bool) -> Text:
+    """Turn pieces of a document into styled text.
+
+    Parameters
+    ----------
+    pieces : iterable of Piece
+        From `cut`, `snippet` or `passages`.
+    colours : sequence of str
+        Colour of each term by its number, empty for none.
+    plain : bool
+        Mark with ‹ and › and without colour; pieces of one word together.
+    """
+    text = Text()
+    for piece in joined(pieces) if plain else pieces:
+        if piece.term is None:
+            text.append(piece.text)
+        elif plain:
+            text.append(f"‹{piece.text}›")
+        else:
+            emphasis = (
+                "bold underline" if piece.strength > 2 / 3 else "bold" if piece.strength > 1 / 3 else ""
+            )
+            text.append(piece.text, f"{emphasis} {colours[piece.term]}".strip())
+    return text
+
+
+def joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """Make one piece of marked ones that stand in one word."""
+    found: list[Piece] = []
+    for piece in pieces:
+        before = found[-1] if found else Piece("")
+        one = before.text + piece.text
+        if None not in (before.term, piece.term) and inside_word(one, len(before.text)):
+            found[-1] = before._replace(text=one)
+        else:
+            found.append(piece)
+    return found
+
+
+def indented(content: ConsoleRenderable, columns: int = 2) -> ConsoleRenderable:
+    """Move a part to the right."""
+    return Padding(content, (0, 0, 0, columns), expand=False)
+
+
+def trimmed_lines(
+    console: Console, options: ConsoleOptions, parts: Iterable[ConsoleRenderable]
+) -> RenderResult:
+    """Render parts one below the other, without the spaces that fill up lines."""
+    for line in console.render_lines(Group(*parts), options, pad=False):
+        while line and not line[-1].text.strip():
+            line.pop()
+        if line:
+            line[-1] = Segment(line[-1].text.rstrip(), line[-1].style)
+        yield from line
+        yield Segment.line()
+
+
+def is_plain(console: Console) -> bool:
+    """Tell whether a console shows no colours."""
+    return console.color_system is None or console.no_color
+
+
+def decimals_of(explanation: Explanation) -> int:
+    """Return how many decimals the scores of an explanation are written with."""
+    parts = (part.score for part in explanation.contributions)
+    return decimals_for([explanation.constant, explanation.score, *parts])
+
+
+def colours_of(explanation: Explanation) -> list[str]:
+    """Return the colour of each contribution, empty for those that have none."""
+    count = len(explanation.contributions)
+    coloured = hues(explanation, range(count))
+    return [COLOURS[coloured[place]] if place in coloured else "" for place in range(count)]

@@ -1,0 +1,27 @@
+"""Checks that several models share."""
+
+from __future__ import annotations
+
+import pytest
+
+from termwise import BM25
+from termwise.errors import ParameterError
+from termwise.models.checks import check_name, check_number, check_whole
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), 10**5000], ids=["400", "-400", "5000"])
+def test_a_number_that_no_float_can_hold_is_out_of_range(value: int) -> None:
+    with pytest.raises(ParameterError, match="k1 of bm25 is out of range") as caught:
+        BM25(k1=value)
+    assert dict(caught.value.facts)["expected"] == "a number from 0 to 1e6"
+    with pytest.raises(ParameterError, match="out of range"):
+        check_number("a model", "weight", value, holds=lambda _: True, expected="a number")
+
+
+@pytest.mark.parametrize("value", [10**400, 10**5000, "2" * 1000], ids=["400", "5000", "text"])
+def test_a_long_value_is_cut(value: object) -> None:
+    with pytest.raises(ParameterError, match="keep of a model is out of range") as caught:
+        check_whole("a model", "keep", value, least=1, most=9)
+    assert len(dict(caught.value.facts)["given"]) <= 80
+    with pytest.raises(ParameterError, match="idf of a model is not a name"):
+        check_name("a model", "idf", 10**5000)
