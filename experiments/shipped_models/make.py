@@ -16,11 +16,10 @@ measured is what ``termwise index`` does. Choices are made for a network: ship, 
 
 which changes the manifests and cards of what ships and nothing else; no work folder is needed.
 
-    python experiments/shipped_models/make.py --work WORK --base BASE --size cpu --curve tilde --checkpoints KEPT
+    python experiments/shipped_models/make.py --work WORK --base BASE --size cpu --curve tildev2
 
-makes encoder folders in ``WORK/curve/tilde`` of checkpoints that were kept, ``KEPT/checkpoint-N``, each of which says
-how many pairs it had seen: the points of a learning curve. A run keeps its last two by itself, in
-``WORK/tilde/training/checkpoints``, which is where they are looked for if nothing is said.
+makes encoder folders in ``WORK/curve/tildev2`` of the weights that the run has kept on its way (the setting ``curve``),
+each of which says how many pairs it had seen: the points of a learning curve.
 """
 
 from __future__ import annotations
@@ -57,6 +56,7 @@ from termwise.train.fit import TRAINING, fit, floors_of  # noqa: E402
 from termwise.train.inputs import Pieces  # noqa: E402
 from termwise.train.networks import Tilde  # noqa: E402
 from termwise.train.published import dequantised  # noqa: E402
+from termwise.train.run import CURVE  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 from termwise.train.starting import start_from  # noqa: E402
 from termwise.train.write_folder import CARD, write_encoder_folder  # noqa: E402
@@ -86,8 +86,9 @@ def main(argv: list[str] | None = None) -> None:
     arguments.add_argument("--ship", action="store_true")
     arguments.add_argument("--choices", type=Path, default=CHOICES, help="what was chosen on the dev splits")
     arguments.add_argument("--chosen", action="store_true", help="write what was chosen into what ships")
-    arguments.add_argument("--curve", choices=KINDS, help="export checkpoints of a run, and train nothing")
-    arguments.add_argument("--checkpoints", type=Path, help="folder of the checkpoints")
+    arguments.add_argument(
+        "--curve", choices=KINDS, help="export what a run kept for a learning curve, and train nothing"
+    )
     given = arguments.parse_args(argv)
     if given.chosen:
         for kind in given.only or SHIPPED:
@@ -268,7 +269,7 @@ def as_chosen(manifest: EncoderManifest, chosen: Mapping[str, str]) -> EncoderMa
 
 
 def curve(kind: str, given: argparse.Namespace) -> None:
-    """Make an encoder folder of each checkpoint of a run.
+    """Make an encoder folder of each point that a run has kept.
 
     Raises
     ------
@@ -276,7 +277,7 @@ def curve(kind: str, given: argparse.Namespace) -> None:
         If there is none.
     """
     run = given.work / kind / TRAINING
-    place = given.checkpoints or run / "checkpoints"
+    place = run / CURVE
     found = sorted(
         (
             path.parent
@@ -287,9 +288,9 @@ def curve(kind: str, given: argparse.Namespace) -> None:
     )
     if not found:
         raise MissingFileError(
-            "there are no checkpoints",
+            "the run has kept no points of a learning curve",
             facts=[("folder", place), ("expected", f"{PREFIX}N/{WEIGHTS} and {STATE}")],
-            fixes=["--checkpoints FOLDER"],
+            fixes=["train with curve = true in recipe.toml"],
         )
     settings = TrainSettings(**json.loads((run / "settings.json").read_text())["settings"])
     facts = json.loads((run / "facts.json").read_text()) if (run / "facts.json").is_file() else {}

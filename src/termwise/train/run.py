@@ -43,13 +43,22 @@ from termwise.train.settings import TrainSettings
 from termwise.train.starting import start_from
 from termwise.train.step import Collator, PlannedBatches, TrainingStep
 from termwise.train.telling import Say, nothing_to_resume, silent
-from termwise.train.trainer import CHOSEN_BY, JsonLog, LoopSettings, TermTrainer, training_arguments
+from termwise.train.trainer import (
+    CHOSEN_BY,
+    CurvePoints,
+    JsonLog,
+    LoopSettings,
+    TermTrainer,
+    training_arguments,
+)
 from termwise.train.validation import HeldOut, validate
 from termwise.train.warm_start import Progress, fit_head
 
 _LOG = "log.jsonl"
 _HEAD_LOG = "head.jsonl"
 _CHECKPOINTS = "checkpoints"
+CURVE = "curve"
+"""Folder of the points of a learning curve, in that of the training."""
 _EXPANSIONS = "expansions.npz"
 
 FEW = 50
@@ -244,7 +253,14 @@ def train_network(
             settings=settings,
             validate=None if held_out is None else lambda: validate(network, pieces, held_out, settings),
             clock=clock,
-            callbacks=[JsonLog(folder / _LOG, clock)],
+            callbacks=[
+                JsonLog(folder / _LOG, clock),
+                *(
+                    [CurvePoints(network, folder / CURVE, together * settings.batch)]
+                    if settings.curve
+                    else []
+                ),
+            ],
             progress=progress,
             say=say,
         )

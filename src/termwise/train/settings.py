@@ -97,6 +97,9 @@ class TrainSettings(TypedSettings):
         Steps between checkpoints, and between validations; a checkpoint is written at each validation.
     validation_queries : int
         Held-out queries to validate on.
+    curve : bool
+        Keep the weights each time twice as many pairs have been seen, from a thousand on, and the last ones: the
+        points of a learning curve, in ``training/curve``.
     take : {"best", "last"}
         The weights that become the encoder: those that rank the held-out queries best, or the last ones. The last are
         the better choice where the rate falls to 0 and the pool is too easy to tell checkpoints apart.
@@ -138,6 +141,7 @@ class TrainSettings(TypedSettings):
     save_every: int = 1000
     validate_every: int = 1000
     validation_queries: int = 1000
+    curve: bool = False
     take: Take = "best"
 
     ranges = MappingProxyType(

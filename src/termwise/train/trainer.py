@@ -38,6 +38,9 @@ from termwise.train.warm_start import Progress
 CHOSEN_BY = "nDCG@10"
 """The measure by which the best checkpoint is told."""
 
+FIRST_POINT = 1000
+"""Pairs seen at the first point of a learning curve."""
+
 Validate = Callable[[], Mapping[str, float]]
 
 
@@ -357,6 +360,50 @@ class JsonLog(TrainerCallback):
             line = {"step": state.global_step, "seconds": round(self._clock.seconds, 1), **logs}
             with self._path.open("a") as file:
                 file.write(json.dumps(line) + "\n")
+
+
+class CurvePoints(TrainerCallback):
+    """Keeps the weights each time twice as many pairs have been seen, and those of the last step.
+
+    Parameters
+    ----------
+    network : TermNetwork
+    folder : Path
+        Gets a folder ``checkpoint-<step>`` with weights and state for each point.
+    pairs : int
+        Pairs of a step.
+    """
+
+    def __init__(self, network: nn.Module, folder: Path, pairs: int) -> None:
+        self._network = network
+        self._folder = folder
+        self._pairs = pairs
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
+    ) -> None:
+        """Keep the weights where a point is reached."""
+        step = state.global_step
+        reached = [doublings(at * self._pairs) for at in (step - 1, step)]
+        if not state.is_world_process_zero or (reached[0] == reached[1] and step < state.max_steps):
+            return
+        point = self._folder / f"{PREFIX}{step}"
+        point.mkdir(parents=True, exist_ok=True)
+        partial = point / f"{WEIGHTS}.part"
+        save_model(self._network, str(partial))
+        partial.replace(point / WEIGHTS)
+        state.save_to_json(str(point / STATE))
+
+
+def doublings(pairs: int) -> int:
+    """Return how often pairs seen have reached `FIRST_POINT` and its doubles.
+
+    Examples
+    --------
+    >>> [doublings(pairs) for pairs in (999, 1000, 1999, 2000, 8000)]
+    [0, 1, 1, 2, 4]
+    """
+    return (pairs // FIRST_POINT).bit_length()
 
 
 def _step_of_line(line: bytes) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +14,8 @@ from termwise.errors import MissingFileError, ParameterError
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+
+from termwise.train import trainer  # noqa: E402
 
 HERE = Path(__file__).resolve().parents[3] / "experiments" / "shipped_models"
 
@@ -81,6 +82,7 @@ head_steps = 2
 head_pairs = 10
 validate_every = 2
 validation_queries = 8
+curve = true
 
 [cpu.tildev2]
 document_length = 12
@@ -91,6 +93,7 @@ epochs = 1
 max_steps = 4
 validate_every = 2
 validation_queries = 8
+curve = true
 """
 
 
@@ -103,6 +106,7 @@ def made(make, tmp_path, monkeypatch):
     (here / "card.toml").write_text((HERE / "card.toml").read_text())
     monkeypatch.setattr(make, "HERE", here)
     monkeypatch.setattr(make, "ASSETS", tmp_path / "assets")
+    monkeypatch.setattr(trainer, "FIRST_POINT", 8)  # pairs: two steps
     threads = torch.get_num_threads()
     yield make
     torch.set_num_threads(threads)
@@ -231,11 +235,11 @@ def test_pairs_of_other_counts_are_not_said_to_be_cleaned(work):
     assert left_out(work / "nowhere", {"air": 32}) is None
 
 
-def test_checkpoints_become_points_of_a_learning_curve(made, work, tmp_path):
+def test_what_a_run_kept_becomes_points_of_a_learning_curve(made, work):
     from learning_curve import checkpoints
 
-    with pytest.raises(MissingFileError, match="no checkpoints"):
-        run(made, work, "--curve=tilde", f"--checkpoints={tmp_path}")
+    with pytest.raises(MissingFileError, match="kept no points"):
+        run(made, work, "--curve=splade-doc")
     run(made, work, "--curve=tilde")
     points = [(seen, folder.name) for seen, folder in checkpoints(work / "curve" / "tilde")]
     assert points == [(8, "checkpoint-2"), (16, "checkpoint-4")]
@@ -249,11 +253,9 @@ def test_checkpoints_become_points_of_a_learning_curve(made, work, tmp_path):
     assert made_in_the_end == point
 
 
-def test_a_checkpoint_of_tildev2_says_what_expands_its_passages(made, work, tmp_path):
-    checkpoint = tmp_path / "kept" / "checkpoint-4"
-    shutil.copytree(work / "tildev2" / "training" / "checkpoints" / "checkpoint-4", checkpoint)
-    (tmp_path / "kept" / "checkpoint-4.tmp").mkdir()
-    run(made, work, "--curve=tildev2", f"--checkpoints={checkpoint.parent}")
+def test_a_point_of_tildev2_says_what_expands_its_passages(made, work):
+    (work / "tildev2" / "training" / "curve" / "checkpoint-4.tmp").mkdir(exist_ok=True)
+    run(made, work, "--curve=tildev2")
     manifest = EncoderFolder.open(work / "curve" / "tildev2" / "checkpoint-4").manifest
     assert manifest.expansion.encoder == EncoderFolder.open(work / "tilde").id
     assert (manifest.expansion.terms, manifest.trained["pairs_seen"]) == (3, 16)

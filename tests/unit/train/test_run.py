@@ -12,6 +12,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from safetensors.torch import load_file  # noqa: E402
+
 from termwise.collection.pairs import Source  # noqa: E402
 from termwise.errors import (  # noqa: E402
     CorruptModelError,
@@ -22,6 +24,7 @@ from termwise.errors import (  # noqa: E402
     UnknownNameError,
 )
 from termwise.text.cleaning import clean_vocabulary  # noqa: E402
+from termwise.train import trainer  # noqa: E402
 from termwise.train.networks import decoder_bias, network_from  # noqa: E402
 from termwise.train.run import set_prior_bias, train_network  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
@@ -105,6 +108,31 @@ def test_the_last_weights_are_taken_where_that_is_set(train, tmp_path):
     assert all(torch.equal(value, unvalidated[name]) for name, value in weights(trained).items())
     again = weights(train("run", held_out=held_out, chosen=last, resume=True))
     assert all(torch.equal(value, unvalidated[name]) for name, value in again.items())
+
+
+def test_weights_are_kept_each_time_the_pairs_have_doubled(train, tmp_path, monkeypatch):
+    monkeypatch.setattr(trainer, "FIRST_POINT", 5)
+    chosen = settings(curve=True)
+    trained = train("run", chosen=chosen)
+    points = sorted(path.name for path in (tmp_path / "run" / "curve").iterdir())
+    assert points == [
+        "checkpoint-2",
+        "checkpoint-3",
+        "checkpoint-5",
+        "checkpoint-6",
+    ]  # 8, 12 and 20 pairs; the end
+    last = load_file(tmp_path / "run" / "curve" / "checkpoint-6" / "model.safetensors")
+    assert all(torch.equal(value, last[name]) for name, value in weights(trained).items() if name in last)
+    assert (
+        json.loads((tmp_path / "run" / "curve" / "checkpoint-2" / "trainer_state.json").read_text())[
+            "global_step"
+        ]
+        == 2
+    )
+    plain = weights(train("plain", chosen=settings()))
+    assert all(
+        torch.equal(value, plain[name]) for name, value in weights(trained).items()
+    )  # nothing else changes
 
 
 def test_every_step_hears_how_far_the_run_is(train, monkeypatch):
