@@ -122,6 +122,7 @@ def _network_rows(described: Any) -> list[tuple[str, str]]:
             f"{ran.get('precision', 'unknown precision')} on {ran.get('processor', 'an unknown processor')}",
         ),
         ("encoded with", ", ".join(f"{name} {value}" for name, value in said if value is not None)),
+        ("times", f"idf to the power {described['idf_power']:g}" if "idf_power" in described else ""),
     ]
     return [row for row in rows if row[1]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from tests.unit.encode import tiny
 
@@ -84,6 +85,15 @@ def test_inspect_says_which_network_ran_how(place, capsys):
     (facts,) = lines(capsys)
     assert facts["encoder"]["network"]["network"]["precision"] == "int8"
     assert facts["encoder"]["network"]["network"]["processor"]
+
+
+def test_inspect_says_that_weights_are_multiplied_by_the_idf(place, capsys):
+    tiny.make_folder(place / "weighing", "tildev2", np.ones(len(tiny.PIECES)), positions=64, length=64)
+    for power, said in (("0", False), ("0.5", True)):
+        assert index("--set", f"idf_power={power}", "--overwrite", model="weighing") == 0
+        capsys.readouterr()
+        assert run(["inspect", "i.tw"]) == 0
+        assert ("idf to the power 0.5" in capsys.readouterr().out) == said
 
 
 def test_the_exact_form_keeps_its_weights(place, capsys):
