@@ -21,6 +21,8 @@ from termwise.errors import (
     UsageError,
     VocabularyMismatchError,
 )
+from termwise.folder_kinds import other_kind
+from termwise.legible import short_digest
 from termwise.regular_files import read_regular, regular_size
 from termwise.sealed_json import (
     Misfit,
@@ -34,6 +36,9 @@ from termwise.sealed_json import (
     unsealed,
 )
 from termwise.text import Analyzer, AnalyzerSpec
+
+TRAINING = "training"
+"""Folder inside the folder of a model in which its training keeps settings, log and state."""
 
 MAX_MANIFEST = 1 << 24
 """Bytes of a manifest; what is longer is not read."""
@@ -202,14 +207,14 @@ class ModelFolders:
         path : Path
             Of the manifest.
         missing, other : callable
-            Make the error for a folder that is not there, and for one without a manifest.
+            Make the error for a folder that is not there, and for one that holds neither a model nor a training.
 
         Raises
         ------
         MissingFileError
             If there is no such folder, or the file cannot be read.
         ModelFormatError
-            If it is not the folder of such a model.
+            If it is not the folder of such a model, or its training is not finished.
         CorruptModelError
             If the file is too long or not a regular file.
         """
@@ -219,7 +224,9 @@ class ModelFolders:
         except Misfit as misfit:
             raise self.damaged(path, misfit.expected, misfit.seen) from None
         except FileNotFoundError:
-            raise (other() if folder.exists() else missing()) from None
+            if not folder.exists():
+                raise missing() from None
+            raise other_kind(folder, path.name) or _unfinished(folder, path.name) or other() from None
         except NotADirectoryError:
             raise ModelFormatError(
                 f"this is a file, {self.an} is a folder",
@@ -275,7 +282,8 @@ class ModelFolders:
         if found.bytes != record.bytes:
             raise self.damaged(path, f"{record.bytes} bytes", f"{found.bytes} bytes")
         if found.sha256 != record.sha256:
-            raise self.damaged(path, f"sha256 {record.sha256}", found.sha256)
+            expected, seen = (f"sha256:{one.sha256}" for one in (record, found))
+            raise self.damaged(path, short_digest(expected), short_digest(seen))
 
     def analyzer(self, folder: Path, record: AnalyzerRecord, make: Callable[[AnalyzerSpec], _Made]) -> _Made:
         """Make the analyzer of a folder.
@@ -304,8 +312,8 @@ class ModelFolders:
                 facts=[
                     ("folder", folder),
                     ("files", ", ".join(record.files) or "none"),
-                    ("fingerprint", spec.fingerprint),
-                    ("expected", record.fingerprint),
+                    ("fingerprint", short_digest(spec.fingerprint)),
+                    ("expected", short_digest(record.fingerprint)),
                 ],
                 fixes=self.again,
             )
@@ -319,6 +327,17 @@ class ModelFolders:
                 facts=[("folder", folder), *error.facts],
                 fixes=error.fixes,
             ) from error
+
+
+def _unfinished(folder: Path, manifest: str) -> ModelFormatError | None:
+    """Build the error for a folder whose manifest is still to be written; None where nothing is trained in it."""
+    if not (folder / TRAINING).is_dir():
+        return None
+    return ModelFormatError(
+        "the training in this folder is not finished",
+        facts=[("path", folder), ("missing", manifest)],
+        fixes=["go on with it: the same command with --resume"],
+    )
 
 
 def record_of(data: bytes) -> FileRecord:

@@ -12,7 +12,7 @@ import termwise
 
 ROOT = Path(termwise.__file__).parent
 
-GROUND = {"legible", "errors", "records", "arguments"}
+GROUND = {"legible", "errors", "records", "arguments", "progress"}
 """What every layer with public functions may import."""
 
 ALLOWED: dict[str, set[str]] = {
@@ -20,11 +20,12 @@ ALLOWED: dict[str, set[str]] = {
     "errors": {"legible"},
     "records": {"errors"},
     "arguments": {"legible", "errors", "records"},
+    "progress": set(),
     "sealed_json": set(),
     "regular_files": {"sealed_json"},
     "staged_folder": {"errors"},
     "folder_kinds": {"errors"},
-    "model_folders": {"errors", "sealed_json", "regular_files", "text"},
+    "model_folders": {"legible", "errors", "folder_kinds", "sealed_json", "regular_files", "text"},
     "processes": {"errors"},
     "typed_settings": {"errors", "legible"},
     "pages": {"legible"},
@@ -39,7 +40,6 @@ ALLOWED: dict[str, set[str]] = {
     | {
         "sealed_json",
         "regular_files",
-        "folder_kinds",
         "model_folders",
         "weights",
         "text",
@@ -52,7 +52,6 @@ ALLOWED: dict[str, set[str]] = {
         "sealed_json",
         "regular_files",
         "staged_folder",
-        "folder_kinds",
         "model_folders",
         "processes",
         "typed_settings",
@@ -94,13 +93,12 @@ ALLOWED: dict[str, set[str]] = {
         "build",
         "evaluate",
     },
-    "neural_model1": GROUND | {"typed_settings", "text", "collection", "kernels", "translation", "train"},
+    "neural_model1": GROUND
+    | {"model_folders", "typed_settings", "text", "collection", "kernels", "translation", "train"},
     "rerank": GROUND
     | {
         "sealed_json",
-        "regular_files",
         "staged_folder",
-        "folder_kinds",
         "model_folders",
         "typed_settings",
         "scoring",

@@ -14,8 +14,8 @@ pytest.importorskip("onnx")
 
 from termwise.encode.session import OnnxSession  # noqa: E402
 from termwise.text import AnalyzerSpec, WordPieceAnalyzer  # noqa: E402
-from termwise.train.export import TOLERANCE, bare_encoder  # noqa: E402
-from termwise.train.networks import NETWORKS, TildeV2  # noqa: E402
+from termwise.train.export import TOLERANCE  # noqa: E402
+from termwise.train.networks import TildeV2, untrained  # noqa: E402
 from termwise.train.published import dequantised  # noqa: E402
 from termwise.train.write_folder import write_encoder_folder  # noqa: E402
 
@@ -37,12 +37,9 @@ def pair(request, tmp_path_factory):
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     torch.manual_seed(11)
-    config = CONFIGURATIONS[request.param]
-    if request.param == "tildev2":
-        network = TildeV2(bare_encoder(config))
+    network = untrained(request.param, CONFIGURATIONS[request.param])
+    if isinstance(network, TildeV2):
         torch.nn.init.normal_(network.token_projection.weight)
-    else:
-        network = NETWORKS[request.param](transformers.AutoModelForMaskedLM.from_config(config))
     vocabulary = "\n".join(PIECES).encode() + b"\n"
     analyzer = WordPieceAnalyzer(AnalyzerSpec("wordpiece", {}, {"vocab.txt": vocabulary}))
     out = tmp_path_factory.mktemp("encoders") / request.param

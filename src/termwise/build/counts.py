@@ -20,11 +20,11 @@ from termwise.encode import encoded_blocks
 from termwise.errors import ParameterError
 from termwise.index import IndexWriter, Manifest
 from termwise.index.spill import RowSpill
-from termwise.index.writer import Progress
 from termwise.kernels.counting import count_rows
 from termwise.kernels.rows import renumber_rows
 from termwise.models import AnnotatingModel, CountModel, ExpandingCountModel, TableModel
 from termwise.processes import Workers
+from termwise.progress import Progress
 from termwise.records import Document
 from termwise.search.encoding import encoder_description
 from termwise.text import Analyzer, Numbering, Vocabulary, number_texts

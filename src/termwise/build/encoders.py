@@ -11,6 +11,7 @@ from termwise.encode.documents import check_encoder
 from termwise.encode.manifest import Precision
 from termwise.encode.open import resting_document_encoder
 from termwise.errors import ParameterError
+from termwise.legible import short_digest
 from termwise.models import NetworkModel
 
 
@@ -62,8 +63,8 @@ def check_together(model: NetworkModel, encoder: DocumentEncoder) -> None:
         raise ParameterError(
             "the encoder is not the one that the model names",
             facts=[
-                ("model", f"{model.name}, encoder {model.encoder}: kind {named['kind']}, {named['id']}"),
-                ("encoder", f"{said.get('name')}: kind {given['kind']}, {given['id']}"),
+                ("model", f"{model.name}, encoder {model.encoder}: {_called(named)}"),
+                ("encoder", f"{said.get('name')}: {_called(given)}"),
                 ("differ in", ", ".join(differing) or "kind"),
             ],
             fixes=["leave the encoder out", "make the model of the encoder's folder: model=FOLDER"],
@@ -79,6 +80,10 @@ def check_together(model: NetworkModel, encoder: DocumentEncoder) -> None:
             ],
             fixes=["leave the encoder out", "give model and encoder the same settings"],
         )
+
+
+def _called(encoder: Mapping[str, object]) -> str:
+    return f"kind {encoder['kind']}, {short_digest(str(encoder['id']))}"
 
 
 def _settings(description: Mapping[str, Any]) -> dict[str, object]:

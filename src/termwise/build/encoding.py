@@ -18,8 +18,8 @@ from termwise.encode.blocks import BlockKey, block_files, claim, cut_blocks, hol
 from termwise.encode.manifest import Precision
 from termwise.encode.open import resting_document_encoder
 from termwise.errors import ParameterError
-from termwise.index.writer import Progress, silent
 from termwise.models import Model, NetworkModel
+from termwise.progress import Progress, no_progress
 from termwise.records import Document
 
 
@@ -62,7 +62,7 @@ def encode_collection(
     encoder: DocumentEncoder | None = None,
     precision: Precision | None = None,
     providers: Sequence[str] | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> EncodedShare:
     """Run a network over a share of a collection, for `build_index` to find.
 

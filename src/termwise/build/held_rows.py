@@ -13,8 +13,8 @@ from termwise.encode import DocumentEncoder
 from termwise.errors import WeightError
 from termwise.index import IndexWriter
 from termwise.index.spill import RowSpill
-from termwise.index.writer import Progress
 from termwise.models.rarity import idf_factors
+from termwise.progress import Progress
 from termwise.weights import TermWeights
 
 CHUNK = 1 << 20

@@ -21,8 +21,9 @@ from termwise.encode import DocumentEncoder
 from termwise.encode.manifest import Precision
 from termwise.errors import DuplicateIdError, ParameterError, VocabularyMismatchError
 from termwise.index import IndexWriter
-from termwise.index.writer import DEFAULT_MEMORY, Progress, silent
+from termwise.index.writer import DEFAULT_MEMORY
 from termwise.models import AnalyzedModel, CountModel, ExpandingCountModel, Model, NetworkModel, VectorModel
+from termwise.progress import Progress, no_progress
 from termwise.records import Document
 from termwise.search.searcher import Searcher
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
@@ -51,7 +52,7 @@ def build_index(
     encoding: str | Path | None = None,
     precision: Precision | None = None,
     providers: Sequence[str] | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Searcher:
     """Index a collection and open it for searching.
 

@@ -11,9 +11,9 @@ from termwise.build.held_rows import held_rows
 from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.errors import VocabularyMismatchError
 from termwise.index import IndexWriter, Manifest
-from termwise.index.writer import Progress
 from termwise.legible import short_digest
 from termwise.models import Model
+from termwise.progress import Progress
 from termwise.records import Document
 from termwise.search.encoding import encoder_description
 

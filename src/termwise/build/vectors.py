@@ -8,8 +8,8 @@ from pathlib import Path
 from termwise.collection import Collection
 from termwise.errors import ParameterError
 from termwise.index import IndexWriter, Manifest
-from termwise.index.writer import Progress
 from termwise.models import VectorModel, read_vectors
+from termwise.progress import Progress
 from termwise.records import Document
 from termwise.search.encoding import encoder_description
 from termwise.text import Analyzer

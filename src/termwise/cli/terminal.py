@@ -49,6 +49,11 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def say(line: str) -> None:
+    """Say a line on stderr, above the progress bar where there is one, without what would steer a terminal."""
+    note("".join(character if character.isprintable() else " " for character in line))
+
+
 def note_compiling() -> None:
     """Say why nothing moves for a while; nothing where stderr is not a terminal, as with `progress_bar`."""
     if Console(stderr=True).is_terminal:

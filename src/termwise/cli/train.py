@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
-from termwise.cli.terminal import note, print_json, progress_bar, stdout
+from termwise.cli.terminal import note, print_json, progress_bar, say, stdout
+from termwise.cli.train_options import Base, Data, Resume, Validation, new_folder, training_settings
 from termwise.errors import MalformedRecordError, MissingFileError, ParameterError
 
 if TYPE_CHECKING:
@@ -24,46 +25,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Data = Annotated[
-    list[str],
-    typer.Option(
-        "--data",
-        metavar="DATA",
-        help="Training pairs: a BEIR folder with qrels/train.tsv, a JSONL file of query and passage, a folder of "
-        "these, or ir_datasets:ID; may be repeated.",
-        show_default=False,
-    ),
-]
-Base = Annotated[
-    str,
-    typer.Option(
-        "--base",
-        metavar="ENCODER",
-        help="The encoder to start from: a folder in the layout of transformers, a name on its hub, or an encoder "
-        "that ships.",
-        show_default=False,
-    ),
-]
-Out = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="The new encoder folder.", show_default=False)
-]
-Validation = Annotated[
-    str | None,
-    typer.Option(
-        "--validation",
-        metavar="DATA|none",
-        help="Held-out pairs; the best checkpoint on them is kept.  [default: the split dev of the data, or a "
-        "fiftieth of their queries]",
-        show_default=False,
-    ),
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out where it stopped.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="NAME=VALUE", help="A training setting, such as batch=32; may be repeated."
-    ),
-]
+Out = Annotated[Path, new_folder("The new encoder folder.")]
+Settings = Annotated[list[str] | None, training_settings("batch=32")]
 Card = Annotated[
     Path | None,
     typer.Option(
@@ -246,11 +209,6 @@ def _train(
         return
     stdout().print(result, soft_wrap=True)
     note(f"next: termwise index COLLECTION --model {out} --out DIR")
-
-
-def say(line: str) -> None:
-    """Say a line on stderr, above the progress bar where there is one, without what would steer a terminal."""
-    note("".join(character if character.isprintable() else " " for character in line))
 
 
 def _counting(text: str) -> Counting:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
-from termwise.cli.terminal import note, print_json, progress_bar, stdout
-from termwise.cli.train import Base, Data, Resume, Validation, say
-from termwise.cli.train_neural_model1 import Settings
+from termwise.cli.terminal import note, print_json, progress_bar, say, stdout
+from termwise.cli.train_options import Base, Data, Resume, Validation, new_folder, training_settings
 
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The new scorer folder.", show_default=False)]
+Out = Annotated[Path, new_folder("The new scorer folder.")]
+Settings = Annotated[list[str] | None, training_settings("epochs=8")]
 
 
 def command(

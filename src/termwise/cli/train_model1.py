@@ -5,21 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
-from termwise.cli.terminal import human_bytes, note, print_json, progress_bar, stdout
-from termwise.cli.train import Data, Resume, say
+from termwise.cli.terminal import human_bytes, note, print_json, progress_bar, say, stdout
+from termwise.cli.train_options import Data, Resume, new_folder, training_settings
 
-Out = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="The folder of the table.", show_default=False)
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="NAME=VALUE", help="A training setting, such as analyzer=english; may be repeated."
-    ),
-]
+Out = Annotated[Path, new_folder("The folder of the table.")]
+Settings = Annotated[list[str] | None, training_settings("analyzer=english")]
 
 
 def command(

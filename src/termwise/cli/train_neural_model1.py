@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
-from termwise.cli.terminal import human_bytes, note, print_json, progress_bar, stdout
-from termwise.cli.train import Data, Resume, Validation, say
-from termwise.cli.train_model1 import Out
+from termwise.cli.terminal import human_bytes, note, print_json, progress_bar, say, stdout
+from termwise.cli.train_options import Data, Resume, Validation, new_folder, training_settings
 
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="NAME=VALUE", help="A training setting, such as epochs=8; may be repeated."
-    ),
-]
+Out = Annotated[Path, new_folder("The folder of the table.")]
+Settings = Annotated[list[str] | None, training_settings("epochs=8")]
 
 
 def command(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -13,6 +13,7 @@ from termwise.cli.options import JsonFlag, Settings, available_processors, model
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
 from termwise.cli.translations import opened_scorer, table_places
 from termwise.errors import ParameterError, UsageError
+from termwise.progress import Progress
 
 if TYPE_CHECKING:
     from termwise.fusion import Learned, Tuning
@@ -169,9 +170,7 @@ def _numbers(option: str, text: str | None, usual: Sequence[float]) -> tuple[flo
         ) from None
 
 
-def _first(
-    path: Path, wanted: Sequence[Query], k: int, progress: Callable[[str, int, int | None], None]
-) -> Run:
+def _first(path: Path, wanted: Sequence[Query], k: int, progress: Progress) -> Run:
     """Read the run of a first stage, or make it, and keep the first documents of each query."""
     from termwise.records import Ranking, Run
     from termwise.search import Searcher

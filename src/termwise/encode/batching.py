@@ -7,13 +7,22 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from termwise.encode.documents import Advance, unheard
+from termwise.encode.pieces import joined, windows_of
 from termwise.encode.session import OnnxSession
+from termwise.encode.windows import chunks
 
 PIECES = 32 * 128
 """Pieces of a batch, padding included, for networks that give numbers for a position or for a text."""
 
 PIECES_OF_LOGITS = 8 * 128
 """The same for networks that hold a vocabulary of logits for every piece: 125 MB of them for 30,522 terms."""
+
+DOCUMENTS = 1024
+"""Documents whose windows are sorted by length together."""
+
+WINDOWS = 4096
+"""Windows whose inputs are made together."""
 
 ROWS = 256
 """Most inputs of a batch."""
@@ -104,3 +113,49 @@ def run_batches(
     pad = session.folder.manifest.special.pad
     for batch in plan_batches([len(one) for one in inputs], pieces=pieces):
         yield batch, session.run(*padded([inputs[position] for position in batch.tolist()], pad))
+
+
+def run_windows(
+    session: OnnxSession,
+    texts: Sequence[str],
+    *,
+    marker: int,
+    size: int,
+    overlap: int,
+    pieces: int = PIECES,
+    advance: Advance = unheard,
+) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
+    """Run a network that gives numbers for a text over the windows of texts.
+
+    Parameters
+    ----------
+    session : OnnxSession
+        The network.
+    texts : sequence of str
+        What is read.
+    marker : int
+        The special piece in position 0.
+    size, overlap : int
+        Pieces of text in a window, and those that neighbours share.
+    pieces : int
+        Pieces of a batch, see `plan_batches`.
+    advance : callable
+        Hears of the share of the pieces that are done.
+
+    Yields
+    ------
+    documents : ndarray of shape (b,), int64
+        Positions of the texts that the windows are of.
+    outputs : ndarray of shape (b, V), float32
+        What the network gives for each window.
+    """
+    windows = windows_of(session.folder.analyzer, texts, size=size, overlap=overlap)
+    sep = session.folder.manifest.special.sep
+    total = sum(map(len, windows.pieces))
+    done = 0
+    for first, last in chunks(len(windows), WINDOWS):
+        inputs = [joined(marker, part, sep) for part in windows.pieces[first:last]]
+        for positions, values in run_batches(session, inputs, pieces=pieces):
+            yield windows.documents[first + positions], values
+            done += sum(len(inputs[position]) - 2 for position in positions.tolist())
+            advance(done / total)

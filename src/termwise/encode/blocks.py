@@ -41,6 +41,7 @@ from termwise.collection.writing import create_bytes_whole, write_bytes_whole
 from termwise.encode.documents import DocumentEncoder, check_encoder
 from termwise.errors import ForeignFolderError, MissingFileError, ParameterError, StorageError, WeightError
 from termwise.legible import short_digest, told_apart
+from termwise.progress import Progress, no_progress
 from termwise.records import Document
 from termwise.regular_files import read_regular
 from termwise.sealed_json import Misfit, canonical_bytes
@@ -58,16 +59,9 @@ MAX_BLOCK = 1 << 40
 
 STAGE = "encode documents"
 
-Progress = Callable[[str, int, int | None], None]
-"""Called with the name of a stage, how much of it is done, and its total where that is known."""
-
 _MAGIC = b"TWROWS01"
 _HEAD = struct.Struct("<32s32s32sQQ")
 _BLOCK = re.compile(r"block-\d{6,}\.rows")
-
-
-def silent(stage: str, done: int, total: int | None) -> None:
-    """Report no progress."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +137,7 @@ def encoded_blocks(
     *,
     shard: tuple[int, int] = (1, 1),
     length: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Iterator[tuple[list[Document], TermWeights]]:
     """Encode documents in blocks, taking from the work folder those that were encoded before.
 

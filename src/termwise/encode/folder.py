@@ -38,14 +38,8 @@ import numpy.typing as npt
 
 from termwise.arguments import check_path
 from termwise.encode.manifest import FOLDERS, NAME, EncoderManifest, Kind
-from termwise.errors import (
-    MissingFileError,
-    ModelFormatError,
-)
-from termwise.folder_kinds import other_kind
-from termwise.model_folders import MAX_MANIFEST, ModelFolders
-from termwise.regular_files import read_regular
-from termwise.sealed_json import Misfit
+from termwise.errors import MissingFileError, ModelFormatError
+from termwise.model_folders import ModelFolders
 from termwise.text import CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
 from termwise.text.cleaning import clean_vocabulary
 
@@ -56,6 +50,11 @@ OUTPUTS: dict[Kind, str] = {"tilde": "logits", "tildev2": "weights", "splade-doc
 
 MAX_FILE = 1 << 32
 """Bytes of a network, twice what its format can hold, or of the floors."""
+
+_PUBLISHED = ("config.json", "modules.json")
+"""Files of checkpoints as others publish them: of transformers, and of sentence-transformers."""
+
+_NAME_ANOTHER = "name one that ships, or the path of an encoder folder"
 
 _NPY = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(rb"\{'descr': '<f4', 'fortran_order': False, 'shape': \((\d{1,10}),\), \} *\n")
@@ -101,8 +100,8 @@ class EncoderFolder:
         MissingFileError
             If there is no such folder, or it cannot be read.
         ModelFormatError
-            If it is not an encoder folder, was written by a later version, or its tokenizer has another number of terms
-            than its network.
+            If it is not an encoder folder, its training is not finished, it was written by a later version, or its
+            tokenizer has another number of terms than its network.
         CorruptModelError
             If its manifest or its tokenizer was changed.
         """
@@ -110,7 +109,7 @@ class EncoderFolder:
         name = str(name_or_path)
         shipped = isinstance(name_or_path, str) and name in shipped_encoders()
         folder = _shipped_root() / name if shipped else Path(name_or_path)
-        manifest = EncoderManifest.parse(_read_manifest(folder), folder / NAME)
+        manifest = EncoderManifest.parse(_manifest_bytes(name, folder), folder / NAME)
         return cls(name, folder, manifest, _analyzer(name, folder, manifest))
 
     @property
@@ -246,40 +245,26 @@ def _shipped_root() -> Path:
     return Path(str(resources.files("termwise"))) / "assets" / "models"
 
 
-def _read_manifest(folder: Path) -> bytes:
-    path = folder / NAME
-    names = ", ".join(shipped_encoders()) or "none"
-    try:
-        return read_regular(path, MAX_MANIFEST)
-    except Misfit as misfit:
-        raise FOLDERS.damaged(path, misfit.expected, misfit.seen) from None
-    except FileNotFoundError:
-        if not folder.exists():
-            raise MissingFileError(
-                "there is no such encoder",
-                facts=[("path", folder), ("ship with the package", names)],
-                fixes=["name one that ships, or the path of an encoder folder"],
-            ) from None
-        if (mistaken := other_kind(folder, NAME)) is not None:
-            raise mistaken from None
-        published = (folder / "config.json").is_file()
-        raise ModelFormatError(
+def _manifest_bytes(name: str, folder: Path) -> bytes:
+    ships = ("ship with the package", ", ".join(shipped_encoders()) or "none")
+
+    def other() -> ModelFormatError:
+        published = any((folder / file).is_file() for file in _PUBLISHED)
+        return ModelFormatError(
             "this is a checkpoint for training, not an encoder folder"
             if published
             else "this folder is not an encoder folder",
-            facts=[("path", folder), ("missing", NAME), ("ship with the package", names)],
-            fixes=[f"termwise train convert {folder} --out DIR"],
-        ) from None
-    except NotADirectoryError:
-        raise ModelFormatError(
-            "this is a file, an encoder is a folder",
-            facts=[("path", folder), ("ship with the package", names)],
-            fixes=["name the folder that holds encoder.json"],
-        ) from None
-    except OSError as error:
-        raise MissingFileError(
-            "the encoder cannot be read", facts=[("path", path), ("system says", error.strerror)]
-        ) from error
+            facts=[("path", folder), ("missing", NAME), ships],
+            fixes=[f"termwise train convert {folder} --out DIR" if published else _NAME_ANOTHER],
+        )
+
+    return _folders(name).manifest_bytes(
+        folder / NAME,
+        missing=lambda: MissingFileError(
+            "there is no such encoder", facts=[("path", folder), ships], fixes=[_NAME_ANOTHER]
+        ),
+        other=other,
+    )
 
 
 def _analyzer(name: str, folder: Path, manifest: EncoderManifest) -> WordPieceAnalyzer:

@@ -17,6 +17,7 @@ from termwise.encode.splade_doc import SpladeDocumentEncoder
 from termwise.encode.tilde import TildeDocumentEncoder
 from termwise.encode.tildev2 import TildeV2DocumentEncoder
 from termwise.errors import MissingFileError, ParameterError
+from termwise.legible import short_digest
 from termwise.models import NetworkModel, SpladeDoc, Tilde, TildeV2
 from termwise.models.tildev2 import AS_TRAINED, NO_EXPANSION
 
@@ -186,7 +187,7 @@ def expander_of(model: TildeV2, folder: EncoderFolder) -> str | None:
         "the encoder that expands documents for this one is not here",
         facts=[
             ("encoder", folder.name),
-            ("was trained with", f"{trained.name}, {trained.encoder}"),
+            ("was trained with", f"{trained.name}, {short_digest(trained.encoder)}"),
             ("looked for", ", ".join([*shipped_encoders(), str(beside)])),
         ],
         fixes=[

@@ -8,12 +8,11 @@ from typing import Any, final
 import numpy as np
 
 from termwise.arguments import check_texts
-from termwise.encode.batching import PIECES_OF_LOGITS
+from termwise.encode.batching import DOCUMENTS, PIECES_OF_LOGITS, run_windows
 from termwise.encode.documents import Advance, part_of, unheard
 from termwise.encode.network import NetworkEncoder
 from termwise.encode.rows import RowPool
 from termwise.encode.session import OnnxSession
-from termwise.encode.tilde import DOCUMENTS, outputs
 from termwise.encode.windows import chunks, window_sizes
 from termwise.models.splade_doc import SpladeDoc
 from termwise.weights import TermWeights
@@ -89,7 +88,7 @@ class SpladeDocumentEncoder(NetworkEncoder):
         check_texts(texts)
         pool = RowPool(len(texts), keep=self._model.keep)
         for first, last in chunks(len(texts), DOCUMENTS):
-            found = outputs(
+            found = run_windows(
                 self._session,
                 texts[first:last],
                 marker=self.folder.manifest.special.cls,

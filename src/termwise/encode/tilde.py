@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.arguments import check_texts
-from termwise.encode.batching import PIECES, run_batches
+from termwise.encode.batching import DOCUMENTS, run_windows
 from termwise.encode.documents import Advance, part_of, unheard
 from termwise.encode.folder import FLOORS
 from termwise.encode.network import NetworkEncoder
-from termwise.encode.pieces import joined, windows_of
 from termwise.encode.rows import RowPool
 from termwise.encode.session import OnnxSession
 from termwise.encode.windows import chunks, window_sizes
@@ -21,60 +20,8 @@ from termwise.kernels.likelihood import excess_rows, log_sigmoid, telling
 from termwise.models.tilde import Tilde
 from termwise.weights import TermWeights
 
-DOCUMENTS = 1024
-"""Documents whose windows are sorted by length together."""
-
 DENSE_DOCUMENTS = 64
-"""The same where every term of a document is kept."""
-
-WINDOWS = 4096
-"""Windows whose inputs are made together."""
-
-
-def outputs(
-    session: OnnxSession,
-    texts: Sequence[str],
-    *,
-    marker: int,
-    size: int,
-    overlap: int,
-    pieces: int,
-    advance: Advance = unheard,
-) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
-    """Run a network that gives numbers for a text over the windows of texts.
-
-    Parameters
-    ----------
-    session : OnnxSession
-        The network.
-    texts : sequence of str
-        What is read.
-    marker : int
-        The special piece in position 0.
-    size, overlap : int
-        Pieces of text in a window, and those that neighbours share.
-    pieces : int
-        Pieces of a batch, see `plan_batches`.
-    advance : callable
-        Hears of the share of the pieces that are done.
-
-    Yields
-    ------
-    documents : ndarray of shape (b,), int64
-        Positions of the texts that the windows are of.
-    outputs : ndarray of shape (b, V), float32
-        What the network gives for each window.
-    """
-    windows = windows_of(session.folder.analyzer, texts, size=size, overlap=overlap)
-    sep = session.folder.manifest.special.sep
-    total = sum(map(len, windows.pieces))
-    done = 0
-    for first, last in chunks(len(windows), WINDOWS):
-        inputs = [joined(marker, part, sep) for part in windows.pieces[first:last]]
-        for positions, values in run_batches(session, inputs, pieces=pieces):
-            yield windows.documents[first + positions], values
-            done += sum(len(inputs[position]) - 2 for position in positions.tolist())
-            advance(done / total)
+"""`DOCUMENTS` where every term of a document is kept."""
 
 
 @final
@@ -184,13 +131,12 @@ class TildeDocumentEncoder(NetworkEncoder):
     def _outputs(
         self, texts: Sequence[str], advance: Advance
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
-        return outputs(
+        return run_windows(
             self._session,
             texts,
             marker=self._marker,
             size=self._size,
             overlap=self._overlap,
-            pieces=PIECES,
             advance=advance,
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.arguments import check_texts
-from termwise.encode.batching import run_batches
+from termwise.encode.batching import DOCUMENTS, WINDOWS, run_batches
 from termwise.encode.documents import Advance, fingerprint_of, part_of, unheard
 from termwise.encode.expansion import expand, expandable
 from termwise.encode.folder import require_kind
@@ -19,7 +19,6 @@ from termwise.encode.network import NetworkEncoder
 from termwise.encode.pieces import Numbers, joined, windows_of
 from termwise.encode.rows import RowPool
 from termwise.encode.session import OnnxSession, network_description
-from termwise.encode.tilde import DOCUMENTS, WINDOWS
 from termwise.encode.windows import chunks, window_sizes
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.models.tildev2 import Counting, TildeV2

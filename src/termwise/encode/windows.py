@@ -43,19 +43,17 @@ def cut_windows(pieces: int, *, size: int, overlap: int) -> list[tuple[int, int]
     return [(start, min(start + size, pieces)) for start in starts]
 
 
-def window_sizes(*, length: int, overlap: int | None, positions: int, special: int = 2) -> tuple[int, int]:
+def window_sizes(*, length: int, overlap: int | None, positions: int) -> tuple[int, int]:
     """Return pieces of text in a window, and pieces that neighbours share.
 
     Parameters
     ----------
     length : int
-        Pieces of a window, `special` of them special.
+        Pieces of a window, two of them special.
     overlap : int or None
         Pieces that neighbours share; None for an eighth of a window.
     positions : int
         Most pieces the network can read.
-    special : int
-        Special pieces of a window.
 
     Raises
     ------
@@ -67,7 +65,7 @@ def window_sizes(*, length: int, overlap: int | None, positions: int, special: i
     >>> window_sizes(length=128, overlap=None, positions=512)
     (126, 15)
     """
-    size = length - special
+    size = length - 2
     if length > positions:
         raise ParameterError(
             "windows are longer than what the encoder can read",

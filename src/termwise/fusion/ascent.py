@@ -25,7 +25,7 @@ from termwise.arguments import check_count
 from termwise.fusion.curve import EQUAL, Choice
 from termwise.fusion.lines import best_of_grid, best_on_line, weights_at
 from termwise.fusion.objective import Objective, RankedObjective
-from termwise.index.writer import Progress, silent
+from termwise.progress import Progress, no_progress
 
 ROUNDS = 50
 """Rounds through all runs, at most."""
@@ -52,7 +52,9 @@ class Ascent:
     starts: tuple[float, ...]
 
 
-def ascent(objective: Objective, *, seed: int = 0, restarts: int = 5, progress: Progress = silent) -> Ascent:
+def ascent(
+    objective: Objective, *, seed: int = 0, restarts: int = 5, progress: Progress = no_progress
+) -> Ascent:
     """Find weights by coordinate ascent; see the top of this module.
 
     Parameters

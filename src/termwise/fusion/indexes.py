@@ -25,7 +25,8 @@ from termwise.arguments import check, check_callable, check_count, check_flag, c
 from termwise.errors import ParameterError, UnknownIdError, VocabularyMismatchError, WeightError
 from termwise.fusion.linear import checked_weights
 from termwise.index import Index, IndexWriter
-from termwise.index.writer import DEFAULT_MEMORY, Progress, silent
+from termwise.index.writer import DEFAULT_MEMORY
+from termwise.progress import Progress, no_progress
 from termwise.search.encoding import analyzer_of, fused_description, query_weighting_of
 from termwise.search.searcher import Searcher
 from termwise.search.shares import fused_translations
@@ -51,7 +52,7 @@ def fuse_indexes(
     overwrite: bool = False,
     threads: int = 1,
     memory: int = DEFAULT_MEMORY,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Searcher:
     """Add indexes of the same documents up to one index.
 

@@ -15,7 +15,7 @@ from termwise.fusion.lines import grid, sweep
 from termwise.fusion.objective import objective_of, refuse_indifferent
 from termwise.fusion.queries import QueryScales
 from termwise.fusion.scaling import Scaling, deviation_of, scalings_of
-from termwise.index.writer import Progress, silent
+from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Run
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def learn(
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
     seed: int = 0,
     restarts: int = 5,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Fusion:
     """Choose the weights of runs so that the mean of a measure over judged queries becomes large.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from termwise.errors import ParameterError
 from termwise.fusion.curve import EQUAL, Choice
 from termwise.fusion.objective import KINDS, Objective, RankedObjective
-from termwise.index.writer import Progress, silent
+from termwise.progress import Progress, no_progress
 
 TENTHS = tuple(number / 10 for number in range(11))
 """Where a grid looks for alpha: 0, 0.1, ..., 1."""
@@ -25,7 +25,7 @@ def best_of_grid(
     other: Sequence[float],
     points: Sequence[float] = TENTHS,
     *,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Choice:
     """Return the best of a few points on the line.
 
@@ -56,7 +56,7 @@ def best_on_line(
     one: Sequence[float],
     other: Sequence[float],
     *,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Choice:
     """Return the best place on the line, exactly.
 
@@ -70,7 +70,7 @@ def best_on_line(
     return point if point.value > measured.value + EQUAL else measured
 
 
-def sweep(objective: Objective, *, progress: Progress = silent) -> Choice:
+def sweep(objective: Objective, *, progress: Progress = no_progress) -> Choice:
     """Return the best alpha of two runs, exactly.
 
     Raises
@@ -95,7 +95,9 @@ def inexact(measure: str, fixes: Sequence[str]) -> ParameterError:
     )
 
 
-def grid(objective: Objective, points: Sequence[float] = TENTHS, *, progress: Progress = silent) -> Choice:
+def grid(
+    objective: Objective, points: Sequence[float] = TENTHS, *, progress: Progress = no_progress
+) -> Choice:
     """Return the best alpha of two runs among a few.
 
     Raises

@@ -24,8 +24,8 @@ from termwise.fusion.candidates import Candidates, Fused, Missing, gather, mixtu
 from termwise.fusion.curve import AlphaCurve
 from termwise.fusion.queries import QueryScales
 from termwise.fusion.scaling import Scaling
-from termwise.index.writer import Progress, silent
 from termwise.kernels.sweeping import AP, NDCG, RR, SUCCESS, P, R, query_steps, query_values
+from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Run
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class RankedObjective:
         )
 
     def curve(
-        self, one: Sequence[float], other: Sequence[float], *, progress: Progress = silent
+        self, one: Sequence[float], other: Sequence[float], *, progress: Progress = no_progress
     ) -> AlphaCurve:
         """Return the measure on the straight line between two sets of weights.
 
@@ -184,7 +184,7 @@ def objective_of(
     scaling: Scaling | Sequence[Scaling] = "z",
     documents: Fused = "first",
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Objective:
     """Make a measure a function of the weights of several runs.
 

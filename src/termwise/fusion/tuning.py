@@ -13,7 +13,7 @@ but one part of the queries, for each part in turn, and measured on the part lef
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast, final
 
@@ -29,6 +29,7 @@ from termwise.fusion.lines import inexact
 from termwise.fusion.objective import RankedObjective, objective_of, refuse_indifferent
 from termwise.fusion.queries import QueryScales
 from termwise.fusion.scaling import Scaling
+from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Query, Run
 from termwise.search.candidates import ordered
 from termwise.search.translation import TranslationParts, TranslationScorer, check_share
@@ -99,7 +100,7 @@ def tune(
     scales: QueryScales | Sequence[QueryScales | None] | None = None,
     folds: int = 5,
     name: str = "model1",
-    progress: Callable[[str, int, int | None], None] = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> Tuning:
     """Choose p, lambda and the weights of a fusion together.
 
@@ -217,7 +218,7 @@ def _gathered(
     first: Run,
     queries: Iterable[Query],
     judgments: Sequence[Qrel],
-    progress: Callable[[str, int, int | None], None],
+    progress: Progress,
 ) -> list[_Gathered]:
     judged = {qrel.query_id for qrel in judgments}
     wanted = [ranking for ranking in first if ranking.query_id in judged]

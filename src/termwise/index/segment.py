@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from termwise.index.ordering import document_order
 from termwise.index.quantiser import Quantiser
 from termwise.index.spill import ArraySpill, RowSpill
 from termwise.kernels.inversion import count_entries, count_terms, fill_entries, fill_postings
+from termwise.progress import Progress
 
 KIND = "views"
 
@@ -42,7 +43,7 @@ class SegmentPlan:
     reorder: bool
     threads: int
     memory: int
-    progress: Callable[[str, int, int | None], None]
+    progress: Progress
 
     @property
     def rows(self) -> int:

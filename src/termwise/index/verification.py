@@ -16,8 +16,8 @@ from termwise.index.container import Container
 from termwise.index.manifest import FileRecord, Manifest
 from termwise.index.reader import ATTEMPTS, Index
 from termwise.index.segment import Segment
-from termwise.index.writer import Progress, silent
 from termwise.kernels.inversion import first_difference, first_unsorted
+from termwise.progress import Progress, no_progress
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Damage:
     what: str
 
 
-def verify(path: str | Path, *, progress: Progress = silent) -> list[Damage]:
+def verify(path: str | Path, *, progress: Progress = no_progress) -> list[Damage]:
     """Check every file of an index against its checksums, and that its parts fit together.
 
     Parameters

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from types import TracebackType
@@ -46,17 +46,11 @@ from termwise.index.spill import RowSpill
 from termwise.index.strings import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
 from termwise.legible import short_digest
+from termwise.progress import Progress, no_progress
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
-Progress = Callable[[str, int, int | None], None]
-"""Called with the name of a stage, how much of it is done, and its total where that is known."""
-
 DEFAULT_MEMORY = 2 << 30
-
-
-def silent(stage: str, done: int, total: int | None) -> None:
-    """Report no progress."""
 
 
 class IndexWriter:
@@ -122,7 +116,7 @@ class IndexWriter:
         overwrite: bool = False,
         memory: int = DEFAULT_MEMORY,
         threads: int = 1,
-        progress: Progress = silent,
+        progress: Progress = no_progress,
     ) -> None:
         if quantiser not in ("uint8", "float32"):
             raise ParameterError(

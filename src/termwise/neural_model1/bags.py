@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, Vocabulary
 
 _BATCH = 4096
-
-Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +97,7 @@ def bags_of(
     *,
     length: int = 0,
     stage: str = "read texts",
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> Bags:
     """Cut texts into terms.
 

@@ -24,9 +24,9 @@ import numpy.typing as npt
 import torch
 
 from termwise.errors import StorageError
-from termwise.neural_model1.bags import Progress
 from termwise.neural_model1.network import TranslationNetwork
 from termwise.neural_model1.scoring import vectors_of
+from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer
 from termwise.translation.table import TranslationTable
 
@@ -49,7 +49,7 @@ def export_table(
     threads: int = 1,
     folder: Path | None = None,
     description: Mapping[str, Any] | None = None,
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> TranslationTable:
     """Compute the translation table of a network.
 

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.collection.pairs import Source
-from termwise.neural_model1.bags import Bags, Progress, bags_of
+from termwise.neural_model1.bags import Bags, bags_of
+from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, Vocabulary
 from termwise.train.draws import Judged
 
@@ -41,7 +42,7 @@ class Questions:
         negatives: int,
         query_length: int,
         document_length: int,
-        progress: Progress = lambda *_: None,
+        progress: Progress = no_progress,
     ) -> Questions:
         """Cut the texts of sources.
 

@@ -21,15 +21,16 @@ from torch import Tensor
 from torch.nn import functional
 
 from termwise.errors import CorruptModelError, DivergedError
-from termwise.neural_model1.bags import Progress
 from termwise.neural_model1.network import TranslationNetwork
 from termwise.neural_model1.optimiser import Optimiser, learning_rate
 from termwise.neural_model1.questions import Questions
 from termwise.neural_model1.scoring import scores_of, vectors_of
 from termwise.neural_model1.settings import NeuralModel1Settings
+from termwise.progress import Progress, no_progress
 from termwise.train.clock import Clock
 from termwise.train.draws import Draw
 from termwise.train.telling import Say, clock_time, first_line, nothing_to_resume, silent
+from termwise.train.validation import CHOSEN_BY
 
 CHECKPOINT = "checkpoint.safetensors"
 """Weights and moments, and what else a run goes on with."""
@@ -38,9 +39,6 @@ BEST = "best.safetensors"
 """The weights that ranked the held-out queries best, and how well."""
 
 LOG = "log.jsonl"
-
-CHOSEN_BY = "nDCG@10"
-"""The measure by which the best weights are told."""
 
 _LOG_EVERY = 50
 _STATE = "state"
@@ -56,7 +54,7 @@ def train(
     settings: NeuralModel1Settings,
     validate: Validate | None = None,
     resume: bool = False,
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
     say: Say = silent,
 ) -> dict[str, Any]:
     """Train a network; it has the best weights afterwards, or the last where nothing is validated.

@@ -13,7 +13,8 @@ import torch
 
 from termwise import __version__
 from termwise.errors import ParameterError
-from termwise.neural_model1.bags import Progress, bags_of
+from termwise.model_folders import TRAINING
+from termwise.neural_model1.bags import bags_of
 from termwise.neural_model1.export import export_table
 from termwise.neural_model1.network import TranslationNetwork, make_network
 from termwise.neural_model1.questions import Questions
@@ -21,15 +22,16 @@ from termwise.neural_model1.run import train
 from termwise.neural_model1.scoring import rank_all
 from termwise.neural_model1.settings import FROM_SCRATCH, NeuralModel1Settings
 from termwise.neural_model1.starting import word_embeddings
+from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, make_analyzer
 from termwise.train.base import base_name
 from termwise.train.claiming import claim, refuse_replacing, refuse_taken, unclaimed_if_refused
-from termwise.train.fit import read_training_data
 from termwise.train.negatives import negatives_of
 from termwise.train.telling import Say, silent
+from termwise.train.training_data import read_training_data
 from termwise.train.validation import HeldOut, measured
 from termwise.translation.em import refuse_unfinished
-from termwise.translation.folder import FOLDER, TRAINING, write_table
+from termwise.translation.folder import FOLDER, write_table
 from termwise.translation.processing import refuse_empty
 
 _MAY_CHANGE = ("least", "unseen", "keep", "precision")
@@ -44,7 +46,7 @@ def train_neural_model1(
     validation: str | Path | None = None,
     resume: bool = False,
     threads: int = 1,
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
     say: Say = silent,
 ) -> dict[str, Any]:
     """Train neural Model 1 without context, and write the folder of its translation table.
@@ -57,7 +59,7 @@ def train_neural_model1(
         The folder of the table. Settings, log, checkpoint and best weights are kept in its folder ``training``.
     settings : NeuralModel1Settings, optional
     validation : str or Path, optional
-        Held-out pairs, see `termwise.train.fit.read_training_data`.
+        Held-out pairs, see `termwise.train.training_data.read_training_data`.
     resume : bool, optional
         Go on with a run that was interrupted, or begin where there is none; one that was finished is exported again.
     threads : int, optional

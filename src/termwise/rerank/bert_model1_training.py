@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -18,29 +18,29 @@ from termwise import __version__
 from termwise.arguments import check, check_callable, check_count, check_flag, check_path
 from termwise.collection.pairs import Source
 from termwise.errors import ParameterError
+from termwise.model_folders import TRAINING
+from termwise.progress import Progress, no_progress
 from termwise.records import Ranking
 from termwise.rerank.bert_model1 import KIND, BertModel1, BertModel1Config, BertModel1Scorer, check_reading
 from termwise.rerank.bert_model1_settings import BertModel1Settings
 from termwise.rerank.bert_model1_step import DrawnBatches, MarginStep, PairCollator
 from termwise.rerank.card import scorer_card
-from termwise.rerank.folder import FOLDER, TRAINING, write_scorer
+from termwise.rerank.folder import FOLDER, write_scorer
 from termwise.search.candidates import ordered
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base import base_analyzer, base_name
+from termwise.train.callbacks import JsonLog
 from termwise.train.checkpoints import last_checkpoint, step_of
 from termwise.train.claiming import claim, refuse_replacing, refuse_taken, unclaimed_if_refused
 from termwise.train.clock import Clock
 from termwise.train.draws import Judged
-from termwise.train.fit import read_training_data
 from termwise.train.inputs import Pieces
 from termwise.train.negatives import mine_negatives, negatives_of
 from termwise.train.networks import set_dropout
-from termwise.train.run import taken
 from termwise.train.telling import Say, nothing_to_resume, silent
-from termwise.train.trainer import JsonLog, TermTrainer, training_arguments
+from termwise.train.trainer import TermTrainer, taken, training_arguments
+from termwise.train.training_data import read_training_data
 from termwise.train.validation import HeldOut, measures_of
-
-Progress = Callable[[str, int, int | None], None]
 
 _LOG = "log.jsonl"
 _FACTS = "facts.json"
@@ -59,7 +59,7 @@ def train_bert_model1(
     validation: str | Path | None = None,
     resume: bool = False,
     threads: int = 1,
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
     say: Say = silent,
 ) -> dict[str, Any]:
     """Train BERT-Model1, and write the folder that `termwise.rerank.folder.open_scorer` opens.
@@ -74,7 +74,7 @@ def train_bert_model1(
         The scorer folder; settings, log and checkpoints are kept in its folder ``training``.
     settings : BertModel1Settings, optional
     validation : str or Path, optional
-        Held-out pairs, see `termwise.train.fit.read_training_data`.
+        Held-out pairs, see `termwise.train.training_data.read_training_data`.
     resume : bool, optional
         Go on from the last whole checkpoint, or begin where there is none. On one CPU the result is, bit for bit, that
         of a run that was never interrupted.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from termwise.train.trainer import CHOSEN_BY
+from termwise.train.validation import CHOSEN_BY
 
 _NOTICE = (
     "A patent publication (US 12,026,187 B2, of the family of US20220253447A1) may concern neural Model 1 layers for "

@@ -29,8 +29,7 @@ from termwise.errors import (
     ParameterError,
     UsageError,
 )
-from termwise.folder_kinds import other_kind
-from termwise.model_folders import AnalyzerRecord, FileRecord
+from termwise.model_folders import TRAINING, AnalyzerRecord, FileRecord
 from termwise.rerank.bert_model1 import BertModel1, BertModel1Config, BertModel1Scorer, check_weights
 from termwise.rerank.manifest import FOLDERS, NAME, ScorerManifest
 from termwise.staged_folder import StagedFolder
@@ -39,9 +38,6 @@ from termwise.train.loading import load_encoder
 from termwise.train.telling import first_line
 
 CONFIG, WEIGHTS, HEAD, CARD = "config.json", "model.safetensors", "head.safetensors", "README.md"
-
-TRAINING = "training"
-"""Folder inside a scorer folder in which training keeps its state."""
 
 FOLDER = StagedFolder(
     noun="scorer",
@@ -226,19 +222,10 @@ def _load_head(network: BertModel1, path: Path) -> None:
 
 def _manifest_bytes(folder: Path) -> bytes:
     train = "termwise train bert-model1 --data DATA --base ENCODER --out DIR"
-
-    def other() -> ModelFormatError:
-        unfinished = (folder / TRAINING).is_dir()
-        return other_kind(folder, NAME) or ModelFormatError(
-            "the training of this scorer is not finished"
-            if unfinished
-            else "this folder does not hold a scorer",
-            facts=[("path", folder), ("missing", NAME)],
-            fixes=["go on with it: the same command with --resume" if unfinished else train],
-        )
-
     return FOLDERS.manifest_bytes(
         folder / NAME,
         missing=lambda: MissingFileError("there is no such scorer", facts=[("path", folder)], fixes=[train]),
-        other=other,
+        other=lambda: ModelFormatError(
+            "this folder does not hold a scorer", facts=[("path", folder), ("missing", NAME)], fixes=[train]
+        ),
     )

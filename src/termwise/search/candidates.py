@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.progress import Progress, no_progress
 from termwise.records import Query, Ranking, Run
 from termwise.search.searcher import TimedRun, checked_k, timed_run
 
@@ -47,7 +48,7 @@ class CandidateRanker(ABC):
         candidates: Run,
         k: int = 1000,
         name: str | None = None,
-        progress: Callable[[str, int, int | None], None] = lambda *_: None,
+        progress: Progress = no_progress,
     ) -> TimedRun:
         """Re-rank the documents of a run.
 

@@ -24,7 +24,7 @@ A query without a kept token says nothing of any document: all scores are 0, and
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -41,6 +41,7 @@ from termwise.errors import (
 from termwise.index import Index
 from termwise.index.container import corrupt
 from termwise.legible import short_digest
+from termwise.progress import Progress, no_progress
 from termwise.records import Query, Ranking, Run
 from termwise.search.candidates import ordered
 from termwise.search.encoding import analyzer_of
@@ -240,7 +241,7 @@ class QueryDocumentLikelihood:
         k: int = 1000,
         examples: Mapping[str, str] | None = None,
         name: str = "qdl",
-        progress: Callable[[str, int, int | None], None] = lambda *_: None,
+        progress: Progress = no_progress,
     ) -> TimedRun:
         """Re-rank the documents of a run.
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from termwise.errors import ParameterError
 from termwise.index import Index
+from termwise.progress import Progress, no_progress
 from termwise.records import Query, Ranking, Run
 from termwise.search.encoding import QueryEncoder, query_encoder_of
 from termwise.search.explanation import Explanation, explain
@@ -126,7 +127,7 @@ class Searcher:
         threads: int = 1,
         candidates: Run | None = None,
         name: str = "termwise",
-        progress: Callable[[str, int, int | None], None] = lambda *_: None,
+        progress: Progress = no_progress,
     ) -> TimedRun:
         """Rank the documents for many queries.
 
@@ -218,7 +219,7 @@ def timed_run(
     rank: Callable[[Query], tuple[Ranking, float, float]],
     *,
     name: str,
-    progress: Callable[[str, int, int | None], None],
+    progress: Progress,
 ) -> TimedRun:
     """Re-rank one query after the other; `rank` gives the ranking and the seconds of encoding and of scoring."""
     rankings: list[Ranking] = []

@@ -14,8 +14,6 @@ from termwise.train.hub import TOKENIZER, hub_options
 from termwise.train.settings import TrainSettings
 from termwise.train.telling import first_line
 
-_FILES = ("tokenizer.json", "vocab.txt")
-
 
 def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
     """Read the WordPiece tokenizer of an encoder.
@@ -81,10 +79,10 @@ def shown_settings(settings: TrainSettings) -> TrainSettings:
 
 
 def _read(folder: Path, base: str | Path) -> WordPieceAnalyzer:
-    file = next((folder / name for name in _FILES if (folder / name).is_file()), None)
+    file = next((folder / name for name in TOKENIZER if (folder / name).is_file()), None)
     if file is None:
         raise ModelFormatError(
-            "the base encoder has no tokenizer", facts=[("base", base), ("expected", " or ".join(_FILES))]
+            "the base encoder has no tokenizer", facts=[("base", base), ("expected", " or ".join(TOKENIZER))]
         )
     try:
         analyzer = WordPieceAnalyzer.from_file(file)

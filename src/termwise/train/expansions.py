@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +10,13 @@ import numpy.typing as npt
 
 from termwise.collection.pairs import Source
 from termwise.encode.tildev2 import Expander
-from termwise.train.arrays import keep, kept, unlike
+from termwise.progress import Progress, no_progress
+from termwise.train.arrays import keep, kept, kept_or_made, unlike
 from termwise.train.inputs import Pieces
+from termwise.train.telling import Say
+
+EXPANSIONS = "expansions.npz"
+"""The file of a run that keeps them."""
 
 _PART = 2048
 
@@ -52,7 +57,7 @@ class Expansions:
         pieces: Pieces,
         *,
         length: int,
-        progress: Callable[[str, int, int | None], None] = lambda *_: None,
+        progress: Progress = no_progress,
     ) -> Expansions:
         """Expand passages.
 
@@ -115,3 +120,27 @@ class Expansions:
         if not made._row.keys() >= set(places):
             raise unlike(file, "it does not expand all passages of this run")
         return made
+
+
+def expansions_of(
+    expander: Expander,
+    sources: Sequence[Source],
+    places: Collection[Place],
+    pieces: Pieces,
+    folder: Path,
+    *,
+    length: int,
+    progress: Progress,
+    say: Say,
+) -> Expansions:
+    """Expand passages of a run, or read the expansions that it keeps in its folder; see `Expansions.make`."""
+    file = folder / EXPANSIONS
+
+    def make() -> Expansions:
+        say(f"expanding {len(places):,} passages")
+        made = Expansions.make(expander, sources, places, pieces, length=length, progress=progress)
+        made.keep(file)
+        return made
+
+    terms = len(pieces.analyzer.vocabulary)
+    return kept_or_made(file, lambda: Expansions.kept(file, places, terms=terms), make, say)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,14 +13,19 @@ from accelerate import PartialState
 from torch.nn import functional
 
 from termwise.arguments import check, check_callable, check_count, check_flag, check_path, is_whole_number
-from termwise.collection.pairs import Source, read_sources
+from termwise.collection.pairs import Source
 from termwise.collection.writing import written_whole
+from termwise.encode.folder import EncoderFolder
 from termwise.encode.manifest import ExpansionRecord, Kind
+from termwise.encode.session import OnnxSession
 from termwise.encode.tildev2 import Expander
-from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.errors import VocabularyMismatchError
+from termwise.model_folders import TRAINING
 from termwise.models.tildev2 import Counting
+from termwise.progress import Progress, no_progress
+from termwise.text import Vocabulary
 from termwise.text.cleaning import clean_vocabulary
-from termwise.train.base import base_analyzer, base_name, shown_settings
+from termwise.train.base import base_analyzer, shown_settings
 from termwise.train.card import card as write_card
 from termwise.train.claiming import refuse_replacing
 from termwise.train.describe import card_facts, check_given
@@ -30,120 +34,13 @@ from termwise.train.networks import Tilde
 from termwise.train.run import train_network
 from termwise.train.settings import TrainSettings
 from termwise.train.telling import Say, silent
-from termwise.train.validation import HeldOut
-from termwise.train.warm_start import Progress
+from termwise.train.training_data import read_training_data
 from termwise.train.write_folder import CARD, FOLDER, write_encoder_folder
 
 FLOOR_PASSAGES = 4096
 """Passages over which the floors of TILDE are means."""
 
-HELD_OUT_SPLITS = ("dev", "validation")
-
-TRAINING = "training"
-"""Folder inside an encoder folder that keeps settings, log and checkpoints of the run."""
-
-_HELD_OUT_SHARE = 0.02
 _FORWARD = 32
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """Pairs to train on and pairs to validate on.
-
-    Attributes
-    ----------
-    sources : list of Source
-    held_out : HeldOut or None
-        None where validation is switched off.
-    origin : str
-        Where the held-out pairs come from, in words.
-    """
-
-    sources: list[Source]
-    held_out: HeldOut | None
-    origin: str
-
-
-def read_training_data(
-    data: Sequence[str | Path], *, validation: str | Path | None, queries: int, seed: int
-) -> TrainingData:
-    """Read what a network is trained and validated on.
-
-    Parameters
-    ----------
-    data : sequence of str or Path
-        See `read_sources`; several are taken together.
-    validation : str, Path or None
-        Held-out pairs, read like `data`, or the word ``none``. Where nothing is said: the split ``dev`` or
-        ``validation`` of a BEIR folder; failing that, a fiftieth of the queries is held out.
-    queries : int
-        Held-out queries to draw; 0 for no validation.
-    seed : int
-        Of what is held out and drawn.
-
-    Raises
-    ------
-    ParameterError
-        If two sources have the same name.
-    """
-    sources = [source for spec in data for source in read_sources(spec)]
-    names = [source.name for source in sources]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ParameterError("two sources of training pairs have one name", facts=[("name", twice[0])])
-    if validation == "none" or queries == 0:
-        return TrainingData(sources, None, "none")
-    if validation is not None:
-        held, origin = read_sources(validation), base_name(validation)
-    else:
-        split = next((name for name in HELD_OUT_SPLITS if all(_has_split(spec, name) for spec in data)), None)
-        if split is not None:
-            held, origin = (
-                [source for spec in data for source in read_sources(spec, split=split)],
-                f"split {split}",
-            )
-        else:
-            parted = [_parted(source, seed) for source in sources]
-            sources, held = [one for one, _ in parted], [other for _, other in parted]
-            origin = f"a fiftieth of the queries, drawn with seed {seed}"
-    chosen = HeldOut.sample(held, queries=queries, seed=seed)
-    return TrainingData(sources, chosen, origin)
-
-
-def _has_split(spec: str | Path, split: str) -> bool:
-    folder = Path(spec) / "qrels"
-    return any((folder / f"{split}.tsv{ending}").is_file() for ending in ("", ".gz"))
-
-
-def _parted(source: Source, seed: int) -> tuple[Source, Source]:
-    """Hold out some of the queries with their pairs."""
-    random = np.random.default_rng(seed)
-    queries = np.unique(source.pairs[:, 0])
-    count = max(1, round(_HELD_OUT_SHARE * len(queries)))
-    held = np.isin(source.pairs[:, 0], random.permutation(queries)[:count])
-    return (
-        Source(source.name, source.queries, source.passages, source.pairs[~held]),
-        Source(source.name, source.queries, source.passages, source.pairs[held]),
-    )
-
-
-def open_expander(name: str | Path, *, terms: int, counting: Counting, threads: int) -> Expander:
-    """Open the TILDE encoder that expands passages.
-
-    Parameters
-    ----------
-    name : str
-        A shipped encoder or a folder.
-    terms, counting
-        How many terms, see `termwise.encode.expansion.expand`.
-    threads : int
-    """
-    from termwise.encode.folder import EncoderFolder
-    from termwise.encode.session import OnnxSession
-
-    session = OnnxSession(EncoderFolder.open(name), precision=None, threads=threads, providers=None)
-    session.load()
-    return Expander(session, terms=terms, counting=counting)
 
 
 @torch.no_grad()
@@ -195,7 +92,7 @@ def fit(
     resume: bool = False,
     card: Mapping[str, Any] | None = None,
     threads: int = 1,
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
     say: Say = silent,
 ) -> dict[str, Any]:
     """Train an encoder and write its folder.
@@ -212,7 +109,7 @@ def fit(
         The encoder folder; checkpoints and logs are kept in its folder ``training``.
     settings : TrainSettings
     validation : str or Path, optional
-        See `read_training_data`.
+        See `termwise.train.training_data.read_training_data`.
     expansion : (str, int, str), optional
         For ``tildev2``: the TILDE encoder that expands passages, the number of terms, and how they are counted.
     resume : bool, optional
@@ -267,20 +164,7 @@ def fit(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
     analyzer = base_analyzer(base)
-    expander = None
-    if expansion is not None:
-        name, terms, counting = expansion
-        expander = open_expander(name, terms=terms, counting=counting, threads=threads)
-        other = expander.session.folder.vocabulary
-        if other != analyzer.vocabulary:
-            raise VocabularyMismatchError(
-                "the base and the encoder that expands its passages have different vocabularies",
-                facts=[
-                    ("base", f"{base}, {len(analyzer.vocabulary):,} terms"),
-                    ("expands", f"{name}, {len(other):,} terms"),
-                ],
-                fixes=["--expand-with FOLDER, a TILDE encoder trained from this base", "--expand-with none"],
-            )
+    expander = None if expansion is None else _expander(expansion, analyzer.vocabulary, base, threads)
     trained = train_network(
         kind,
         read.sources,
@@ -326,6 +210,27 @@ def fit(
     with written_whole(out / CARD) as write:
         write(write_card(described))
     return facts
+
+
+def _expander(
+    expansion: tuple[str | Path, int, Counting], vocabulary: Vocabulary, base: str | Path, threads: int
+) -> Expander:
+    """Open the TILDE encoder that expands passages; refuse one with another vocabulary than the base."""
+    name, terms, counting = expansion
+    session = OnnxSession(EncoderFolder.open(name), threads=threads)
+    session.load()
+    expander = Expander(session, terms=terms, counting=counting)
+    other = session.folder.vocabulary
+    if other != vocabulary:
+        raise VocabularyMismatchError(
+            "the base and the encoder that expands its passages have different vocabularies",
+            facts=[
+                ("base", f"{base}, {len(vocabulary):,} terms"),
+                ("expands", f"{name}, {len(other):,} terms"),
+            ],
+            fixes=["--expand-with FOLDER, a TILDE encoder trained from this base", "--expand-with none"],
+        )
+    return expander
 
 
 def _is_expansion(given: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from termwise.build import build_index
 from termwise.collection.pairs import Source
+from termwise.progress import Progress, no_progress
 from termwise.records import Document, Query
 from termwise.train.arrays import keep, kept, kept_or_made, unlike
 from termwise.train.telling import Say
@@ -23,8 +24,6 @@ NEGATIVES = "negatives.npz"
 
 _QUERIES = 2048
 
-_Progress = Callable[[str, int, int | None], None]
-
 
 def mine_negatives(
     source: Source,
@@ -33,7 +32,7 @@ def mine_negatives(
     seed: int,
     threads: int = 1,
     folder: str | Path | None = None,
-    progress: _Progress = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> npt.NDArray[np.int32]:
     """Rank the passages of a source with BM25 for each of its queries, and draw negatives from the top.
 
@@ -88,7 +87,7 @@ def negatives_of(
     depth: int,
     seed: int,
     threads: int,
-    progress: _Progress,
+    progress: Progress,
     say: Say,
 ) -> list[npt.NDArray[np.int32]]:
     """Mine the negatives of all sources of a run, or read those that it keeps in its folder; see `mine_negatives`."""

@@ -24,15 +24,12 @@ from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModelForMaskedLM, PreTrainedModel
+from transformers import AutoModel, AutoModelForMaskedLM, PreTrainedModel
 
 from termwise.encode.manifest import MAX_POSITIONS
 from termwise.errors import ModelFormatError, ParameterError
 from termwise.train.loading import load_encoder, load_pretrained
 from termwise.train.teacher import Teacher
-
-Kind = str
-"""``tilde``, ``tildev2`` or ``splade-doc``."""
 
 
 class TermNetwork(nn.Module):
@@ -44,7 +41,7 @@ class TermNetwork(nn.Module):
         The encoder; for the networks over the vocabulary, with the head whose decoder is its input embedding.
     """
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[str]
 
     def __init__(self, pretrained: PreTrainedModel) -> None:
         super().__init__()
@@ -159,10 +156,10 @@ class SpladeDoc(TermNetwork):
         return _head_without_embedding(self.pretrained)
 
 
-NETWORKS: dict[Kind, type[TermNetwork]] = {network.kind: network for network in (Tilde, TildeV2, SpladeDoc)}
+NETWORKS: dict[str, type[TermNetwork]] = {network.kind: network for network in (Tilde, TildeV2, SpladeDoc)}
 
 
-def network_from(kind: Kind, base: str | Path) -> TermNetwork:
+def network_from(kind: str, base: str | Path) -> TermNetwork:
     """Load a base encoder and put a head on it.
 
     Parameters
@@ -187,6 +184,29 @@ def network_from(kind: Kind, base: str | Path) -> TermNetwork:
     network = NETWORKS[kind](load_pretrained(AutoModelForMaskedLM, base)).train()
     language_model_head(network.pretrained)
     return network
+
+
+def untrained(kind: str, config: Any) -> TermNetwork:
+    """Make a network of a kind with random weights, for weights of its own to be loaded into.
+
+    Parameters
+    ----------
+    kind : str
+        ``tilde``, ``tildev2`` or ``splade-doc``.
+    config : PretrainedConfig
+        The configuration of the encoder, as transformers has it.
+    """
+    if kind == TildeV2.kind:
+        return TildeV2(bare_encoder(config))
+    return NETWORKS[kind](AutoModelForMaskedLM.from_config(config))
+
+
+def bare_encoder(config: Any) -> Any:
+    """Make an encoder of this configuration, with random weights and without the pooling layer nobody reads."""
+    try:
+        return AutoModel.from_config(config, add_pooling_layer=False)
+    except TypeError:  # an architecture that never has one
+        return AutoModel.from_config(config)
 
 
 def check_network(network: TermNetwork | Teacher, *, terms: int, length: int) -> None:

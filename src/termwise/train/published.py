@@ -26,7 +26,7 @@ import numpy.typing as npt
 import onnx
 import torch
 from safetensors.torch import load_file
-from transformers import AutoConfig, AutoModelForMaskedLM
+from transformers import AutoConfig
 
 from termwise.encode.folder import EncoderFolder
 from termwise.encode.manifest import ExpansionRecord
@@ -34,8 +34,8 @@ from termwise.errors import MissingFileError, ModelFormatError, UnknownNameError
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaning import CleanMode
 from termwise.train.base import base_analyzer
-from termwise.train.export import bare_encoder, load_weights, network_of
-from termwise.train.networks import NETWORKS, SpladeDoc, TermNetwork, Tilde, TildeV2, positions
+from termwise.train.export import load_weights, network_of
+from termwise.train.networks import NETWORKS, SpladeDoc, TermNetwork, Tilde, TildeV2, positions, untrained
 from termwise.train.quantise import dequantised_weights
 from termwise.train.telling import first_line
 from termwise.train.write_folder import FOLDER, write_encoder_folder
@@ -239,9 +239,7 @@ def _configuration(folder: Path, weights: Arrays) -> Any:
 def _built(folder: Path, kind: str, config: Any) -> TermNetwork:
     """Make a network of this configuration, with random weights."""
     try:
-        if kind == TildeV2.kind:
-            return TildeV2(bare_encoder(config))
-        return NETWORKS[kind](AutoModelForMaskedLM.from_config(config))
+        return untrained(kind, config)
     except Exception as error:  # transformers documents no type
         raise ModelFormatError(
             "no network can be made from the configuration of the checkpoint",

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from accelerate import PartialState
 from transformers import set_seed
@@ -18,48 +17,32 @@ from termwise.arguments import check, check_callable, check_count, check_flag, c
 from termwise.collection.pairs import Source
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.text.cleaning import clean_vocabulary
+from termwise.progress import Progress, no_progress
 from termwise.text.wordpiece import WordPieceAnalyzer
-from termwise.train.arrays import kept_or_made
 from termwise.train.base import base_name, shown_settings
 from termwise.train.batches import BatchPlan, plan_batches
+from termwise.train.callbacks import CurvePoints, JsonLog
 from termwise.train.checkpoints import last_checkpoint, step_of
 from termwise.train.claiming import claim, refuse_taken, unclaimed_if_refused
 from termwise.train.clock import Clock
-from termwise.train.expansions import Expansions, Place
+from termwise.train.expansions import expansions_of
 from termwise.train.inputs import Pieces
 from termwise.train.negatives import negatives_of
 from termwise.train.neighbours import neighbour_order
-from termwise.train.networks import (
-    NETWORKS,
-    TermNetwork,
-    Tilde,
-    TildeV2,
-    check_network,
-    decoder_bias,
-    set_dropout,
-)
+from termwise.train.networks import NETWORKS, TermNetwork, Tilde, TildeV2, check_network, set_dropout
 from termwise.train.settings import TrainSettings
 from termwise.train.starting import start_from
 from termwise.train.step import Collator, PlannedBatches, TrainingStep
 from termwise.train.telling import Say, nothing_to_resume, silent
-from termwise.train.trainer import (
-    CHOSEN_BY,
-    CurvePoints,
-    JsonLog,
-    LoopSettings,
-    TermTrainer,
-    training_arguments,
-)
-from termwise.train.validation import HeldOut, validate
-from termwise.train.warm_start import Progress, fit_head
+from termwise.train.trainer import TermTrainer, taken, training_arguments
+from termwise.train.validation import CHOSEN_BY, HeldOut, validate
+from termwise.train.warm_start import fit_head, set_prior_bias
 
 _LOG = "log.jsonl"
 _HEAD_LOG = "head.jsonl"
 _CHECKPOINTS = "checkpoints"
 CURVE = "curve"
 """Folder of the points of a learning curve, in that of the training."""
-_EXPANSIONS = "expansions.npz"
 
 FEW = 50
 """With fewer held-out queries than these, which checkpoint measures best is mostly chance."""
@@ -101,7 +84,7 @@ def train_network(
     expander: Expander | None = None,
     resume: bool = False,
     threads: int = 1,
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
     say: Say = silent,
 ) -> Trained:
     """Train a network.
@@ -239,8 +222,15 @@ def train_network(
             collator = Collator(kind, settings, pieces, sources, batches, negatives=negatives)
             if expander is not None:
                 places = {place for number in range(len(batches)) for place in collator.places(number)}
-                collator.expansions = _expansions(
-                    expander, sources, places, pieces, settings, folder, progress, say
+                collator.expansions = expansions_of(
+                    expander,
+                    sources,
+                    places,
+                    pieces,
+                    folder,
+                    length=settings.document_length,
+                    progress=progress,
+                    say=say,
                 )
                 held_out = None if held_out is None else held_out.expanded(expander, pieces, settings)
         step = TrainingStep(network, settings, pieces)
@@ -387,71 +377,3 @@ def _texts(sources: Sequence[Source], plan: BatchPlan, count: int) -> list[tuple
         for owner, number in zip(owners, numbers, strict=True)
     ]
     return [(source.queries[query], source.passages[passage]) for source, query, passage in chosen]
-
-
-def _expansions(
-    expander: Expander,
-    sources: Sequence[Source],
-    places: set[Place],
-    pieces: Pieces,
-    settings: TrainSettings,
-    folder: Path,
-    progress: Progress,
-    say: Say,
-) -> Expansions:
-    """Expand passages, or read the expansions that the run has made before."""
-    file = folder / _EXPANSIONS
-
-    def make() -> Expansions:
-        say(f"expanding {len(places):,} passages")
-        made = Expansions.make(
-            expander, sources, places, pieces, length=settings.document_length, progress=progress
-        )
-        made.keep(file)
-        return made
-
-    terms = len(pieces.analyzer.vocabulary)
-    return kept_or_made(file, lambda: Expansions.kept(file, places, terms=terms), make, say)
-
-
-@torch.no_grad()
-def set_prior_bias(
-    network: Tilde, pieces: Pieces, sources: Sequence[Source], settings: TrainSettings
-) -> None:
-    """Set the decoder's bias of each term to the log-odds that a training query holds it.
-
-    With n queries of which df hold the term, ln((df + 0.5) / (n - df + 0.5)). A network whose logits start at 0
-    spends its first thousands of steps learning that no term is likely.
-    """
-    vocabulary = pieces.analyzer.vocabulary
-    kept = clean_vocabulary(vocabulary, settings.cleaning)
-    holding = np.zeros(len(vocabulary))
-    total = 0
-    for source in sources:
-        for query in np.unique(source.pairs[:, 0]).tolist():
-            row = np.unique(pieces(source.queries[query]))
-            holding[row[kept[row]]] += 1
-            total += 1
-    odds = np.log((holding + 0.5) / (total - holding + 0.5))
-    decoder_bias(network.pretrained).copy_(torch.from_numpy(odds.astype(np.float32)))
-
-
-def taken(trainer: TermTrainer, settings: LoopSettings) -> dict[str, Any]:
-    """Return step and measures of the weights that were taken; nothing where they were not validated."""
-    if settings.take == "last":
-        step = trainer.state.global_step
-    elif trainer.state.best_model_checkpoint is None:
-        return {}
-    else:
-        step = step_of(trainer.state.best_model_checkpoint)
-    measured = [
-        line for line in trainer.state.log_history if line.get("step") == step and f"eval_{CHOSEN_BY}" in line
-    ]
-    if settings.take == "last" and not measured:
-        return {}
-    return {"step": step} | {
-        name.removeprefix("eval_"): value
-        for line in measured
-        for name, value in line.items()
-        if name.startswith("eval_")
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -14,10 +13,12 @@ from safetensors.torch import load_model, save_model
 from torch import nn
 from torch.utils.data import DataLoader, SequentialSampler
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
-from transformers.trainer_callback import TrainerControl, TrainerState
+from transformers.trainer_callback import TrainerState
 from transformers.trainer_utils import TrainOutput
 
 from termwise.errors import DivergedError, ParameterError
+from termwise.progress import Progress, no_progress
+from termwise.train.callbacks import ProgressLines
 from termwise.train.checkpoints import (
     OPTIMIZER,
     PREFIX,
@@ -27,19 +28,14 @@ from termwise.train.checkpoints import (
     holds_weights,
     loading,
     newest_whole,
+    step_of,
 )
 from termwise.train.clock import Clock
 from termwise.train.networks import check_network
 from termwise.train.settings import Precision, Schedule, Take
 from termwise.train.step import Batches, Step
-from termwise.train.telling import Say, clock_time, silent
-from termwise.train.warm_start import Progress
-
-CHOSEN_BY = "nDCG@10"
-"""The measure by which the best checkpoint is told."""
-
-FIRST_POINT = 1000
-"""Pairs seen at the first point of a learning curve."""
+from termwise.train.telling import Say, silent
+from termwise.train.validation import CHOSEN_BY
 
 Validate = Callable[[], Mapping[str, float]]
 
@@ -132,7 +128,7 @@ class TermTrainer(Trainer):
         validate: Validate | None,
         clock: Clock,
         callbacks: list[TrainerCallback],
-        progress: Progress = lambda *_: None,
+        progress: Progress = no_progress,
         say: Say = silent,
     ) -> None:
         check_network(step.network, terms=collator.terms, length=collator.longest)
@@ -145,7 +141,7 @@ class TermTrainer(Trainer):
             callbacks=callbacks,
         )
         self.remove_callback(PrinterCallback)
-        self.add_callback(_Told(progress, say, self._taken_loss, clock))
+        self.add_callback(ProgressLines(progress, say, self._taken_loss, clock))
         self._step = step
         self._network = step.network
         self._batches = batches
@@ -324,158 +320,6 @@ class TermTrainer(Trainer):
             group["lr"] = rate * share(schedule.last_epoch)
 
 
-class JsonLog(TrainerCallback):
-    """Appends what the Trainer logs to a JSONL file, with the seconds spent training.
-
-    A run that goes on from a checkpoint first drops the lines of steps that are made again, and any that a kill or a
-    disk has damaged.
-    """
-
-    def __init__(self, path: Path, clock: Clock) -> None:
-        self._path = path
-        self._clock = clock
-
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
-    ) -> None:
-        """Keep the lines up to the step at which training begins."""
-        if not state.is_world_process_zero:
-            return
-        kept = b""
-        if state.global_step and self._path.exists():
-            lines = self._path.read_bytes().splitlines(keepends=True)
-            kept = b"".join(line for line in lines if _step_of_line(line) <= state.global_step)
-        self._path.write_bytes(kept)
-
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, Any] | None = None,
-        **_: object,
-    ) -> None:
-        """Write one line."""
-        if state.is_world_process_zero and logs:
-            line = {"step": state.global_step, "seconds": round(self._clock.seconds, 1), **logs}
-            with self._path.open("a") as file:
-                file.write(json.dumps(line) + "\n")
-
-
-class CurvePoints(TrainerCallback):
-    """Keeps the weights each time twice as many pairs have been seen, and those of the last step.
-
-    Parameters
-    ----------
-    network : TermNetwork
-    folder : Path
-        Gets a folder ``checkpoint-<step>`` with weights and state for each point.
-    pairs : int
-        Pairs of a step.
-    """
-
-    def __init__(self, network: nn.Module, folder: Path, pairs: int) -> None:
-        self._network = network
-        self._folder = folder
-        self._pairs = pairs
-
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
-    ) -> None:
-        """Keep the weights where a point is reached."""
-        step = state.global_step
-        reached = [doublings(at * self._pairs) for at in (step - 1, step)]
-        if not state.is_world_process_zero or (reached[0] == reached[1] and step < state.max_steps):
-            return
-        point = self._folder / f"{PREFIX}{step}"
-        point.mkdir(parents=True, exist_ok=True)
-        partial = point / f"{WEIGHTS}.part"
-        save_model(self._network, str(partial))
-        partial.replace(point / WEIGHTS)
-        state.save_to_json(str(point / STATE))
-
-
-def doublings(pairs: int) -> int:
-    """Return how often pairs seen have reached `FIRST_POINT` and its doubles.
-
-    Examples
-    --------
-    >>> [doublings(pairs) for pairs in (999, 1000, 1999, 2000, 8000)]
-    [0, 1, 1, 2, 4]
-    """
-    return (pairs // FIRST_POINT).bit_length()
-
-
-def _step_of_line(line: bytes) -> float:
-    """Return the step of a line of the log; infinity for one that is damaged."""
-    try:
-        step = json.loads(line)["step"] if line.endswith(b"\n") else math.inf
-    except (ValueError, KeyError, TypeError):
-        return math.inf
-    return step if isinstance(step, int) else math.inf
-
-
-class _Told(TrainerCallback):
-    """Reports every step as the rest of the package reports progress, and says a line at each validation."""
-
-    def __init__(self, progress: Progress, say: Say, loss: Callable[[], float], clock: Clock) -> None:
-        self._progress = progress
-        self._say = say
-        self._loss = loss
-        self._clock = clock
-        self._losses: list[float] = []
-        self._steps = 0
-
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
-    ) -> None:
-        loss = self._loss()
-        self._losses.append(loss)
-        self._steps += 1
-        if state.is_world_process_zero:
-            self._progress(f"train: loss {loss:.4g}", state.global_step, state.max_steps)
-
-    def on_evaluate(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        metrics: Mapping[str, float] | None = None,
-        lr_scheduler: Any = None,
-        **_: object,
-    ) -> None:
-        measures = {name.removeprefix("eval_"): value for name, value in (metrics or {}).items()}
-        best = state.best_metric is None or measures.get(CHOSEN_BY, -math.inf) > state.best_metric
-        standing = "the best so far, kept" if best else f"step {state.best_global_step} stays the best"
-        self._line(state, [f"{name} {value:.4f}" for name, value in measures.items()], lr_scheduler, standing)
-
-    def on_save(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        lr_scheduler: Any = None,
-        **_: object,
-    ) -> None:
-        if args.metric_for_best_model is None:
-            self._line(state, [], lr_scheduler, "kept to go on from")
-
-    def _line(self, state: TrainerState, measures: Sequence[str], schedule: Any, standing: str) -> None:
-        """Say where training is; the loss is the mean since the line before."""
-        losses, self._losses = self._losses, []
-        if not state.is_world_process_zero:
-            return
-        left = self._clock.leg / max(self._steps, 1) * (state.max_steps - state.global_step)
-        parts = [
-            *([f"loss {sum(losses) / len(losses):.4g}"] if losses else []),
-            *measures,
-            f"learning rate {schedule.get_last_lr()[0]:.3g}",
-            f"{clock_time(self._clock.seconds)} elapsed",
-            f"{clock_time(left)} left",
-        ]
-        self._say(f"step {state.global_step:,} of {state.max_steps:,}: {', '.join(parts)}; {standing}")
-
-
 def training_arguments(
     folder: Path, settings: LoopSettings, *, steps: int, validation: bool
 ) -> TrainingArguments:
@@ -536,3 +380,24 @@ def training_arguments(
     # Left to itself, the Trainer would cut each batch into parts for the processors that one process sees.
     arguments._n_gpu = min(arguments.n_gpu, 1)
     return arguments
+
+
+def taken(trainer: TermTrainer, settings: LoopSettings) -> dict[str, Any]:
+    """Return step and measures of the weights that were taken; nothing where they were not validated."""
+    if settings.take == "last":
+        step = trainer.state.global_step
+    elif trainer.state.best_model_checkpoint is None:
+        return {}
+    else:
+        step = step_of(trainer.state.best_model_checkpoint)
+    measured = [
+        line for line in trainer.state.log_history if line.get("step") == step and f"eval_{CHOSEN_BY}" in line
+    ]
+    if settings.take == "last" and not measured:
+        return {}
+    return {"step": step} | {
+        name.removeprefix("eval_"): value
+        for line in measured
+        for name, value in line.items()
+        if name.startswith("eval_")
+    }

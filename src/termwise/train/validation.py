@@ -22,7 +22,10 @@ from termwise.train.inputs import Ids, Pieces
 from termwise.train.networks import SpladeDoc, TermNetwork, Tilde
 from termwise.train.settings import TrainSettings
 
-MEASURES = ("nDCG@10", "RR@10")
+CHOSEN_BY = "nDCG@10"
+"""The measure by which the best checkpoint is told."""
+
+MEASURES = (CHOSEN_BY, "RR@10")
 
 _BATCH = 32
 

@@ -1,4 +1,4 @@
-"""Fitting the head of TILDE before the whole network is trained.
+"""What the head of TILDE begins with: a prior for each term, and a fit before the whole network is trained.
 
 A sentence encoder's output at position 0 already says what a text is about; only the head that should read terms
 out of it starts at random. Outputs of the untouched encoder are computed once, and the head alone is fitted to
@@ -7,19 +7,19 @@ them: a step costs a thirtieth of one through the encoder. Not in the paper, who
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from termwise.collection.pairs import Source
+from termwise.progress import Progress, no_progress
 from termwise.text.cleaning import clean_vocabulary
 from termwise.train.inputs import Ids, Pieces, distinct_terms
-from termwise.train.networks import Tilde, language_model_head, output_layer
+from termwise.train.networks import Tilde, decoder_bias, language_model_head, output_layer
 from termwise.train.objectives import biqdl, likelihood_loss
 from termwise.train.settings import TrainSettings
-
-Progress = Callable[[str, int, int | None], None]
 
 _FORWARD = 32
 _BATCH = 256
@@ -32,7 +32,7 @@ def fit_head(
     pairs: Sequence[tuple[str, str]],
     settings: TrainSettings,
     *,
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> list[float]:
     """Fit transform and bias of the head to both likelihood losses, with the encoder and the decoder fixed.
 
@@ -93,6 +93,28 @@ def fit_head(
     optimizer.zero_grad()
     decoder.requires_grad_(trained)
     return losses
+
+
+@torch.no_grad()
+def set_prior_bias(
+    network: Tilde, pieces: Pieces, sources: Sequence[Source], settings: TrainSettings
+) -> None:
+    """Set the decoder's bias of each term to the log-odds that a training query holds it.
+
+    With n queries of which df hold the term, ln((df + 0.5) / (n - df + 0.5)). A network whose logits start at 0
+    spends its first thousands of steps learning that no term is likely.
+    """
+    vocabulary = pieces.analyzer.vocabulary
+    kept = clean_vocabulary(vocabulary, settings.cleaning)
+    holding = np.zeros(len(vocabulary))
+    total = 0
+    for source in sources:
+        for query in np.unique(source.pairs[:, 0]).tolist():
+            row = np.unique(pieces(source.queries[query]))
+            holding[row[kept[row]]] += 1
+            total += 1
+    odds = np.log((holding + 0.5) / (total - holding + 0.5))
+    decoder_bias(network.pretrained).copy_(torch.from_numpy(odds.astype(np.float32)))
 
 
 @torch.no_grad()

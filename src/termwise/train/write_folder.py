@@ -25,7 +25,7 @@ from termwise.encode.manifest import (
 )
 from termwise.encode.session import OnnxSession
 from termwise.errors import ModelFormatError, ParameterError
-from termwise.model_folders import AnalyzerRecord
+from termwise.model_folders import TRAINING, AnalyzerRecord
 from termwise.staged_folder import StagedFolder
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaning import CleanMode
@@ -44,9 +44,9 @@ FOLDER = StagedFolder(
     an="an encoder",
     manifest=NAME,
     ours=frozenset(
-        {NAME, FLOORS, CONFIG, WEIGHTS, CARD, "tokenizer.json", "vocab.txt", "training", *GRAPHS.values()}
+        {NAME, FLOORS, CONFIG, WEIGHTS, CARD, "tokenizer.json", "vocab.txt", TRAINING, *GRAPHS.values()}
     ),
-    kept="training",
+    kept=TRAINING,
 )
 """How an encoder folder is written."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,10 +17,8 @@ from termwise.collection.pairs import Source
 from termwise.errors import EmptyCollectionError, ParameterError, StorageError
 from termwise.kernels.translation import Postings, Side, count_postings, count_tokens, fill_postings
 from termwise.processes import Workers
+from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, NumberedTexts, Numbering, Vocabulary, number_texts
-
-Progress = Callable[[str, int, int | None], None]
-"""Called with the name of a stage, how much of it is done, and its total where that is known."""
 
 MEMORY = 1 << 30
 """Bytes of an array above which it lies in a file that is mapped."""
@@ -127,7 +125,7 @@ def make_bitext(
     folder: str | Path | None = None,
     memory: int = MEMORY,
     threads: int = 1,
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> Bitext:
     """Cut passages into chunks about as long as their queries, and put them beside each other [1]_.
 

@@ -32,6 +32,7 @@ from termwise.kernels.translation import (
     likely_cells,
     transpose,
 )
+from termwise.progress import Progress, no_progress
 from termwise.regular_files import read_regular, regular_size
 from termwise.sealed_json import (
     Misfit,
@@ -42,7 +43,7 @@ from termwise.sealed_json import (
     expect_file_name,
     expect_object,
 )
-from termwise.translation.bitext import Bitext, Progress
+from termwise.translation.bitext import Bitext
 
 STATE = "em.json"
 """File of a run's folder that says how far it has come."""
@@ -116,7 +117,7 @@ def estimate(
     identity: str = "",
     resume: bool = False,
     threads: int = 1,
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> Estimate:
     """Estimate T(t|u) by expectation maximisation [1]_.
 

@@ -35,8 +35,8 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.folder_kinds import other_kind
-from termwise.model_folders import AnalyzerRecord, record_of
+from termwise.legible import short_digest
+from termwise.model_folders import TRAINING, AnalyzerRecord, record_of
 from termwise.staged_folder import StagedFolder
 from termwise.text import Analyzer, Vocabulary, analyzer_from_spec
 from termwise.translation.manifest import FOLDERS, NAME, PRECISIONS, Precision, TableManifest
@@ -50,9 +50,6 @@ INDPTR, TARGETS, PROBABILITIES, OCCURRENCES = (
 )
 VOCABULARY = "vocabulary.txt"
 CARD = "README.md"
-
-TRAINING = "training"
-"""Folder inside a table folder in which an unfinished training keeps its state."""
 
 _TOKENIZERS = ("tokenizer.json", "vocab.txt")
 _SHORT = 1 << 16
@@ -266,18 +263,6 @@ def _shipped_root() -> Path:
 
 
 def _manifest_bytes(folder: Path) -> bytes:
-    def other() -> ModelFormatError:
-        unfinished = (folder / TRAINING).is_dir()
-        return other_kind(folder, NAME) or ModelFormatError(
-            "the training of this table is not finished"
-            if unfinished
-            else "this folder does not hold a translation table",
-            facts=[("path", folder), ("missing", NAME)],
-            fixes=["go on with it: the same command with --resume"]
-            if unfinished
-            else [f"termwise train model1 --data DATA --out {folder}"],
-        )
-
     return FOLDERS.manifest_bytes(
         folder / NAME,
         missing=lambda: MissingFileError(
@@ -288,7 +273,11 @@ def _manifest_bytes(folder: Path) -> bytes:
                 "termwise train model1 --data DATA --out DIR",
             ],
         ),
-        other=other,
+        other=lambda: ModelFormatError(
+            "this folder does not hold a translation table",
+            facts=[("path", folder), ("missing", NAME)],
+            fixes=[f"termwise train model1 --data DATA --out {folder}"],
+        ),
     )
 
 
@@ -350,8 +339,8 @@ def _read_vocabulary(folder: Path, manifest: TableManifest, analyzer: Analyzer) 
                 ("table", folder),
                 ("terms", len(vocabulary)),
                 ("expected", manifest.terms),
-                ("vocabulary", vocabulary.id),
-                ("trained with", manifest.vocabulary),
+                ("vocabulary", short_digest(vocabulary.id)),
+                ("trained with", short_digest(manifest.vocabulary)),
             ],
             fixes=FOLDERS.again,
         )

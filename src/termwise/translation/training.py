@@ -16,10 +16,12 @@ import numpy as np
 from termwise import __version__
 from termwise.collection.pairs import Source, read_sources
 from termwise.errors import ParameterError
+from termwise.model_folders import TRAINING
+from termwise.progress import Progress, no_progress
 from termwise.text import make_analyzer
-from termwise.translation.bitext import Progress, make_bitext
+from termwise.translation.bitext import make_bitext
 from termwise.translation.em import STATE, estimate, refuse_foreign, refuse_unfinished
-from termwise.translation.folder import FOLDER, TRAINING, write_table
+from termwise.translation.folder import FOLDER, write_table
 from termwise.translation.processing import cut_vocabulary, refuse_empty
 from termwise.translation.settings import Model1Settings
 from termwise.translation.table import TranslationTable
@@ -36,7 +38,7 @@ def train_model1(
     split: str = "train",
     resume: bool = False,
     threads: int = 1,
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
     say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Train IBM Model 1 on judged pairs and write the folder of its table.

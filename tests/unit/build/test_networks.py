@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 import subprocess
 import sys
 from io import StringIO
@@ -532,6 +533,7 @@ def test_an_encoder_that_is_not_the_one_of_the_model(tmp_path):
         assert str(paths["two"]) in facts["model"] or str(paths["v2"]) in facts["model"]
         assert str(paths["one"]) in facts["encoder"]
         assert facts["differ in"] == differing
+        assert not re.search("[0-9a-f]{64}", caught.value.render())
         with pytest.raises(ParameterError, match="not the one that the model names"):
             encode_collection(documents, tmp_path / "rows", model=model, encoder=encoder)
     odd, second = Tilde(encoder=str(paths["v2"])), open_document_encoder(v2)

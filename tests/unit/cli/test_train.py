@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 from tests.unit.train.conftest import WORDS, base, one_thread, write_jsonl  # noqa: F401
 
 from termwise.cli.main import run
-from termwise.cli.train import say
+from termwise.cli.terminal import say
 
 SETTINGS = ["document_length=12", "batch=4", "max_steps=4", "validate_every=2", "learning_rate=1e-3"]
 

@@ -98,10 +98,17 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ModelFormatError, match=r"not an encoder folder") as caught:
         EncoderFolder.open(tmp_path / "empty")
-    assert caught.value.fixes == (f"termwise train convert {tmp_path / 'empty'} --out DIR",)
-    (tmp_path / "empty" / "config.json").write_text("{}")
-    with pytest.raises(ModelFormatError, match="a checkpoint for training"):
-        EncoderFolder.open(tmp_path / "empty")
+    assert caught.value.fixes == ("name one that ships, or the path of an encoder folder",)
+    for name in ("config.json", "modules.json"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).write_text("{}")
+        with pytest.raises(ModelFormatError, match="a checkpoint for training") as caught:
+            EncoderFolder.open(tmp_path / name)
+        assert caught.value.fixes == (f"termwise train convert {tmp_path / name} --out DIR",)
+    (tmp_path / "mine" / "training").mkdir(parents=True)
+    with pytest.raises(ModelFormatError, match="not finished") as caught:
+        EncoderFolder.open(tmp_path / "mine")
+    assert "--resume" in caught.value.fixes[0]
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelFormatError, match="this is a file"):
         EncoderFolder.open(tmp_path / "file")
@@ -193,8 +200,10 @@ def test_a_tokenizer_with_another_number_of_terms(tilde: Path) -> None:
 
 def test_a_tokenizer_that_was_changed_or_is_gone(tilde: Path) -> None:
     (tilde / "vocab.txt").write_text("[UNK]\n")
-    with pytest.raises(CorruptModelError, match="analyzer of the encoder was changed"):
+    with pytest.raises(CorruptModelError, match="analyzer of the encoder was changed") as changed:
         EncoderFolder.open(tilde)
+    facts = dict(changed.value.facts)
+    assert {len(str(facts[name])) for name in ("fingerprint", "expected")} == {len("sha256:") + 12}
     (tilde / "vocab.txt").unlink()
     with pytest.raises(MissingFileError, match=r"vocab\.txt"):
         EncoderFolder.open(tilde)

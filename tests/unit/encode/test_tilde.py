@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from termwise.encode import tilde as module
+from termwise.encode import batching
 from termwise.encode.documents import DocumentEncoder
 from termwise.encode.folder import EncoderFolder
 from termwise.encode.session import OnnxSession
@@ -155,7 +155,7 @@ def test_a_document_of_100_000_pieces(tilde: Path, tiny: ModuleType, monkeypatch
         return run(self, ids, mask)
 
     monkeypatch.setattr(OnnxSession, "run", watched)
-    monkeypatch.setattr(module, "WINDOWS", 1000)
+    monkeypatch.setattr(batching, "WINDOWS", 1000)
     shares: list[float] = []
     rows = encoder(tilde).encode_documents(["cat " * 99_999 + "merge", "sort"], advance=shares.append)
     assert row(rows, 0)[tiny.MERGE] == pytest.approx(ln_sigmoid(3.0) - FLOOR, rel=1e-6)

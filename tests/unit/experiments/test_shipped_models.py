@@ -15,7 +15,7 @@ from termwise.errors import MissingFileError, ParameterError
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from termwise.train import trainer  # noqa: E402
+from termwise.train import callbacks  # noqa: E402
 
 HERE = Path(__file__).resolve().parents[3] / "experiments" / "shipped_models"
 
@@ -106,7 +106,7 @@ def made(make, tmp_path, monkeypatch):
     (here / "card.toml").write_text((HERE / "card.toml").read_text())
     monkeypatch.setattr(make, "HERE", here)
     monkeypatch.setattr(make, "ASSETS", tmp_path / "assets")
-    monkeypatch.setattr(trainer, "FIRST_POINT", 8)  # pairs: two steps
+    monkeypatch.setattr(callbacks, "FIRST_POINT", 8)  # pairs: two steps
     threads = torch.get_num_threads()
     yield make
     torch.set_num_threads(threads)

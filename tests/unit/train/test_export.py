@@ -20,7 +20,6 @@ from termwise.train import export  # noqa: E402
 from termwise.train.export import (  # noqa: E402
     TOLERANCE,
     agreement,
-    bare_encoder,
     check_agreement,
     initialisers,
     load_weights,
@@ -29,7 +28,7 @@ from termwise.train.export import (  # noqa: E402
     to_onnx,
     vocabulary_size,
 )
-from termwise.train.networks import SpladeDoc, Tilde, TildeV2  # noqa: E402
+from termwise.train.networks import SpladeDoc, Tilde, TildeV2, bare_encoder  # noqa: E402
 
 from .conftest import SIZE, configuration  # noqa: E402
 

@@ -24,12 +24,13 @@ from termwise.errors import (  # noqa: E402
     UnknownNameError,
 )
 from termwise.text.cleaning import clean_vocabulary  # noqa: E402
-from termwise.train import trainer  # noqa: E402
+from termwise.train import callbacks  # noqa: E402
 from termwise.train.networks import decoder_bias, network_from  # noqa: E402
-from termwise.train.run import set_prior_bias, train_network  # noqa: E402
+from termwise.train.run import train_network  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 from termwise.train.step import TrainingStep  # noqa: E402
 from termwise.train.validation import HeldOut  # noqa: E402
+from termwise.train.warm_start import set_prior_bias  # noqa: E402
 
 from .conftest import made_source  # noqa: E402
 
@@ -111,7 +112,7 @@ def test_the_last_weights_are_taken_where_that_is_set(train, tmp_path):
 
 
 def test_weights_are_kept_each_time_the_pairs_have_doubled(train, tmp_path, monkeypatch):
-    monkeypatch.setattr(trainer, "FIRST_POINT", 5)
+    monkeypatch.setattr(callbacks, "FIRST_POINT", 5)
     chosen = settings(curve=True)
     trained = train("run", chosen=chosen)
     points = sorted(path.name for path in (tmp_path / "run" / "curve").iterdir())

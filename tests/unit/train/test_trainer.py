@@ -16,13 +16,14 @@ from transformers import TrainerCallback, set_seed  # noqa: E402
 
 from termwise.errors import DivergedError, ModelFormatError, ParameterError  # noqa: E402
 from termwise.train.batches import plan_batches  # noqa: E402
+from termwise.train.callbacks import JsonLog  # noqa: E402
 from termwise.train.checkpoints import last_checkpoint  # noqa: E402
 from termwise.train.clock import Clock  # noqa: E402
 from termwise.train.inputs import Pieces  # noqa: E402
 from termwise.train.networks import network_from, set_dropout  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 from termwise.train.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
-from termwise.train.trainer import JsonLog, TermTrainer, training_arguments  # noqa: E402
+from termwise.train.trainer import TermTrainer, training_arguments  # noqa: E402
 
 from .conftest import SIZE, VOCABULARY, made_source  # noqa: E402
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -368,8 +369,9 @@ def test_manifests_that_fit_nothing(
 ) -> None:
     write_table(made(), tmp_path)
     resealed(tmp_path, change)
-    with pytest.raises(ModelFormatError, match=message):
+    with pytest.raises(ModelFormatError, match=message) as caught:
         open_table(tmp_path)
+    assert not re.search("[0-9a-f]{64}", caught.value.render())
 
 
 def test_only_regular_files_are_opened(tmp_path: Path) -> None:

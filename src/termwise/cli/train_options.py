@@ -1,0 +1,51 @@
+"""Options that several verbs of ``termwise train`` share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+Data = Annotated[
+    list[str],
+    typer.Option(
+        "--data",
+        metavar="DATA",
+        help="Training pairs: a BEIR folder with qrels/train.tsv, a JSONL file of query and passage, a folder of "
+        "these, or ir_datasets:ID; may be repeated.",
+        show_default=False,
+    ),
+]
+Base = Annotated[
+    str,
+    typer.Option(
+        "--base",
+        metavar="ENCODER",
+        help="The encoder to start from: a folder in the layout of transformers, a name on its hub, or an encoder "
+        "that ships.",
+        show_default=False,
+    ),
+]
+Validation = Annotated[
+    str | None,
+    typer.Option(
+        "--validation",
+        metavar="DATA|none",
+        help="Held-out pairs; the best checkpoint on them is kept.  [default: the split dev of the data, or a "
+        "fiftieth of their queries]",
+        show_default=False,
+    ),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out where it stopped.")]
+
+
+def new_folder(what: str) -> Any:
+    """Return the option ``--out``, which is explained as `what`."""
+    return typer.Option("--out", metavar="DIR", help=what, show_default=False)
+
+
+def training_settings(example: str) -> Any:
+    """Return the option ``--set``, which is explained by an example."""
+    return typer.Option(
+        "--set", metavar="NAME=VALUE", help=f"A training setting, such as {example}; may be repeated."
+    )
