@@ -13,6 +13,7 @@ from termwise.encode.open import resting_document_encoder
 from termwise.errors import ParameterError
 from termwise.legible import short_digest
 from termwise.models import NetworkModel
+from termwise.models.rarity import check_power
 
 
 def opened_encoder(
@@ -52,6 +53,7 @@ def check_together(model: NetworkModel, encoder: DocumentEncoder) -> None:
         If the encoder that the model names cannot be opened.
     """
     check_encoder(encoder)
+    _check_power(model, encoder)
     said = encoder.description
     if said.get("kind") is None:
         return
@@ -84,6 +86,24 @@ def check_together(model: NetworkModel, encoder: DocumentEncoder) -> None:
 
 def _called(encoder: Mapping[str, object]) -> str:
     return f"kind {encoder['kind']}, {short_digest(str(encoder['id']))}"
+
+
+def _check_power(model: NetworkModel, encoder: DocumentEncoder) -> None:
+    """Refuse a power of the idf that cannot be, or is not the one that the model asks for."""
+    power = check_power("the encoder", encoder.idf_power)
+    if power and (encoder.minimum_floor or encoder.floors is not None):
+        raise ParameterError(
+            "weights above a floor cannot be multiplied by an idf: what an absent term adds would be another",
+            facts=[("encoder", encoder.description.get("name")), ("idf_power", power)],
+            fixes=["an encoder with idf_power 0", "an encoder without floors"],
+        )
+    wanted = getattr(model, "idf_power", None)
+    if wanted is not None and wanted != power:
+        raise ParameterError(
+            "the encoder runs with another power of the idf than the model has",
+            facts=[("model", f"{model.name}, idf_power {wanted:g}"), ("encoder", f"idf_power {power:g}")],
+            fixes=["leave the encoder out", "give model and encoder the same settings"],
+        )
 
 
 def _settings(description: Mapping[str, Any]) -> dict[str, object]:

@@ -80,8 +80,12 @@ def build_network(
             analyzer=spec,
             weighting=model.query_weighting,
             exact=encoder.exact,
-            network=encoder.description,
+            network={**encoder.description, **_power(encoder)},
         ),
         floors=floors,
         attachments=spec.files,
     )
+
+
+def _power(encoder: DocumentEncoder) -> dict[str, float]:
+    return {"idf_power": encoder.idf_power} if encoder.idf_power else {}

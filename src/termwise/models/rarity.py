@@ -35,13 +35,14 @@ def check_power(model: str, power: object) -> float:
     ParameterError
         If it is not.
     """
-    return check_number(
+    checked = check_number(
         model,
         "idf_power",
         power,
         holds=lambda value: 0 <= value <= LARGEST_POWER,
         expected=f"a number from 0 to {LARGEST_POWER:g}",
     )
+    return checked + 0.0  # -0.0 is 0
 
 
 def idf_factors(

@@ -250,9 +250,36 @@ def test_an_open_encoder_with_another_power_is_refused(tmp_path, weighing):
     models = [
         TildeV2(encoder=str(weighing), expansion_encoder="none", idf_power=power) for power in (0.5, 0.0)
     ]
-    with pytest.raises(ParameterError, match="other settings") as caught:
+    with pytest.raises(ParameterError, match="another power of the idf") as caught:
         build_index(WORDS, tmp_path / "i", model=models[1], encoder=open_document_encoder(models[0]))
-    assert ("idf_power", "0.0, and 0.5 in the encoder") in caught.value.facts
+    assert caught.value.facts == (("model", "tildev2, idf_power 0"), ("encoder", "idf_power 0.5"))
+
+
+@pytest.mark.parametrize("power", [-1.0, 5.0, np.nan, np.inf, "1", None, 10**400])
+def test_a_power_of_an_encoder_of_ones_own_that_cannot_be_is_refused(tmp_path, analyzer, power):
+    encoder = Encoder(analyzer)
+    encoder.idf_power = power
+    with pytest.raises(ParameterError, match="idf_power of the encoder"):
+        build_index(DOCUMENTS, tmp_path / "i", model=TildeV2(), encoder=encoder)
+    assert not (tmp_path / "i").exists()
+
+
+def test_a_power_and_floors_do_not_go_together(tmp_path, analyzer):
+    for made in (Encoder(analyzer), Exact(analyzer)):
+        made.idf_power = 1.0
+        with pytest.raises(ParameterError, match="above a floor"):
+            build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=made)
+
+
+def test_the_power_of_an_encoder_of_ones_own_is_recorded(tmp_path, analyzer):
+    class Plain(Encoder):
+        floors = None
+        idf_power = 0.5
+
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=TildeV2(), encoder=Plain(analyzer))
+    assert searcher.index.manifest.encoder["network"]["idf_power"] == 0.5
+    with pytest.raises(ParameterError, match="another power of the idf"):
+        build_index(DOCUMENTS, tmp_path / "j", model=TildeV2(idf_power=1.0), encoder=Plain(analyzer))
 
 
 @pytest.mark.parametrize("power", ["-0.1", "4.1", "nan", "inf"])
