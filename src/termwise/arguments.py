@@ -13,6 +13,9 @@ from termwise.errors import ParameterError
 from termwise.legible import shown
 from termwise.records import Document
 
+MOST_THREADS = 1024
+"""Threads that a call may ask for: more than any machine has a use for, and few enough to be started."""
+
 
 def wrong(name: str, value: object, expected: str) -> ParameterError:
     """Build the error for an argument that is not what it has to be.
@@ -40,9 +43,14 @@ def check_path(name: str, value: object) -> None:
     check(name, value, isinstance(value, str | os.PathLike), "a path")
 
 
+def is_integer(value: object) -> TypeGuard[int]:
+    """Tell whether something is an integer of Python or numpy; truth values and spans of time are none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+
+
 def is_finite_number(value: object) -> TypeGuard[float]:
     """Tell whether something is a finite number that a float can hold; truth values are none."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+    if not is_integer(value) and not isinstance(value, float | np.floating):
         return False
     try:
         return math.isfinite(value)
@@ -58,6 +66,12 @@ def is_whole_number(value: object, *, least: int) -> bool:
 def check_count(name: str, value: object, *, least: int = 1) -> None:
     """Refuse what is not a whole number of at least `least`."""
     check(name, value, is_whole_number(value, least=least), f"a whole number of at least {least}")
+
+
+def check_threads(value: object) -> None:
+    """Refuse what is not a number of threads, from 1 to `MOST_THREADS`."""
+    holds = is_whole_number(value, least=1) and value <= MOST_THREADS  # type: ignore[operator]
+    check("threads", value, holds, f"a whole number from 1 to {MOST_THREADS}")
 
 
 def check_flag(name: str, value: object) -> None:

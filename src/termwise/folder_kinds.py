@@ -1,4 +1,4 @@
-"""What a folder of a trained model is, told by its manifest: for those who are given one of another kind."""
+"""What a folder is, told by its manifest: for those who are given one of another kind."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
         "a scorer",
         ("termwise rerank INDEX --scorer {folder} --run RUN --queries FILE --output FILE",),
     ),
+    "encoding.json": (
+        "an encoding of a collection",
+        ("termwise index COLLECTION --model MODEL --encoding {folder} --out DIR",),
+    ),
 }
 """For each manifest, what its folder is, and the commands that take it."""
 
@@ -33,7 +37,7 @@ class Kind(NamedTuple):
 
 
 def kind_of(folder: Path) -> Kind | None:
-    """Tell which model a folder holds; None where it holds none."""
+    """Tell what a folder holds; None where it is nothing of ours."""
     for name, (what, commands) in KINDS.items():
         if (folder / name).is_file():
             return Kind(name, what, tuple(command.format(folder=folder) for command in commands))

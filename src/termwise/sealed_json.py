@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from termwise.legible import shown
+
 _FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 _SHA256 = re.compile("[0-9a-f]{64}")
 
@@ -102,28 +104,28 @@ def expect_object(value: object, names: set[str], where: str) -> Mapping[str, An
 def expect_whole(value: object, where: str, least: int, most: float = math.inf) -> int:
     """Return a whole number between two bounds, or raise `Misfit`."""
     if type(value) is not int or not least <= value <= most:
-        raise Misfit(f"{where} from {least} to {most}", value)
+        raise Misfit(f"{where} from {least} to {most}", shown(value))
     return value
 
 
 def expect_number(value: object, where: str, least: float, most: float) -> float:
     """Return a number in a range, or raise `Misfit`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise Misfit(f"{where} to be a number from {least:g} to {most:g}", str(value)[:80])
+        raise Misfit(f"{where} to be a number from {least:g} to {most:g}", shown(value))
     return float(value)
 
 
 def expect_text(value: object, where: str) -> str:
     """Return a string that is not empty, or raise `Misfit`."""
     if not isinstance(value, str) or not value:
-        raise Misfit(f"{where} as a string", value)
+        raise Misfit(f"{where} as a string", shown(value))
     return value
 
 
 def expect_choice(value: object, where: str, choices: tuple[str, ...]) -> str:
     """Return one of several strings, or raise `Misfit`."""
     if value not in choices:
-        raise Misfit(f"{where}: one of {', '.join(choices)}", value)
+        raise Misfit(f"{where}: one of {', '.join(choices)}", shown(value))
     return str(value)
 
 
@@ -131,12 +133,12 @@ def expect_digest(value: object, where: str) -> str:
     """Return a SHA-256 in hexadecimal digits, or raise `Misfit`."""
     digest = expect_text(value, where)
     if not _SHA256.fullmatch(digest):
-        raise Misfit(f"{where} of 64 hexadecimal digits", digest)
+        raise Misfit(f"{where} of 64 hexadecimal digits", shown(digest))
     return digest
 
 
 def expect_file_name(value: object) -> str:
     """Return the name of a file without folders, or raise `Misfit`."""
     if not isinstance(value, str) or not _FILE.fullmatch(value):
-        raise Misfit("a file name without folders", repr(value))
+        raise Misfit("a file name without folders", shown(value))
     return value

@@ -21,7 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "records": {"errors"},
     "arguments": {"legible", "errors", "records"},
     "progress": set(),
-    "sealed_json": set(),
+    "sealed_json": {"legible"},
     "regular_files": {"sealed_json"},
     "staged_folder": {"errors"},
     "folder_kinds": {"errors"},

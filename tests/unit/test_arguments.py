@@ -17,6 +17,7 @@ from termwise.arguments import (
     check_names,
     check_path,
     check_texts,
+    check_threads,
     is_finite_number,
 )
 from termwise.errors import ParameterError
@@ -29,6 +30,7 @@ from termwise.errors import ParameterError
         (lambda value: check_path("x", value), ["a", Path("a")], [b"a", 3, None]),
         (lambda value: check_count("x", value), [1, 1 << 70], [0, -1, True, 1.0, "1", None]),
         (lambda value: check_count("x", value, least=0), [0], [-1, False]),
+        (check_threads, [1, 1024], [0, 1025, 1 << 31, True, 2.0, "2", None]),
         (lambda value: check_flag("x", value), [True, False], [0, 1, None, "true"]),
         (lambda value: check_callable("x", value), [print, lambda: None], [None, "print"]),
         (lambda value: check_names("x", value), [(), ("a",), ["a", "b"]], ["ab", b"ab", (1,), None, 3]),

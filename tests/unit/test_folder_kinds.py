@@ -1,4 +1,4 @@
-"""Folders of trained models that are taken for one another: the error says what they are, and what takes them."""
+"""Folders that are taken for one another: the error says what they are, and what takes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from termwise.cli.main import run
-from termwise.encode import EncoderFolder
+from termwise.encode import EncoderFolder, blocks
 from termwise.encode import manifest as encoders
 from termwise.errors import ModelFormatError, NotAnIndexError
 from termwise.folder_kinds import KINDS, other_kind
@@ -16,11 +16,11 @@ from termwise.index import Index
 from termwise.translation import manifest as tables
 from termwise.translation import open_table
 
-ENCODER, TABLE, SCORER = KINDS
+ENCODER, TABLE, SCORER, ENCODING = KINDS
 
 
 def test_these_are_the_manifests() -> None:
-    assert (ENCODER, TABLE) == (encoders.NAME, tables.NAME)
+    assert (ENCODER, TABLE, ENCODING) == (encoders.NAME, tables.NAME, blocks.NAME)
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
     from termwise.rerank import manifest as scorers
@@ -40,7 +40,13 @@ def open_scorer(folder: Path) -> object:
     ("opens", "wanted"), [(EncoderFolder.open, ENCODER), (open_table, TABLE), (open_scorer, SCORER)]
 )
 @pytest.mark.parametrize(
-    ("held", "option"), [(ENCODER, "index COLLECTION --model"), (TABLE, "--table"), (SCORER, "--scorer")]
+    ("held", "option"),
+    [
+        (ENCODER, "index COLLECTION --model"),
+        (TABLE, "--table"),
+        (SCORER, "--scorer"),
+        (ENCODING, "--model MODEL --encoding"),
+    ],
 )
 def test_one_in_the_place_of_another(
     opens: Callable[[Path], object], wanted: str, held: str, option: str, tmp_path: Path
@@ -63,6 +69,7 @@ def test_one_in_the_place_of_another(
         (ENCODER, "termwise index COLLECTION --model {} --out DIR"),
         (TABLE, "termwise index COLLECTION --model {} --out DIR"),
         (SCORER, "termwise rerank INDEX --scorer {} --run RUN --queries FILE --output FILE"),
+        (ENCODING, "termwise index COLLECTION --model MODEL --encoding {} --out DIR"),
     ],
 )
 def test_one_in_the_place_of_an_index(held: str, command: str, tmp_path: Path) -> None:

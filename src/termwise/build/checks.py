@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from termwise.arguments import check, check_callable, check_count, check_documents, check_names, check_path
+from termwise.arguments import check, check_callable, check_documents, check_names, check_path, check_threads
 from termwise.collection import Collection
 from termwise.errors import ParameterError
 from termwise.models import Model
@@ -29,7 +29,7 @@ def check_arguments(
         check("settings", settings, texts, 'names and values, all of them strings, such as {"keep": "64"}')
     if fields is not None:
         check_names("fields", fields)
-    check_count("threads", threads)
+    check_threads(threads)
     if encoding is not None:
         check_path("encoding", encoding)
     check_callable("progress", progress, "something to call with a stage, what is done, and the total")

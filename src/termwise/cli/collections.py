@@ -9,7 +9,7 @@ from termwise.legible import shown
 
 
 def say_header(source: str) -> None:
-    """Say on stderr that the first line of a file of columns is no document, where it names them."""
+    """Say on stderr what becomes of the first line of a file of columns, where it names them."""
     from termwise.collection import open_collection
     from termwise.collection.files import TabSeparatedCollection
     from termwise.errors import TermwiseError
@@ -18,8 +18,15 @@ def say_header(source: str) -> None:
         return  # a pipe can be read only once
     try:
         collection = open_collection(source)
-        header = collection.header() if isinstance(collection, TabSeparatedCollection) else None
+        if not isinstance(collection, TabSeparatedCollection):
+            return
+        header, misplaced = collection.header(), collection.misplaced_header()
     except TermwiseError:
         return  # whoever opens it next says what is wrong
     if header is not None:
         note(f"{source}: the first line names the columns and is left out: {shown(header)}")
+    if misplaced is not None:
+        note(
+            f"{source}: the first line is read as a document, although it seems to name the columns, of which the "
+            f"identifier comes first: {shown(misplaced)}"
+        )

@@ -95,6 +95,7 @@ def command(
         contrast_table,
         to_csv,
     )
+    from termwise.evaluate.report import unreachable
 
     if queries is not None and html is None:
         raise UsageError("--queries shows its texts in the HTML page", fixes=["add --html FILE"])
@@ -125,6 +126,8 @@ def command(
     if as_json:
         for line in comparison.to_json_lines(per_query=per_query, criterion=criterion):
             print(line)
+        if (unreached := unreachable(comparison, criterion)) is not None:
+            note(unreached)
     else:
         print(comparison_text(comparison, criterion=criterion))
     for path in (html, latex, csv):

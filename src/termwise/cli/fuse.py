@@ -302,6 +302,12 @@ def _check_combination(
         _refuse(learning, "--learn", [f"leave them out, or learn weights: {_WAYS}"])
     elif learning["--qrels"] is None:
         raise UsageError("weights are learned from judgments", fixes=["add --qrels FILE"])
+    elif given["--learn"] in ("grid", "sweep"):
+        _refuse(
+            {"--seed": learning["--seed"]},
+            "--learn ascent, the only method that draws at random",
+            ["leave it out", "--learn ascent"],
+        )
     if way == "--weights":
         _refuse(
             {**choices, **kept}, "other weights than those of a file, which says itself how it is used", []
@@ -419,7 +425,10 @@ def _learned_text(fusion: Fusion) -> str:
         place = f"The same for every share of {fusion.runs[0]} from {learned.low:.4f} to {learned.high:.4f}"
         if learned.low == learned.high:
             place = f"At a share of {fusion.runs[0]} of {learned.low:.4f}"
-        others = f"{learned.ties} other places are as good" if learned.ties else "no other place is as good"
+        several = f"{learned.ties} other places are as good"
+        others = {0: "no other place is as good", 1: "1 other place is as good"}.get(
+            learned.ties or 0, several
+        )
         lines.append(f"{place}; {others}.")
     lines.append(
         "These are the queries that the weights were chosen on: measure on others what they are worth."

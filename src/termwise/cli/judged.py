@@ -36,7 +36,9 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     if len(set(names)) != len(names):
         names = [str(path) for path in paths]
     if len(set(names)) != len(names):
-        raise DuplicateIdError("a run is given twice", facts=[("runs", ", ".join(names))])
+        raise DuplicateIdError(
+            "a run is given twice", facts=[("runs", ", ".join(names))], fixes=["give each run once"]
+        )
     return [read_run(path, name=name) for path, name in zip(paths, names, strict=True)]
 
 

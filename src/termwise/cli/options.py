@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from termwise.arguments import MOST_THREADS
 from termwise.errors import ParameterError
 
 IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the index.", show_default=False)]
@@ -20,6 +21,7 @@ Threads = Annotated[
         "--threads",
         metavar="N",
         min=1,
+        max=MOST_THREADS,
         help="Threads to use; all processors unless given.",
         show_default=False,
     ),
@@ -101,8 +103,9 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 
 
 def available_processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return how many processors this process may use, as far as there may be threads for them."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(processors, MOST_THREADS)
 
 
 def column_separator(text: str) -> Literal["space", "tab"]:
@@ -208,6 +211,13 @@ def model_settings(pairs: Sequence[str]) -> dict[str, str]:
                 "--set takes a name and a value", facts=[("given", pair)], fixes=["--set k1=0.9 --set b=0.4"]
             )
         if name.strip() in settings:
-            raise ParameterError("a parameter is set twice", facts=[("parameter", name.strip())])
+            raise ParameterError(
+                "a parameter is set twice",
+                facts=[
+                    ("parameter", name.strip()),
+                    ("given", f"{settings[name.strip()]} and {value.strip()}"),
+                ],
+                fixes=[f"--set {name.strip()}={value.strip()}, once"],
+            )
         settings[name.strip()] = value.strip()
     return settings

@@ -117,17 +117,25 @@ def write_text(path: Path, text: str) -> None:
         write(text)
 
 
+_OF_A_COLLECTION = ("corpus.jsonl", "corpus.jsonl.gz", "queries.jsonl", "queries.jsonl.gz")
+"""Files that a folder in BEIR layout stands for."""
+
+
 def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | str | None]) -> None:
-    """Refuse to write a result over what it is made from, over another result, or into an index.
+    """Refuse to write a result over what it is made from, over another result, or into an index or a model.
 
     Raises
     ------
     UsageError
-        If two of the paths are one file, or an output lies in a folder given as input.
+        If two of the paths are one file, or an output is one of the files of a folder given as input, or would lie
+        in the folder of an index or a model.
     StorageError
         If an output is a link that leads back to itself.
     """
     read = [Path(os.path.realpath(path)) for path in inputs if path is not None]
+    folders = [path for path in read if path.is_dir()]
+    read += [folder / name for folder in folders for name in _OF_A_COLLECTION]
+    whole = [folder for folder in folders if _is_whole(folder)]
     written: list[Path] = []
     for output in outputs:
         if output is None or (output.exists() and not output.is_file()):
@@ -139,15 +147,32 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | s
                 facts=[("output", output), ("why", "the link leads back to itself")],
                 fixes=["choose another name"],
             )
-        if path in read or any(folder in path.parents for folder in read if folder.is_dir()):
+        if path in read:
             raise UsageError(
                 "the output would be written over an input",
                 facts=[("output", output)],
                 fixes=["choose another name"],
             )
+        for folder in whole:
+            if folder in path.parents:
+                raise UsageError(
+                    "the output would be written into the folder of an input",
+                    facts=[("output", output), ("folder", folder)],
+                    fixes=["choose a place outside it"],
+                )
         if path in written:
-            raise UsageError("two outputs have one name", facts=[("output", output)])
+            raise UsageError(
+                "two outputs have one name", facts=[("output", output)], fixes=["choose a name for each"]
+            )
         written.append(path)
+
+
+def _is_whole(folder: Path) -> bool:
+    """Tell whether a folder is that of an index or a model, which hold their own files and no others."""
+    from termwise.folder_kinds import kind_of
+    from termwise.index.manifest import NAME
+
+    return (folder / NAME).is_file() or kind_of(folder) is not None
 
 
 def quoted(text: str) -> str:

@@ -79,8 +79,18 @@ class TabSeparatedCollection:
 
     def header(self) -> str | None:
         """Return the first line where it names the columns and is no document."""
-        first = next((line for _, line in read_lines(self.path)), "")
+        first = self._first()
         return first if names_columns(first, identifiers=HEADER_IDS, texts=HEADER_TEXTS) else None
+
+    def misplaced_header(self) -> str | None:
+        """Return the first line where it is a document, and yet names nothing but columns, the identifier not first."""
+        first = self._first()
+        name, *others = (column.strip().lower() for column in first.split("\t"))
+        names = {*others, name} <= HEADER_IDS | HEADER_TEXTS
+        return first if names and name not in HEADER_IDS and HEADER_IDS.intersection(others) else None
+
+    def _first(self) -> str:
+        return next((line for _, line in read_lines(self.path)), "")
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents in the order of the file.

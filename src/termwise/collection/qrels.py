@@ -18,10 +18,13 @@ HEADERS = frozenset({"query-id", "query_id", "qid"})
 """What the first column of a header is called."""
 
 FORMS = {
-    4: "query id, iteration, document id, relevance (a whole number)",
-    3: "query id, document id, relevance (a whole number)",
+    4: "query id, iteration, document id, relevance (a whole number of 18 digits at most)",
+    3: "query id, document id, relevance (a whole number of 18 digits at most)",
 }
 """The known forms by their number of columns."""
+
+_LONGEST_GRADE = 18
+"""Characters of a relevance; what an evaluation can count is far shorter."""
 
 
 def read_qrels(path: str | Path) -> list[Qrel]:
@@ -48,7 +51,7 @@ def read_qrels(path: str | Path) -> list[Qrel]:
     MissingFileError, StorageError
         If the file cannot be read.
     MalformedRecordError
-        If a line has another number of columns, or a relevance that is not a whole number.
+        If a line has another number of columns, or a relevance that is not a whole number, or of more than 18 digits.
     DuplicateIdError
         If a document is judged twice for one query and the judgments differ; the lines are named.
 
@@ -83,7 +86,7 @@ def _numbered(path: Path) -> Iterator[tuple[int, Qrel]]:
             width = len(columns)
             if columns[0].lower() in HEADERS and not is_whole(columns[-1]):
                 continue
-        if len(columns) != width or not is_whole(columns[-1]):
+        if len(columns) != width or not is_whole(columns[-1]) or len(columns[-1]) > _LONGEST_GRADE:
             expected = FORMS.get(width) or " -- or -- ".join(FORMS.values())
             raise MalformedRecordError.at(
                 path, number, expected=expected, seen=line, message="a judgment is not usable"

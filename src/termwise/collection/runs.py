@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from os.path import isdir
 from pathlib import Path
 from sys import intern
 from typing import Literal
@@ -13,7 +14,7 @@ import numpy as np
 from termwise.collection.columns import check_writable, is_whole, separator_character, split
 from termwise.collection.lines import read_lines
 from termwise.collection.writing import written_whole
-from termwise.errors import DuplicateIdError, MalformedRecordError
+from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.records import Ranking, Run
 
 FORMS = {
@@ -100,6 +101,12 @@ def read_run(path: str | Path, *, name: str | None = None) -> Run:
     ('bm25', ('a', 'b'), array([2.5 , 1.25]))
     """
     path = Path(path)
+    if isdir(path):
+        raise MissingFileError(
+            "a folder is not a run",
+            facts=[("folder", path)],
+            fixes=[f"termwise search {path} --queries FILE --output RUN    (if it is an index)"],
+        )
     table: dict[str, _Rows] = {}
     width, tag = 0, ""
     for number, line in read_lines(path):

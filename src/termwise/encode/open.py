@@ -38,7 +38,7 @@ def open_document_encoder(
     model : NetworkModel
         `Tilde`, `TildeV2` or `SpladeDoc`.
     threads : int, optional
-        Threads for the arithmetic within a layer.
+        Threads for the arithmetic within a layer, 1024 at most.
     precision : {"float32", "int8"}, optional
         Which network, where the encoder has both. Where nothing is said: see `choose_precision`.
     providers : sequence of str, optional

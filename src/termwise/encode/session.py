@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check_count, check_names
+from termwise.arguments import check_names, check_threads
 from termwise.encode.folder import OUTPUTS, EncoderFolder
 from termwise.encode.manifest import PRECISIONS, Precision
 from termwise.encode.onnx_file import has_external_data
@@ -49,7 +49,7 @@ class OnnxSession:
     precision : {"float32", "int8"}, optional
         Which network, where there are both. Where nothing is said: see `choose_precision`.
     threads : int, optional
-        Threads for the arithmetic within a layer.
+        Threads for the arithmetic within a layer, 1024 at most.
     providers : sequence of str, optional
         Execution providers in order of preference, by the names in `PROVIDERS` or onnxruntime's. What the first
         does not support runs on the processor.
@@ -59,8 +59,8 @@ class OnnxSession:
     Raises
     ------
     ParameterError
-        If the folder has no network of this precision, `threads` is not a whole number above 0, or `providers` is
-        not several names.
+        If the folder has no network of this precision, `threads` is not a whole number from 1 to 1024, or `providers`
+        is not several names.
     UnknownNameError
         If there is no such precision.
     """
@@ -74,7 +74,7 @@ class OnnxSession:
         providers: Sequence[str] | None = None,
         processor: ProcessorClass | None = None,
     ) -> None:
-        check_count("threads", threads)
+        check_threads(threads)
         if providers is not None:
             check_names("providers", providers)
         names = tuple(PROVIDERS.get(name.lower(), name) for name in providers or ("cpu",))

@@ -25,10 +25,11 @@ import numpy.typing as npt
 
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownNameError
 from termwise.evaluate.correction import bonferroni, holm
-from termwise.evaluate.criterion import USUAL, Correction, Criterion, Test, check_names
+from termwise.evaluate.criterion import MOST_RESAMPLES, USUAL, Correction, Criterion, Test, check_names
 from termwise.evaluate.evaluation import Evaluation, Evaluator, Exclusion, MissingRule
 from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.paired import mean_interval, paired_differences, paired_t, sign_flip_p
+from termwise.legible import shown
 from termwise.records import Qrel, Run
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ def compare(
     confidence : float, optional
         Of the intervals, between 0 and 1.
     resamples : int, optional
-        Sign flips and bootstrap samples, at least 100.
+        Sign flips and bootstrap samples, 100 to 10,000,000.
     seed : int, optional
         At least 0. Every test is drawn from a generator newly seeded with it, so that a contrast depends
         neither on the other runs nor on their order.
@@ -338,9 +339,10 @@ class _Plan:
     ) -> _Plan:
         chosen = _check_names(names, baseline)
         _check_choice("pairs", pairs, ("baseline", "all"))
-        _check_number("confidence", confidence, "a number between 0 and 1", 0 < confidence < 1)
-        _check_number("resamples", resamples, "a whole number from 100", resamples >= 100)
-        _check_number("seed", seed, "a whole number from 0", seed >= 0)
+        _check_number("confidence", confidence, "a number between 0 and 1", 0 < confidence < 1, 0.95)
+        enough = 100 <= resamples <= MOST_RESAMPLES
+        _check_number("resamples", resamples, f"a whole number from 100 to {MOST_RESAMPLES}", enough, 10_000)
+        _check_number("seed", seed, "a whole number from 0", seed >= 0, 0)
         couples = (
             tuple(combinations(names, 2))
             if pairs == "all"
@@ -394,10 +396,14 @@ def _check_choice(label: str, value: object, choices: tuple[str, ...]) -> None:
         )
 
 
-def _check_number(label: str, value: float, expected: str, holds: bool) -> None:
+def _check_number(label: str, value: float, expected: str, holds: bool, usual: float) -> None:
     whole = label == "confidence" or isinstance(value, int)
     if not (holds and whole):
-        raise ParameterError(f"{label} cannot be {value!r}", facts=[("given", value), ("expected", expected)])
+        raise ParameterError(
+            f"{label} is out of range",
+            facts=[("given", shown(value)), ("expected", expected)],
+            fixes=[f"--{label} {usual} (in Python {label}={usual})"],
+        )
 
 
 def _over_shared_queries(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
@@ -31,6 +32,10 @@ CORRECTION_NAMES: Mapping[str, str] = {
     "holm": "Holm correction",
 }
 """The corrections in words."""
+
+
+MOST_RESAMPLES = 10_000_000
+"""Sign flips and bootstrap samples at most; minutes of work, for p-values far below any level in use."""
 
 
 def check_names(test: str, correction: str) -> None:
@@ -84,12 +89,49 @@ class Criterion:
             raise ParameterError(
                 "the level of a test is out of range",
                 facts=[("given", shown(self.level)), ("expected", "a number between 0 and 1")],
+                fixes=["--level 0.05 (in Python level=0.05)"],
             )
 
     @property
     def how(self) -> str:
         """Test and correction in words."""
         return f"{TEST_NAMES[self.test]}, {CORRECTION_NAMES[self.correction]}"
+
+    def least_p(self, *, resamples: int, comparisons: int) -> float:
+        """Return a bound that no p lies below, whatever the differences: 0 but for the permutation test.
+
+        Of N resamples and the observed arrangement a two-sided p counts two at least, 2 / (N + 1); both corrections
+        multiply the smallest p of a family by the size of the family.
+
+        Parameters
+        ----------
+        resamples : int
+            Sign flips that are drawn.
+        comparisons : int
+            Size of the family.
+
+        Examples
+        --------
+        >>> round(Criterion().least_p(resamples=100, comparisons=3), 4)
+        0.0594
+        """
+        if self.test == "t":
+            return 0.0
+        return min(1.0, self._factor(comparisons) * 2 / (resamples + 1))
+
+    def least_resamples(self, comparisons: int) -> int | None:
+        """Return the fewest resamples with which the permutation test can show a difference; None beyond the most.
+
+        Examples
+        --------
+        >>> Criterion(level=0.01).least_resamples(1), Criterion().least_resamples(300)
+        (200, 12000)
+        """
+        needed = 2 * self._factor(comparisons) / self.level
+        return math.floor(needed) if needed <= MOST_RESAMPLES else None
+
+    def _factor(self, comparisons: int) -> int:
+        return 1 if self.correction == "none" else comparisons
 
     def verdict(self, contrast: Contrast) -> Verdict:
         """Say whether the run of a contrast is better than its baseline, or worse, or neither was shown."""

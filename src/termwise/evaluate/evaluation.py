@@ -39,6 +39,7 @@ import numpy.typing as npt
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownIdError
 from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.measures import LARGEST_RELEVANCE, is_count, parse_measures
+from termwise.legible import shown
 from termwise.records import Qrel, Ranking, Run
 
 if TYPE_CHECKING:
@@ -400,7 +401,7 @@ class Evaluator:
                     facts=[
                         ("query", qrel.query_id),
                         ("document", qrel.doc_id),
-                        ("relevance", repr(grade)),
+                        ("relevance", shown(grade)),
                         ("expected", f"-{LARGEST_RELEVANCE} to {LARGEST_RELEVANCE}"),
                     ],
                 )

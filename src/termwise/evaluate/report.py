@@ -351,6 +351,7 @@ def methods(comparison: Comparison, *, criterion: Criterion = USUAL) -> tuple[st
     family = comparison.family
     few = len(comparison.query_ids) < 100
     against = "every pair of runs" if comparison.pairs == "all" else f"{comparison.baseline} as the baseline"
+    out_of_reach = unreachable(comparison, criterion)
     return (
         f"Differences are per query, {against}.",
         f"Intervals: {100 * comparison.confidence:g}% percentile bootstrap over queries, "
@@ -361,6 +362,21 @@ def methods(comparison: Comparison, *, criterion: Criterion = USUAL) -> tuple[st
         f"Bonferroni and Holm over the {_counted(str(family), 'comparison', 'comparisons')} of one measure, "
         "for each test apart.",
         f"Called better or worse: {criterion.how}, p < {criterion.level:g}; otherwise a difference was not shown.",
+        *([] if out_of_reach is None else [out_of_reach]),
+    )
+
+
+def unreachable(comparison: Comparison, criterion: Criterion) -> str | None:
+    """Say that no difference could be shown, whatever the runs, where the resamples are too few; None elsewhere."""
+    family, resamples = comparison.family, comparison.resamples
+    least = criterion.least_p(resamples=resamples, comparisons=family)
+    if least < criterion.level:
+        return None
+    needed = criterion.least_resamples(family)
+    way = "another test or level" if needed is None else f"{needed} at least"
+    return (
+        f"No difference can be shown: with {resamples} resamples no corrected p is below {least:.2g}. "
+        f"p < {criterion.level:g} takes {way}."
     )
 
 

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check, check_callable, check_count, check_flag, check_path
+from termwise.arguments import check, check_callable, check_count, check_flag, check_path, check_threads
 from termwise.errors import ParameterError, UnknownIdError, VocabularyMismatchError, WeightError
 from termwise.fusion.linear import checked_weights
 from termwise.index import Index, IndexWriter
@@ -404,7 +404,7 @@ def _check_arguments(
     check_path("path", path)
     check_flag("reorder", reorder)
     check_flag("overwrite", overwrite)
-    check_count("threads", threads)
+    check_threads(threads)
     check_count("memory", memory)
     check_callable("progress", progress, "something to call with a stage, what is done, and the total")
 
@@ -414,7 +414,9 @@ def _check_apart(indexes: Sequence[Path], path: Path) -> None:
     real = [Path(os.path.realpath(index)) for index in indexes]
     for number, index in enumerate(real):
         if index in real[:number]:
-            raise ParameterError("an index is given twice", facts=[("index", indexes[number])])
+            raise ParameterError(
+                "an index is given twice", facts=[("index", indexes[number])], fixes=["give each index once"]
+            )
     new = Path(os.path.realpath(path))
     for index in real:
         if new == index or index in new.parents or new in index.parents:

@@ -75,7 +75,7 @@ class Scaler:
             If the scores are too far apart, or too near, to be scaled.
         """
         if scaling == "global":
-            return cls(scaling, run.name, moments=_moments(_all_scores(run)))
+            return cls(scaling, run.name, moments=_moments_of_all(run))
         if scaling in ("idf", "query-length"):
             if queries is None:
                 raise ParameterError(
@@ -143,6 +143,23 @@ class Scaler:
 
 def _all_scores(run: Run) -> Floats:
     return np.concatenate([np.zeros(0), *(ranking.scores for ranking in run)])
+
+
+def _moments_of_all(run: Run) -> tuple[float, float] | None:
+    """Return mean and deviation of all scores of a run; None where all are equal."""
+    moments = _moments(_all_scores(run))
+    if moments is not None and not (math.isfinite(moments[1]) and moments[1] > 0):
+        lowest = min((ranking for ranking in run if len(ranking)), key=lambda ranking: ranking.scores.min())
+        highest = max((ranking for ranking in run if len(ranking)), key=lambda ranking: ranking.scores.max())
+        raise WeightError(
+            "the scores are too far apart, or too near, to be scaled",
+            facts=[
+                ("run", run.name),
+                ("lowest", f"{float(lowest.scores.min())}, query {lowest.query_id}"),
+                ("highest", f"{float(highest.scores.max())}, query {highest.query_id}"),
+            ],
+        )
+    return moments
 
 
 def deviation_of(run: Run) -> float:

@@ -292,11 +292,11 @@ def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
         return NotAnIndexError(
             "an index was begun here but never finished", facts=[("path", folder)], fixes=[build]
         )
-    if (model := kind_of(folder)) is not None:
+    if (kind := kind_of(folder)) is not None:
         return NotAnIndexError(
-            f"this folder is {model.what}, not an index",
-            facts=[("path", folder), ("found", model.manifest), ("missing", NAME)],
-            fixes=model.commands,
+            f"this folder is {kind.what}, not an index",
+            facts=[("path", folder), ("found", kind.manifest), ("missing", NAME)],
+            fixes=kind.commands,
         )
     if any(folder.glob("*")):
         build = _BUILDING.format("DIR")

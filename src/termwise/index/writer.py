@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise import __version__
+from termwise.arguments import check_threads
 from termwise.errors import (
     EmptyCollectionError,
     ParameterError,
@@ -122,8 +123,7 @@ class IndexWriter:
             raise ParameterError(
                 "unknown quantiser", facts=[("given", quantiser), ("known", "uint8, float32")]
             )
-        if threads < 1:
-            raise ParameterError("at least one thread is needed", facts=[("threads", threads)])
+        check_threads(threads)
         self.path = Path(path)
         self._kind = quantiser
         self._reorder = reorder

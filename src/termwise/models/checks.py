@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import is_finite_number
+from termwise.arguments import is_finite_number, is_integer
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError, WeightError
 from termwise.legible import shown
 from termwise.weights import TermWeights
@@ -44,8 +44,7 @@ def check_whole(model: str, parameter: str, value: object, *, least: int, most: 
     ParameterError
         If it is not.
     """
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not least <= value <= most:  # type: ignore[operator]
+    if not is_integer(value) or not least <= value <= most:
         raise ParameterError(
             f"{parameter} of {model} is out of range",
             facts=[
@@ -55,7 +54,7 @@ def check_whole(model: str, parameter: str, value: object, *, least: int, most: 
             ],
             fixes=[f"--set {parameter}=NUMBER, or leave it out for the default"],
         )
-    return int(value)  # type: ignore[call-overload, no-any-return]
+    return int(value)
 
 
 def check_name(model: str, parameter: str, value: object) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from termwise import __version__
+from termwise.arguments import check_threads
 from termwise.errors import ParameterError
 from termwise.model_folders import TRAINING
 from termwise.neural_model1.bags import bags_of
@@ -88,6 +89,7 @@ def train_neural_model1(
     TermwiseError
         Whatever else is wrong with data, settings or folder.
     """
+    check_threads(threads)
     begin = time.monotonic()
     out = Path(out)
     FOLDER.check_place(out)

@@ -15,7 +15,7 @@ from accelerate import PartialState
 from transformers import set_seed
 
 from termwise import __version__
-from termwise.arguments import check, check_callable, check_count, check_flag, check_path
+from termwise.arguments import check, check_callable, check_flag, check_path, check_threads
 from termwise.collection.pairs import Source
 from termwise.errors import ParameterError
 from termwise.model_folders import TRAINING
@@ -107,7 +107,7 @@ def train_bert_model1(
     check_path("out", out)
     check("settings", settings, isinstance(settings, BertModel1Settings), "BertModel1Settings")
     check_flag("resume", resume)
-    check_count("threads", threads)
+    check_threads(threads)
     check_callable("progress", progress)
     check_callable("say", say)
     out = Path(out)

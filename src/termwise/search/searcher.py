@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import check_threads, is_integer
 from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.progress import Progress, no_progress
@@ -138,7 +139,7 @@ class Searcher:
         k : int, optional
             Documents wanted for each.
         threads : int, optional
-            Threads to use; results do not depend on it.
+            Threads to use, 1024 at most; results do not depend on it.
         candidates : Run, optional
             Re-rank the documents of this run instead of searching the index. Queries the run does not hold
             are left out.
@@ -153,8 +154,7 @@ class Searcher:
             The run, in the order of the queries, with the time each query took.
         """
         checked_k(k)
-        if threads < 1:
-            raise ParameterError("at least one thread is needed", facts=[("threads", threads)])
+        check_threads(threads)
         given = list(queries)
         for query in given:
             if not isinstance(query, Query):
@@ -257,6 +257,6 @@ def checked_k(k: int) -> int:
     ParameterError
         If it is not.
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+    if not is_integer(k) or k < 1:
         raise ParameterError("k is the number of documents wanted, 1 or more", facts=[("k", k)])
     return int(k)

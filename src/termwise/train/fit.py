@@ -12,7 +12,7 @@ import torch
 from accelerate import PartialState
 from torch.nn import functional
 
-from termwise.arguments import check, check_callable, check_count, check_flag, check_path, is_whole_number
+from termwise.arguments import check, check_callable, check_flag, check_path, check_threads, is_whole_number
 from termwise.collection.pairs import Source
 from termwise.collection.writing import written_whole
 from termwise.encode.folder import EncoderFolder
@@ -153,7 +153,7 @@ def fit(
     )
     check_flag("resume", resume)
     check("card", card, isinstance(card, Mapping | None), "facts by name, or None")
-    check_count("threads", threads)
+    check_threads(threads)
     check_callable("progress", progress)
     check_callable("say", say)
     out = Path(out)

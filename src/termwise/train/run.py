@@ -13,7 +13,7 @@ import torch
 from accelerate import PartialState
 from transformers import set_seed
 
-from termwise.arguments import check, check_callable, check_count, check_flag, check_path
+from termwise.arguments import check, check_callable, check_flag, check_path, check_threads
 from termwise.collection.pairs import Source
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError, UnknownNameError
@@ -154,7 +154,7 @@ def train_network(
     check("held_out", held_out, isinstance(held_out, HeldOut | None), "HeldOut, or None")
     check("expander", expander, hasattr(expander, "expansions") or expander is None, "an Expander, or None")
     check_flag("resume", resume)
-    check_count("threads", threads)
+    check_threads(threads)
     check_callable("progress", progress)
     check_callable("say", say)
     folder = Path(folder)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import MOST_THREADS
 from termwise.collection.writing import write_bytes_whole
 from termwise.errors import CorruptModelError, ForeignFolderError, ParameterError, StorageError
 from termwise.kernels.translation import (
@@ -394,7 +395,7 @@ def _check(iterations: int, tolerance: float, floor: float, drop: float, threads
         ("tolerance", tolerance, 0, 1),
         ("floor", floor, 0, 0.1),
         ("drop", drop, 0, floor),
-        ("threads", threads, 1, math.inf),
+        ("threads", threads, 1, MOST_THREADS),
     ):
         if not least <= value <= most:
             expected = f"{least} to {most}" if most < math.inf else f"{least} or more"

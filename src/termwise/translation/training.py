@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from termwise import __version__
+from termwise.arguments import check_threads
 from termwise.collection.pairs import Source, read_sources
 from termwise.errors import ParameterError
 from termwise.model_folders import TRAINING
@@ -84,6 +85,7 @@ def train_model1(
     TermwiseError
         Whatever else is wrong with data, settings or folder.
     """
+    check_threads(threads)
     out = Path(out)
     FOLDER.check_place(out)
     work = out / TRAINING

@@ -72,6 +72,12 @@ def test_version_and_help(capsys):
         (["index", "docs.jsonl", "--out", "n", "--set", "k1=a"], "k1"),
         (["index", "docs.jsonl", "--out", "n", "--set", "k1=1", "--set", "k1=2"], "twice"),
         (["index", "docs.jsonl", "--out", "n", "--memory", "lots"], "--memory 2GB"),
+        (["index", "docs.jsonl", "--out", "n", "--threads", "1025"], "equal to 1024"),
+        (
+            ["encode", "docs.jsonl", "--model", "tilde", "--encoding", "n", "--threads", "2147483648"],
+            "equal to 1024",
+        ),
+        (["search", "i.tw", "--queries", "q", "--output", "n", "--threads", "1025"], "equal to 1024"),
         (["index", "docs.jsonl", "--out", "n", "--fields", "titel"], "title"),
         (["evaluate", "--qrels", "qrels.tsv", "run.trec", "-m", "nDGC@10"], "nDCG"),
         (["evaluate", "--qrels", "qrels.tsv", "run.trec", "--missing", "maybe"], "zero"),
@@ -102,6 +108,9 @@ def test_k_of_nothing_is_wrong_usage(index, capsys, k):
         (["search", "nowhere.tw", "x"], "no such index"),
         (["search", ".", "x"], "no index"),
         (["search", "docs.jsonl", "x"], "folder"),
+        (["compare", "--qrels", "qrels.tsv", "i.tw", "i.tw"], "given twice"),
+        (["evaluate", "--qrels", "qrels.tsv", "i.tw"], "termwise search i.tw --queries FILE --output RUN"),
+        (["compare", "--qrels", "qrels.tsv", "i.tw", "r.trec"], "termwise search i.tw --queries FILE"),
         (["index", "nowhere.jsonl", "--out", "n"], "nowhere.jsonl"),
         (["index", "empty.jsonl", "--out", "n"], "no documents"),
         (["index", "bad.jsonl", "--out", "n"], "bad.jsonl"),
@@ -244,6 +253,13 @@ def test_what_a_comparison_decides_by_can_be_chosen(place, capsys):
     decided = "paired t-test, Bonferroni correction"
     for text in (capsys.readouterr().out, Path("c.html").read_text(), Path("c.tex").read_text()):
         assert decided in text
+    few = [*usual, "--resamples", "100", "--level", "0.01"]
+    assert run(few) == 0
+    assert "takes 200 at least" in capsys.readouterr().out
+    assert run([*few, "--json"]) == 0
+    assert "takes 200 at least" in capsys.readouterr().err
+    assert run([*usual, "--resamples", "100000000000"]) == 2
+    assert "10000000" in capsys.readouterr().err
     for option, known in (("--test", "permutation, t"), ("--correction", "bonferroni, holm, none")):
         assert run([*usual, option, "other"]) == 2
         assert f"known  {known}" in capsys.readouterr().err
@@ -257,6 +273,17 @@ def test_a_header_that_is_left_out_is_named(place, capsys, first):
     said = "docs.tsv: the first line names the columns and is left out: 'id\\ttitle\\ttext'\n"
     assert streams.err == (said if first.startswith("id") else "")
     assert json.loads(streams.out)["documents"] == (1 if first.startswith("id") else 2)
+
+
+def test_a_header_in_another_order_is_a_document_and_that_is_said(place, capsys):
+    (place / "docs.tsv").write_text("text\tid\nmerge\tb\n")
+    assert run(["index", "docs.tsv", "--out", "t.tw", "--json"]) == 0
+    streams = capsys.readouterr()
+    assert streams.err == (
+        "docs.tsv: the first line is read as a document, although it seems to name the columns, of which the "
+        "identifier comes first: 'text\\tid'\n"
+    )
+    assert json.loads(streams.out)["documents"] == 2
 
 
 def test_time_is_measured_on_request(index, capsys):
@@ -413,6 +440,45 @@ def test_outputs_never_replace_inputs(index, capsys):
     assert (index.parent / "queries.jsonl").read_bytes() == before
     assert (index / "manifest.json").read_bytes() == manifest
     assert "q1" in (index.parent / "qrels.tsv").read_text()
+
+
+def test_an_output_below_a_folder_that_is_no_index_is_no_input(index, capsys):
+    (index.parent / "r.trec").write_text("q1 Q0 a 1 2.0 x\n")
+    reranked = ["--run", "r.trec", "--queries", "queries.jsonl", "--output", "o.trec"]
+    for folder in (".", ""):
+        assert run(["rerank", folder, *reranked]) == 3
+        assert "this folder holds no index" in capsys.readouterr().err
+    assert run(["rerank", "i.tw", *reranked[:-1], "i.tw/o.trec"]) == 2
+    assert "written into the folder of an input" in capsys.readouterr().err
+    (index.parent / "beir").mkdir()
+    queries = (index.parent / "queries.jsonl").rename(index.parent / "beir" / "queries.jsonl")
+    before = queries.read_bytes()
+    searched = ["search", "i.tw", "--queries", "beir", "--output"]
+    assert run([*searched, "beir/queries.jsonl"]) == 2
+    assert "written over an input" in capsys.readouterr().err
+    for _ in range(2):
+        assert run([*searched, "beir/o.trec"]) == 0
+    assert queries.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["index", "docs.jsonl", "--out", "n", "--set", "k1=1", "--set", "k1=2"],
+            "fix        --set k1=2, once",
+        ),
+        (["evaluate", "--qrels", "qrels.tsv", "r.trec", "./r.trec"], "give each run once"),
+        (["compare", "--qrels", "q", "a", "b", "--html", "z", "--csv", "z"], "choose a name for each"),
+        (["compare", "--qrels", "q", "a", "b", "--level", "2"], "--level 0.05"),
+        (["compare", "--qrels", "qrels.tsv", "r.trec", "s.trec", "--confidence", "2"], "--confidence 0.95"),
+    ],
+)
+def test_what_is_given_twice_or_out_of_range_is_told_with_a_way_out(index, capsys, arguments, said):
+    for name in ("r.trec", "s.trec"):
+        (index.parent / name).write_text("q1 Q0 a 1 2.0 x\n")
+    assert run(arguments) in (2, 3)
+    assert said in capsys.readouterr().err
 
 
 def test_queries_that_are_none(index, capsys):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from termwise import Document, Qrel, Ranking, Run, build_index, fuse, interpolate, read_run, write_run
 from termwise import reciprocal_rank_fusion as rrf
+from termwise.cli.fuse import _learned_text
 from termwise.cli.main import run
 from termwise.evaluate import evaluate
 from termwise.fusion import Fusion, learn
@@ -120,6 +122,15 @@ def test_learning_alone_prints(place, capsys):
     assert record["fusion"]["learned"]["measure"] == "nDCG@10"
 
 
+@pytest.mark.parametrize(
+    ("ties", "said"),
+    [(0, "no other place is"), (1, "1 other place is"), (2, "2 other places are"), (None, "no other")],
+)
+def test_other_places_are_counted_in_words(ties, said):
+    fusion = learn([BM25, TILDE], QRELS, method="sweep", missing="minimum")
+    assert said in _learned_text(replace(fusion, learned=replace(fusion.learned, ties=ties)))
+
+
 def test_reciprocal_ranks(place):
     assert run([*TWO, "--rrf", "--output", "out.trec"]) == 0
     assert read_run("out.trec") == rrf([BM25, TILDE], name="termwise")
@@ -159,6 +170,8 @@ LEARN = ["--learn", "sweep", "--qrels", "qrels.txt", "--missing", "drop"]
         ([*TWO, *ALPHA], "--output FILE"),
         ([*TWO, *ALPHA, "--qrels", "qrels.txt", "--output", "o"], "goes with --learn"),
         ([*TWO, *ALPHA, "--seed", "1", "-m", "AP", "--output", "o"], "--measure, --seed go with --learn"),
+        ([*TWO, *LEARN, "--seed", "3"], "--seed goes with --learn ascent"),
+        ([*TWO, "--learn", "grid", *LEARN[2:], "--seed", "3"], "the only method that draws at random"),
         ([*TWO, "--alpha", "1.5", "--missing", "drop", "--output", "o"], "0 to 1"),
         ([*TWO, "third.trec", *ALPHA, "--output", "o"], "first of two runs"),
         ([*TWO, "third.trec", *LEARN], "ascent"),

@@ -180,6 +180,7 @@ def test_tab_separated_with_a_header(tmp_path: Path, header: str) -> None:
     collection = open_collection(path)
     assert isinstance(collection, TabSeparatedCollection)
     assert collection.header() == header.strip("\ufeff\r\n")
+    assert collection.misplaced_header() is None
     assert texts(collection) == [("a", "one"), ("id", "text")]  # only a first line is a header
 
 
@@ -190,6 +191,7 @@ def test_tab_separated_first_documents_that_are_no_header(tmp_path: Path, line: 
     collection = open_collection(path)
     assert isinstance(collection, TabSeparatedCollection)
     assert collection.header() is None
+    assert collection.misplaced_header() == ("text\tid" if line == "text\tid" else None)
     assert texts(collection) == [tuple(line.split("\t")), ("b", "two")]
 
 

@@ -59,6 +59,16 @@ def test_lines_that_are_refused(tmp_path: Path, line: str) -> None:
     assert dict(error.value.facts)["seen"] == line
 
 
+@pytest.mark.parametrize("digits", [19, 300, 5000])
+def test_a_grade_of_too_many_digits_is_refused_and_shortened(tmp_path: Path, digits: int) -> None:
+    path = tmp_path / "qrels"
+    path.write_text(f"q1 0 d1 {10**17}\nq1 0 d2 {'9' * digits}\n")
+    with pytest.raises(MalformedRecordError, match="18 digits at most") as error:
+        read_qrels(path)
+    assert dict(error.value.facts)["line"] == 2
+    assert len(dict(error.value.facts)["seen"]) <= 120
+
+
 def test_contradiction_names_both_lines(tmp_path: Path) -> None:
     path = tmp_path / "qrels"
     path.write_text("q1 0 d1 1\nq2 0 d1 2\nq1 0 d1 0\n")

@@ -14,8 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from termwise.collection import read_run, write_run
-from termwise.errors import DuplicateIdError, MalformedRecordError, ParameterError, StorageError
+from termwise.errors import (
+    DuplicateIdError,
+    MalformedRecordError,
+    MissingFileError,
+    ParameterError,
+    StorageError,
+)
 from termwise.records import Ranking, Run
+
+
+def test_a_folder_is_told_with_what_makes_a_run_of_an_index(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="a folder is not a run") as caught:
+        read_run(tmp_path)
+    assert caught.value.fixes[0].startswith(f"termwise search {tmp_path} --queries FILE --output RUN")
 
 
 def read(tmp_path: Path, text: str) -> Run:

@@ -108,7 +108,7 @@ def test_providers_that_are_not_there(tilde: Path) -> None:
     assert "CPUExecutionProvider" in dict(caught.value.facts)["available"]
 
 
-@pytest.mark.parametrize("threads", [0, -1, True, 1.5])
+@pytest.mark.parametrize("threads", [0, -1, True, 1.5, 1025, 1 << 31])
 def test_threads(tilde: Path, threads: Any) -> None:
     with pytest.raises(ParameterError, match="threads"):
         OnnxSession(EncoderFolder.open(tilde), threads=threads)

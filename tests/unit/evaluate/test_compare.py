@@ -212,13 +212,17 @@ def test_runs_must_be_two_and_distinct():
         {"confidence": float("nan")},
         {"resamples": 10},
         {"resamples": 1000.0},
+        {"resamples": 10_000_001},
+        {"resamples": 10**5000},
         {"seed": -1},
         {"seed": 0.5},
     ],
 )
 def test_unknown_options_are_refused(options):
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError) as caught:
         contrast_of([1, 2], [2, 1], **options)
+    if "pairs" not in options:
+        assert caught.value.fixes[0].startswith(f"--{next(iter(options))} ")
 
 
 def test_unknown_tests_are_refused():

@@ -224,6 +224,13 @@ def test_no_judgments_are_refused():
         evaluate(run_of({"q": "a"}), [Qrel("q", "q", 1)], ["RR"], exclude="id")
 
 
+@pytest.mark.parametrize("digits", [300, 5000])
+def test_a_grade_that_is_too_large_is_shortened(digits):
+    with pytest.raises(DataError, match="grade") as caught:
+        evaluate(run_of({"q": "a"}), [Qrel("q", "a", 10**digits)], ["RR"])
+    assert len(dict(caught.value.facts)["relevance"]) <= 80
+
+
 @pytest.mark.parametrize("grade", [1.5, "1", None, 10_001, -10_001])
 def test_a_grade_that_is_none_is_refused(grade):
     with pytest.raises(DataError) as caught:

@@ -174,6 +174,15 @@ def test_scores_that_cannot_be_mixed():
         interpolate(run(q={"a": 5e-324, "b": 0.0}), BM25, alpha=0.5, missing="drop")
 
 
+def test_scores_that_overflow_over_all_queries_are_told_by_where_they_are():
+    wide = run(q1={"a": 1e308, "b": -1e308}, q2={"a": 1.0})
+    narrow = run(q0={"a": 2.0, "b": 1.0}, q1={"a": 2.0, "b": 1.0})
+    with pytest.raises(WeightError, match="too far apart") as caught:
+        interpolate(narrow, wide, alpha=0.5, scaling="global", missing="minimum", documents="union")
+    facts = dict(caught.value.facts)
+    assert (facts["lowest"], facts["highest"]) == ("-1e+308, query q1", "1e+308, query q1")
+
+
 rankings = st.dictionaries(
     st.sampled_from("abcdefghij"), st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6)), max_size=8
 )

@@ -216,7 +216,7 @@ def test_the_description_of_the_encoder_comes_back_as_json_says(write: Make) -> 
         write([{0: 1.0}], name="other", encoder={"x": {1, 2}})
 
 
-@pytest.mark.parametrize("options", [{"quantiser": "uint4"}, {"threads": 0}])
+@pytest.mark.parametrize("options", [{"quantiser": "uint4"}, {"threads": 0}, {"threads": 1025}])
 def test_settings_out_of_range(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         IndexWriter(tmp_path / "index", **options)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from termwise import BM25
+from termwise import BM25, TildeV2
 from termwise.errors import ParameterError
 from termwise.models.checks import check_name, check_number, check_whole
 
@@ -16,6 +17,14 @@ def test_a_number_that_no_float_can_hold_is_out_of_range(value: int) -> None:
     assert dict(caught.value.facts)["expected"] == "a number from 0 to 1e6"
     with pytest.raises(ParameterError, match="out of range"):
         check_number("a model", "weight", value, holds=lambda _: True, expected="a number")
+
+
+@pytest.mark.parametrize("value", [np.timedelta64(1, "s"), np.timedelta64("NaT"), np.True_])
+def test_what_numpy_counts_among_its_numbers_is_no_number(value: object) -> None:
+    with pytest.raises(ParameterError, match="idf_power of tildev2 is out of range"):
+        TildeV2(idf_power=value)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="keep of a model is out of range"):
+        check_whole("a model", "keep", value, least=1, most=9)
 
 
 @pytest.mark.parametrize("value", [10**400, 10**5000, "2" * 1000], ids=["400", "5000", "text"])

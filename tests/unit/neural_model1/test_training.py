@@ -40,6 +40,12 @@ def settings(vocabulary):
     )
 
 
+def test_more_threads_than_any_machine_has_are_refused_at_once(pairs, tmp_path, settings):
+    with pytest.raises(ParameterError, match="from 1 to 1024"):
+        train_neural_model1(pairs, tmp_path / "out", settings=settings, threads=1025)
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_facts_and_the_table(pairs, tmp_path, settings):
     said = []
     facts = train_neural_model1(

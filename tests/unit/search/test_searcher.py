@@ -82,6 +82,12 @@ def test_threads_change_nothing(searcher, threads):
         assert timed.run[query.query_id] == searcher.rank(query, k=7)
 
 
+@pytest.mark.parametrize("threads", [0, 1025, 2.0])
+def test_numbers_of_threads_that_cannot_be(searcher, threads):
+    with pytest.raises(ParameterError, match="from 1 to 1024"):
+        searcher.rank_many([], threads=threads)
+
+
 def test_reranking_a_run_leaves_out_queries_it_lacks(searcher):
     candidates = Run([Ranking(["d1", "d2"], [2, 1], query_id="q1")])
     timed = searcher.rank_many([Query("q1", "merge"), Query("q2", "merge")], candidates=candidates)

@@ -30,6 +30,7 @@ from termwise.train.settings import TrainSettings
         ("resume", 1),
         ("card", "card.json"),
         ("threads", 0),
+        ("threads", 1025),
         ("progress", "bar"),
         ("say", None),
     ],

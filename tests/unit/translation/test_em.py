@@ -266,6 +266,7 @@ def test_a_state_that_cannot_be_written(tmp_path: Path) -> None:
         {"drop": 1e-7},
         {"floor": 1e-7, "drop": 1e-6},
         {"threads": 0},
+        {"threads": 1025},
     ],
 )
 def test_numbers_out_of_range(options: dict[str, Any]) -> None:

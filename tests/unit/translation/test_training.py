@@ -142,6 +142,12 @@ def test_a_finished_table_is_not_replaced(data: Path, tmp_path: Path, resume: bo
     assert content(out) == before
 
 
+def test_more_threads_than_any_machine_has_are_refused_at_once(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="from 1 to 1024"):
+        train_model1(data, tmp_path / "out", settings=Model1Settings(), threads=1025)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_training_of_another_kind_is_left_alone(data: Path, tmp_path: Path) -> None:
     kept = tmp_path / "table" / "training" / "checkpoint.safetensors"
     kept.parent.mkdir(parents=True)
