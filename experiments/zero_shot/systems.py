@@ -116,10 +116,11 @@ class Tools:
         system = plan.systems[choice.system]
         model = make_model(system.model, self.settings(system, {}))
         described: Mapping[str, Any] = {}
+        known: dict[str, Any] = {}
         if isinstance(model, NetworkModel):
-            described = resting_document_encoder(model, precision=self.precision).description
-            described = {"idf_power": 0.0, **described}
-        known = {**described.get("settings", {}), "idf_power": described.get("idf_power")}
+            encoder = resting_document_encoder(model, precision=self.precision)
+            described = encoder.description
+            known = {**described["settings"], "idf_power": encoder.idf_power}
         if described.get("expansion"):
             expanded = described["expansion"]["settings"]
             known |= {"expansion_terms": expanded["terms"], "counting": expanded["counting"]}

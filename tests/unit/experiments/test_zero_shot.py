@@ -535,8 +535,9 @@ def test_what_termwise_index_does_is_what_was_chosen():
     choices = Choices.read(path)
     for kind in ("tilde", "tildev2"):
         assert choices.encoders[kind] == identities({kind: kind}, "int8")[kind]
-        described = resting_document_encoder(make_model(kind, {})).description
-        used = dict(described["settings"])
+        encoder = resting_document_encoder(make_model(kind, {}))
+        described = encoder.description
+        used = {**described["settings"], "idf_power": encoder.idf_power}
         if kind == "tildev2":
             expansion = described["expansion"]["settings"]
             used |= {"expansion_terms": expansion["terms"], "counting": expansion["counting"]}
