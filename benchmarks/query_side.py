@@ -378,7 +378,7 @@ def made(kind: str, source: str | None, arguments: argparse.Namespace) -> Search
     """Return an index of as many documents as are wanted, made once."""
     origin = "stdlib" if source is None else Path(source).resolve().name
     path = arguments.work / f"{kind}-{origin}-{arguments.documents}-{arguments.seed}"
-    if path.is_dir():
+    if (path / "manifest.json").is_file():
         return Searcher.open(path)
     random = np.random.default_rng(arguments.seed)
     opened = shipped(kind, arguments.work) if source is None else Searcher.open(source)
