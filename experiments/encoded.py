@@ -18,7 +18,7 @@ import record
 from termwise.build import build_index
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks, open_document_encoder
-from termwise.encode.documents import Advance, unheard
+from termwise.encode.documents import Advance, facts_of, unheard
 from termwise.encode.open import resting_document_encoder
 from termwise.errors import ParameterError
 from termwise.index import Index
@@ -197,7 +197,7 @@ def index_encoded(
         analyzer=encoder.analyzer.spec,
         weighting=model.query_weighting,
         exact=encoder.exact,
-        network=encoder.description,
+        network=facts_of(encoder),
     )
     there = _there(folder, wanted, quantiser) if reuse else None
     searcher = there or build_index(
@@ -211,7 +211,7 @@ def index_encoded(
         overwrite=True,
         progress=progress_lines(folder.name),
     )
-    return Built(searcher, view_bytes(searcher.index), encoder.effort, encoder.description)
+    return Built(searcher, view_bytes(searcher.index), encoder.effort, facts_of(encoder))
 
 
 def _there(folder: Path, wanted: Mapping[str, Any], quantiser: Quantiser | None) -> Searcher | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from termwise.build.checks import refuse
 from termwise.encode import DocumentEncoder, EncoderFolder, open_document_encoder
@@ -71,7 +70,7 @@ def check_together(model: NetworkModel, encoder: DocumentEncoder) -> None:
             ],
             fixes=["leave the encoder out", "make the model of the encoder's folder: model=FOLDER"],
         )
-    theirs, ours = _settings(said), _settings(resting_document_encoder(model).description)
+    theirs, ours = _settings(encoder), _settings(resting_document_encoder(model))
     unlike = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
     if unlike:
         raise ParameterError(
@@ -106,13 +105,14 @@ def _check_power(model: NetworkModel, encoder: DocumentEncoder) -> None:
         )
 
 
-def _settings(description: Mapping[str, Any]) -> dict[str, object]:
+def _settings(encoder: DocumentEncoder) -> dict[str, object]:
     """Return what an encoder runs with, by the names that models have for it."""
+    description = encoder.description
     expansion = description.get("expansion") or {}
     expanding = expansion.get("settings") or {}
     return {
         **(description.get("settings") or {}),
-        "idf_power": description.get("idf_power", 0.0),
+        "idf_power": encoder.idf_power,
         "expansion_encoder": expansion.get("id"),
         "expansion_terms": expanding.get("terms"),
         "counting": expanding.get("counting"),

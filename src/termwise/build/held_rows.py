@@ -38,6 +38,9 @@ class HeldRows(ABC):
     stage: ClassVar[str]
     """What progress calls the second pass."""
 
+    operation: ClassVar[np.ufunc]
+    """What brings weights and the numbers of their terms together."""
+
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
         self._spill = RowSpill(folder, "held")
         self._vocabulary = encoder.vocabulary.id
@@ -52,7 +55,7 @@ class HeldRows(ABC):
         change = self._change()
         done = 0
         for indptr, terms, weights in self._spill.read(0, self._spill.rows, postings=CHUNK):
-            changed = self._changed(weights.astype(np.float64), change[terms])
+            changed = self.operation(weights.astype(np.float64), change[terms])
             writer.add_weights(TermWeights(indptr, terms, changed, self._vocabulary))
             done += len(indptr) - 1
             progress(self.stage, done, self._spill.rows)
@@ -66,24 +69,13 @@ class HeldRows(ABC):
     def floors(self) -> npt.NDArray[np.float64] | None:
         """What an absent term contributes: shape (V,), or None where that is 0 for all."""
 
-    @property
-    def _rows(self) -> int:
-        return self._spill.rows
-
     @abstractmethod
     def _see(self, rows: TermWeights) -> None:
         """Take notice of some rows."""
 
     @abstractmethod
     def _change(self) -> npt.NDArray[np.float64]:
-        """Return what changes the weights of each term, shape (V,)."""
-
-    @staticmethod
-    @abstractmethod
-    def _changed(
-        weights: npt.NDArray[np.float64], change: npt.NDArray[np.float64]
-    ) -> npt.NDArray[np.float64]:
-        """Return weights changed by what changes each."""
+        """Return the number of each term, shape (V,)."""
 
 
 class Likelihoods(HeldRows):
@@ -95,6 +87,7 @@ class Likelihoods(HeldRows):
     """
 
     stage = "subtract floors"
+    operation = np.subtract
 
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
         super().__init__(folder, encoder)
@@ -126,17 +119,12 @@ class Likelihoods(HeldRows):
     def _change(self) -> npt.NDArray[np.float64]:
         return self.floors
 
-    @staticmethod
-    def _changed(
-        weights: npt.NDArray[np.float64], change: npt.NDArray[np.float64]
-    ) -> npt.NDArray[np.float64]:
-        return weights - change
-
 
 class IdfWeights(HeldRows):
     """Rows whose weights are multiplied by a power of the idf, see `termwise.models.rarity`."""
 
     stage = "multiply by the idf"
+    operation = np.multiply
 
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
         super().__init__(folder, encoder)
@@ -151,13 +139,7 @@ class IdfWeights(HeldRows):
         self._frequencies += np.bincount(rows.terms[rows.weights > 0], minlength=len(self._frequencies))
 
     def _change(self) -> npt.NDArray[np.float64]:
-        return idf_factors(self._frequencies, self._rows, self._power)
-
-    @staticmethod
-    def _changed(
-        weights: npt.NDArray[np.float64], change: npt.NDArray[np.float64]
-    ) -> npt.NDArray[np.float64]:
-        return weights * change
+        return idf_factors(self._frequencies, self._spill.rows, self._power)
 
 
 def held_rows(folder: Path, encoder: DocumentEncoder) -> HeldRows | None:

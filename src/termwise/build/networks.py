@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 from termwise.build.documents import empty_collection
 from termwise.build.held_rows import held_rows
 from termwise.encode import DocumentEncoder, encoded_blocks
+from termwise.encode.documents import facts_of
 from termwise.errors import VocabularyMismatchError
 from termwise.index import IndexWriter, Manifest
 from termwise.legible import short_digest
@@ -55,10 +56,8 @@ def build_network(
                 ("why", "the same number is another word in each; scores would mean nothing"),
             ],
         )
-    with ExitStack() as stack:
-        held = held_rows(writer.folder, encoder)
-        if held is not None:
-            stack.enter_context(closing(held))
+    held = held_rows(writer.folder, encoder)
+    with nullcontext() if held is None else closing(held):
         for batch, rows in encoded_blocks(documents, encoder, work, length=length, progress=progress):
             texts = [document.text for document in batch] if store_text else None
             writer.add_documents([document.doc_id for document in batch], texts)
@@ -80,12 +79,8 @@ def build_network(
             analyzer=spec,
             weighting=model.query_weighting,
             exact=encoder.exact,
-            network={**encoder.description, **_power(encoder)},
+            network=facts_of(encoder),
         ),
         floors=floors,
         attachments=spec.files,
     )
-
-
-def _power(encoder: DocumentEncoder) -> dict[str, float]:
-    return {"idf_power": encoder.idf_power} if encoder.idf_power else {}

@@ -103,6 +103,11 @@ def check_encoder(value: object) -> None:
         )
 
 
+def facts_of(encoder: DocumentEncoder) -> dict[str, Any]:
+    """Return what the manifest of an index says of an encoder: its description, and its power of the idf, if any."""
+    return {**encoder.description, **({"idf_power": encoder.idf_power} if encoder.idf_power else {})}
+
+
 def fingerprint_of(settings: Mapping[str, Any]) -> str:
     """Return ``sha256:`` and the digest of JSON-like settings."""
     text = json.dumps(settings, sort_keys=True, ensure_ascii=False)

@@ -72,8 +72,7 @@ class NetworkEncoder(ABC):
     @property
     def description(self) -> dict[str, Any]:
         """Network, precision, processor and settings, for the manifest of an index."""
-        described = network_description(self._session, self.fingerprint, self._settings)
-        return {**described, **({"idf_power": self.idf_power} if self.idf_power else {})}
+        return network_description(self._session, self.fingerprint, self._settings)
 
     def load(self) -> None:
         """Load the network now; see `OnnxSession.load`."""

@@ -31,6 +31,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import is_finite_number
 from termwise.errors import (
     InferenceRequiredError,
     ParameterError,
@@ -192,8 +193,7 @@ class QueryDocumentLikelihood:
     _side: _DocumentSide | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        number = isinstance(self.alpha, int | float | np.number) and not isinstance(self.alpha, bool)
-        if not number or not 0 <= self.alpha <= 1:
+        if not is_finite_number(self.alpha) or not 0 <= self.alpha <= 1:
             raise ParameterError(
                 "alpha is the share of the query likelihood",
                 facts=[("alpha", self.alpha), ("expected", "a number from 0 to 1")],

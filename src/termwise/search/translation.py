@@ -24,6 +24,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import is_finite_number
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
 from termwise.index import Index
 from termwise.index.container import corrupt
@@ -302,8 +303,8 @@ def check_share(name: str, value: object, *, below_one: bool) -> None:
     ParameterError
         With the name and what is expected.
     """
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0 <= value <= 1 or (below_one and (value == 1 or 0 < value < 1e-9)):  # type: ignore[operator]
+    holds = is_finite_number(value) and 0 <= value <= 1
+    if not holds or (below_one and (value == 1 or 0 < value < 1e-9)):  # type: ignore[operator]
         raise ParameterError(
             f"{name} is out of range",
             facts=[

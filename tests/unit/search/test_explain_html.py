@@ -8,37 +8,12 @@ from html.parser import HTMLParser
 from importlib import resources
 
 import pytest
+from tests.unit.search.terminal import EXPLANATION, TEXT, part
 
 from termwise.search.explain_html import PASSAGES, WHOLE_TEXT, explanation_html
-from termwise.search.explanation import Competitor, Contribution, Explanation
+from termwise.search.explanation import Competitor, Explanation
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
-TEXT = "heapq.merge(*iterables)\nMerge sorted inputs into a single sorted output, a list."
-
-
-def part(term, score, query_spans=(), spans=(), origin="exact", query_weight=1.0):
-    return Contribution(
-        term, origin, query_weight, score / query_weight, score, tuple(query_spans), tuple(spans)
-    )
-
-
-EXPLANATION = Explanation(
-    "how to merge two sorted lists frobnicate",
-    "heapq.merge",
-    9.59141,
-    0.0,
-    (
-        part("merg", 4.62387, [(7, 12)], [(6, 11), (24, 29)]),
-        part("sort", 3.59288, [(17, 23)], [(30, 36), (58, 64)]),
-        part("list", 1.37466, [(24, 29)], [(75, 79)]),
-        part("two", 0.0, [(13, 16)], origin="absent"),
-    ),
-    ((30, 40),),
-    TEXT,
-    rank=2,
-    competitors=(Competitor(1, "builtins.list.sort", 10.1225), Competitor(3, "bisect", 6.5)),
-    results=1190,
-)
 
 
 class Page(HTMLParser):
