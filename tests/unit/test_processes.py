@@ -98,7 +98,7 @@ import os, signal, sys, time
 from termwise.processes import Workers
 
 def slow(item):
-    print(os.getpid(), flush=True)
+    os.write(1, b"%d\\n" % os.getpid())  # at once: two processes write into one pipe
     time.sleep(0.2)
     return item
 
@@ -125,20 +125,23 @@ def gone(process: int) -> bool:
 def test_whatever_ends_this_process_ends_the_others(tmp_path, how) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    running = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, script],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
-    assert running.stdout is not None
-    processes = {int(running.stdout.readline()) for _ in range(6)}
-    if how == signal.SIGINT:
-        os.killpg(running.pid, how)  # what a terminal does
-    else:
-        running.kill()
-    _, told = running.communicate(timeout=60)
+    ) as running:
+        try:
+            assert running.stdout is not None
+            processes = {int(running.stdout.readline()) for _ in range(6)}
+            if how == signal.SIGINT:
+                os.killpg(running.pid, how)  # what a terminal does
+            else:
+                running.kill()
+            _, told = running.communicate(timeout=60)
+        finally:
+            running.kill()
     assert running.returncode == -how
     assert all(gone(process) for process in processes)
     if how == signal.SIGINT:
