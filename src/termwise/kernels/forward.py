@@ -11,29 +11,25 @@ from termwise.kernels.compiling import Array, compiled
 OK = 0
 CORRUPT = 1
 
-BATCH = 1024
-"""Rows whose postings are fetched from memory together."""
+BATCH = 256
+"""Rows whose postings are fetched from memory together: as many as stay in the processor's cache until they are read."""
 
 AHEAD = 512
-"""Postings of a row that are fetched ahead, at most; longer rows are read in order anyway."""
+"""Postings of a row that are fetched ahead, at most; the rest of a longer row is searched, or read in order, anyway."""
 
 LONG = 32
 """In a row with more postings than this for each term of the query, the terms are searched for instead."""
 
 
 @compiled
-def _fetch(
-    terms: Array, impacts: Array, firsts: Array, lasts: Array, start: int, stop: int, most: int
-) -> int:
-    """Read one number from every cache line of the rows ``start`` to ``stop`` that have `most` postings at most.
+def _fetch(terms: Array, impacts: Array, firsts: Array, lasts: Array, start: int, stop: int) -> int:
+    """Read one number from every cache line of the rows ``start`` to ``stop``, up to `AHEAD` postings of each.
 
     Rows lie anywhere in memory, and waiting for one after the other is most of what scoring them costs. These reads
     do not depend on each other, so that the processor waits for many of them at once.
     """
     total = np.int64(0)
     for i in range(start, stop):
-        if lasts[i] - firsts[i] > most:
-            continue
         last = min(lasts[i], firsts[i] + AHEAD)
         for position in range(firsts[i], last, 32):
             total += np.int64(terms[position])
@@ -127,7 +123,7 @@ def score_rows(
     fetched = 0
     for start in range(0, len(rows), BATCH):
         stop = min(start + BATCH, len(rows))
-        fetched += _fetch(terms, impacts, firsts, lasts, start, stop, most)
+        fetched += _fetch(terms, impacts, firsts, lasts, start, stop)
         for i in range(start, stop):
             score = weights[0]
             if lasts[i] - firsts[i] > most:
