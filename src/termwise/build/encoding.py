@@ -14,7 +14,8 @@ from termwise.build.encoders import check_together, opened_encoder
 from termwise.build.work_folder import check_outside_indexes
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks
-from termwise.encode.blocks import BlockKey, block_files, claim, cut_blocks, holds_block
+from termwise.encode.blocks import BlockKey, block_files, cut_blocks, holds_block
+from termwise.encode.claiming import claim
 from termwise.encode.manifest import Precision
 from termwise.encode.open import resting_document_encoder
 from termwise.errors import ParameterError

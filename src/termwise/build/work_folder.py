@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from termwise.encode.blocks import block_files, remove_blocks
+from termwise.encode.blocks import block_files
+from termwise.encode.claiming import remove_work_folder
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.index.manifest import FORMAT, NAME
 
@@ -39,9 +40,9 @@ def work_folder(path: str | Path, encoding: str | Path | None) -> Iterator[Path]
         raise
     except BaseException:
         if not block_files(work):
-            remove_blocks(work)
+            remove_work_folder(work)
         raise
-    remove_blocks(work)
+    remove_work_folder(work)
 
 
 def check_apart(index: Path, encoding: Path) -> None:

@@ -147,9 +147,12 @@ class SpladeDoc(TermNetwork):
         float tensor of shape (b, V)
             0 or more. The maximum is over the pieces of the text; padding takes no part in it.
         """
-        logits = language_model_head(self.pretrained)(self.hidden(input_ids, attention_mask))
-        hidden = logits.masked_fill(attention_mask.unsqueeze(-1) == 0, float("-inf"))
-        return torch.log1p(torch.relu(hidden.amax(dim=1)))
+        hidden = self.hidden(input_ids, attention_mask)
+        # What stands at padding becomes the first piece once more, which no maximum notices: logits are 80 times as
+        # wide as what they are made of, and masking them would take a fifth of the time.
+        repeated = torch.where(attention_mask.unsqueeze(-1) == 0, hidden[:, :1], hidden)
+        logits = language_model_head(self.pretrained)(repeated)
+        return torch.log1p(torch.relu(logits.amax(dim=1)))
 
     def head_parameters(self) -> list[nn.Parameter]:
         """Return the head's parameters without the decoder, which is the input embedding."""
