@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -15,7 +16,7 @@ from termwise.build.documents import documents_of
 from termwise.build.encoders import check_together, opened_encoder
 from termwise.build.networks import build_network
 from termwise.build.vectors import build_vectors
-from termwise.build.work_folder import check_apart, check_outside_indexes, default_encoding, work_folder
+from termwise.build.work_folder import check_apart, check_outside_indexes, work_folder
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder
 from termwise.encode.manifest import Precision
@@ -125,29 +126,37 @@ def build_index(
         isinstance(analyzer, str | Analyzer | None),
         "the name of an analyzer, or one made with termwise.make_analyzer",
     )
-    chosen = chosen_model(model, settings or {})
-    if isinstance(chosen, NetworkModel):
-        if encoder is not None:
-            check_together(chosen, encoder)
-    else:
-        options: dict[str, object] = {"encoder": encoder, "precision": precision, "providers": providers}
-        if not isinstance(chosen, AnalyzedModel):
-            options["encoding"] = encoding
-        refuse("this goes with a model that has a network", chosen, options)
-    if encoding is not None or isinstance(chosen, NetworkModel):
-        check_apart(Path(path), default_encoding(path) if encoding is None else Path(encoding))
     if encoding is not None:
+        check_apart(Path(path), Path(encoding))
         check_outside_indexes(Path(encoding))
+    chosen = chosen_model(model, settings or {})
     make_writer = partial(
         IndexWriter,
         path,
-        quantiser=_quantiser(chosen, quantiser, encoder),
+        quantiser=quantiser or "uint8",
         reorder=reorder,
         overwrite=overwrite,
         memory=memory,
         threads=threads,
         progress=progress,
     )
+    if isinstance(chosen, NetworkModel):
+        refuse("a network brings its own analyzer", chosen, {"analyzer": analyzer})
+        if encoder is not None:
+            check_together(chosen, encoder)
+        kind = _quantiser(chosen, quantiser, encoder)
+        documents, length = documents_of(collection, fields)
+        with _named(collection), make_writer(quantiser=kind, store_text=store_text) as writer:
+            running = opened_encoder(
+                chosen, encoder, threads=threads, precision=precision, providers=providers
+            )
+            with work_folder(path, encoding) as work:
+                build_network(documents, length, chosen, running, writer, work, store_text, progress)
+        return Searcher.open(path)
+    options: dict[str, object] = {"encoder": encoder, "precision": precision, "providers": providers}
+    if not isinstance(chosen, AnalyzedModel):
+        options["encoding"] = encoding
+    refuse("this goes with a model that has a network", chosen, options)
     if isinstance(chosen, VectorModel):
         if fields is not None:
             raise ParameterError(
@@ -156,28 +165,24 @@ def build_index(
         cutter = _made(analyzer, default=VECTORS_ANALYZER)
         build_vectors(collection, chosen, cutter, make_writer, store_text=store_text, progress=progress)
         return Searcher.open(path)
-    if isinstance(chosen, NetworkModel):
-        refuse("a network brings its own analyzer", chosen, {"analyzer": analyzer})
-    elif not isinstance(chosen, CountModel | ExpandingCountModel):
+    if not isinstance(chosen, CountModel | ExpandingCountModel):
         raise ParameterError("this model cannot be built from text alone", facts=[("model", chosen.name)])
-    else:
-        cutter = _cutter(analyzer, chosen)
+    cutter = _cutter(analyzer, chosen)
     documents, length = documents_of(collection, fields)
+    kept = None if encoding is None else Path(encoding)
+    with _named(collection), make_writer(store_text=store_text) as writer:
+        build_counts(documents, length, chosen, cutter, writer, store_text, threads, progress, kept)
+    return Searcher.open(path)
+
+
+@contextmanager
+def _named(collection: object) -> Iterator[None]:
+    """Name the collection, where it has a name, in the error for two documents of one identifier."""
     try:
-        with make_writer(store_text=store_text) as writer:
-            if not isinstance(chosen, NetworkModel):
-                kept = None if encoding is None else Path(encoding)
-                build_counts(documents, length, chosen, cutter, writer, store_text, threads, progress, kept)
-            else:
-                running = opened_encoder(
-                    chosen, encoder, threads=threads, precision=precision, providers=providers
-                )
-                with work_folder(path, encoding) as work:
-                    build_network(documents, length, chosen, running, writer, work, store_text, progress)
+        yield
     except DuplicateIdError as error:
         where = [("collection", collection)] if isinstance(collection, str | Path) else []
         raise DuplicateIdError(error.message, facts=[*where, *error.facts], fixes=error.fixes) from None
-    return Searcher.open(path)
 
 
 def _cutter(analyzer: str | Analyzer | None, model: CountModel | ExpandingCountModel) -> Analyzer:
@@ -206,7 +211,7 @@ def _made(analyzer: str | Analyzer | None, *, default: str) -> Analyzer:
 
 
 def _quantiser(
-    model: Model, quantiser: Literal["uint8", "float32"] | None, encoder: DocumentEncoder | None
+    model: NetworkModel, quantiser: Literal["uint8", "float32"] | None, encoder: DocumentEncoder | None
 ) -> Literal["uint8", "float32"]:
     exact = model.parameters().get("form") == "exact" or (encoder is not None and encoder.minimum_floor)
     if exact and quantiser == "uint8":

@@ -34,6 +34,7 @@ def work_folder(path: str | Path, encoding: str | Path | None) -> Iterator[Path]
         yield Path(encoding)
         return
     work = default_encoding(path)
+    check_apart(Path(path), work)
     try:
         yield work
     except ForeignFolderError:

@@ -428,6 +428,14 @@ def test_index_and_encoded_documents_lie_apart(tmp_path, encoder, index, rows):
     assert [path.name for path in tmp_path.iterdir()] == ["link"]
 
 
+def test_the_default_folder_lies_apart_as_well(tmp_path, encoder):
+    default_encoding(tmp_path / "i").symlink_to(tmp_path / "i")
+    with pytest.raises(ParameterError, match="lie apart"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    assert encoder.asked == []
+    assert [path.name for path in tmp_path.iterdir()] == ["i.encoding"]
+
+
 @pytest.mark.parametrize("rows", ["i", "i/rows", "i/deep/rows", "link/rows", "i/x/.."])
 def test_no_encoded_documents_in_the_folder_of_an_index(tmp_path, encoder, searcher, rows):
     (tmp_path / "link").symlink_to(tmp_path / "i")

@@ -1,0 +1,54 @@
+"""An encoder that counts, and what it is given: for the tests of blocks and of their folders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from termwise.encode import encoded_blocks
+from termwise.encode.documents import Advance, unheard
+from termwise.records import Document
+from termwise.text import Analyzer, Vocabulary, make_analyzer
+from termwise.weights import TermWeights
+
+DOCUMENTS = [Document(f"d{number}", "ab" * number) for number in range(8)]
+
+
+class Counting:
+    """Encodes a text as its length and its first letter, and counts what it encodes."""
+
+    vocabulary = Vocabulary(["length", "first"])
+    analyzer: Analyzer = make_analyzer("whitespace")
+    floors = None
+    minimum_floor = False
+    idf_power = 0.0
+    exact = False
+    block = 3
+
+    def __init__(self, fingerprint: str = "sha256:a") -> None:
+        self.fingerprint = fingerprint
+        self.seen: list[str] = []
+        self.fail_at: str | None = None
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {"name": "toy", "network": {"precision": "int8"}, "settings": {"keep": 2}}
+
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
+        rows = []
+        for number, text in enumerate(texts):
+            if text == self.fail_at:
+                raise KeyboardInterrupt
+            self.seen.append(text)
+            rows.append({0: float(len(text)), 1: 0.1} if text else {})
+            advance((number + 1) / len(texts))
+        return TermWeights.from_rows(rows, self.vocabulary.id)
+
+
+def read(folder: Path, encoder: Counting, **options: Any) -> list[tuple[list[Document], TermWeights]]:
+    return list(encoded_blocks(options.pop("documents", DOCUMENTS), encoder, folder, **options))
+
+
+def texts(*numbers: int) -> list[str]:
+    return [DOCUMENTS[number].text for number in numbers]
