@@ -73,7 +73,18 @@ def tilde(
 
     Example: termwise train tilde --data nfcorpus --base sentence-transformers/all-MiniLM-L6-v2 --out my-tilde
     """
-    _train("tilde", data, base, out, validation, resume, settings, card, None, threads, as_json)
+    _train(
+        "tilde",
+        data=data,
+        base=base,
+        out=out,
+        validation=validation,
+        resume=resume,
+        settings=settings,
+        card=card,
+        threads=threads,
+        as_json=as_json,
+    )
 
 
 @app.command("tildev2")
@@ -96,7 +107,19 @@ def tildev2(
     Example: termwise train tildev2 --data nfcorpus --base sentence-transformers/all-MiniLM-L6-v2 --out my-tildev2
     """
     expansion = None if expand_with == "none" else (expand_with, expansion_terms, _counting(counting))
-    _train("tildev2", data, base, out, validation, resume, settings, card, expansion, threads, as_json)
+    _train(
+        "tildev2",
+        expansion=expansion,
+        data=data,
+        base=base,
+        out=out,
+        validation=validation,
+        resume=resume,
+        settings=settings,
+        card=card,
+        threads=threads,
+        as_json=as_json,
+    )
 
 
 @app.command("splade-doc")
@@ -115,7 +138,18 @@ def splade_doc(
 
     Example: termwise train splade-doc --data nfcorpus --base sentence-transformers/all-MiniLM-L6-v2 --out my-splade-doc
     """
-    _train("splade-doc", data, base, out, validation, resume, settings, card, None, threads, as_json)
+    _train(
+        "splade-doc",
+        data=data,
+        base=base,
+        out=out,
+        validation=validation,
+        resume=resume,
+        settings=settings,
+        card=card,
+        threads=threads,
+        as_json=as_json,
+    )
 
 
 @app.command("convert")
@@ -160,6 +194,7 @@ def convert(
 
 def _train(
     kind: Kind,
+    *,
     data: list[str],
     base: str,
     out: Path,
@@ -167,10 +202,11 @@ def _train(
     resume: bool,
     settings: list[str] | None,
     card: Path | None,
-    expansion: tuple[str, int, Counting] | None,
     threads: int | None,
     as_json: bool,
+    expansion: tuple[str, int, Counting] | None = None,
 ) -> None:
+    """Train an encoder, and print what came of it: of several processes the first does."""
     from termwise.train.extra import is_first_process, require_training
 
     require_training()
@@ -193,8 +229,12 @@ def _train(
             progress=progress,
             say=say,
         )
-    if not is_first_process():
-        return
+    if is_first_process():
+        _say_trained(kind, out, facts, as_json)
+
+
+def _say_trained(kind: Kind, out: Path, facts: dict[str, Any], as_json: bool) -> None:
+    """Print what a run made, for people or for programs."""
     best = facts["best"]
     measured = "".join(
         f", {name} {value:.4f}" for name, value in best.items() if name in ("nDCG@10", "RR@10")

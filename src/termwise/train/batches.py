@@ -1,4 +1,4 @@
-"""Which pairs make up which batch: all of it decided beforehand, from the seed."""
+"""Which pairs make up which batch: all of it follows from the seed."""
 
 from __future__ import annotations
 

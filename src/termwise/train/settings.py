@@ -38,7 +38,7 @@ class TrainSettings(TypedSettings):
     document_length, query_length : int
         Most pieces of a passage and of a query, special ones included. What is longer is cut off.
     epochs : int
-        Passes over the pairs.
+        Passes over the pairs, a million at most.
     max_steps : int
         Stop after this many steps, whatever `epochs` says; 0 for no such limit. The schedule of the learning rate
         ends there too.
@@ -148,10 +148,10 @@ class TrainSettings(TypedSettings):
         {
             "document_length": (3, math.inf),
             "query_length": (3, math.inf),
+            "epochs": (1, 10**6),
             **dict.fromkeys(
                 (
                     "batch",
-                    "epochs",
                     "accumulate",
                     "block",
                     "negative_depth",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,28 @@ class Batches(Dataset[int]):
 
 
 class PlannedBatches(Batches):
-    """Batches of pairs, as they are planned."""
+    """Batches of pairs, planned epoch by epoch as they are asked for: one plan is in memory at a time.
 
-    def __init__(self, plans: Sequence[BatchPlan], *, most: int | None = None) -> None:
-        self.sources = np.concatenate([plan.sources for plan in plans])[:most]
-        self.pairs = np.concatenate([plan.pairs for plan in plans])[:most]
-        super().__init__(len(self.pairs))
+    Parameters
+    ----------
+    plan : callable
+        Returns the plan of an epoch, by its number; all have as many batches.
+    epochs : int
+    most : int, optional
+        Batches to stop after, whatever `epochs` says.
+    """
+
+    def __init__(self, plan: Callable[[int], BatchPlan], *, epochs: int, most: int | None = None) -> None:
+        self.epoch = lru_cache(maxsize=1)(plan)
+        self._of_an_epoch = len(self.epoch(0))
+        count = self._of_an_epoch * epochs
+        super().__init__(count if most is None else min(count, most))
+
+    def pairs(self, number: int) -> tuple[list[int], list[int]]:
+        """Return the source of each pair of a batch, and the number of the pair within it."""
+        epoch, place = divmod(number, self._of_an_epoch)
+        plan = self.epoch(epoch)
+        return plan.sources[place].tolist(), plan.pairs[place].tolist()
 
 
 class Collator:
@@ -130,7 +147,7 @@ class Collator:
 
     def _pairs(self, number: int) -> list[tuple[int, int, int]]:
         """Return source, query and passage of each pair of a batch."""
-        owners, chosen = self.batches.sources[number].tolist(), self.batches.pairs[number].tolist()
+        owners, chosen = self.batches.pairs(number)
         return [
             (owner, *self.sources[owner].pairs[pair].tolist())
             for owner, pair in zip(owners, chosen, strict=True)
@@ -140,7 +157,7 @@ class Collator:
         """Return the passages of a batch: each relevant one, followed by its hard negatives."""
         random = np.random.default_rng((self.settings.seed, number))
         places: list[Place] = []
-        chosen = self.batches.pairs[number].tolist()
+        _, chosen = self.batches.pairs(number)
         for (owner, _, passage), pair in zip(self._pairs(number), chosen, strict=True):
             places += [(owner, passage), *((owner, other) for other in self._hard(owner, pair, random))]
         return places

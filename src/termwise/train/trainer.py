@@ -151,6 +151,11 @@ class TermTrainer(Trainer):
         self._say = say
         self._loss = 0.0
 
+    @property
+    def seconds(self) -> float:
+        """Seconds of training so far, of all legs of a run."""
+        return self._clock.seconds
+
     def train(
         self,
         resume_from_checkpoint: str | bool | None = None,

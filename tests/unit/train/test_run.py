@@ -152,6 +152,7 @@ def test_every_step_hears_how_far_the_run_is(train, monkeypatch):
         ("tilde", {"head_steps": 5, "head_pairs": 20, "prior_bias": True, "mixing": "by-source", "block": 2}),
         ("tildev2", {"negatives": 3, "negative_depth": 10, "accumulate": 2, "flattening": 0.5}),
         ("splade-doc", {"sparsity": 0.01, "sparsity_ramp": 1.0}),
+        ("tilde", {"batch": 16, "epochs": 3, "max_steps": 0}),
     ],
 )
 def test_a_killed_run_goes_on_to_the_same_network(kind, changes, train):
@@ -273,6 +274,21 @@ def test_a_run_that_ends_early_expands_what_it_takes(base, analyzer, tmp_path):
     assert trained.facts["pairs_seen"] == 6
     with np.load(tmp_path / "run" / "expansions.npz") as kept:
         assert len(kept["places"]) <= 6
+
+
+def test_a_run_of_very_many_epochs_begins(train):
+    endless = settings("tildev2", epochs=10**6, max_steps=0)
+    with pytest.raises(Killed):
+        train("run", "tildev2", chosen=endless, killed=3)
+
+
+def test_a_run_of_very_many_epochs_cannot_list_what_it_expands(train, tmp_path):
+    endless = settings("tildev2", epochs=10**6, max_steps=0, accumulate=2)
+    with pytest.raises(ParameterError, match="listed") as caught:
+        train("run", "tildev2", chosen=endless, expander=Stub())
+    assert dict(caught.value.facts) == {"batches": 16 * 10**6, "most": 10**7}
+    assert caught.value.fixes == ("--set max_steps=5000000", "--expand-with none")
+    assert not (tmp_path / "run").exists()
 
 
 def test_other_texts_or_expansions_are_another_run(base, analyzer, tmp_path):

@@ -49,6 +49,7 @@ def test_departures_are_what_differs_from_the_paper():
         ("batch", "0"),
         ("batch", "-3"),
         ("epochs", "0"),
+        ("epochs", "1000001"),
         ("accumulate", "0"),
         ("learning_rate", "fast"),
         ("learning_rate", "nan"),

@@ -25,8 +25,9 @@ from .conftest import VOCABULARY, configuration, made_source, save  # noqa: E402
 
 def planned(*rows: list[tuple[int, int]]) -> PlannedBatches:
     """Batches written out: source and pair."""
-    plan = np.array(rows)
-    return PlannedBatches([BatchPlan(plan[..., 0].astype(np.int32), plan[..., 1].astype(np.int64))])
+    numbers = np.array(rows)
+    plan = BatchPlan(numbers[..., 0].astype(np.int32), numbers[..., 1].astype(np.int64))
+    return PlannedBatches(lambda epoch: plan, epochs=1)
 
 
 def settings(kind: str, **changes: object) -> TrainSettings:
@@ -42,12 +43,44 @@ def mini(*pairs: tuple[str, str]) -> Source:
     return Source("mini", queries, passages, np.array(numbers, dtype=np.int32))
 
 
+def of_two_sources(epoch):
+    return plan_batches([4, 7], batch=3, seed=313, epoch=epoch)
+
+
 def test_batches_of_all_epochs_follow_each_other():
-    plans = [plan_batches([10], batch=5, seed=0, epoch=epoch) for epoch in range(3)]
-    batches = PlannedBatches(plans)
-    assert len(batches) == 6
-    assert [batches[number] for number in range(6)] == list(range(6))
-    assert np.array_equal(batches.pairs[2:4], plans[1].pairs)
+    batches = PlannedBatches(of_two_sources, epochs=3)
+    assert len(batches) == 9
+    assert [batches[number] for number in range(9)] == list(range(9))
+    assert [list(zip(*batches.pairs(number), strict=True)) for number in range(8)] == [
+        [(1, 6), (0, 0), (1, 4)],
+        [(0, 1), (1, 5), (0, 2)],
+        [(1, 2), (1, 3), (1, 0)],
+        [(0, 1), (1, 2), (1, 1)],
+        [(1, 6), (1, 3), (1, 5)],
+        [(0, 3), (1, 0), (0, 2)],
+        [(1, 6), (1, 5), (1, 3)],
+        [(0, 3), (1, 0), (0, 1)],
+    ]
+
+
+def test_a_batch_does_not_depend_on_those_that_were_asked_for_before():
+    batches, again = (PlannedBatches(of_two_sources, epochs=4) for _ in range(2))
+    upwards = [batches.pairs(number) for number in range(12)]
+    assert [again.pairs(number) for number in reversed(range(12))] == upwards[::-1]
+
+
+def test_an_epoch_is_planned_when_it_is_begun():
+    planned = []
+    batches = PlannedBatches(lambda epoch: planned.append(epoch) or of_two_sources(epoch), epochs=10**6)
+    assert len(batches) == 3 * 10**6
+    for number in (0, 1, 2, 3, 4, 5, 3 * 10**6 - 1):
+        batches.pairs(number)
+    assert planned == [0, 1, 10**6 - 1]
+
+
+def test_there_are_no_more_batches_than_are_taken():
+    assert len(PlannedBatches(of_two_sources, epochs=3, most=8)) == 8
+    assert len(PlannedBatches(of_two_sources, epochs=3, most=10**15)) == 9
 
 
 def test_a_batch_for_tilde(pieces, number):

@@ -69,7 +69,7 @@ class Run:
             self.network.checkpoint_activations()
         source = made_source("air", 40)
         self.batches = PlannedBatches(
-            [plan_batches([40], batch=4, seed=self.settings.seed, epoch=epoch) for epoch in range(2)]
+            lambda epoch: plan_batches([40], batch=4, seed=self.settings.seed, epoch=epoch), epochs=2
         )
         steps = self.settings.max_steps or -(-len(self.batches) // self.settings.accumulate)
         clock = Clock()

@@ -1,0 +1,55 @@
+"""What a training run says before its first step, and of the weights that it kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from termwise.train.base import base_name
+from termwise.train.checkpoints import step_of
+from termwise.train.telling import nothing_to_resume
+from termwise.train.training_run import TrainingRun
+from termwise.train.validation import CHOSEN_BY
+
+FEW = 50
+"""With fewer held-out queries than these, which checkpoint measures best is mostly chance."""
+
+
+def announce(run: TrainingRun, *, steps: int, checkpoint: Path | None) -> None:
+    """Say what is trained on what, what is validated on, and where a run goes on."""
+    pairs = ", ".join(f"{source.name} {len(source):,}" for source in run.sources)
+    run.say(
+        f"training {run.kind} from {base_name(run.base)} on {sum(map(len, run.sources)):,} pairs ({pairs}): "
+        f"{steps:,} steps of {run.together * run.settings.batch:,} pairs"
+    )
+    if run.held_out is not None:
+        queries = len(run.held_out.queries)
+        run.say(
+            f"validating every {run.settings.validate_every:,} steps; held-out queries: {queries:,}, "
+            f"passages they are ranked over: {len(run.held_out.passages):,}"
+        )
+        if queries < FEW:
+            run.say(
+                f"warning: the held-out queries are few ({queries:,}), and which checkpoint is the best on them "
+                "is mostly chance; --validation names more, --validation none keeps the last weights"
+            )
+    if checkpoint is not None:
+        run.say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
+    elif run.resume:
+        run.say(nothing_to_resume(run.folder))
+
+
+def announce_kept(run: TrainingRun, *, steps: int, best: Mapping[str, Any]) -> None:
+    """Say which weights the result has, and why."""
+    last = f"kept: the last weights, of step {steps:,}"
+    if run.settings.take == "last":
+        run.say(f"{last}, as was set")
+    elif best:
+        run.say(
+            f"kept: the weights of step {best['step']:,} of {steps:,}, the best by {CHOSEN_BY} on held-out queries"
+        )
+    elif run.held_out is None:
+        run.say(f"{last}; nothing was held out")
+    else:
+        run.say(f"{last}; the best on held-out queries were lost")

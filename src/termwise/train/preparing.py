@@ -1,0 +1,125 @@
+"""What a training run needs before its first step: the network it begins with, and its batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import torch
+from transformers import set_seed
+
+from termwise.collection.pairs import Source
+from termwise.errors import ParameterError
+from termwise.train.batches import BatchPlan, plan_batches
+from termwise.train.expansions import expansions_of
+from termwise.train.negatives import negatives_of
+from termwise.train.neighbours import neighbour_order
+from termwise.train.networks import TermNetwork, Tilde, TildeV2, check_network, set_dropout
+from termwise.train.starting import start_from
+from termwise.train.step import Collator, PlannedBatches
+from termwise.train.training_run import TrainingRun
+from termwise.train.warm_start import fit_head, set_prior_bias
+
+_HEAD_LOG = "head.jsonl"
+
+MOST_LISTED = 10**7
+"""Most batches of a run that expands its passages: which passages these are is listed before the first step."""
+
+
+def loaded_network(run: TrainingRun) -> TermNetwork:
+    """Load the base, with a head; what the base does not bring starts at random."""
+    set_seed(run.settings.seed)
+    network = start_from(run.kind, run.base)
+    check_network(network, terms=len(run.pieces.analyzer.vocabulary), length=run.settings.document_length)
+    network.to(run.processes.device)
+    set_dropout(network, run.settings.dropout)
+    return network
+
+
+def initialise(network: TermNetwork, run: TrainingRun) -> None:
+    """Set what the settings say of the network, and of the values it starts with."""
+    settings = run.settings
+    if settings.checkpointing:
+        network.checkpoint_activations()
+    if settings.prior_bias and isinstance(network, Tilde):
+        set_prior_bias(network, run.pieces, run.sources, settings)
+    if isinstance(network, TildeV2):
+        torch.nn.init.constant_(network.token_projection.bias, settings.initial_weight)
+
+
+def planned_batches(run: TrainingRun) -> PlannedBatches:
+    """Plan the batches: no more than the run takes, as they are fetched ahead and only what is taken is expanded."""
+    settings = run.settings
+    orders = None
+    if settings.block > 1:
+        orders = [neighbour_order(source, threads=run.threads) for source in run.sources]
+
+    def plan(epoch: int) -> BatchPlan:
+        return plan_batches(
+            [len(source) for source in run.sources],
+            batch=settings.batch,
+            seed=settings.seed,
+            epoch=epoch,
+            mixing=settings.mixing,
+            flattening=settings.flattening,
+            neighbours=orders,
+            block=settings.block,
+        )
+
+    batches = PlannedBatches(plan, epochs=settings.epochs, most=settings.max_steps * run.together or None)
+    if run.expander is not None and len(batches) > MOST_LISTED:
+        raise ParameterError(
+            "the passages of so many batches cannot be listed, to be expanded before training",
+            facts=[("batches", len(batches)), ("most", MOST_LISTED)],
+            fixes=[f"--set max_steps={MOST_LISTED // run.together}", "--expand-with none"],
+        )
+    return batches
+
+
+def fit_head_if_set(network: TermNetwork, run: TrainingRun, batches: PlannedBatches) -> None:
+    """Fit the head of TILDE, if that is set; other processes than the first get its weights when training begins."""
+    if not (run.settings.head_steps and run.is_first and isinstance(network, Tilde)):
+        return
+    texts = _texts(run.sources, batches.epoch(0), run.settings.head_pairs)
+    losses = fit_head(network, run.pieces, texts, run.settings, progress=run.progress)
+    (run.folder / _HEAD_LOG).write_text("".join(f"{json.dumps(loss)}\n" for loss in losses))
+
+
+def _texts(sources: Sequence[Source], plan: BatchPlan, count: int) -> list[tuple[str, str]]:
+    """Return query and passage of the first pairs of a plan."""
+    owners, numbers = plan.sources.reshape(-1)[:count].tolist(), plan.pairs.reshape(-1)[:count].tolist()
+    chosen = [
+        (sources[owner], *sources[owner].pairs[number].tolist())
+        for owner, number in zip(owners, numbers, strict=True)
+    ]
+    return [(source.queries[query], source.passages[passage]) for source, query, passage in chosen]
+
+
+def collator_of(run: TrainingRun, batches: PlannedBatches) -> Collator:
+    """Mine negatives and expand passages as is set; the first process keeps what it makes, for the others to read."""
+    settings = run.settings
+    with run.processes.main_process_first():
+        negatives = None
+        if settings.negatives:
+            negatives = negatives_of(
+                run.sources,
+                run.folder,
+                depth=settings.negative_depth,
+                seed=settings.seed,
+                threads=run.threads,
+                progress=run.progress,
+                say=run.say,
+            )
+        collator = Collator(run.kind, settings, run.pieces, run.sources, batches, negatives=negatives)
+        if run.expander is not None:
+            collator.expansions = expansions_of(
+                run.expander,
+                run.sources,
+                {place for number in range(len(batches)) for place in collator.places(number)},
+                run.pieces,
+                run.folder,
+                length=settings.document_length,
+                progress=run.progress,
+                say=run.say,
+            )
+    return collator
