@@ -12,6 +12,9 @@ from termwise.legible import shown
 MOST = 10**15
 """The largest number that a setting can be, whatever its range."""
 
+MOST_EPOCHS = 10**6
+"""The most epochs that can be set: what counts their steps, and foretells their end, goes no further."""
+
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 

@@ -12,7 +12,7 @@ OK = 0
 CORRUPT = 1
 
 BATCH = 256
-"""Rows whose postings are fetched from memory together: as many as stay in the processor's cache until they are read."""
+"""Rows whose postings are fetched from memory together: as many as stay in a processor's cache until they are read."""
 
 AHEAD = 512
 """Postings of a row that are fetched ahead, at most; the rest of a longer row is searched, or read in order, anyway."""

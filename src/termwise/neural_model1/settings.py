@@ -9,7 +9,7 @@ from typing import Literal
 
 from termwise.errors import ParameterError
 from termwise.translation.manifest import Precision
-from termwise.typed_settings import TypedSettings
+from termwise.typed_settings import MOST_EPOCHS, TypedSettings
 
 Form = Literal["network", "cosine"]
 Reduction = Literal["sum", "mean"]
@@ -132,7 +132,8 @@ class NeuralModel1Settings(TypedSettings):
     ranges = MappingProxyType(
         {
             **dict.fromkeys(("width", "projection"), (1.0, WIDEST)),
-            **dict.fromkeys(("epochs", "batch", "negative_depth", "save_every"), (1.0, math.inf)),
+            "epochs": (1, MOST_EPOCHS),
+            **dict.fromkeys(("batch", "negative_depth", "save_every"), (1.0, math.inf)),
             **dict.fromkeys(("decay", "warm_up", "least"), (0.0, 1.0)),
             "spread": (1e-6, 1e3),
             "expected": (1e-6, 1 - 1e-6),

@@ -10,6 +10,7 @@ from typing import Literal
 from termwise.rerank.bert_model1 import BertModel1Config
 from termwise.train.negatives import KEPT
 from termwise.train.settings import Precision, Schedule, Take
+from termwise.typed_settings import MOST_EPOCHS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +88,9 @@ class BertModel1Settings(BertModel1Config):
     ranges = MappingProxyType(
         {
             **BertModel1Config.ranges,
+            "epochs": (1, MOST_EPOCHS),
             **dict.fromkeys(
-                ("epochs", "batch", "accumulate", "negative_depth", "save_every", "validate_every"),
+                ("batch", "accumulate", "negative_depth", "save_every", "validate_every"),
                 (1.0, math.inf),
             ),
             **dict.fromkeys(("warm_up", "dropout"), (0.0, 1.0)),

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.text.cleaning import CleanMode
 from termwise.train.batches import Mixing
-from termwise.typed_settings import TypedSettings
+from termwise.typed_settings import MOST_EPOCHS, TypedSettings
 
 Objective = Literal["biqdl", "query-likelihood", "document-likelihood", "contrastive"]
 Schedule = Literal["constant", "linear"]
@@ -148,7 +148,7 @@ class TrainSettings(TypedSettings):
         {
             "document_length": (3, math.inf),
             "query_length": (3, math.inf),
-            "epochs": (1, 10**6),
+            "epochs": (1, MOST_EPOCHS),
             **dict.fromkeys(
                 (
                     "batch",

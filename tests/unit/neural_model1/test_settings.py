@@ -24,6 +24,7 @@ def test_the_defaults_are_those_of_the_paper():
     ("name", "value"),
     [
         ("epochs", "0"),
+        ("epochs", "1000001"),
         ("batch", "1.5"),
         ("negatives", "65"),
         ("negatives", "0"),
