@@ -52,7 +52,8 @@ from termwise.train.base import base_analyzer, shown_settings  # noqa: E402
 from termwise.train.card import card as card_of  # noqa: E402
 from termwise.train.checkpoints import PREFIX, STATE, WEIGHTS, step_of  # noqa: E402
 from termwise.train.describe import card_facts  # noqa: E402
-from termwise.train.fit import TRAINING, fit, floors_of  # noqa: E402
+from termwise.train.fit import TRAINING, fit  # noqa: E402
+from termwise.train.floors import floors_of, passages_of_sources  # noqa: E402
 from termwise.train.inputs import Pieces  # noqa: E402
 from termwise.train.networks import Tilde  # noqa: E402
 from termwise.train.published import dequantised  # noqa: E402
@@ -316,7 +317,15 @@ def curve(kind: str, given: argparse.Namespace) -> None:
         floors = None
         if isinstance(network, Tilde):
             with progress_bar() as progress:
-                floors = floors_of(network, pieces, sources, settings, progress=progress)
+                floors = floors_of(
+                    network,
+                    pieces,
+                    passages_of_sources(sources, seed=settings.seed),
+                    length=settings.document_length,
+                    cleaning=settings.cleaning,
+                    bfloat16=settings.precision == "bfloat16",
+                    progress=progress,
+                )
         step = step_of(checkpoint)
         told = of_run(settings, counts, step, facts.get("processes", 1))
         state = json.loads((checkpoint / STATE).read_text())

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
 from termwise.cli.terminal import note, print_json, progress_bar, say, stdout
 from termwise.cli.train_options import Base, Data, Resume, Validation, new_folder, training_settings
+from termwise.cli.verbs import Verbs
 from termwise.errors import MalformedRecordError, MissingFileError, ParameterError
 
 if TYPE_CHECKING:
-    from termwise.encode.manifest import Kind
+    from termwise.encode.manifest import Kind, Precision
     from termwise.models.tildev2 import Counting
 
 app = typer.Typer(
+    cls=Verbs,
     help="Train an encoder of term weights or convert a published one, which needs the extra train; or train a "
     "translation table, which does not.",
     no_args_is_help=True,
@@ -53,6 +55,26 @@ CountingOption = Annotated[
         "--counting",
         metavar="new|raw",
         help="Count terms that are new to the passage, or as the published code does, before filtering.",
+    ),
+]
+ExpansionPrecision = Annotated[
+    str | None,
+    typer.Option(
+        "--expansion-precision",
+        metavar="float32|int8",
+        help="In which numbers the encoder that expands computes.  [default: what this processor is faster in, or what "
+        "a run that is gone on with began with]",
+        show_default=False,
+    ),
+]
+ExpansionProvider = Annotated[
+    str | None,
+    typer.Option(
+        "--expansion-provider",
+        metavar="NAME",
+        help="What the encoder that expands runs on: cpu, cuda, or another execution provider of onnxruntime.  "
+        "[default: cpu]",
+        show_default=False,
     ),
 ]
 
@@ -95,6 +117,8 @@ def tildev2(
     expand_with: ExpandWith = "tilde",
     expansion_terms: ExpansionTerms = 64,
     counting: CountingOption = "new",
+    expansion_precision: ExpansionPrecision = None,
+    expansion_provider: ExpansionProvider = None,
     validation: Validation = None,
     resume: Resume = False,
     settings: Settings = None,
@@ -110,6 +134,8 @@ def tildev2(
     _train(
         "tildev2",
         expansion=expansion,
+        expansion_precision=cast("Precision | None", expansion_precision),  # OnnxSession refuses other names
+        expansion_providers=None if expansion_provider is None else (expansion_provider,),
         data=data,
         base=base,
         out=out,
@@ -152,46 +178,6 @@ def splade_doc(
     )
 
 
-@app.command("convert")
-def convert(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FOLDER",
-            help="A published checkpoint: TILDE (a BertLMHeadModel), TILDEv2 or uniCOIL (BERT with a token "
-            "projection), or a SparseEncoder of sentence-transformers.",
-            show_default=False,
-        ),
-    ],
-    out: Out,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--kind",
-            metavar="KIND",
-            help="tilde, tildev2 or splade-doc, where the checkpoint does not tell.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Convert a published checkpoint to an encoder folder.
-
-    Example: termwise train convert ./TILDEv2-TILDE200-exp --out tildev2-msmarco
-    """
-    from termwise.train.extra import require_training
-
-    require_training()
-    from termwise.train.published import convert as convert_checkpoint
-
-    made = convert_checkpoint(folder, out, kind=kind)
-    if as_json:
-        print_json({"encoder": str(out), "kind": made.manifest.kind})
-        return
-    stdout().print(f"{out}: an encoder of kind {made.manifest.kind}", soft_wrap=True)
-    note(f"next: termwise index COLLECTION --model {out} --out DIR")
-
-
 def _train(
     kind: Kind,
     *,
@@ -205,6 +191,8 @@ def _train(
     threads: int | None,
     as_json: bool,
     expansion: tuple[str, int, Counting] | None = None,
+    expansion_precision: Precision | None = None,
+    expansion_providers: tuple[str, ...] | None = None,
 ) -> None:
     """Train an encoder, and print what came of it: of several processes the first does."""
     from termwise.train.extra import is_first_process, require_training
@@ -223,6 +211,8 @@ def _train(
             settings=chosen,
             validation=validation,
             expansion=expansion,
+            expansion_precision=expansion_precision,
+            expansion_providers=expansion_providers,
             resume=resume,
             card=None if card is None else _facts(card),
             threads=threads or available_processors(),

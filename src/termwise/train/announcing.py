@@ -18,11 +18,17 @@ FEW = 50
 
 def announce(run: TrainingRun, *, steps: int, checkpoint: Path | None) -> None:
     """Say what is trained on what, what is validated on, and where a run goes on."""
-    pairs = ", ".join(f"{source.name} {len(source):,}" for source in run.sources)
+    used, omitted = run.used, run.omitted
     run.say(
-        f"training {run.kind} from {base_name(run.base)} on {sum(map(len, run.sources)):,} pairs ({pairs}): "
+        f"training {run.kind} from {base_name(run.base)} on {sum(used.values()):,} pairs ({_listed(used)}): "
         f"{steps:,} steps of {run.together * run.settings.batch:,} pairs"
     )
+    if omitted:
+        whole = "batch" if run.settings.mixing == "by-source" else "block"
+        run.say(
+            f"warning: left out, as they have fewer pairs than a {whole} holds: {_listed(omitted)}; "
+            f"--set {whole}=N makes it smaller"
+        )
     if run.held_out is not None:
         queries = len(run.held_out.queries)
         run.say(
@@ -53,3 +59,7 @@ def announce_kept(run: TrainingRun, *, steps: int, best: Mapping[str, Any]) -> N
         run.say(f"{last}; nothing was held out")
     else:
         run.say(f"{last}; the best on held-out queries were lost")
+
+
+def _listed(pairs: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in pairs.items())

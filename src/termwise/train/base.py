@@ -93,12 +93,13 @@ def _read(folder: Path, base: str | Path) -> WordPieceAnalyzer:
             fixes=["use an encoder with BERT's kind of vocabulary"],
         ) from error
     shipped = WordPieceAnalyzer.shipped()
-    same = analyzer.vocabulary == shipped.vocabulary and _cuts_alike(analyzer, shipped)
+    same = analyzer.vocabulary == shipped.vocabulary and cuts_alike(analyzer, shipped)
     return shipped if same else analyzer
 
 
 _SAMPLE = "Ünïcode Tokenizing isn't HARD: 東京, naïve\tcafé\u0301 … U.S.A. 3.14!"
 
 
-def _cuts_alike(one: WordPieceAnalyzer, other: WordPieceAnalyzer) -> bool:
+def cuts_alike(one: WordPieceAnalyzer, other: WordPieceAnalyzer) -> bool:
+    """Tell whether two tokenizers of one vocabulary cut a text with all that they may treat differently alike."""
     return one.tokens(_SAMPLE) == other.tokens(_SAMPLE)

@@ -80,38 +80,71 @@ def plan_batches(
     Raises
     ------
     ParameterError
-        If there are fewer pairs than a batch holds, or `block` does not divide `batch`.
+        See `pairs_of_an_epoch`.
     """
-    if batch % block:
-        raise ParameterError(
-            "a batch is made of whole blocks of neighbours", facts=[("batch", batch), ("block", block)]
-        )
-    total = sum(sizes)
-    if mixing == "by-source":
-        taken = [number for number, size in enumerate(sizes) if size >= batch]
-    else:
-        taken = [number for number, size in enumerate(sizes) if size >= block]
-    if total < batch or not taken:
-        raise ParameterError(
-            "there are fewer training pairs than one batch holds",
-            facts=[("pairs", total), ("batch", batch), ("sources", len(sizes))],
-            fixes=[f"--set batch={max(1, total // 4)}"],
-        )
-    random = np.random.default_rng((seed, epoch))
-    shares = np.array([sizes[number] for number in taken], dtype=np.float64) ** (1 - flattening)
     unit = batch if mixing == "by-source" else block
-    wanted = (total // batch) * (batch // unit)
-    counts = _apportion(shares, wanted)
+    taken = pairs_of_an_epoch(sizes, batch=batch, mixing=mixing, flattening=flattening, block=block)
+    random = np.random.default_rng((seed, epoch))
     groups: list[npt.NDArray[np.int64]] = []
     owners: list[npt.NDArray[np.int32]] = []
-    for number, count in zip(taken, counts.tolist(), strict=True):
+    for number in np.flatnonzero(taken).tolist():
         order = None if neighbours is None else neighbours[number]
+        count = int(taken[number]) // unit
         made = _groups(sizes[number], count, unit=unit, block=block, order=order, random=random)
         groups.append(made)
         owners.append(np.full(made.shape, number, dtype=np.int32))
     pairs, sources = np.concatenate(groups), np.concatenate(owners)
     shuffled = random.permutation(len(pairs))
     return BatchPlan(sources[shuffled].reshape(-1, batch), pairs[shuffled].reshape(-1, batch))
+
+
+def pairs_of_an_epoch(
+    sizes: Sequence[int], *, batch: int, mixing: Mixing = "together", flattening: float = 0.0, block: int = 1
+) -> npt.NDArray[np.int64]:
+    """Return how many pairs an epoch takes of each source; the parameters are those of `plan_batches`.
+
+    Returns
+    -------
+    ndarray of shape (sources,), int64
+        0 for a source that is left out.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer pairs than a batch holds, no source has as many as it takes, or `block` does not divide
+        `batch`.
+
+    Examples
+    --------
+    >>> pairs_of_an_epoch([5, 40], batch=10, mixing="by-source").tolist()
+    [0, 40]
+    """
+    if batch % block:
+        raise ParameterError(
+            "a batch is made of whole blocks of neighbours", facts=[("batch", batch), ("block", block)]
+        )
+    total, largest = sum(sizes), max(sizes, default=0)
+    unit = batch if mixing == "by-source" else block
+    if largest < unit:
+        by_source = mixing == "by-source"
+        fixes = ["--set mixing=together"] if by_source and total >= batch else []
+        whole = largest // block * block
+        raise ParameterError(
+            f"no source has as many training pairs as a {'batch' if by_source else 'block'} holds",
+            facts=[("largest source", largest), ("batch", batch), ("block", block), ("sources", len(sizes))],
+            fixes=[f"--set batch={whole}", *fixes] if by_source and whole else ["--set block=1", *fixes],
+        )
+    if total < batch:
+        raise ParameterError(
+            "there are fewer training pairs than one batch holds",
+            facts=[("pairs", total), ("batch", batch), ("sources", len(sizes))],
+            fixes=[f"--set batch={max(block, total // 4 // block * block)}"],
+        )
+    filling = np.array([size >= unit for size in sizes])
+    shares = np.array(sizes, dtype=np.float64)[filling] ** (1 - flattening)
+    taken = np.zeros(len(sizes), dtype=np.int64)
+    taken[filling] = unit * _apportion(shares, (total // batch) * (batch // unit))
+    return taken
 
 
 def _apportion(shares: npt.NDArray[np.float64], wanted: int) -> npt.NDArray[np.int64]:

@@ -94,6 +94,24 @@ class CurvePoints(TrainerCallback):
         state.save_to_json(str(point / STATE))
 
 
+class EverySteps(TrainerCallback):
+    """Has a checkpoint written every so many steps, beside those of the validations.
+
+    Parameters
+    ----------
+    steps : int
+    """
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
+    ) -> None:
+        """Ask for a checkpoint where one is due."""
+        control.should_save |= state.global_step % self._steps == 0
+
+
 class ProgressLines(TrainerCallback):
     """Reports every step as the rest of the package reports progress, and says a line at each validation.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.collection.writing import written_whole
+from termwise.encode.manifest import Precision
 from termwise.errors import ForeignFolderError, MalformedRecordError, TermwiseError
 from termwise.staged_folder import StagedFolder
 
@@ -51,12 +52,19 @@ def claim(
             raise ForeignFolderError(
                 "the run in the folder is another one",
                 facts=[("folder", folder), ("differs in", ", ".join(odd))],
-                fixes=["name another folder, or give the settings the run was started with"],
+                fixes=["name another folder, or give the data and settings that the run was started with"],
             )
         return
     folder.mkdir(parents=True, exist_ok=True)
     with written_whole(file) as write:
         write(json.dumps(described, indent=1) + "\n")
+
+
+def expansion_precision_of(folder: Path) -> Precision | None:
+    """Return the precision in which the run in a folder expands passages; None where it does not, or there is none."""
+    file = folder / SETTINGS
+    expansion = _read(file).get("expansion") if file.exists() else None
+    return expansion.get("precision") if isinstance(expansion, dict) else None
 
 
 def refuse_taken(folder: Path) -> None:

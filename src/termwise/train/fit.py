@@ -6,78 +6,31 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
-import numpy.typing as npt
-import torch
 from accelerate import PartialState
-from torch.nn import functional
 
-from termwise.arguments import check, check_callable, check_flag, check_path, check_threads, is_whole_number
-from termwise.collection.pairs import Source
+from termwise.arguments import check, check_path, is_whole_number
 from termwise.collection.writing import written_whole
 from termwise.encode.folder import EncoderFolder
-from termwise.encode.manifest import ExpansionRecord, Kind
+from termwise.encode.manifest import ExpansionRecord, Kind, Precision
 from termwise.encode.session import OnnxSession
 from termwise.encode.tildev2 import Expander
-from termwise.errors import VocabularyMismatchError
+from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.model_folders import TRAINING
 from termwise.models.tildev2 import Counting
 from termwise.progress import Progress, no_progress
 from termwise.text import Vocabulary
-from termwise.text.cleaning import clean_vocabulary
 from termwise.train.base import base_analyzer, shown_settings
 from termwise.train.card import card as write_card
-from termwise.train.claiming import refuse_replacing
+from termwise.train.checks import check_asked
+from termwise.train.claiming import expansion_precision_of, refuse_replacing
 from termwise.train.describe import card_facts, check_given
-from termwise.train.inputs import Pieces
+from termwise.train.floors import floors_of, passages_of_sources
 from termwise.train.networks import Tilde
 from termwise.train.run import train_network
 from termwise.train.settings import TrainSettings
 from termwise.train.telling import Say, silent
 from termwise.train.training_data import read_training_data
 from termwise.train.write_folder import CARD, FOLDER, write_encoder_folder
-
-FLOOR_PASSAGES = 4096
-"""Passages over which the floors of TILDE are means."""
-
-_FORWARD = 32
-
-
-@torch.no_grad()
-def floors_of(
-    network: Tilde, pieces: Pieces, sources: Sequence[Source], settings: TrainSettings, *, progress: Progress
-) -> npt.NDArray[np.float32]:
-    """Compute the floors of the compact form: the mean of ln P(t|d) over training passages.
-
-    The passages are drawn from the sources in equal parts, as far as they go.
-
-    Returns
-    -------
-    ndarray of shape (V,), float32
-        0 for terms that are cleaned away.
-    """
-    random = np.random.default_rng(settings.seed)
-    rows = []
-    for source in sources:
-        used = np.unique(source.pairs[:, 1])
-        share = -(-FLOOR_PASSAGES // len(sources))
-        rows += [pieces(source.passages[number]) for number in random.permutation(used)[:share]]
-    rows.sort(key=len)
-    network.eval()
-    device = next(network.parameters()).device
-    total = torch.zeros(len(pieces.analyzer.vocabulary), dtype=torch.float64)
-    for start in range(0, len(rows), _FORWARD):
-        framed = [
-            pieces.framed(pieces.special.document, row[: settings.document_length - 2])
-            for row in rows[start : start + _FORWARD]
-        ]
-        ids, mask = (tensor.to(device) for tensor in pieces.padded(framed))
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=settings.precision == "bfloat16"):
-            logits = network(ids, mask)
-        total += functional.logsigmoid(logits.float()).sum(dim=0).double().cpu()
-        progress("measure floors", min(start + _FORWARD, len(rows)), len(rows))
-    kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
-    return np.where(kept, (total / len(rows)).numpy(), 0.0).astype(np.float32)
 
 
 def fit(
@@ -89,6 +42,8 @@ def fit(
     settings: TrainSettings,
     validation: str | Path | None = None,
     expansion: tuple[str | Path, int, Counting] | None = None,
+    expansion_precision: Precision | None = None,
+    expansion_providers: Sequence[str] | None = None,
     resume: bool = False,
     card: Mapping[str, Any] | None = None,
     threads: int = 1,
@@ -112,6 +67,11 @@ def fit(
         See `termwise.train.training_data.read_training_data`.
     expansion : (str, int, str), optional
         For ``tildev2``: the TILDE encoder that expands passages, the number of terms, and how they are counted.
+    expansion_precision : {"float32", "int8"}, optional
+        In which of its networks. Where nothing is said: the one that a run to go on with began with, or else see
+        `termwise.encode.session.choose_precision`.
+    expansion_providers : sequence of str, optional
+        What it runs on, see `OnnxSession`; the processor where nothing is said.
     resume : bool, optional
         Go on with a run that was interrupted.
     card : mapping, optional
@@ -125,8 +85,9 @@ def fit(
     Returns
     -------
     dict
-        JSON-like facts, as they stand in ``encoder.json`` under ``trained``. Of several processes only the first
-        writes the folder.
+        JSON-like facts, as they stand in ``encoder.json`` under ``trained``: those of `train_network`, where the
+        held-out pairs come from, and the precision in which passages were expanded. Of several processes only the
+        first writes the folder.
 
     Raises
     ------
@@ -134,16 +95,13 @@ def fit(
         Whatever is wrong with data, base, settings or folder.
     """
     several = isinstance(data, Sequence) and not isinstance(data, str) and len(data) > 0
-    check("kind", kind, isinstance(kind, str), "a name")
     check(
         "data",
         data,
         several and all(isinstance(one, str | Path) for one in data),
         "a list of names and paths",
     )
-    check("base", base, isinstance(base, str | Path), "a name or a folder")
     check_path("out", out)
-    check("settings", settings, isinstance(settings, TrainSettings), "TrainSettings")
     check("validation", validation, isinstance(validation, str | Path | None), "a path, none, or None")
     check(
         "expansion",
@@ -151,20 +109,41 @@ def fit(
         expansion is None or _is_expansion(expansion),
         "(encoder, number of terms of at least 1, new or raw), or None",
     )
-    check_flag("resume", resume)
+    if expansion is None:
+        for name, value in (
+            ("expansion_precision", expansion_precision),
+            ("expansion_providers", expansion_providers),
+        ):
+            check(name, value, value is None, "None where nothing is expanded")
     check("card", card, isinstance(card, Mapping | None), "facts by name, or None")
-    check_threads(threads)
-    check_callable("progress", progress)
-    check_callable("say", say)
+    check_asked(
+        kind,
+        base,
+        settings,
+        expands=expansion is not None,
+        resume=resume,
+        threads=threads,
+        progress=progress,
+        say=say,
+    )
     out = Path(out)
     check_given(card or {})
     FOLDER.check_place(out, base=base)
     refuse_replacing(FOLDER, out)
+    analyzer = base_analyzer(base)
+    expander = None
+    if expansion is not None:
+        begun = expansion_precision_of(out / TRAINING) if resume else None
+        session = OnnxSession(
+            EncoderFolder.open(expansion[0]),
+            precision=expansion_precision or begun,
+            threads=threads,
+            providers=expansion_providers,
+        )
+        expander = _expander(expansion, session, analyzer.vocabulary, base, settings)
     read = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
-    analyzer = base_analyzer(base)
-    expander = None if expansion is None else _expander(expansion, analyzer.vocabulary, base, threads)
     trained = train_network(
         kind,
         read.sources,
@@ -181,12 +160,22 @@ def fit(
     )
     network = trained.network
     facts = trained.facts | {"validation": read.origin}
+    if expander is not None:
+        facts["expansion_precision"] = expander.session.precision
     if not PartialState().is_main_process:
         return facts
     say(f"writing the encoder: ONNX in float32 and int8, compared with torch, to {out}")
     floors = None
-    if isinstance(network, Tilde):
-        floors = floors_of(network, trained.pieces, read.sources, settings, progress=progress)
+    if isinstance(network, Tilde) and settings.reads_passages:
+        floors = floors_of(
+            network,
+            trained.pieces,
+            passages_of_sources(read.sources, seed=settings.seed),
+            length=settings.document_length,
+            cleaning=settings.cleaning,
+            bfloat16=settings.precision == "bfloat16",
+            progress=progress,
+        )
     record = None
     if expander is not None:
         record = ExpansionRecord(
@@ -213,11 +202,14 @@ def fit(
 
 
 def _expander(
-    expansion: tuple[str | Path, int, Counting], vocabulary: Vocabulary, base: str | Path, threads: int
+    expansion: tuple[str | Path, int, Counting],
+    session: OnnxSession,
+    vocabulary: Vocabulary,
+    base: str | Path,
+    settings: TrainSettings,
 ) -> Expander:
-    """Open the TILDE encoder that expands passages; refuse one with another vocabulary than the base."""
+    """Load the network that expands passages; refuse one with another vocabulary than the base, or too short inputs."""
     name, terms, counting = expansion
-    session = OnnxSession(EncoderFolder.open(name), threads=threads)
     session.load()
     expander = Expander(session, terms=terms, counting=counting)
     other = session.folder.vocabulary
@@ -229,6 +221,13 @@ def _expander(
                 ("expands", f"{name}, {len(other):,} terms"),
             ],
             fixes=["--expand-with FOLDER, a TILDE encoder trained from this base", "--expand-with none"],
+        )
+    positions = session.folder.manifest.positions
+    if settings.document_length > positions:
+        raise ParameterError(
+            "passages are longer than what the encoder that expands them reads",
+            facts=[("document_length", settings.document_length), (str(name), f"{positions:,} positions")],
+            fixes=[f"--set document_length={positions}"],
         )
     return expander
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from termwise.encode.manifest import SpecialIds
+from termwise.encode.pieces import framed, padded
 from termwise.errors import ModelFormatError
 from termwise.text import Vocabulary
 from termwise.text.wordpiece import WordPieceAnalyzer
@@ -76,12 +77,10 @@ class Pieces:
     def __init__(self, analyzer: WordPieceAnalyzer, kind: str) -> None:
         self.analyzer = analyzer
         self.special = special_ids(analyzer.vocabulary, kind)
-        self._numbers = {token: number for number, token in enumerate(analyzer.vocabulary)}
 
     def __call__(self, text: str) -> Ids:
         """Return the numbers of the pieces of a text, of shape (pieces,), without special ones."""
-        numbers = self._numbers
-        return np.array([numbers[token] for token in self.analyzer.tokens(text)], dtype=np.int64)
+        return self.analyzer.numbers(text).astype(np.int64)
 
     def padded(self, rows: Sequence[Ids]) -> tuple[Tensor, Tensor]:
         """Pad rows to the longest.
@@ -90,19 +89,12 @@ class Pieces:
         -------
         input_ids, attention_mask : int64 tensors of shape (b, l)
         """
-        longest = max(map(len, rows))
-        ids = np.full((len(rows), longest), self.special.pad, dtype=np.int64)
-        mask = np.zeros((len(rows), longest), dtype=np.int64)
-        for number, row in enumerate(rows):
-            ids[number, : len(row)] = row
-            mask[number, : len(row)] = 1
+        ids, mask = padded(rows, self.special.pad)
         return torch.from_numpy(ids), torch.from_numpy(mask)
 
     def framed(self, first: int, *parts: Ids) -> Ids:
-        """Return `first`, then each part with a separator after it; empty later parts are left out."""
-        sep = np.array([self.special.sep])
-        shown = [parts[0], *(part for part in parts[1:] if len(part))]
-        return np.concatenate([np.array([first]), *(piece for part in shown for piece in (part, sep))])
+        """Return `first`, then each part with a separator after it; empty parts after the first are left out."""
+        return framed(first, *parts, sep=self.special.sep)
 
 
 def distinct_terms(rows: Sequence[Ids], kept: npt.NDArray[np.bool_]) -> tuple[Tensor, Tensor]:

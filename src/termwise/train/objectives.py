@@ -70,15 +70,12 @@ def match_scores(
     float tensor of shape (Q, D)
     """
     weights = weights.float()
-    distinct, position = torch.unique(query_terms, return_inverse=True)
+    distinct, counts = _counts(query_rows, query_terms, n_queries)
     slot = torch.full((n_terms,), len(distinct), dtype=torch.int64, device=terms.device)
     slot[distinct] = torch.arange(len(distinct), device=terms.device)
     pooled = weights.new_zeros((len(weights), len(distinct) + 1))
     pooled = pooled.scatter_reduce(1, slot[terms], weights, "amax", include_self=True)
-    counts = weights.new_zeros((n_queries, len(distinct)))
-    counts.index_put_((query_rows, position), weights.new_ones(len(query_rows)), accumulate=True)
-    with torch.autocast(weights.device.type, enabled=False):  # sums of many terms keep their 24 bits
-        return counts @ pooled[:, :-1].T
+    return _sums(pooled[:, :-1], counts)
 
 
 def likelihood_scores(logits: Tensor, query_rows: Tensor, query_terms: Tensor, n_queries: int) -> Tensor:
@@ -100,12 +97,43 @@ def likelihood_scores(logits: Tensor, query_rows: Tensor, query_terms: Tensor, n
     -------
     float tensor of shape (Q, D)
     """
+    distinct, counts = _counts(query_rows, query_terms, n_queries)
+    return _sums(functional.logsigmoid(logits[:, distinct].float()), counts)
+
+
+def vocabulary_scores(weights: Tensor, query_rows: Tensor, query_terms: Tensor, n_queries: int) -> Tensor:
+    """Score every query of a batch against every passage that has a weight for each term of the vocabulary.
+
+        S[q, d] = sum over occurrences i of q of  weights[d, i]
+
+    Parameters
+    ----------
+    weights : float tensor of shape (D, V)
+    query_rows, query_terms : int64 tensors of shape (n,)
+        The occurrences: number of the query and term.
+    n_queries : int
+        Q.
+
+    Returns
+    -------
+    float tensor of shape (Q, D)
+    """
+    distinct, counts = _counts(query_rows, query_terms, n_queries)
+    return _sums(weights[:, distinct].float(), counts)
+
+
+def _counts(query_rows: Tensor, query_terms: Tensor, n_queries: int) -> tuple[Tensor, Tensor]:
+    """Return the m distinct terms of the queries, and how often each query has them: of shape (Q, m), float32."""
     distinct, position = torch.unique(query_terms, return_inverse=True)
-    likely = functional.logsigmoid(logits[:, distinct].float())
-    counts = likely.new_zeros((n_queries, len(distinct)))
-    counts.index_put_((query_rows, position), likely.new_ones(len(query_rows)), accumulate=True)
-    with torch.autocast(likely.device.type, enabled=False):
-        return counts @ likely.T
+    counts = torch.zeros((n_queries, len(distinct)), device=query_terms.device)
+    counts.index_put_((query_rows, position), torch.ones_like(position, dtype=counts.dtype), accumulate=True)
+    return distinct, counts
+
+
+def _sums(values: Tensor, counts: Tensor) -> Tensor:
+    """Add up the values of the terms of every query, for every passage: sums of many terms keep their 24 bits."""
+    with torch.autocast(values.device.type, enabled=False):
+        return counts @ values.T
 
 
 def contrastive_loss(scores: Tensor, targets: Tensor) -> Tensor:

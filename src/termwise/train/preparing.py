@@ -30,7 +30,7 @@ def loaded_network(run: TrainingRun) -> TermNetwork:
     """Load the base, with a head; what the base does not bring starts at random."""
     set_seed(run.settings.seed)
     network = start_from(run.kind, run.base)
-    check_network(network, terms=len(run.pieces.analyzer.vocabulary), length=run.settings.document_length)
+    check_network(network, terms=len(run.pieces.analyzer.vocabulary), length=_longest_input(run))
     network.to(run.processes.device)
     set_dropout(network, run.settings.dropout)
     return network
@@ -47,7 +47,37 @@ def initialise(network: TermNetwork, run: TrainingRun) -> None:
         torch.nn.init.constant_(network.token_projection.bias, settings.initial_weight)
 
 
-def planned_batches(run: TrainingRun) -> PlannedBatches:
+def _longest_input(run: TrainingRun) -> int:
+    """Return the most pieces that the network may have to read at once, special ones included."""
+    settings = run.settings
+    if run.kind != Tilde.kind:
+        return settings.document_length + (0 if run.expander is None else run.expander.terms + 1)
+    reads_queries = settings.objective != "query-likelihood" or settings.head_steps > 0
+    return max(settings.document_length, settings.query_length if reads_queries else 0)
+
+
+def number_of_batches(run: TrainingRun) -> int:
+    """Return how many batches the run takes, without planning them.
+
+    Raises
+    ------
+    ParameterError
+        If there are too few pairs for one, see `pairs_of_an_epoch`, or more than can be listed for an expansion.
+    """
+    settings = run.settings
+    count = sum(run.taken) // settings.batch * settings.epochs
+    if settings.max_steps:
+        count = min(count, settings.max_steps * run.together)
+    if run.expander is not None and count > MOST_LISTED:
+        raise ParameterError(
+            "the passages of so many batches cannot be listed, to be expanded before training",
+            facts=[("batches", count), ("most", MOST_LISTED)],
+            fixes=[f"--set max_steps={MOST_LISTED // run.together}", "--expand-with none"],
+        )
+    return count
+
+
+def planned_batches(run: TrainingRun, count: int) -> PlannedBatches:
     """Plan the batches: no more than the run takes, as they are fetched ahead and only what is taken is expanded."""
     settings = run.settings
     orders = None
@@ -66,14 +96,7 @@ def planned_batches(run: TrainingRun) -> PlannedBatches:
             block=settings.block,
         )
 
-    batches = PlannedBatches(plan, epochs=settings.epochs, most=settings.max_steps * run.together or None)
-    if run.expander is not None and len(batches) > MOST_LISTED:
-        raise ParameterError(
-            "the passages of so many batches cannot be listed, to be expanded before training",
-            facts=[("batches", len(batches)), ("most", MOST_LISTED)],
-            fixes=[f"--set max_steps={MOST_LISTED // run.together}", "--expand-with none"],
-        )
-    return batches
+    return PlannedBatches(plan, epochs=settings.epochs, most=count)
 
 
 def fit_head_if_set(network: TermNetwork, run: TrainingRun, batches: PlannedBatches) -> None:

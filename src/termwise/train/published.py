@@ -1,4 +1,4 @@
-"""Reading checkpoints as others publish them, and the int8 networks that ship with the package.
+"""Reading and converting checkpoints as others publish them, and the int8 networks that ship with the package.
 
 =======================================  =================================================  ==========
 layout of the folder                     told by                                            kind
@@ -6,8 +6,8 @@ layout of the folder                     told by                                
 TILDE: a masked language model           weights of a language-model head                   tilde
 TILDEv2, uniCOIL (document side)         ``tok_proj.weight``                                tildev2
 our own, as `write_encoder_folder` does  ``token_projection.weight``, or as TILDE           see above
-SparseEncoder of sentence-transformers   ``modules.json``: MLMTransformer, SpladePooling,   splade-doc
-                                         alone or as the document side of a Router
+SparseEncoder of sentence-transformers   ``modules.json``, see                              splade-doc
+                                         `termwise.train.sparse_encoder`
 =======================================  =================================================  ==========
 
 Weights are read from ``model.safetensors`` or ``pytorch_model.bin``; of the latter, tensors only: a file that would
@@ -16,42 +16,55 @@ run code is refused.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 import torch
-from safetensors.torch import load_file
 from transformers import AutoConfig
 
+from termwise.arguments import check, check_callable, check_path
+from termwise.collection import open_collection
 from termwise.encode.folder import EncoderFolder
 from termwise.encode.manifest import ExpansionRecord
-from termwise.errors import MissingFileError, ModelFormatError, UnknownNameError
+from termwise.errors import (
+    MissingFileError,
+    ModelFormatError,
+    ParameterError,
+    UnknownNameError,
+    VocabularyMismatchError,
+)
+from termwise.models.tildev2 import Counting
+from termwise.progress import Progress, no_progress
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaning import CleanMode
 from termwise.train.base import base_analyzer
+from termwise.train.checkpoint_files import Arrays, check_finite, misfit, read_json, read_tensors
 from termwise.train.export import load_weights, network_of
+from termwise.train.floors import floors_of, passages_of_collection
+from termwise.train.inputs import Pieces
 from termwise.train.networks import NETWORKS, SpladeDoc, TermNetwork, Tilde, TildeV2, positions, untrained
 from termwise.train.quantise import dequantised_weights
-from termwise.train.telling import first_line
+from termwise.train.sparse_encoder import MODULES, SparseEncoderFolder
+from termwise.train.telling import Say, first_line, silent
 from termwise.train.write_folder import FOLDER, write_encoder_folder
 
-_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _PROJECTION = "token_projection"
 _PROJECTIONS = {f"tok_proj.{part}": f"{_PROJECTION}.{part}" for part in ("weight", "bias")}
 _OLD_NAMES = {".gamma": ".weight", ".beta": ".bias"}
 _HEADS = ("cls.predictions.", "lm_head.", "vocab_transform.", "generator_predictions.")
 _LENGTHS = {"tilde": 512, "tildev2": 192, "splade-doc": 512}
 """Pieces that the published code reads of a document."""
+_EXPANSION_LENGTH = 128
+"""Pieces that the published code reads of a document to expand it."""
 _CLEANINGS: dict[str, CleanMode] = {"tilde": "repo", "tildev2": "repo", "splade-doc": "none"}
+_SEED = 0
 
 _CONFIG = "config.json"
-_MODULES = "modules.json"
-_ROUTER = "router_config.json"
 _LARGEST: dict[str, int] = {
     "vocab_size": 1 << 24,
     "max_position_embeddings": 1 << 20,
@@ -63,16 +76,42 @@ _LARGEST: dict[str, int] = {
 
 _Value = TypeVar("_Value")
 
-Arrays = dict[str, npt.NDArray[np.float32]]
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a published checkpoint holds.
+
+    Attributes
+    ----------
+    network : TermNetwork
+        In training mode, float32.
+    analyzer : WordPieceAnalyzer
+        Its tokenizer.
+    query_weights : ndarray of shape (V,), float32, or None
+        Weight of each term that a query holds, of a SparseEncoder with static weights on its query side.
+    reads_queries : bool
+        Whether the checkpoint runs its network over queries too, which termwise does not.
+    """
+
+    network: TermNetwork
+    analyzer: WordPieceAnalyzer
+    query_weights: npt.NDArray[np.float32] | None
+    reads_queries: bool
 
 
 def convert(
-    folder: str | Path, out: str | Path, *, kind: str | None = None, expansion: ExpansionRecord | None = None
+    folder: str | Path,
+    out: str | Path,
+    *,
+    kind: str | None = None,
+    floors_from: str | Path | None = None,
+    expansion: tuple[str | Path, int, Counting] | None = None,
+    progress: Progress = no_progress,
+    say: Say = silent,
 ) -> EncoderFolder:
     """Convert a published checkpoint to an encoder folder.
 
-    Windows and cleaning are those of the published code. A TILDE made so has no floors, which its exact form does not
-    need.
+    Windows and cleaning are those of the published code.
 
     Parameters
     ----------
@@ -80,8 +119,16 @@ def convert(
         See `load`.
     out : str or Path
         The encoder folder.
-    expansion : ExpansionRecord, optional
-        Kind tildev2: what its documents were expanded with. No checkpoint says so.
+    floors_from : str or Path, optional
+        Kind tilde: the collection over whose passages the floors of the compact form are measured, see
+        `open_collection`. Without floors only the exact form can be used.
+    expansion : (str, int, str), optional
+        Kind tildev2: the TILDE encoder that expanded the passages it was trained on, the number of terms, and how
+        they are counted. No checkpoint says so.
+    progress : callable, optional
+        Called with a stage, what is done, and the total.
+    say : callable, optional
+        Called with lines on what is going on, and on what the checkpoint does that is not taken over.
 
     Returns
     -------
@@ -91,29 +138,70 @@ def convert(
     ------
     ForeignFolderError
         If `out` holds an encoder already, or something else, or is the folder of the checkpoint.
+    ParameterError
+        If floors or an expansion are given for another kind, or windows and their expansions are longer than what
+        the networks read.
+    ModelFormatError, VocabularyMismatchError
+        If what is to expand documents is no TILDE encoder, or has another vocabulary.
     TermwiseError
-        As `load` and `write_encoder_folder` do.
+        As `load`, `open_collection` and `write_encoder_folder` do.
     """
+    check("folder", folder, isinstance(folder, str | Path), "a folder")
+    check_path("out", out)
+    check_callable("progress", progress)
+    check_callable("say", say)
     FOLDER.check_place(Path(out), base=folder)
     FOLDER.refuse_finished(Path(out))
-    network, analyzer = load(folder, kind=kind)
+    collection = None if floors_from is None else open_collection(floors_from)
+    say(f"reading the checkpoint {folder}")
+    read = load(folder, kind=kind)
+    network, analyzer = read.network, read.analyzer
+    length = min(_LENGTHS[network.kind], positions(network))
+    cleaning = _CLEANINGS[network.kind]
+    record = None if expansion is None else _expansion(read, *expansion)
+    floors = None
+    if collection is not None:
+        if not isinstance(network, Tilde):
+            raise ParameterError(
+                "only encoders of kind tilde have floors",
+                facts=[("checkpoint", folder), ("kind", network.kind)],
+                fixes=["leave --floors-from out"],
+            )
+        floors = floors_of(
+            network,
+            Pieces(analyzer, network.kind),
+            passages_of_collection(collection, seed=_SEED, progress=progress),
+            length=length,
+            cleaning=cleaning,
+            progress=progress,
+        )
+    if read.reads_queries:
+        say(
+            "warning: this checkpoint runs its network over queries too; here the words of a query are counted, and "
+            "scores are not those of the checkpoint"
+        )
+    say(f"writing the encoder: ONNX in float32 and int8, compared with torch, to {out}")
     return write_encoder_folder(
         network,
         analyzer,
         out,
-        cleaning=_CLEANINGS[network.kind],
-        length=min(_LENGTHS[network.kind], positions(network)),
-        expansion=expansion,
+        cleaning=cleaning,
+        length=length,
+        floors=floors,
+        expansion=record,
+        query_weights=read.query_weights,
         trained={
             "converted": {
                 "from": Path(folder).resolve().name,
                 "architecture": type(network.pretrained).__name__,
+                "queries": _queries(read),
+                "floors_from": None if collection is None else collection.name,
             }
         },
     )
 
 
-def load(folder: str | Path, *, kind: str | None = None) -> tuple[TermNetwork, WordPieceAnalyzer]:
+def load(folder: str | Path, *, kind: str | None = None) -> Checkpoint:
     """Load a checkpoint from a local folder.
 
     Parameters
@@ -126,9 +214,7 @@ def load(folder: str | Path, *, kind: str | None = None) -> tuple[TermNetwork, W
 
     Returns
     -------
-    network : TermNetwork
-        In training mode, float32.
-    analyzer : WordPieceAnalyzer
+    Checkpoint
 
     Raises
     ------
@@ -138,21 +224,30 @@ def load(folder: str | Path, *, kind: str | None = None) -> tuple[TermNetwork, W
         If there is no such kind.
     ModelFormatError
         If the configuration is not that of a network, weights of the head or of the encoder are missing, one is not
-        finite or has another type or shape, the file would run code, a file outside the folder is named, or the
-        tokenizer has another vocabulary.
+        finite or has another type or shape, the file would run code, a file outside the folder is named, the
+        tokenizer has another vocabulary, or a SparseEncoder computes what termwise does not.
+    VocabularyMismatchError
+        If the two sides of a SparseEncoder cut text in different ways.
     """
     folder = Path(folder)
     if kind is not None and kind not in NETWORKS:
         raise UnknownNameError.of("kind of network", kind, NETWORKS)
     if not folder.is_dir():
         raise MissingFileError("there is no such checkpoint", facts=[("path", folder)])
-    if (folder / _MODULES).is_file():
-        folder = _document_side(folder)
-        kind = SpladeDoc.kind if kind is None else kind
-    weights, others = _read_weights(folder)
+    sparse = SparseEncoderFolder.read(folder) if (folder / MODULES).is_file() else None
+    if sparse is not None:
+        if kind not in (None, SpladeDoc.kind):
+            raise ModelFormatError(
+                f"a SparseEncoder is of kind {SpladeDoc.kind}",
+                facts=[("folder", folder), ("asked for", kind)],
+                fixes=[f"--kind {SpladeDoc.kind}", "leave the kind out"],
+            )
+        folder, kind = sparse.documents, SpladeDoc.kind
+    found, unlike = read_tensors(folder)
+    weights, others = _renamed(found), _renamed(unlike)
     if kind is None:
         kind = TildeV2.kind if f"{_PROJECTION}.weight" in weights else Tilde.kind
-    _check_finite(folder, weights)
+    check_finite(folder, weights)
     network = _network(folder, kind, weights, others)
     analyzer = base_analyzer(folder)
     terms = network.config.vocab_size
@@ -162,7 +257,12 @@ def load(folder: str | Path, *, kind: str | None = None) -> tuple[TermNetwork, W
             facts=[("terms of the network", terms), ("terms of the tokenizer", len(analyzer.vocabulary))],
             fixes=["put the tokenizer.json or vocab.txt it was trained with into the folder"],
         )
-    return network.train(), analyzer
+    return Checkpoint(
+        network.train(),
+        analyzer,
+        None if sparse is None else sparse.query_weights(analyzer),
+        _is_unicoil(folder) if sparse is None else sparse.queries is None,
+    )
 
 
 def dequantised(encoder: str | Path) -> TermNetwork:
@@ -212,18 +312,16 @@ def _network(folder: Path, kind: str, weights: Arrays, others: Mapping[str, str]
 def _configuration(folder: Path, weights: Arrays) -> Any:
     """Read ``config.json``, and see that its sizes can be those of a network."""
     file = folder / _CONFIG
-    sizes = _json(file, dict)
+    sizes = read_json(file, dict)
     if not isinstance(sizes.get("model_type"), str):
-        raise _misfit(file, "model_type", "the name of an architecture, as bert", sizes.get("model_type"))
+        raise misfit(file, "model_type", "the name of an architecture, as bert", sizes.get("model_type"))
     for key, largest in _LARGEST.items():
         value = sizes.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= largest:
-            raise _misfit(file, key, f"a whole number, 1 to {largest:,}", value)
+            raise misfit(file, key, f"a whole number, 1 to {largest:,}", value)
     for key in ("num_hidden_layers", "n_layers"):
         if sizes.get(key, 1) > len(weights):
-            raise _misfit(
-                file, key, f"no more layers than the {len(weights):,} tensors there are", sizes[key]
-            )
+            raise misfit(file, key, f"no more layers than the {len(weights):,} tensors there are", sizes[key])
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         config.is_decoder = config.add_cross_attention = False
@@ -277,7 +375,7 @@ def _check_numbers(folder: Path, network: TermNetwork, others: Mapping[str, str]
 
 
 def _check_shapes(folder: Path, network: TermNetwork, weights: Arrays) -> None:
-    given = _json(folder / _CONFIG, dict)
+    given = read_json(folder / _CONFIG, dict)
     unsaid = [
         f"{key}={getattr(network.config, key)}"
         for key in _LARGEST
@@ -295,17 +393,6 @@ def _check_shapes(folder: Path, network: TermNetwork, weights: Arrays) -> None:
                     *([("taken for", f"{', '.join(unsaid)}: the file does not say")] if unsaid else []),
                 ],
                 fixes=["take the config.json that was published with the weights"],
-            )
-
-
-def _check_finite(folder: Path, weights: Arrays) -> None:
-    for name, array in weights.items():
-        unsound = int((~np.isfinite(array)).sum())
-        if unsound:
-            raise ModelFormatError(
-                "a weight of the checkpoint is not a finite number",
-                facts=[("folder", folder), ("tensor", name), ("not finite", f"{unsound} of {array.size}")],
-                fixes=["download the checkpoint again, or take an earlier one"],
             )
 
 
@@ -338,51 +425,12 @@ def _check_head(folder: Path, network: TermNetwork, weights: Mapping[str, Any]) 
         )
 
 
-def _read_weights(folder: Path) -> tuple[Arrays, dict[str, str]]:
-    """Read the tensors of floating-point numbers, and of all others what they are."""
-    path = next((folder / name for name in _WEIGHTS if (folder / name).is_file()), None)
-    if path is None:
-        raise MissingFileError(
-            "the checkpoint has no weights",
-            facts=[("folder", folder), ("expected", " or ".join(_WEIGHTS))],
-            fixes=["download the whole checkpoint"],
-        )
-    try:
-        if path.suffix == ".safetensors":
-            state: Mapping[str, Any] = load_file(path)
-        else:
-            state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch documents no type for a damaged file
-        raise ModelFormatError(
-            "the weights of the checkpoint cannot be read, or are more than tensors",
-            facts=[("file", path), ("torch says", first_line(error))],
-            fixes=["convert them to model.safetensors where you trust the file"],
-        ) from error
-    if not isinstance(state, Mapping) or not all(
-        isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in state.items()
-    ):
-        raise ModelFormatError(
-            "the weights are not tensors by name",
-            facts=[("file", path)],
-            fixes=["save the state_dict() of the network, and nothing around it"],
-        )
-    plain = {
-        _renamed(name): tensor.detach().float().numpy() for name, tensor in state.items() if _is_plain(tensor)
-    }
-    others = {
-        _renamed(name): f"{str(tensor.dtype).removeprefix('torch.')}, {tensor.layout}"
-        for name, tensor in state.items()
-        if not _is_plain(tensor)
-    }
-    return plain, others
+def _renamed(tensors: Mapping[str, _Value]) -> dict[str, _Value]:
+    """Give tensors the names they have today."""
+    return {_name_today(name): tensor for name, tensor in tensors.items()}
 
 
-def _is_plain(tensor: torch.Tensor) -> bool:
-    return tensor.is_floating_point() and tensor.layout == torch.strided and not tensor.is_meta
-
-
-def _renamed(name: str) -> str:
-    """Give a tensor the name it has today."""
+def _name_today(name: str) -> str:
     name = _PROJECTIONS.get(name, name)
     for old, new in _OLD_NAMES.items():
         if name.endswith(old):
@@ -390,86 +438,55 @@ def _renamed(name: str) -> str:
     return name
 
 
-def _document_side(folder: Path) -> Path:
-    """Return the folder of the transformer that a SparseEncoder runs over documents; check what follows it."""
-    file = folder / _MODULES
-    modules = []
-    for number, entry in enumerate(_json(file, list)):
-        if not isinstance(entry, dict) or not isinstance(entry.get("type"), str):
-            raise _misfit(file, f"[{number}].type", "the name of a class", entry)
-        modules.append((entry["type"], _inner(file, f"[{number}].path", entry.get("path"))))
-    if len(modules) == 1 and _last(modules[0][0]) == "Router":
-        modules = _routed(folder, modules[0][1])
-    names = [_last(kind) for kind, _ in modules]
-    if names != ["MLMTransformer", "SpladePooling"]:
-        raise _unlike(
-            "modules of the document side", "MLMTransformer, SpladePooling", ", ".join(names) or "none"
+def _is_unicoil(folder: Path) -> bool:
+    """Tell whether a checkpoint calls itself a uniCOIL, whose network weighs queries as it weighs documents."""
+    return "coil" in str(read_json(folder / _CONFIG, dict).get("architectures")).lower()
+
+
+def _queries(read: Checkpoint) -> str:
+    if read.query_weights is not None:
+        return "static weights"
+    return "counted, where the checkpoint runs its network" if read.reads_queries else "counted"
+
+
+def _expansion(read: Checkpoint, name: str | Path, terms: int, counting: Counting) -> ExpansionRecord:
+    """Describe an expansion that the network and the TILDE encoder `name` can make."""
+    if read.network.kind != TildeV2.kind:
+        raise ParameterError(
+            "only encoders of kind tildev2 are run with expansions",
+            facts=[("kind", read.network.kind)],
+            fixes=["leave --expand-with out"],
         )
-    pooling = _json(folder / modules[1][1] / _CONFIG, dict)
-    for setting, expected in (("pooling_strategy", "max"), ("activation_function", "relu")):
-        if pooling.get(setting, expected) != expected:
-            raise _unlike(setting, expected, str(pooling[setting]))
-    return folder / modules[0][1]
-
-
-def _routed(folder: Path, router: str) -> list[tuple[str, str]]:
-    """List the modules through which a router sends documents: the class of each, and its folder."""
-    file = folder / router / _ROUTER
-    described = _json(file, dict)
-    structure, types = described.get("structure"), described.get("types")
-    parts = structure.get("document", []) if isinstance(structure, dict) else None
-    if not isinstance(parts, list):
-        raise _misfit(file, "structure.document", "a list of modules", structure)
-    modules = []
-    for number, part in enumerate(parts):
-        place = _inner(file, f"structure.document[{number}]", part)
-        kind = types.get(part) if isinstance(types, dict) else None
-        if not isinstance(kind, str):
-            raise _misfit(file, f"types.{part}", "the name of a class", kind)
-        modules.append((kind, str(PurePosixPath(router) / place)))
-    return modules
-
-
-def _inner(file: Path, key: str, path: object) -> str:
-    """Return a path that a file names, where it lies inside the folder of the file."""
-    if not isinstance(path, str) or "\\" in path or "\0" in path:
-        raise _misfit(file, key, "a folder inside that of the file", path)
-    inner = PurePosixPath(path)
-    if inner.is_absolute() or ".." in inner.parts or Path(path).is_absolute():
-        raise _misfit(file, key, "a folder inside that of the file", path)
-    return path
-
-
-def _misfit(file: Path, key: str, expected: str, seen: object) -> ModelFormatError:
-    return ModelFormatError(
-        "a file of the checkpoint is not as expected",
-        facts=[("file", file), ("key", key), ("expected", expected), ("seen", repr(seen)[:80])],
-        fixes=["download the checkpoint again"],
-    )
-
-
-def _unlike(what: str, expected: str, seen: str) -> ModelFormatError:
-    return ModelFormatError(
-        "this SparseEncoder does not compute what a splade-doc network computes",
-        facts=[("part", what), ("expected", expected), ("seen", seen)],
-        fixes=["write its weights as JSON vectors and index them with --model vectors"],
-    )
-
-
-def _json(path: Path, kind: type) -> Any:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise MissingFileError("a file of the checkpoint is missing", facts=[("file", path)]) from error
-    except (ValueError, RecursionError) as error:
+    expander = EncoderFolder.open(name)
+    if expander.manifest.kind != Tilde.kind:
         raise ModelFormatError(
-            "a file of the checkpoint is no JSON", facts=[("file", path), ("why", first_line(error))]
-        ) from error
-    if not isinstance(content, kind):
-        expected = "an object" if kind is dict else "a list"
-        raise _misfit(path, "the whole file", expected, content)
-    return content
-
-
-def _last(dotted: str) -> str:
-    return dotted.rpartition(".")[2]
+            "an encoder of kind tilde expands documents, and this is one of another kind",
+            facts=[("encoder", name), ("kind", expander.manifest.kind)],
+            fixes=["--expand-with FOLDER of a TILDE encoder"],
+        )
+    if expander.vocabulary != read.analyzer.vocabulary:
+        raise VocabularyMismatchError(
+            "the checkpoint and the encoder that is to expand its documents have different vocabularies",
+            facts=[
+                ("checkpoint", f"{len(read.analyzer.vocabulary):,} terms"),
+                ("expands", f"{name}, {len(expander.vocabulary):,} terms"),
+            ],
+            fixes=[
+                "--expand-with FOLDER of the TILDE encoder it was trained with",
+                "leave --expand-with out",
+            ],
+        )
+    room = positions(read.network) - terms - 1
+    if room < 3:
+        raise ParameterError(
+            "expansions leave no room for the document in what the network reads",
+            facts=[("expansion terms", terms), ("the network reads", positions(read.network))],
+            fixes=["--expansion-terms NUMBER, fewer"],
+        )
+    return ExpansionRecord(
+        terms=terms,
+        counting=counting,
+        length=min(_EXPANSION_LENGTH, expander.manifest.positions, room),
+        encoder=expander.id,
+        name=expander.folder.resolve().name,
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -12,23 +11,30 @@ from typing import Any
 
 import torch
 from accelerate import PartialState
-from transformers import TrainerCallback
+from transformers import TrainerCallback, TrainingArguments
 
-from termwise.arguments import check, check_callable, check_flag, check_path, check_threads
+from termwise.arguments import check, check_path
 from termwise.collection.pairs import Source
 from termwise.encode.tildev2 import Expander
-from termwise.errors import ParameterError, UnknownNameError
 from termwise.progress import Progress, no_progress
 from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.train.announcing import announce, announce_kept
 from termwise.train.base import base_name, shown_settings
 from termwise.train.callbacks import CurvePoints, JsonLog
 from termwise.train.checkpoints import last_checkpoint
-from termwise.train.claiming import claim, refuse_taken, unclaimed_if_refused
+from termwise.train.checks import check_asked
+from termwise.train.claiming import claim, refuse_taken
 from termwise.train.clock import Clock
 from termwise.train.inputs import Pieces
-from termwise.train.networks import NETWORKS, TermNetwork, Tilde
-from termwise.train.preparing import collator_of, fit_head_if_set, initialise, loaded_network, planned_batches
+from termwise.train.networks import TermNetwork, Tilde
+from termwise.train.preparing import (
+    collator_of,
+    fit_head_if_set,
+    initialise,
+    loaded_network,
+    number_of_batches,
+    planned_batches,
+)
 from termwise.train.settings import TrainSettings
 from termwise.train.step import PlannedBatches, TrainingStep
 from termwise.train.telling import Say, silent
@@ -58,8 +64,9 @@ class Trained:
     pieces : Pieces
         Its tokenizer.
     facts : dict
-        JSON-like: name of the base, settings, sources and their pairs, pairs seen, steps, seconds of training (of all
-        legs of a run that was interrupted, see `termwise.train.clock.Clock`), best step and measures.
+        JSON-like: name of the base, settings, sources and their pairs, those that were omitted as they have fewer pairs
+        than a batch takes, pairs seen, steps, seconds of training (of all legs of a run that was interrupted, see
+        `termwise.train.clock.Clock`), best step and measures.
     """
 
     network: TermNetwork
@@ -100,7 +107,7 @@ def train_network(
     held_out : HeldOut, optional
         To validate on; the best checkpoint is then the result.
     expander : Expander, optional
-        Expands the passages before the network reads them; not for TILDE.
+        For ``tildev2``: expands the passages before the network reads them.
     resume : bool, optional
         Go on from the last whole checkpoint in `folder`, or begin where there is none; one that is damaged is named and
         left out. On one CPU the result is, bit for bit, that of a run that was never interrupted.
@@ -130,29 +137,31 @@ def train_network(
     ParameterError
         If the settings do not go with the kind of network, or with each other, or an argument is of another type.
     ModelFormatError
-        If the base cannot be loaded.
+        If the base or the teacher cannot be loaded.
     CorruptModelError
         If the run has checkpoints and none is whole.
     """
+    check_asked(
+        kind,
+        base,
+        settings,
+        expands=expander is not None,
+        resume=resume,
+        threads=threads,
+        progress=progress,
+        say=say,
+    )
     several = isinstance(sources, Sequence) and len(sources) > 0
-    check("kind", kind, isinstance(kind, str), "a name")
     check(
         "sources",
         sources,
         several and all(isinstance(one, Source) for one in sources),
         "a list of sources, as read_sources gives",
     )
-    check("base", base, isinstance(base, str | Path), "a name or a folder")
     check_path("folder", folder)
     check("analyzer", analyzer, isinstance(analyzer, WordPieceAnalyzer), "a WordPieceAnalyzer")
-    check("settings", settings, isinstance(settings, TrainSettings), "TrainSettings")
     check("held_out", held_out, isinstance(held_out, HeldOut | None), "HeldOut, or None")
     check("expander", expander, hasattr(expander, "expansions") or expander is None, "an Expander, or None")
-    check_flag("resume", resume)
-    check_threads(threads)
-    check_callable("progress", progress)
-    check_callable("say", say)
-    _check(kind, settings)
     processes = PartialState(cpu=not torch.cuda.is_available())
     run = TrainingRun(
         kind=kind,
@@ -172,46 +181,25 @@ def train_network(
     if run.is_first and not resume:
         refuse_taken(run.folder)
     network = loaded_network(run)
-    with unclaimed_if_refused(run.folder) if run.is_first else nullcontext():
-        _claim(run)
-        initialise(network, run)
-        batches = planned_batches(run)
-        steps = -(-len(batches) // run.together)
-        checkpoint = last_checkpoint(run.folder / _CHECKPOINTS, say=run.say) if resume else None
-        announce(run, steps=steps, checkpoint=checkpoint)
-        if checkpoint is None:
-            fit_head_if_set(network, run, batches)
-        trainer = _trainer(network, run, batches, steps=steps)
+    step = TrainingStep(network, settings, run.pieces)
+    count = number_of_batches(run)
+    steps = -(-count // run.together)
+    checkpoints = run.folder / _CHECKPOINTS
+    arguments = training_arguments(checkpoints, settings, steps=steps, validation=held_out is not None)
+    _claim(run)
+    checkpoint = last_checkpoint(checkpoints, say=run.say) if resume else None
+    announce(run, steps=steps, checkpoint=checkpoint)
+    initialise(network, run)
+    batches = planned_batches(run, count)
+    if checkpoint is None:
+        fit_head_if_set(network, run, batches)
+    trainer = _trainer(step, arguments, run, batches)
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     facts = _facts(run, trainer)
     announce_kept(run, steps=facts["steps"], best=facts["best"])
     if run.is_first:
         (run.folder / _FACTS).write_text(json.dumps(facts, indent=1) + "\n")
     return Trained(network, run.pieces, facts)
-
-
-def _check(kind: str, settings: TrainSettings) -> None:
-    if kind not in NETWORKS:
-        raise UnknownNameError.of("kind of network", kind, NETWORKS)
-    if (settings.objective == "contrastive") == (kind == Tilde.kind):
-        raise ParameterError(
-            "the objective does not go with the kind of network",
-            facts=[("network", kind), ("objective", settings.objective)],
-            fixes=["--set objective=biqdl for tilde, contrastive for the others"],
-        )
-    ranks = settings.objective == "contrastive"
-    if settings.contrast and (ranks or settings.objective == "document-likelihood"):
-        raise ParameterError(
-            "contrast is added to a loss that has the query likelihood and no ranking yet",
-            facts=[("objective", settings.objective), ("contrast", settings.contrast)],
-            fixes=["leave contrast out"],
-        )
-    if settings.taught and not (ranks or settings.contrast):
-        raise ParameterError(
-            "a teacher ranks the passages of a batch, and nothing else here does",
-            facts=[("objective", settings.objective), ("teacher", settings.teacher)],
-            fixes=["--set contrast=0.1", "leave teacher out"],
-        )
 
 
 def _claim(run: TrainingRun) -> None:
@@ -221,9 +209,11 @@ def _claim(run: TrainingRun) -> None:
         claim(run.folder, described, resume=run.resume or not run.is_first, may_change=_MAY_CHANGE)
 
 
-def _trainer(network: TermNetwork, run: TrainingRun, batches: PlannedBatches, *, steps: int) -> TermTrainer:
-    """Put the training loop together."""
-    settings, clock = run.settings, Clock()
+def _trainer(
+    step: TrainingStep, arguments: TrainingArguments, run: TrainingRun, batches: PlannedBatches
+) -> TermTrainer:
+    """Put the training loop together, once the negatives are mined and the passages expanded."""
+    settings, network, clock = run.settings, step.network, Clock()
     collator = collator_of(run, batches)
     held_out = run.held_out
     if held_out is not None and run.expander is not None:
@@ -232,8 +222,8 @@ def _trainer(network: TermNetwork, run: TrainingRun, batches: PlannedBatches, *,
     if settings.curve:
         callbacks.append(CurvePoints(network, run.folder / CURVE, run.together * settings.batch))
     return TermTrainer(
-        TrainingStep(network, settings, run.pieces),
-        training_arguments(run.folder / _CHECKPOINTS, settings, steps=steps, validation=held_out is not None),
+        step,
+        arguments,
         batches,
         collator,
         settings=settings,
@@ -256,7 +246,8 @@ def _facts(run: TrainingRun, trainer: TermTrainer) -> dict[str, Any]:
         "kind": run.kind,
         "base": base_name(run.base),
         "settings": asdict(shown_settings(settings)),
-        "sources": {source.name: len(source) for source in run.sources},
+        "sources": run.used,
+        "omitted": run.omitted,
         "steps": steps,
         "processes": run.processes.num_processes,
         "pairs_seen": best.get("step", steps) * run.together * settings.batch,

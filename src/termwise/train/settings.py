@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -94,7 +94,7 @@ class TrainSettings(TypedSettings):
     seed : int
         Of everything random.
     save_every, validate_every : int
-        Steps between checkpoints, and between validations; a checkpoint is written at each validation.
+        Steps between checkpoints, and between validations; each validation writes a checkpoint as well.
     validation_queries : int
         Held-out queries to validate on.
     curve : bool
@@ -179,6 +179,11 @@ class TrainSettings(TypedSettings):
         """Whether there is a teacher."""
         return self.teacher != NO_TEACHER
 
+    @property
+    def reads_passages(self) -> bool:
+        """Whether the network learns from passages what is asked of them, and not from queries alone."""
+        return self.objective != "document-likelihood"
+
     @classmethod
     def for_kind(cls, kind: str, given: Mapping[str, str] | None = None) -> TrainSettings:
         """Return the defaults of a kind of network, changed by what the command line gives.
@@ -193,7 +198,7 @@ class TrainSettings(TypedSettings):
         UnknownNameError
             If there is no such kind or setting.
         ParameterError
-            If a value is not of the type of its setting, or out of range.
+            If a value is not of the type of its setting, or out of range, or the setting is for other kinds.
 
         Examples
         --------
@@ -202,7 +207,26 @@ class TrainSettings(TypedSettings):
         """
         if kind not in _DEFAULTS:
             raise UnknownNameError.of("kind of network", kind, _DEFAULTS)
+        _refuse_others(kind, given or {})
         return cls.parse(given or {}, defaults=_DEFAULTS[kind])
+
+    def check_kind(self, kind: str) -> None:
+        """See that nothing is set that training a network of this kind would not look at.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such kind.
+        ParameterError
+            If a setting is for other kinds, or the objective is.
+        """
+        _refuse_others(kind, self.departures(kind))
+        if (self.objective == "contrastive") == (kind == "tilde"):
+            raise ParameterError(
+                "the objective does not go with the kind of network",
+                facts=[("network", kind), ("objective", self.objective)],
+                fixes=["--set objective=biqdl for tilde, contrastive for the others"],
+            )
 
     def departures(self, kind: str) -> dict[str, tuple[object, object]]:
         """Return the settings that are not the paper's: name to (the paper's, ours)."""
@@ -235,3 +259,23 @@ _DEFAULTS["splade-doc"] = _DEFAULTS["tildev2"] | {
     "sparsity": 1e-3,
     "sparsity_ramp": 0.33,
 }
+
+FOR_KINDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("contrast", "prior_bias", "head_steps", "head_pairs"), ("tilde",)),
+    **dict.fromkeys(("negatives", "negative_depth"), ("tildev2", "splade-doc")),
+    "initial_weight": ("tildev2",),
+    **dict.fromkeys(("sparsity", "sparsity_ramp"), ("splade-doc",)),
+}
+"""The kinds of network that a setting is for, where it is not for all."""
+
+
+def _refuse_others(kind: str, names: Iterable[str]) -> None:
+    """Refuse settings that are for other kinds of network."""
+    for name in names:
+        kinds = FOR_KINDS.get(name, (kind,))
+        if kind not in kinds:
+            raise ParameterError(
+                f"the setting {name} does not go with the kind of network",
+                facts=[("network", kind), (f"{name} is for", ", ".join(kinds))],
+                fixes=[f"leave {name} out"],
+            )

@@ -26,6 +26,7 @@ from termwise.train.objectives import (
     likelihood_loss,
     likelihood_scores,
     match_scores,
+    vocabulary_scores,
 )
 from termwise.train.settings import TrainSettings
 from termwise.train.teacher import Teacher
@@ -166,7 +167,7 @@ class Collator:
         special, settings = self.pieces.special, self.settings
         room_d, room_q = settings.document_length - 2, settings.query_length - 2
         batch: Batch = {}
-        if settings.objective != "document-likelihood":
+        if settings.reads_passages:
             ids = [self.pieces.framed(special.document, row[:room_d]) for row in passages]
             batch["passage_ids"], batch["passage_mask"] = self.pieces.padded(ids)
             batch["query_rows"], batch["query_terms"] = distinct_terms(queries, self.kept)
@@ -323,8 +324,7 @@ class TrainingStep(Step):
         asked = batch["asked_rows"], batch["asked_terms"]
         count = len(batch["targets"])
         if isinstance(self.network, SpladeDoc):
-            places = torch.arange(weights.shape[1], device=weights.device).expand_as(weights)
-            scores = match_scores(weights, places, *asked, count, weights.shape[1])
+            scores = vocabulary_scores(weights, *asked, count)
         else:
             ids = batch["passage_ids"]
             shown = weights.masked_fill(torch.isin(ids, self.ends), 0.0)

@@ -18,7 +18,7 @@ from transformers.trainer_utils import TrainOutput
 
 from termwise.errors import DivergedError, ParameterError
 from termwise.progress import Progress, no_progress
-from termwise.train.callbacks import ProgressLines
+from termwise.train.callbacks import EverySteps, ProgressLines
 from termwise.train.checkpoints import (
     OPTIMIZER,
     PREFIX,
@@ -142,6 +142,8 @@ class TermTrainer(Trainer):
         )
         self.remove_callback(PrinterCallback)
         self.add_callback(ProgressLines(progress, say, self._taken_loss, clock))
+        if validate is not None:
+            self.add_callback(EverySteps(settings.save_every))
         self._step = step
         self._network = step.network
         self._batches = batches

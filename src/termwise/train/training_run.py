@@ -12,6 +12,7 @@ from accelerate import PartialState
 from termwise.collection.pairs import Source
 from termwise.encode.tildev2 import Expander
 from termwise.progress import Progress
+from termwise.train.batches import pairs_of_an_epoch
 from termwise.train.inputs import Pieces
 from termwise.train.settings import TrainSettings
 from termwise.train.telling import Say
@@ -56,12 +57,38 @@ class TrainingRun:
         """Batches of a step."""
         return self.settings.accumulate * int(self.processes.num_processes)
 
+    @property
+    def taken(self) -> list[int]:
+        """Pairs that an epoch takes of each source; 0 for one that is left out."""
+        settings = self.settings
+        taken: list[int] = pairs_of_an_epoch(
+            [len(source) for source in self.sources],
+            batch=settings.batch,
+            mixing=settings.mixing,
+            flattening=settings.flattening,
+            block=settings.block,
+        ).tolist()
+        return taken
+
+    @property
+    def used(self) -> dict[str, int]:
+        """The sources that batches are made of: all pairs of each by its name."""
+        return {one.name: len(one) for one, taken in zip(self.sources, self.taken, strict=True) if taken}
+
+    @property
+    def omitted(self) -> dict[str, int]:
+        """The sources with too few pairs for a batch, likewise."""
+        return {one.name: len(one) for one, taken in zip(self.sources, self.taken, strict=True) if not taken}
+
     def described(self) -> dict[str, Any]:
         """Return what tells this run from others, JSON-like."""
         return {
             "kind": self.kind,
             "base": str(self.base),
             "sources": {source.name: source.digest() for source in self.sources},
-            "expansion": None if self.expander is None else self.expander.fingerprint,
+            "validation": None if self.held_out is None else self.held_out.digest(),
+            "expansion": None
+            if self.expander is None
+            else {"fingerprint": self.expander.fingerprint, "precision": self.expander.session.precision},
             "settings": asdict(self.settings),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,7 @@ from termwise.errors import EmptyCollectionError
 from termwise.evaluate import evaluate
 from termwise.records import Qrel, Ranking, Run
 from termwise.text.cleaning import clean_vocabulary
-from termwise.train.inputs import Ids, Pieces
+from termwise.train.inputs import Ids, Pieces, occurrences
 from termwise.train.networks import SpladeDoc, TermNetwork, Tilde
 from termwise.train.settings import TrainSettings
 
@@ -95,6 +96,16 @@ class HeldOut:
             )
         return cls(tuple(texts), tuple(passages), tuple(qrels))
 
+    def digest(self) -> str:
+        """Return ``sha256:`` and the digest of queries, passages and judgments, in their order."""
+        digest = hashlib.sha256()
+        for texts in (self.queries, self.passages, [part for qrel in self.qrels for part in map(str, qrel)]):
+            digest.update(len(texts).to_bytes(8, "big"))
+            for text in texts:
+                data = text.encode("utf-8", "surrogatepass")
+                digest.update(len(data).to_bytes(8, "big") + data)
+        return f"sha256:{digest.hexdigest()}"
+
     def expanded(self, expander: Expander, pieces: Pieces, settings: TrainSettings) -> HeldOut:
         """Return the same with the passages expanded, cut off where the network in training cuts them off."""
         windows = [pieces(text)[: settings.document_length - 2].astype(np.int32) for text in self.passages]
@@ -108,6 +119,8 @@ def validate(
 ) -> dict[str, float]:
     """Rank the pool for every query and measure.
 
+    A TILDE that is trained on the document likelihood alone is ranked by that, all others by what they say of passages.
+
     Returns
     -------
     dict of str to float
@@ -115,6 +128,16 @@ def validate(
     """
     training = network.training
     network.eval()
+    by_queries = isinstance(network, Tilde) and not settings.reads_passages
+    scores = (_document_likelihoods if by_queries else _match_scores)(network, pieces, held_out, settings)
+    network.train(training)
+    return measured(scores, held_out)
+
+
+def _match_scores(
+    network: TermNetwork, pieces: Pieces, held_out: HeldOut, settings: TrainSettings
+) -> npt.NDArray[np.float32]:
+    """Add up, for every query and passage, what the network says of the passage for each term of the query."""
     device = next(network.parameters()).device
     kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
     queries = [row[kept[row]] for row in map(pieces, held_out.queries)]
@@ -131,9 +154,39 @@ def validate(
         table[part] = (
             _rows(network, pieces, [texts[i] for i in part], held_out, part, columns, device).cpu().numpy()
         )
-    network.train(training)
-    scores = asked @ table.T
-    return measured(scores, held_out)
+    return asked @ table.T
+
+
+def _document_likelihoods(
+    network: TermNetwork, pieces: Pieces, held_out: HeldOut, settings: TrainSettings
+) -> npt.NDArray[np.float32]:
+    """Compute, for every query and passage, the mean of ln P(t|q) over the kept terms t of the passage.
+
+    What has no kept term is treated as in `termwise.search.likelihoods`: a query says nothing of any passage, and a
+    passage gets the smallest ln P(t|q).
+    """
+    device = next(network.parameters()).device
+    kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
+    rows, terms = occurrences([pieces(text) for text in held_out.passages], kept)
+    lengths = torch.bincount(rows, minlength=len(held_out.passages))
+    shape = (len(held_out.passages), len(kept))
+    places = torch.stack([rows, terms])
+    shares = torch.sparse_coo_tensor(places, 1 / lengths[rows], shape, check_invariants=True).to(device)
+    empty, taking_part = (lengths == 0).to(device), torch.from_numpy(kept).to(device)
+    texts = [pieces(text) for text in held_out.queries]
+    scores = np.zeros((len(texts), len(held_out.passages)), dtype=np.float32)
+    asked = [number for number, row in enumerate(texts) if kept[row].any()]
+    for start in range(0, len(asked), _BATCH):
+        part = asked[start : start + _BATCH]
+        framed = [
+            pieces.framed(pieces.special.query, texts[number][: settings.query_length - 2]) for number in part
+        ]
+        ids, mask = (tensor.to(device) for tensor in pieces.padded(framed))
+        likely = functional.logsigmoid(network(ids, mask).float())
+        found = torch.sparse.mm(shares, likely.T).T
+        least = likely[:, taking_part].amin(dim=1, keepdim=True)
+        scores[part] = torch.where(empty, least, found).cpu().numpy()
+    return scores
 
 
 def _rows(

@@ -14,7 +14,7 @@ import onnx
 import torch
 from safetensors.torch import save_file
 
-from termwise.encode.folder import FLOORS, EncoderFolder
+from termwise.encode.folder import FLOORS, QUERY_WEIGHTS, VECTORS, EncoderFolder, is_within
 from termwise.encode.manifest import (
     NAME,
     EncoderFile,
@@ -44,7 +44,18 @@ FOLDER = StagedFolder(
     an="an encoder",
     manifest=NAME,
     ours=frozenset(
-        {NAME, FLOORS, CONFIG, WEIGHTS, CARD, "tokenizer.json", "vocab.txt", TRAINING, *GRAPHS.values()}
+        {
+            NAME,
+            FLOORS,
+            QUERY_WEIGHTS,
+            CONFIG,
+            WEIGHTS,
+            CARD,
+            "tokenizer.json",
+            "vocab.txt",
+            TRAINING,
+            *GRAPHS.values(),
+        }
     ),
     kept=TRAINING,
 )
@@ -61,6 +72,7 @@ def write_encoder_folder(
     trained: Mapping[str, Any],
     floors: npt.NDArray[np.float32] | None = None,
     expansion: ExpansionRecord | None = None,
+    query_weights: npt.NDArray[np.float32] | None = None,
     special: SpecialIds | None = None,
     precisions: Sequence[Precision] = ("float32", "int8"),
     weights: Literal["kept", "left out"] = "kept",
@@ -89,6 +101,9 @@ def write_encoder_folder(
         Kind tilde: the mean ln P(t|d) of each term, at most 0.
     expansion : ExpansionRecord, optional
         Kind tildev2: the expansion it was trained with.
+    query_weights : ndarray of shape (V,), float32, optional
+        Kinds tildev2 and splade-doc: the weight that each term has in a query, however often the query says it, at
+        least 0. Where they are left out, terms of a query are counted.
     special : SpecialIds, optional
         Where nothing is said: see `termwise.train.inputs.special_ids`.
     precisions : sequence of str, optional
@@ -109,29 +124,32 @@ def write_encoder_folder(
     ModelFormatError
         If network, tokenizer and special pieces do not go together, or a weight is not finite.
     ParameterError
-        If the length, the floors or the precisions cannot be.
+        If the length, the floors, the weights of queries or the precisions cannot be.
     CheckFailedError
         If the float32 graph does not compute what torch computes.
     StorageError
         If the folder cannot be written.
     """
     out = Path(out)
-    _check(network, analyzer, length=length, floors=floors, expansion=expansion, precisions=precisions)
+    _check(network, analyzer, length=length, expansion=expansion, precisions=precisions)
+    vectors = {FLOORS: floors, QUERY_WEIGHTS: query_weights}
+    given = {name: vector for name, vector in vectors.items() if vector is not None}
+    for name, vector in given.items():
+        _check_vector(network, name, vector, terms=len(analyzer.vocabulary))
     special = special_ids(analyzer.vocabulary, network.kind) if special is None else special
     with FOLDER.stage(out) as stage:
         graph = to_onnx(network)
         onnx.save(graph, stage / GRAPHS["float32"])
         if "int8" in precisions:
             onnx.save(quantise(graph), stage / GRAPHS["int8"])
-        if floors is not None:
-            np.save(stage / FLOORS, floors.astype(np.float32))
+        for name, vector in given.items():
+            np.save(stage / name, vector.astype(np.float32))
         for name, data in analyzer.spec.files.items():
             (stage / name).write_bytes(data)
 
         def manifest(kept: Sequence[Precision], facts: Mapping[str, Any]) -> bytes:
             files = {GRAPHS[one]: EncoderFile.of(stage / GRAPHS[one], precision=one) for one in kept}
-            if floors is not None:
-                files[FLOORS] = EncoderFile.of(stage / FLOORS)
+            files |= {name: EncoderFile.of(stage / name) for name in given}
             return EncoderManifest(
                 kind=network.kind,  # type: ignore[arg-type]
                 tokenizer=AnalyzerRecord.of(analyzer.spec),
@@ -189,7 +207,6 @@ def _check(
     analyzer: WordPieceAnalyzer,
     *,
     length: int,
-    floors: npt.NDArray[np.float32] | None,
     expansion: ExpansionRecord | None,
     precisions: Sequence[Precision],
 ) -> None:
@@ -214,12 +231,17 @@ def _check(
         raise ParameterError(
             "only encoders of kind tildev2 are trained with expansions", facts=[("kind", network.kind)]
         )
-    if floors is None:
-        return
-    if network.kind != Tilde.kind:
-        raise ParameterError("only encoders of kind tilde have floors", facts=[("kind", network.kind)])
-    if floors.shape != (terms,) or not np.isfinite(floors).all() or floors.max() > 0:
+
+
+def _check_vector(network: TermNetwork, name: str, vector: npt.NDArray[np.float32], *, terms: int) -> None:
+    """Refuse a vector that its file cannot hold, or an encoder of this kind does not have."""
+    if (network.kind == Tilde.kind) != (name == FLOORS):
         raise ParameterError(
-            "floors are one finite number of at most 0 for each term",
-            facts=[("shape", floors.shape), ("terms", terms)],
+            "only encoders of kind tilde have floors, and only those of the other kinds have weights of queries",
+            facts=[("kind", network.kind), ("given", name)],
+        )
+    if vector.shape != (terms,) or not is_within(name, vector):
+        raise ParameterError(
+            f"{name} holds {VECTORS[name]}",
+            facts=[("shape", vector.shape), ("terms", terms)],
         )

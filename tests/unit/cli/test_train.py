@@ -72,6 +72,21 @@ def test_what_is_gone_on_with_and_json(train, capsys, tmp_path):
     assert said[-1].startswith("made: tildev2, 4 steps")
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--expansion-precision", "int8"], "expansion_precision cannot have this value"),
+        (["--expand-with", "tilde", "--expansion-precision", "int4"], "precision"),
+        (["--expand-with", "tilde", "--expansion-provider", "nowhere"], "no such execution provider"),
+        (["--set", "prior_bias=true"], "prior_bias does not go with the kind of network"),
+    ],
+)
+def test_what_cannot_be_leaves_nothing_behind(train, options, said, tmp_path, capsys):
+    assert train(*options) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
+
+
 def test_lines_stand_above_the_bar_of_a_terminal(train, capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "200")

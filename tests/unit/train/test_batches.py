@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.errors import ParameterError
-from termwise.train.batches import plan_batches
+from termwise.train.batches import pairs_of_an_epoch, plan_batches
 
 
 @st.composite
@@ -127,7 +127,32 @@ def test_too_few_pairs_and_blocks_that_do_not_fit():
     with pytest.raises(ParameterError) as error:
         plan_batches([3, 4], batch=8, seed=0, epoch=0)
     assert dict(error.value.facts) == {"pairs": 7, "batch": 8, "sources": 2}
-    with pytest.raises(ParameterError):
-        plan_batches([5, 5], batch=8, seed=0, epoch=0, mixing="by-source")
+    assert error.value.fixes == ("--set batch=1",)
     with pytest.raises(ParameterError, match="whole blocks"):
         plan_batches([50], batch=8, seed=0, epoch=0, block=3)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "batch", "block", "mixing", "fixes"),
+    [
+        ([100] * 10, 128, 1, "by-source", ("--set batch=100", "--set mixing=together")),
+        ([100] * 10, 128, 8, "by-source", ("--set batch=96", "--set mixing=together")),
+        ([5, 4], 16, 1, "by-source", ("--set batch=5",)),
+        ([5, 4], 16, 8, "by-source", ("--set block=1",)),
+        ([5, 4], 8, 8, "together", ("--set block=1",)),
+    ],
+)
+def test_no_source_that_is_large_enough(sizes, batch, block, mixing, fixes):
+    with pytest.raises(ParameterError, match="no source has as many") as error:
+        plan_batches(sizes, batch=batch, block=block, seed=0, epoch=0, mixing=mixing)
+    assert dict(error.value.facts)["largest source"] == max(sizes)
+    assert error.value.fixes == fixes
+
+
+@settings(max_examples=40)
+@given(arguments())
+def test_what_an_epoch_takes_is_what_its_batches_hold(case):
+    plan = plan_batches(**case)
+    told = {name: value for name, value in case.items() if name not in ("seed", "epoch")}
+    counts = np.bincount(plan.sources.ravel(), minlength=len(case["sizes"]))
+    assert pairs_of_an_epoch(**told).tolist() == counts.tolist()

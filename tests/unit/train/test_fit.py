@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 pytest.importorskip("torch")
@@ -10,7 +12,11 @@ pytest.importorskip("transformers")
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.train.describe import card_facts
 from termwise.train.fit import fit
+from termwise.train.networks import network_from
 from termwise.train.settings import TrainSettings
+from termwise.train.write_folder import write_encoder_folder
+
+from .conftest import WORDS, write_jsonl
 
 
 @pytest.mark.parametrize(
@@ -27,6 +33,8 @@ from termwise.train.settings import TrainSettings
         ("expansion", "tilde"),
         ("expansion", ("tilde", "64", "new")),
         ("expansion", ("tilde", 64, "old")),
+        ("expansion_precision", "int8"),
+        ("expansion_providers", ["cpu"]),
         ("resume", 1),
         ("card", "card.json"),
         ("threads", 0),
@@ -86,3 +94,83 @@ def test_an_encoder_without_its_run_is_not_replaced(resume, tmp_path):
     with pytest.raises(ForeignFolderError, match="holds an encoder already"):
         fit("tilde", ["pairs.jsonl"], "base", tmp_path, settings=TrainSettings(), resume=resume)
     assert [path.name for path in tmp_path.iterdir()] == ["encoder.json"]
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """What would have been written, in place of networks, which takes its time."""
+    given = {}
+
+    def write(network, analyzer, out, **options):
+        out.mkdir(parents=True, exist_ok=True)
+        given.update(options)
+
+    monkeypatch.setattr("termwise.train.fit.write_encoder_folder", write)
+    monkeypatch.setattr("termwise.train.fit.card_facts", lambda *_: {})
+    monkeypatch.setattr("termwise.train.fit.write_card", lambda _: "")
+    return given
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    return write_jsonl(
+        tmp_path / "pairs.jsonl",
+        *({"query": f"what {a} {b}", "passage": f"{a} of the {b}"} for a in WORDS[:4] for b in WORDS[6:10]),
+    )
+
+
+def short(kind, **changes):
+    given = {"document_length": 12, "query_length": 8, "batch": 4, "max_steps": 2, "negatives": 0} | changes
+    if kind == "tilde":
+        del given["negatives"]
+    return TrainSettings.for_kind(kind, {name: str(value) for name, value in given.items()})
+
+
+@pytest.mark.parametrize(("objective", "has"), [("query-likelihood", True), ("document-likelihood", False)])
+def test_floors_are_measured_where_passages_were_learned_from(objective, has, written, pairs, base, tmp_path):
+    fit("tilde", [pairs], base, tmp_path / "out", settings=short("tilde", objective=objective))
+    assert (written["floors"] is not None) is has
+
+
+@pytest.fixture(scope="module")
+def expanding(base, analyzer, tmp_path_factory):
+    """A TILDE in both precisions."""
+    out = tmp_path_factory.mktemp("expanding") / "tilde"
+    write_encoder_folder(network_from("tilde", base), analyzer, out, cleaning="repo", length=32, trained={})
+    return out
+
+
+def test_a_run_goes_on_in_the_precision_it_began_to_expand_in(
+    expanding, written, pairs, base, tmp_path, monkeypatch
+):
+    def train(out="out", **options):
+        expansion = (expanding, 2, "new")
+        chosen = short("tildev2")
+        return fit("tildev2", [pairs], base, tmp_path / out, settings=chosen, expansion=expansion, **options)
+
+    monkeypatch.setattr("termwise.encode.session.multiplies_bytes", lambda _: True)
+    assert train(expansion_providers=["cpu"])["expansion_precision"] == "int8"
+    begun = json.loads((tmp_path / "out" / "training" / "settings.json").read_text())
+    assert begun["expansion"]["precision"] == "int8"
+    monkeypatch.setattr("termwise.encode.session.multiplies_bytes", lambda _: False)
+    assert train(resume=True)["expansion_precision"] == "int8"
+    with pytest.raises(ForeignFolderError) as error:
+        train(resume=True, expansion_precision="float32")
+    assert dict(error.value.facts)["differs in"] == "expansion"
+    assert train("other")["expansion_precision"] == "float32"
+    with pytest.raises(ParameterError, match="no such execution provider"):
+        train("third", expansion_providers=["nowhere"])
+
+
+def test_passages_that_the_expanding_encoder_cannot_read(expanding, pairs, base, tmp_path):
+    with pytest.raises(ParameterError, match="the encoder that expands them reads") as error:
+        fit(
+            "tildev2",
+            [pairs],
+            base,
+            tmp_path / "out",
+            settings=short("tildev2", document_length=65),
+            expansion=(expanding, 2, "new"),
+        )
+    assert error.value.fixes == ("--set document_length=64",)
+    assert not (tmp_path / "out").exists()

@@ -19,6 +19,7 @@ from termwise.train.objectives import (  # noqa: E402
     likelihood_loss,
     likelihood_scores,
     match_scores,
+    vocabulary_scores,
 )
 
 
@@ -124,6 +125,18 @@ def test_match_scores_and_their_gradient_are_those_of_the_definition(case):
     (scores * factors).sum().backward()
     wanted = (gradient * factors.numpy()[:, :, None]).sum(axis=0)
     assert given_weights.grad.tolist() == wanted.tolist()
+
+
+def test_weights_of_a_vocabulary_are_scored_as_if_each_term_stood_at_its_place():
+    weights = torch.rand(3, 9, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    rows, asked = ids(0, 0, 0, 2), ids(4, 4, 8, 1)
+    scores = vocabulary_scores(weights, rows, asked, 3)
+    same = match_scores(weights, torch.arange(9).expand(3, 9), rows, asked, 3, 9)
+    assert scores.tolist() == same.tolist()
+    factors = torch.arange(1.0, 10.0).reshape(3, 3)
+    (gradient,) = torch.autograd.grad((scores * factors).sum(), weights)
+    (expected,) = torch.autograd.grad((same * factors).sum(), weights)
+    assert gradient.tolist() == expected.tolist()
 
 
 def test_a_repeated_query_term_counts_twice_and_a_repeated_passage_term_once():

@@ -14,20 +14,27 @@ pytest.importorskip("onnx")
 
 from safetensors.torch import load_file, save_file  # noqa: E402
 
-from termwise.encode import EncoderFolder  # noqa: E402
+from termwise.encode import EncoderFolder, open_document_encoder  # noqa: E402
+from termwise.encode.manifest import ExpansionRecord  # noqa: E402
 from termwise.errors import (  # noqa: E402
+    EmptyCollectionError,
     ForeignFolderError,
     MissingFileError,
     ModelFormatError,
+    ParameterError,
     UnknownNameError,
+    VocabularyMismatchError,
 )
+from termwise.models import TildeV2 as TildeV2Model  # noqa: E402
+from termwise.progress import no_progress  # noqa: E402
+from termwise.records import Document  # noqa: E402
+from termwise.train import floors  # noqa: E402
 from termwise.train.export import agreement  # noqa: E402
-from termwise.train.loading import quiet  # noqa: E402
 from termwise.train.networks import SpladeDoc, Tilde, TildeV2, network_from  # noqa: E402
 from termwise.train.published import convert, dequantised, load  # noqa: E402
 from termwise.train.write_folder import save_weights, write_encoder_folder  # noqa: E402
 
-from .conftest import SIZE, VOCABULARY, configuration, save  # noqa: E402
+from .conftest import SIZE, VOCABULARY, configuration, save, write_jsonl  # noqa: E402
 
 IDS = torch.tensor([[1, 20, 21, 22, 6], [1, 23, 6, 0, 0]])
 MASK = (IDS != 0).long()
@@ -78,8 +85,10 @@ def as_pickle(folder: Path, **changes) -> Path:
 @pytest.mark.parametrize("older", [False, True])
 def test_tilde(masked, older):
     model, folder = masked
-    network, analyzer = load(as_pickle(folder) if older else folder)
+    read = load(as_pickle(folder) if older else folder)
+    network, analyzer = read.network, read.analyzer
     assert isinstance(network, Tilde)
+    assert (read.query_weights, read.reads_queries) == (None, False)
     assert network.training
     assert len(analyzer.vocabulary) == len(VOCABULARY)
     with torch.no_grad():
@@ -91,7 +100,7 @@ def test_a_language_model_that_says_it_is_a_decoder_is_read_both_ways(masked):
     model, folder = masked
     settings = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(settings | {"is_decoder": True}))
-    network, _ = load(folder)
+    network = load(folder).network
     with torch.no_grad():
         expected = model(input_ids=IDS, attention_mask=MASK).logits[:, 0]
         torch.testing.assert_close(network.eval()(IDS, MASK), expected)
@@ -100,7 +109,7 @@ def test_a_language_model_that_says_it_is_a_decoder_is_read_both_ways(masked):
 @pytest.mark.parametrize("older", [False, True])
 def test_tildev2(projected, older):
     model, folder = projected
-    network, _ = load(as_pickle(folder) if older else folder)
+    network = load(as_pickle(folder) if older else folder).network
     assert isinstance(network, TildeV2)
     with torch.no_grad():
         torch.testing.assert_close(network.eval()(IDS, MASK), model(IDS, MASK))
@@ -115,7 +124,7 @@ def test_names_of_the_first_checkpoints_of_bert_are_read(masked):
         for name, tensor in load_file(folder / "model.safetensors").items()
     }
     save_file(state, folder / "model.safetensors")
-    network, _ = load(folder)
+    network = load(folder).network
     with torch.no_grad():
         expected = model(input_ids=IDS, attention_mask=MASK).logits[:, 0]
         torch.testing.assert_close(network.eval()(IDS, MASK), expected)
@@ -123,7 +132,7 @@ def test_names_of_the_first_checkpoints_of_bert_are_read(masked):
 
 def test_a_splade_is_a_masked_language_model_that_is_named_so(masked):
     _, folder = masked
-    assert isinstance(load(folder, kind="splade-doc")[0], SpladeDoc)
+    assert isinstance(load(folder, kind="splade-doc").network, SpladeDoc)
 
 
 @pytest.mark.parametrize("kind", ["tilde", "tildev2"])
@@ -132,7 +141,7 @@ def test_our_own_weights_are_read_again(kind, headed, tmp_path):
     network = network_from(kind, headed)
     save_weights(network, tmp_path)
     (tmp_path / "vocab.txt").write_bytes((headed / "vocab.txt").read_bytes())
-    again, _ = load(tmp_path)
+    again = load(tmp_path).network
     before, after = network.state_dict(), again.state_dict()
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
@@ -166,27 +175,14 @@ def splade(model):
 
 def test_sparse_encoder(masked):
     model, folder = masked
-    network, _ = load(modules(folder))
+    read = load(modules(folder))
+    network = read.network
     assert isinstance(network, SpladeDoc)
+    assert (read.query_weights, read.reads_queries) == (None, True)
+    with pytest.raises(ModelFormatError, match="of kind splade-doc"):
+        load(folder, kind="tilde")
     with torch.no_grad():
         torch.testing.assert_close(network.eval()(IDS, MASK), splade(model))
-
-
-def test_sparse_encoder_with_a_document_side_of_its_own(masked, tmp_path):
-    model, inner = masked
-    folder = tmp_path / "router"
-    folder.mkdir()
-    inner.rename(folder / "document_0_MLMTransformer")
-    modules(folder)
-    (folder / "1_SpladePooling").rename(folder / "document_1_SpladePooling")
-    kind = "sentence_transformers.base.modules.router.Router"
-    (folder / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": kind}]))
-    parts = ["document_0_MLMTransformer", "document_1_SpladePooling"]
-    types = {part: f"sentence_transformers.sparse_encoder.modules.x.{part[11:]}" for part in parts}
-    router = {"types": types, "structure": {"query": [], "document": parts}, "parameters": {}}
-    (folder / "router_config.json").write_text(json.dumps(router))
-    with torch.no_grad():
-        torch.testing.assert_close(load(folder)[0].eval()(IDS, MASK), splade(model))
 
 
 def test_sparse_encoders_that_compute_something_else_are_refused(masked):
@@ -202,7 +198,7 @@ def test_dense_sentence_transformers_are_refused(masked):
     (folder / "modules.json").write_text(json.dumps(kinds))
     with pytest.raises(ModelFormatError) as caught:
         load(folder)
-    assert dict(caught.value.facts)["seen"] == "Transformer"
+    assert dict(caught.value.facts)["seen"] == "Transformer (the task is feature-extraction)"
 
 
 def test_a_checkpoint_without_the_head(base):
@@ -393,7 +389,7 @@ def test_half_precision_and_parameters_are_read(masked):
     state = torch.load(folder / "pytorch_model.bin", weights_only=True)
     state = {name: torch.nn.Parameter(tensor.bfloat16()) for name, tensor in state.items()}
     torch.save(state | {"bert.embeddings.position_ids": torch.arange(64)}, folder / "pytorch_model.bin")
-    network, _ = load(folder)
+    network = load(folder).network
     before, after = (
         model.bert.embeddings.word_embeddings.weight,
         network.encoder.get_input_embeddings().weight,
@@ -471,6 +467,84 @@ def test_convert(projected, tmp_path):
         torch.testing.assert_close(again.eval()(IDS, MASK), model(IDS, MASK), atol=1e-6, rtol=1e-5)
 
 
+def test_convert_says_what_a_unicoil_does_to_queries(projected, tmp_path):
+    lines = []
+    change_config(projected[1], architectures=["UniCoilEncoder"])
+    made = convert(projected[1], tmp_path / "encoder", say=lines.append)
+    assert made.manifest.trained["converted"]["queries"] == "counted, where the checkpoint runs its network"
+    assert any(
+        line.startswith("warning: this checkpoint runs its network over queries too") for line in lines
+    )
+
+
+def test_convert_measures_floors(masked, tmp_path):
+    model, folder = masked
+    texts = ["wing flutter", "shock wave of the body", "merge sort"]
+    docs = write_jsonl(
+        tmp_path / "docs.jsonl", *({"id": f"{i}", "text": text} for i, text in enumerate(texts))
+    )
+    seen = []
+    made = convert(folder, tmp_path / "encoder", floors_from=docs, progress=lambda *step: seen.append(step))
+    assert seen == [("measure floors", 3, 3)]
+    number = {token: position for position, token in enumerate(VOCABULARY)}
+    rows = [[1, *(number[word] for word in text.split()), number["[SEP]"]] for text in texts]
+    with torch.no_grad():
+        logits = [model(input_ids=torch.tensor([row])).logits[0, 0] for row in rows]
+    expected = torch.nn.functional.logsigmoid(torch.stack(logits)).mean(dim=0).numpy()
+    np.testing.assert_allclose(made.floors, np.where(made.kept, expected, 0), atol=1e-5)
+
+
+def test_floors_are_means_over_a_sample_of_a_large_collection(monkeypatch):
+    class Numbers:
+        name, length = "numbers", 100
+
+        def documents(self):
+            return (Document(str(number), str(number)) for number in range(100))
+
+    monkeypatch.setattr(floors, "FLOOR_PASSAGES", 10)
+    seen = []
+    drawn = floors.passages_of_collection(Numbers(), seed=0, progress=lambda *step: seen.append(step))
+    assert len(set(drawn)) == 10
+    assert max(map(int, drawn)) > 50
+    assert seen[-1] == ("read passages", 100, 100)
+    assert drawn == floors.passages_of_collection(Numbers(), seed=0, progress=no_progress)
+
+
+def test_convert_refuses_what_a_kind_does_not_have(masked, projected, tmp_path):
+    docs = write_jsonl(tmp_path / "docs.jsonl", {"id": "a", "text": "wing flutter"})
+    none = write_jsonl(tmp_path / "none.jsonl")
+    tilde = convert(masked[1], tmp_path / "made-tilde").folder
+    out = tmp_path / "encoder"
+    refused = [
+        (masked, {"expansion": (tilde, 8, "new")}, ParameterError, "leave --expand-with out"),
+        (projected, {"floors_from": docs}, ParameterError, "leave --floors-from out"),
+        (masked, {"floors_from": tmp_path / "nowhere.jsonl"}, MissingFileError, None),
+        (masked, {"floors_from": none}, EmptyCollectionError, None),
+        (projected, {"expansion": (masked[1], 8, "new")}, ModelFormatError, f"train convert {masked[1]}"),
+        (projected, {"expansion": (tilde, 61, "new")}, ParameterError, "--expansion-terms"),
+        (projected, {"expansion": ("tilde", 8, "new")}, VocabularyMismatchError, "--expand-with FOLDER"),
+    ]
+    for checkpoint, options, error, fix in refused:
+        with pytest.raises(error) as caught:
+            convert(checkpoint[1], out, **options)
+        assert fix is None or any(fix in one for one in caught.value.fixes)
+        assert not (out / "encoder.json").exists()
+    projected_encoder = convert(projected[1], out).folder
+    with pytest.raises(ModelFormatError, match="of kind tilde expands"):
+        convert(projected[1], tmp_path / "other", expansion=(projected_encoder, 8, "new"))
+
+
+def test_a_converted_tildev2_is_expanded(masked, projected, tmp_path):
+    tilde = convert(masked[1], tmp_path / "made-tilde")
+    made = convert(projected[1], tmp_path / "encoder", expansion=(tilde.folder, 20, "raw"))
+    assert made.manifest.expansion == ExpansionRecord(20, "raw", 64 - 21, tilde.id, "made-tilde")
+    encoder = open_document_encoder(TildeV2Model(encoder=str(made.folder)))
+    alone = open_document_encoder(TildeV2Model(encoder=str(made.folder), expansion_encoder="none"))
+    texts = ["wing flutter of the body", "merge"]
+    expanded, plain = encoder.encode_documents(texts), alone.encode_documents(texts)
+    assert np.diff(expanded.indptr).min() > np.diff(plain.indptr).max()
+
+
 def test_convert_writes_over_nothing(projected, tmp_path):
     _, folder = projected
     (tmp_path / "made").mkdir()
@@ -499,25 +573,3 @@ def test_a_shipped_encoder_can_be_trained_on(headed, analyzer, tmp_path):
     loss = rebuilt(IDS, MASK).square().mean()
     loss.backward()
     assert rebuilt.encoder.get_input_embeddings().weight.grad is not None
-
-
-def test_a_sparse_encoder_of_sentence_transformers(masked, tmp_path):
-    sentence_transformers = pytest.importorskip("sentence_transformers")
-    from sentence_transformers.sparse_encoder import modules as parts
-
-    _, folder = masked
-    with quiet(bars=False):
-        transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
-        encoder = sentence_transformers.SparseEncoder(
-            modules=[parts.MLMTransformer(str(folder)), parts.SpladePooling("max")], device="cpu"
-        )
-        encoder.save(str(tmp_path / "sparse"))
-    expected = encoder.encode(["wing flutter", "shock wave"], convert_to_sparse_tensor=False).numpy()
-    network, analyzer = load(tmp_path / "sparse")
-    assert isinstance(network, SpladeDoc)
-    for text, row in zip(("wing flutter", "shock wave"), expected, strict=True):
-        pieces = [analyzer.vocabulary.number(token) for token in ("[CLS]", *analyzer.tokens(text), "[SEP]")]
-        ids = torch.tensor([pieces])
-        with torch.no_grad():
-            seen = network.eval()(ids, torch.ones_like(ids))[0].numpy()
-        np.testing.assert_allclose(seen, row, atol=1e-5)

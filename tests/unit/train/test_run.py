@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,10 +22,11 @@ from termwise.errors import (  # noqa: E402
     MalformedRecordError,
     ModelFormatError,
     ParameterError,
+    StorageError,
     UnknownNameError,
 )
 from termwise.text.cleaning import clean_vocabulary  # noqa: E402
-from termwise.train import callbacks  # noqa: E402
+from termwise.train import callbacks, preparing  # noqa: E402
 from termwise.train.networks import decoder_bias, network_from  # noqa: E402
 from termwise.train.run import train_network  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
@@ -260,9 +262,93 @@ class Stub:
     """Expands every passage by one term."""
 
     fingerprint = "stub"
+    terms = 1
+    session = SimpleNamespace(precision="int8")
 
     def expansions(self, windows):
         return [np.array([9], dtype=np.int32) for _ in windows]
+
+
+class LongStub(Stub):
+    """Expands passages by more than the network reads."""
+
+    terms = 64
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Whatever takes hours fails the test."""
+
+    def work(*_, **__):
+        raise AssertionError
+
+    for name in ("negatives_of", "expansions_of", "fit_head", "neighbour_order"):
+        monkeypatch.setattr(preparing, name, work)
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("kind", "changes", "options"),
+    [
+        ("tildev2", {"negatives": 2, "block": 2}, {"expander": LongStub()}),
+        ("tilde", {"query_length": 65, "head_steps": 2}, {}),
+    ],
+)
+def test_inputs_that_are_too_long_are_found_before_hours_of_work(kind, changes, options, train, tmp_path):
+    with pytest.raises(ParameterError, match="longer than what the encoder reads"):
+        train("run", kind, chosen=settings(kind, **changes), **options)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [("tildev2", {"negatives": 2, "block": 2}), ("tilde", {"contrast": 0.1, "head_steps": 2})],
+)
+def test_a_teacher_that_is_none_is_found_before_hours_of_work(kind, changes, train, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelFormatError):
+        train("run", kind, chosen=settings(kind, teacher=str(tmp_path / "empty"), **changes))
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_was_mined_stays_when_the_expansion_fails(train, tmp_path, monkeypatch):
+    class Full(Stub):
+        def expansions(self, windows):
+            raise StorageError("the disk is full")
+
+    chosen = settings("tildev2", negatives=2)
+    with pytest.raises(StorageError):
+        train("run", "tildev2", chosen=chosen, expander=Full())
+    assert (tmp_path / "run" / "negatives.npz").is_file()
+    said = []
+    train("run", "tildev2", chosen=chosen, expander=Stub(), resume=True, say=said.append)
+    assert not [line for line in said if "BM25" in line]
+
+
+@pytest.mark.parametrize("kind", ["tilde", "splade-doc"])
+def test_only_tildev2_is_trained_on_expanded_passages(kind, train, tmp_path):
+    with pytest.raises(ParameterError, match="only a network of kind tildev2"):
+        train("run", kind, expander=Stub())
+    assert not (tmp_path / "run").exists()
+
+
+def test_settings_for_another_kind_of_network(train, tmp_path):
+    with pytest.raises(ParameterError, match="negatives does not go with"):
+        train("run", chosen=settings(negatives=2))
+    assert not (tmp_path / "run").exists()
+
+
+def test_sources_that_are_left_out_are_said_and_recorded(train, tmp_path):
+    said = []
+    small = [made_source("air", 24, seed=1), made_source("law", 3, seed=3)]
+    facts = train("run", data=small, chosen=settings(mixing="by-source"), say=said.append).facts
+    assert said[0].startswith("training tilde from bare")
+    assert "on 24 pairs (air 24): 6 steps" in said[0]
+    assert said[1] == (
+        "warning: left out, as they have fewer pairs than a batch holds: law 3; --set batch=N makes it smaller"
+    )
+    assert (facts["sources"], facts["omitted"]) == ({"air": 24}, {"law": 3})
 
 
 def test_a_run_that_ends_early_expands_what_it_takes(base, analyzer, tmp_path):
@@ -309,6 +395,15 @@ def test_other_texts_or_expansions_are_another_run(base, analyzer, tmp_path):
 @pytest.fixture
 def held_out():
     return HeldOut.sample([made_source("held", 12, seed=9)], queries=12, seed=1)
+
+
+def test_other_held_out_queries_are_another_run(train, held_out):
+    train("run", held_out=held_out)
+    other = replace(held_out, queries=(*held_out.queries[:-1], "wing"))
+    for changed in (other, None):
+        with pytest.raises(ForeignFolderError) as caught:
+            train("run", held_out=changed, resume=True)
+        assert dict(caught.value.facts)["differs in"] == "validation"
 
 
 def test_what_a_run_says(train, held_out, base):

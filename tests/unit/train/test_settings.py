@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from termwise.errors import ParameterError, UnknownNameError
@@ -66,7 +69,7 @@ def test_departures_are_what_differs_from_the_paper():
         ("seed", "4294967296"),
         ("checkpointing", "perhaps"),
         ("save_every", "0"),
-        ("negative_depth", "0"),
+        ("validate_every", "0"),
         ("block", "3"),
     ],
 )
@@ -111,3 +114,46 @@ def test_whole_numbers_do_for_fractions():
 def test_a_value_of_another_type_is_refused(given):
     with pytest.raises(ParameterError, match=next(iter(given))):
         TrainSettings(**given)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "kinds"),
+    [
+        ("tilde", "negatives", "3", "tildev2, splade-doc"),
+        ("tilde", "negative_depth", "1000", "tildev2, splade-doc"),
+        ("tildev2", "prior_bias", "true", "tilde"),
+        ("splade-doc", "head_steps", "5", "tilde"),
+        ("tildev2", "contrast", "0.1", "tilde"),
+        ("splade-doc", "initial_weight", "1", "tildev2"),
+        ("tilde", "sparsity", "0.1", "splade-doc"),
+        ("tildev2", "sparsity_ramp", "0.1", "splade-doc"),
+    ],
+)
+def test_settings_that_a_kind_does_not_look_at_are_refused(kind, name, value, kinds):
+    with pytest.raises(ParameterError, match=f"the setting {name} does not go with") as error:
+        TrainSettings.for_kind(kind, {name: value})
+    assert dict(error.value.facts) == {"network": kind, f"{name} is for": kinds}
+    assert error.value.fixes == (f"leave {name} out",)
+
+
+def test_settings_made_in_python_are_refused_likewise():
+    for kind in ("tilde", "tildev2", "splade-doc"):
+        TrainSettings.for_kind(kind).check_kind(kind)
+    with pytest.raises(ParameterError, match="the setting sparsity"):
+        TrainSettings(objective="contrastive", sparsity=0.1).check_kind("tildev2")
+    with pytest.raises(ParameterError, match="objective"):
+        TrainSettings(objective="contrastive").check_kind("tilde")
+    with pytest.raises(UnknownNameError):
+        TrainSettings().check_kind("tilda")
+
+
+RECIPE = Path(__file__).parents[3] / "experiments" / "shipped_models" / "recipe.toml"
+
+
+@pytest.mark.skipif(not RECIPE.exists(), reason="the recipe is part of the repository, not of the package")
+def test_the_recipe_of_what_ships_is_accepted():
+    recipe = tomllib.loads(RECIPE.read_text())
+    for size in ("cpu", "gpu"):
+        for kind in ("tilde", "tildev2", "splade-doc"):
+            given = {name: str(value) for name, value in recipe[size][kind].items()}
+            TrainSettings.for_kind(kind, given).check_kind(kind)

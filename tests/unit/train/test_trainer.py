@@ -180,6 +180,28 @@ def test_the_best_checkpoint_is_kept_and_loaded(base, pieces, tmp_path):
     assert [line["step"] for line in lines if "eval_nDCG@10" in line] == [2, 4, 6, 8, 9]
 
 
+def test_checkpoints_are_written_between_validations_too(base, pieces, tmp_path):
+    saved = []
+
+    class Saved(TrainerCallback):
+        def on_save(self, args, state, control, **_):
+            saved.append(state.global_step)
+
+    Run(
+        "tilde",
+        base,
+        pieces,
+        tmp_path / "run",
+        max_steps=9,
+        save_every=2,
+        validate_every=5,
+        validate=lambda: {"nDCG@10": 0.5},
+        callbacks=[Saved()],
+    ).train()
+    assert saved == [2, 4, 5, 6, 8, 9]
+    assert (tmp_path / "run" / "checkpoint-5").is_dir()  # the best, though newer ones were written
+
+
 def test_a_finished_run_that_is_resumed_ends_with_the_best_weights_wherever_it_was_moved(
     base, pieces, tmp_path
 ):

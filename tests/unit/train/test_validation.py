@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ torch = pytest.importorskip("torch")
 from termwise.collection.pairs import Source  # noqa: E402
 from termwise.errors import EmptyCollectionError  # noqa: E402
 from termwise.records import Qrel  # noqa: E402
+from termwise.text.cleaning import clean_vocabulary  # noqa: E402
+from termwise.train import validation  # noqa: E402
 from termwise.train.networks import network_from  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 from termwise.train.validation import HeldOut, validate  # noqa: E402
@@ -60,6 +63,45 @@ def test_likelihoods_are_summed_over_occurrences(base, pieces, number):
     scores = 2 * torch.log(p[:, number("wing")]) + torch.log(p[:, number("drag")])
     rank = 1 + int((scores > scores[1]).sum())
     assert validate(network, pieces, held_out, SETTINGS)["RR@10"] == pytest.approx(1 / rank)
+
+
+def test_a_network_of_document_likelihoods_is_ranked_by_them(base, pieces, number, monkeypatch):
+    settings = replace(SETTINGS, objective="document-likelihood")
+    network = network_from("tilde", base).eval()
+    held_out = HeldOut(
+        queries=("wing lift", "the"),
+        passages=("drag drag shock", "wave the", "of", "jet nozzle"),
+        qrels=(Qrel("0", "1", 1), Qrel("1", "0", 1)),
+    )
+    with torch.no_grad():
+        asked = pieces.framed(pieces.special.query, pieces("wing lift"))
+        logits = network(*pieces.padded([asked]))[0].double()
+    p = torch.log(1 / (1 + torch.exp(-logits)))
+    kept = torch.from_numpy(clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning))
+    expected = [
+        (2 * p[number("drag")] + p[number("shock")]) / 3,
+        p[number("wave")],
+        p[kept].min(),
+        (p[number("jet")] + p[number("nozzle")]) / 2,
+    ]
+    seen = []
+    monkeypatch.setattr(validation, "measured", lambda scores, _: seen.append(scores) or {})
+    validate(network, pieces, held_out, settings)
+    assert seen[0][0].tolist() == pytest.approx([float(value) for value in expected], rel=1e-5)
+    assert seen[0][1].tolist() == [0, 0, 0, 0]  # a query without a kept term says nothing
+
+
+def test_a_digest_tells_what_is_held_out():
+    one = HeldOut(("a",), ("b", "c"), (Qrel("0", "0", 1),))
+    assert one.digest() == replace(one).digest()
+    for changes in (
+        {"queries": ("b",)},
+        {"passages": ("bc", "")},
+        {"passages": ("b",)},
+        {"qrels": (Qrel("0", "1", 1),)},
+        {"qrels": (Qrel("0", "0", 2),)},
+    ):
+        assert replace(one, **changes).digest() != one.digest()
 
 
 def test_expansions_can_match(base, pieces, number):

@@ -23,7 +23,7 @@ from termwise.errors import (  # noqa: E402
 )
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.train import export, write_folder  # noqa: E402
-from termwise.train.networks import Tilde  # noqa: E402
+from termwise.train.networks import Tilde, TildeV2  # noqa: E402
 from termwise.train.write_folder import write_encoder_folder  # noqa: E402
 
 from .conftest import POSITIONS, SIZE, VOCABULARY, configuration  # noqa: E402
@@ -166,6 +166,7 @@ def test_a_folder_that_cannot_be_made_is_named(write, tmp_path):
         ({"floors": FLOORS[:-1]}, ParameterError),
         ({"floors": FLOORS + 1}, ParameterError),
         ({"floors": FLOORS * np.nan}, ParameterError),
+        ({"query_weights": -FLOORS}, ParameterError),  # of a tilde
         ({"expansion": ExpansionRecord(20, "new", 32, "sha256:0", "tilde")}, ParameterError),
         ({"analyzer": WordPieceAnalyzer.shipped()}, ModelFormatError),
     ],
@@ -173,6 +174,16 @@ def test_a_folder_that_cannot_be_made_is_named(write, tmp_path):
 def test_parts_that_do_not_go_together(write, tmp_path, changes, error):
     with pytest.raises(error):
         write(**changes)
+    assert not (tmp_path / "encoder").exists()
+
+
+@pytest.mark.parametrize(
+    "changes", [{"query_weights": FLOORS}, {"query_weights": -FLOORS[1:]}, {"floors": FLOORS}]
+)
+def test_vectors_that_a_tildev2_does_not_have(write, tmp_path, changes):
+    network = TildeV2(transformers.AutoModel.from_config(configuration(num_hidden_layers=1)))
+    with pytest.raises(ParameterError):
+        write(network=network, **changes)
     assert not (tmp_path / "encoder").exists()
 
 
