@@ -55,9 +55,9 @@ from measuring import (  # noqa: E402
 
 from termwise.collection import open_collection  # noqa: E402
 from termwise.encode import EncoderFolder, open_document_encoder, shipped_encoders  # noqa: E402
-from termwise.encode.batching import PIECES, PIECES_OF_LOGITS, padded, plan_batches  # noqa: E402
+from termwise.encode.batching import PIECES, PIECES_OF_LOGITS, plan_batches  # noqa: E402
 from termwise.encode.manifest import Kind, Precision  # noqa: E402
-from termwise.encode.pieces import joined, numbers_of  # noqa: E402
+from termwise.encode.pieces import framed, padded  # noqa: E402
 from termwise.encode.processor import processor_class  # noqa: E402
 from termwise.encode.session import OnnxSession  # noqa: E402
 from termwise.errors import CheckFailedError, ParameterError, TermwiseError  # noqa: E402
@@ -152,7 +152,7 @@ def measure(
     kind = folder.manifest.kind
     texts = passages(folder.analyzer, length, arguments)
     special = folder.manifest.special
-    inputs = [joined(special.cls, numbers_of(folder.analyzer, text), special.sep) for text in texts]
+    inputs = [framed(special.cls, folder.analyzer.numbers(text), sep=special.sep) for text in texts]
     lengths = [len(one) for one in inputs]
     ours = plan_batches(lengths, pieces=PIECES_OF_LOGITS if kind == "splade-doc" else PIECES)
     come = [

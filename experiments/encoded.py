@@ -18,7 +18,7 @@ import record
 from termwise.build import build_index
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks, open_document_encoder
-from termwise.encode.documents import Advance, facts_of, unheard
+from termwise.encode.documents import Advance, facts_of, no_advance
 from termwise.encode.open import resting_document_encoder
 from termwise.errors import ParameterError
 from termwise.index import Index
@@ -196,7 +196,7 @@ def index_encoded(
         parameters=model.parameters(),
         analyzer=encoder.analyzer.spec,
         weighting=model.query_weighting,
-        exact=encoder.exact,
+        exact=encoder.only_text_terms,
         network=facts_of(encoder),
     )
     there = _there(folder, wanted, quantiser) if reuse else None
@@ -254,7 +254,7 @@ class Timed:
         """The effort so far, earlier runs included."""
         return self._account.effort
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
         """Encode, and add to the account."""
         begin = time.perf_counter()
         rows = self._encoder.encode_documents(texts, advance=advance)
@@ -271,20 +271,24 @@ class Timed:
         return self._encoder.analyzer
 
     @property
+    def query_weights(self) -> npt.NDArray[np.float32] | None:  # noqa: D102
+        return self._encoder.query_weights
+
+    @property
     def floors(self) -> npt.NDArray[np.float64] | None:  # noqa: D102
         return self._encoder.floors
 
     @property
-    def minimum_floor(self) -> bool:  # noqa: D102
-        return self._encoder.minimum_floor
+    def gives_log_likelihoods(self) -> bool:  # noqa: D102
+        return self._encoder.gives_log_likelihoods
 
     @property
     def idf_power(self) -> float:  # noqa: D102
         return self._encoder.idf_power
 
     @property
-    def exact(self) -> bool:  # noqa: D102
-        return self._encoder.exact
+    def only_text_terms(self) -> bool:  # noqa: D102
+        return self._encoder.only_text_terms
 
     @property
     def block(self) -> int:  # noqa: D102
@@ -343,13 +347,13 @@ class Trimmed(Timed):
             documents.documents(), reader, blocks, length=documents.length, progress=tell
         )
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
         """Return the rows of the next block, which holds these texts."""
         batch, rows = next(self._read)
         if [document.text for document in batch] != list(texts):
             raise ParameterError("rows are cut in the order of the collection, in whole blocks")
         advance(1.0)
-        keys = self._cut.telling(rows.terms, rows.weights)
+        keys = self._cut.pruning_keys(rows.terms, rows.weights)
         parts = keep_largest(rows.indptr, rows.terms, rows.weights, keys, self._keep)
         return TermWeights(*parts, rows.vocabulary)
 

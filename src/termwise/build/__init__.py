@@ -1,12 +1,12 @@
-"""From a collection to an index: the one place where models and the index meet.
+"""From a collection to an index: the only place where models and the index meet.
 
 ==================  ==================================================================================
-`indexing`          `build_index`: any model, from a collection to an index that is open
-`encoding`          `encode_collection`: a network over a share of a collection, for `build_index` to find
-`choosing`          the model that a user means by a name, a folder or a model
-`counts`            rows that are a function of term counts
-`vectors`           rows that come from a file
-`networks`          rows that a network makes
+`indexing`          `build_index`: from a collection to an open index, with any model
+`encoding`          `encode_collection`: run a network over a share of a collection, for `build_index` to reuse
+`choosing`          the model meant by a name, a folder or a model
+`counts`            rows computed from term counts
+`vectors`           rows read from a file
+`networks`          rows computed by a network
 ==================  ==================================================================================
 """
 

@@ -1,4 +1,4 @@
-"""What the public functions of this package refuse before they begin."""
+"""Checks of arguments by the public functions of this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model that a user means."""
+"""Find the model that a user asks for."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from termwise.translation.manifest import NAME as TABLE
 
 
 def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Model:
-    """Return the model that a user means: one that is made, the name of one, or the folder of an encoder or a table.
+    """Return the model given as such, by name, or as the folder of an encoder or a translation table.
 
-    Where a translation table recommends values of parameters, they are taken unless others are said.
+    Values that a translation table recommends for parameters are the defaults.
 
     Parameters
     ----------
     model : str, Path or Model
-        See `build_index`. What is a name and a folder is the name; ``./tilde`` is a folder.
+        See `build_index`. A name of a model is never taken for a folder; ``./tilde`` is a folder.
     settings : mapping of str to str
-        Parameters for a model given by name or folder.
+        Parameters of a model given by name or folder.
 
     Raises
     ------
     UnknownNameError
         If there is no such model or parameter.
     ParameterError
-        If a value is out of range, or there are settings for a model that is made already.
+        If a value is out of range, or settings come with a model that is not given by name or folder.
     MissingFileError
         If there is no such folder.
     ModelFormatError, CorruptModelError
-        If a folder is neither that of an encoder nor of a translation table.
+        If a folder is neither an encoder nor a translation table, or is damaged.
     """
     if not isinstance(model, str | Path):
         if isinstance(model, type) or not isinstance(model, Model):
@@ -66,7 +66,7 @@ def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Mode
 
 
 def _with_recommended(settings: Mapping[str, str]) -> Mapping[str, str]:
-    """Add what a translation table recommends to what is said of it."""
+    """Add the values that a translation table recommends to the settings."""
     table = settings.get("table", Model1.table)
     if not (table_folder(table) / TABLE).is_file():
         return settings
@@ -75,7 +75,7 @@ def _with_recommended(settings: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _missing(model: str | Path) -> TermwiseError:
-    """Say that a model is neither a name nor a folder that is there."""
+    """Build the error for a model that is neither a known name nor an existing folder."""
     names = model_names()
     if isinstance(model, Path) or os.sep in model:
         return MissingFileError(

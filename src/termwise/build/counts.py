@@ -1,4 +1,4 @@
-"""Rows that are a function of term counts and of the statistics of the collection."""
+"""Rows computed from term counts and the statistics of the collection."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def build_counts(
 ) -> Manifest:
     """Count tokens, fix the vocabulary, weigh the counts, and publish the index.
 
-    Counts are kept in the folder `work`, and taken from there, where one is named.
+    With a folder `work`, counts are kept there and reused.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def build_counts(
     ParameterError
         If a threshold of the model leaves no weight.
     TermwiseError
-        Whatever is wrong with documents, model or folder.
+        If there is anything wrong with the documents, the model or the folder.
     """
     closed = analyzer.vocabulary
     numbers = Numbering() if closed is None else Numbering((token, i) for i, token in enumerate(closed))
@@ -113,7 +113,7 @@ def _weigh(
     writer: IndexWriter,
     progress: Progress,
 ) -> CollectionStatistics:
-    """Turn the spilled counts into weights, in two passes; `numbers` are those the counts were spilled with."""
+    """Turn spilled counts, whose terms are numbered by `numbers`, into weights, in two passes."""
     final = np.empty(len(vocabulary), dtype=np.int32)
     for number, token in enumerate(vocabulary):
         final[numbers[token]] = number

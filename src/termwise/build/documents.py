@@ -1,4 +1,4 @@
-"""The documents of whatever a caller calls a collection."""
+"""The documents of a collection, in any form it may be given."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from termwise.records import Document
 def documents_of(
     collection: str | Path | Collection | Iterable[Document], fields: tuple[str, ...] | None
 ) -> tuple[Iterator[Document], int | None]:
-    """Return the documents, and how many there are where that is known.
+    """Return the documents and, if known, their number.
 
     Raises
     ------
     TermwiseError
-        Whatever is wrong with a collection that is named.
+        If there is anything wrong with a collection given by name.
     """
     if isinstance(collection, str | Path):
         collection = open_collection(collection, fields=fields)

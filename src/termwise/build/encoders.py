@@ -1,4 +1,4 @@
-"""What runs the network of a model: opened here, or given and compared with the model."""
+"""The encoder that runs the network of a model: opened here, or given and checked against the model."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def opened_encoder(
     precision: Precision | None,
     providers: Sequence[str] | None,
 ) -> DocumentEncoder:
-    """Return the encoder that was given, or the one that the model names, its network loaded.
+    """Return the given encoder, or open the one that the model names and load its network.
 
     Raises
     ------
     ParameterError
-        If one was given together with how to open one.
+        If one is given together with options for opening one.
     TermwiseError
         As `open_document_encoder` does.
     """
@@ -40,9 +40,9 @@ def opened_encoder(
 
 
 def check_together(model: NetworkModel, encoder: DocumentEncoder) -> None:
-    """Refuse an encoder that was made from another folder than the one the model names, or with other settings.
+    """Refuse an encoder from another folder than the model names, or with other settings.
 
-    One that does not say of which kind it is was not made from a folder: then its maker answers for it.
+    One whose description has no kind was not made from a folder; only its power of the idf is checked.
 
     Raises
     ------
@@ -88,9 +88,9 @@ def _called(encoder: Mapping[str, object]) -> str:
 
 
 def _check_power(model: NetworkModel, encoder: DocumentEncoder) -> None:
-    """Refuse a power of the idf that cannot be, or is not the one that the model asks for."""
+    """Refuse a power of the idf that is invalid or not the one the model asks for."""
     power = check_power("the encoder", encoder.idf_power)
-    if power and (encoder.minimum_floor or encoder.floors is not None):
+    if power and (encoder.gives_log_likelihoods or encoder.floors is not None):
         raise ParameterError(
             "weights above a floor cannot be multiplied by an idf: what an absent term adds would be another",
             facts=[("encoder", encoder.description.get("name")), ("idf_power", power)],
@@ -106,7 +106,7 @@ def _check_power(model: NetworkModel, encoder: DocumentEncoder) -> None:
 
 
 def _settings(encoder: DocumentEncoder) -> dict[str, object]:
-    """Return what an encoder runs with, by the names that models have for it."""
+    """Return the settings of an encoder, by the names that models have for them."""
     description = encoder.description
     expansion = description.get("expansion") or {}
     expanding = expansion.get("settings") or {}

@@ -1,4 +1,4 @@
-"""A network over a share of a collection, before it is indexed."""
+"""Run a network over a share of a collection before it is indexed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from termwise.build.encoders import check_together, opened_encoder
 from termwise.build.work_folder import check_outside_indexes
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks
-from termwise.encode.blocks import BlockKey, block_files, cut_blocks, holds_block
+from termwise.encode.blocks import BlockKey, block_files, count_blocks, cut_blocks, holds_block
 from termwise.encode.claiming import claim
 from termwise.encode.manifest import Precision
 from termwise.encode.open import resting_document_encoder
@@ -26,18 +26,18 @@ from termwise.records import Document
 
 @dataclass(frozen=True)
 class EncodedShare:
-    """What `encode_collection` did, and what is left to do.
+    """What `encode_collection` did, and what remains.
 
     Attributes
     ----------
     documents : int
-        Documents of the collection.
+        Documents in the collection.
     blocks : int
-        Blocks they make.
+        Blocks in the collection.
     share : int
-        Blocks of this share, all of them finished now.
+        Blocks in this share, all of them finished now.
     finished : int
-        Blocks that are finished, whoever encoded them.
+        Finished blocks of all shares.
     """
 
     documents: int
@@ -47,7 +47,7 @@ class EncodedShare:
 
     @property
     def left(self) -> int:
-        """Blocks that nobody has encoded yet."""
+        """Blocks that are not encoded yet."""
         return self.blocks - self.finished
 
 
@@ -65,29 +65,29 @@ def encode_collection(
     providers: Sequence[str] | None = None,
     progress: Progress = no_progress,
 ) -> EncodedShare:
-    """Run a network over a share of a collection, for `build_index` to find.
+    """Run a network over a share of a collection, for `build_index` to reuse.
 
-    A collection is encoded in blocks, and a share is every n-th of them. Shares can be encoded one after another or on
-    several machines that have the same collection and write into one folder, or into folders of their own whose files
-    are put together afterwards. Blocks that are there already are not encoded again.
+    A collection is encoded in blocks, and a share is every n-th of them. Shares can be encoded one after another, or on
+    several machines that have the same collection and write into one folder, or into separate folders whose files are
+    merged afterwards. Blocks that are there already are not encoded again.
 
     Parameters
     ----------
     collection, model, settings, fields, threads, encoder, precision, providers, progress
-        See `build_index`, which has to get the same.
+        See `build_index`, which has to be given the same.
     encoding : str or Path
-        Folder for the rows, not in that of an index; `build_index` takes it as `encoding`.
+        Folder for the rows, not inside an index; to be given to `build_index` as `encoding`.
     shard : (int, int), optional
         Part i of n, counted from 1.
 
     Raises
     ------
     ParameterError
-        If the model has no network, there is no such part, or the folder lies in that of an index.
+        If the model has no network, there is no such part, or the folder lies inside an index.
     EmptyCollectionError
         If the collection holds no documents.
     TermwiseError
-        Whatever is wrong with the arguments, the collection, the settings, the encoder or the folder.
+        If there is anything wrong with the arguments, the collection, the settings, the encoder or the folder.
     """
     check_path("encoding", encoding)
     check_arguments(collection, settings, fields, threads, encoding, progress)
@@ -121,39 +121,30 @@ def encode_collection(
 
 
 def finished_blocks(
-    collection: str | Path | Collection | Iterable[Document],
     encoding: str | Path,
     *,
     model: NetworkModel,
-    fields: tuple[str, ...] | None = None,
     encoder: DocumentEncoder | None = None,
     precision: Precision | None = None,
     providers: Sequence[str] | None = None,
-) -> tuple[int, int]:
-    """Count the blocks that need not be encoded any more, and all blocks of the collection.
+) -> int:
+    """Count the blocks in a folder that `encode_collection` or `build_index` wrote with this encoder.
 
-    What counts is what `encode_collection` and `build_index` would take from the folder when given the same: whole
-    blocks of this encoder, these settings and these documents. The collection is read once; no network is loaded.
-
-    Returns
-    -------
-    finished, blocks : int
-        Both 0 where the folder holds no block, whole or not: then the collection is not read.
+    Only the headers of the files are read, and no network is loaded. A block that turns out to be damaged, or whose
+    documents have changed, will be encoded again all the same.
 
     Raises
     ------
     ForeignFolderError
-        If the folder is not for this encoder and these settings.
+        If the folder belongs to another encoder or other settings.
     TermwiseError
-        Whatever is wrong with the collection or the encoder.
+        If the encoder cannot be opened.
     """
     folder = Path(encoding)
     if not block_files(folder):
-        return 0, 0
+        return 0
     running = encoder
     if running is None:
         running = resting_document_encoder(model, precision=precision, providers=providers)
     claim(folder, running)
-    documents, _ = documents_of(collection, fields)
-    held = [holds_block(folder, key, running) for key, _ in cut_blocks(documents, running.block)]
-    return sum(held), len(held)
+    return count_blocks(folder, running)

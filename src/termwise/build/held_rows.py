@@ -1,4 +1,4 @@
-"""Rows of a network that are changed by what is known once all of them are there."""
+"""Rows of a network that depend on the whole collection, and so are written in a second pass."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from termwise.progress import Progress
 from termwise.weights import TermWeights
 
 CHUNK = 1 << 20
-"""Postings that are changed at a time."""
+"""Postings processed at a time."""
 
 BELOW = 2.0**-10
 """How far below the smallest log-likelihood of a term its floor lies in the exact form, in nats."""
 
 
 class HeldRows(ABC):
-    """Rows that wait on the disk until the last one is there.
+    """Rows that are kept on disk until all of them are known.
 
     Parameters
     ----------
     folder : Path
-        Where they wait.
+        Where they are kept.
     encoder : DocumentEncoder
-        What makes them.
+        The encoder that computes them.
     """
 
     stage: ClassVar[str]
-    """What progress calls the second pass."""
+    """Name of the second pass, for progress."""
 
     operation: ClassVar[np.ufunc]
-    """What brings weights and the numbers of their terms together."""
+    """Combines each weight with the number of its term."""
 
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
         self._spill = RowSpill(folder, "held")
@@ -51,7 +51,7 @@ class HeldRows(ABC):
         self._spill.add(rows.indptr, rows.terms, rows.weights)
 
     def write(self, writer: IndexWriter, progress: Progress) -> None:
-        """Hand all rows on, changed."""
+        """Write all rows, changed, to the index."""
         change = self._change()
         done = 0
         for indptr, terms, weights in self._spill.read(0, self._spill.rows, postings=CHUNK):
@@ -61,7 +61,7 @@ class HeldRows(ABC):
             progress(self.stage, done, self._spill.rows)
 
     def close(self) -> None:
-        """Remove what was kept."""
+        """Remove the rows from disk."""
         self._spill.close()
 
     @property
@@ -71,19 +71,19 @@ class HeldRows(ABC):
 
     @abstractmethod
     def _see(self, rows: TermWeights) -> None:
-        """Take notice of some rows."""
+        """Update the statistics with some rows."""
 
     @abstractmethod
     def _change(self) -> npt.NDArray[np.float64]:
-        """Return the number of each term, shape (V,)."""
+        """Return the number that the weights of each term are combined with, shape (V,)."""
 
 
 class Likelihoods(HeldRows):
-    """Rows of ln P(t|d), for the exact form of TILDE, kept until the smallest of each term is known.
+    """Rows of ln P(t|d), for the exact form of TILDE, kept until the smallest value of each term is known.
 
-    A term is either in every row that is not empty or in none, so that a missing one is never mistaken for a likely
-    one. The floor of a term lies just below the smallest, so that every document with a piece is a result of every
-    query; one without has an empty row, and the floor of every term.
+    Every row that is not empty must hold the same terms, so that a missing value is never taken for a likely one. The
+    floor of a term lies just below its smallest value, so that every document with a piece is a result of every query;
+    a document without has an empty row, and the floor for every term.
     """
 
     stage = "subtract floors"
@@ -143,7 +143,7 @@ class IdfWeights(HeldRows):
 
 
 def held_rows(folder: Path, encoder: DocumentEncoder) -> HeldRows | None:
-    """Return what holds the rows of an encoder in a folder; None where each can be written as it comes."""
-    if encoder.minimum_floor:
+    """Return what keeps the rows of an encoder in a folder, or None if each can be written as it comes."""
+    if encoder.gives_log_likelihoods:
         return Likelihoods(folder, encoder)
     return IdfWeights(folder, encoder) if encoder.idf_power else None

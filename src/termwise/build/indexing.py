@@ -1,4 +1,4 @@
-"""From a collection to an index that is open."""
+"""From a collection to an open index."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from termwise.arguments import check, check_count, check_path
+from termwise.arguments import check, check_memory, check_path
 from termwise.build.checks import check_arguments, refuse
 from termwise.build.choosing import chosen_model
 from termwise.build.counts import build_counts
@@ -32,7 +32,7 @@ from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
 DEFAULT_ANALYZER = "english"
 
 VECTORS_ANALYZER = "whitespace"
-"""Queries for weights made elsewhere: tokens as they are written, since nothing else can be known of them."""
+"""For weights made elsewhere, queries are split at white space: nothing else is known of their tokens."""
 
 
 def build_index(
@@ -65,34 +65,34 @@ def build_index(
     path : str or Path
         Folder of the index.
     model : str, Path or Model, optional
-        A model, the name of one (`model_names`), or a folder that says of itself of which model it is: an encoder,
-        which is a trained network, or a translation table.
+        A model, the name of one (`model_names`), or the folder of an encoder (a trained network) or of a translation
+        table.
     settings : mapping of str to str, optional
-        Parameters for a model given by name or folder, as on the command line.
+        Parameters of a model given by name or folder, as on the command line.
     analyzer : str or Analyzer, optional
-        How text becomes tokens; ``english`` where nothing is said, ``whitespace`` for the model ``vectors``. Not
-        for models with a network, which brings its own; nor another one than a translation table was trained with.
+        How text becomes tokens; by default ``english``, or ``whitespace`` for the model ``vectors``. Not for models
+        with a network, which have their own; for a translation table only the one it was trained with.
     fields : tuple of str, optional
         Fields of the records to index, joined with a space; see `open_collection`.
     store_text : bool, optional
         Keep the texts, for highlights in explanations.
     quantiser : {"uint8", "float32"}, optional
-        See `IndexWriter`. Where nothing is said, ``uint8``; for the exact form of TILDE ``float32``, which is the
-        only one that keeps its order.
+        See `IndexWriter`. By default ``uint8``; for the exact form of TILDE ``float32``, the only one that preserves
+        its order.
     reorder, overwrite, memory, threads, progress
         See `IndexWriter`. More than one thread also starts that many processes for the analysis of a large
         collection; a script that asks for it needs the usual ``if __name__ == "__main__":``.
     encoder : DocumentEncoder, optional
-        What runs the network of the model; opened from the model where nothing is given. One that was made from an
-        encoder folder has to be of the encoder that the model names, and run with its settings.
+        Runs the network of the model; by default opened from the model. One that was made from an encoder folder has
+        to be the encoder that the model names, with the same settings.
     encoding : str or Path, optional
-        Folder where a network leaves the rows of finished blocks of documents, so that a build that was
-        interrupted goes on from there when it is started again. It is kept, so it may not lie in the folder of an
-        index, nor the new index in it. Where nothing is said, it is the path of the index with ``.encoding`` at its
-        end, and is removed once the index is published. A translation table keeps its documents' counts there, if a
-        folder is named: another build, with other settings or another table of the same analyzer, takes them.
+        Folder for the rows of finished blocks of documents, so that an interrupted build resumes from there when it
+        is started again. It is kept, so it may not lie inside an index, nor the new index in it. By default it is the
+        path of the index with ``.encoding`` appended, and is removed once the index is published. With a translation
+        table, counts of documents are kept there if a folder is given, and reused by builds with other settings or
+        with another table of the same analyzer.
     precision : {"float32", "int8"}, optional
-        In which numbers the network computes; see `termwise.encode.session.choose_precision`.
+        Precision of the network; see `termwise.encode.session.choose_precision`.
     providers : sequence of str, optional
         Execution providers of onnxruntime in order of preference, such as ``cuda``.
 
@@ -104,10 +104,10 @@ def build_index(
     Raises
     ------
     ParameterError
-        If an argument is of the wrong type, or two of them do not go together.
+        If an argument is of the wrong type, or two of them are incompatible.
     TermwiseError
-        Whatever is wrong with the collection, the settings or the folder; an index that was there before is left
-        as it was.
+        If there is anything wrong with the collection, the settings or the folder; an index that was there before is
+        left as it was.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def build_index(
     ('a', 'b')
     """
     check_path("path", path)
-    check_count("memory", memory)
+    check_memory(memory)
     check_arguments(collection, settings, fields, threads, encoding, progress)
     check(
         "analyzer",
@@ -177,7 +177,7 @@ def build_index(
 
 @contextmanager
 def _named(collection: object) -> Iterator[None]:
-    """Name the collection, where it has a name, in the error for two documents of one identifier."""
+    """Name the collection, if it has a name, in the error for two documents with the same identifier."""
     try:
         yield
     except DuplicateIdError as error:
@@ -186,7 +186,7 @@ def _named(collection: object) -> Iterator[None]:
 
 
 def _cutter(analyzer: str | Analyzer | None, model: CountModel | ExpandingCountModel) -> Analyzer:
-    """Return the analyzer that is wanted, or the one of the model, which then has to be the same."""
+    """Return the analyzer of the model, which one that is given has to equal, or else the given or default one."""
     if not isinstance(model, AnalyzedModel):
         return _made(analyzer, default=DEFAULT_ANALYZER)
     theirs = analyzer_from_spec(model.analyzer)
@@ -213,7 +213,9 @@ def _made(analyzer: str | Analyzer | None, *, default: str) -> Analyzer:
 def _quantiser(
     model: NetworkModel, quantiser: Literal["uint8", "float32"] | None, encoder: DocumentEncoder | None
 ) -> Literal["uint8", "float32"]:
-    exact = model.parameters().get("form") == "exact" or (encoder is not None and encoder.minimum_floor)
+    exact = model.parameters().get("form") == "exact" or (
+        encoder is not None and encoder.gives_log_likelihoods
+    )
     if exact and quantiser == "uint8":
         raise ParameterError(
             "one byte a weight does not keep the order of the exact form",

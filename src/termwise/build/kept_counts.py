@@ -1,4 +1,4 @@
-"""Counts that are kept in a work folder, so that a collection is read and cut once for many settings of a model."""
+"""Counts kept in a work folder, so that a collection is analysed once for many settings of a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from termwise.encode.documents import Advance, fingerprint_of, unheard
+from termwise.encode.documents import Advance, fingerprint_of, no_advance
 from termwise.errors import ParameterError
 from termwise.kernels.counting import count_rows
 from termwise.text import Analyzer, Vocabulary
@@ -17,12 +17,12 @@ from termwise.weights import TermWeights
 
 @dataclass(frozen=True)
 class CountEncoder:
-    """Counts tokens, as a `DocumentEncoder`: what `encoded_blocks` keeps of networks it keeps of counts.
+    """Counts tokens as a `DocumentEncoder`, so that `encoded_blocks` keeps counts as it keeps the rows of networks.
 
     Parameters
     ----------
     analyzer : Analyzer
-        With a vocabulary of its own: rows have to be numbered before all documents are read.
+        Must have a vocabulary of its own, since terms are numbered before all documents are read.
 
     Raises
     ------
@@ -42,16 +42,20 @@ class CountEncoder:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """That of the analyzer."""
+        """The vocabulary of the analyzer."""
         assert self.analyzer.vocabulary is not None
         return self.analyzer.vocabulary
+
+    @property
+    def query_weights(self) -> None:
+        """None."""
 
     @property
     def floors(self) -> None:
         """None."""
 
     @property
-    def minimum_floor(self) -> bool:
+    def gives_log_likelihoods(self) -> bool:
         """False."""
         return False
 
@@ -61,8 +65,8 @@ class CountEncoder:
         return 0.0
 
     @property
-    def exact(self) -> bool:
-        """True: what is counted is in the text."""
+    def only_text_terms(self) -> bool:
+        """True: counted terms occur in the text."""
         return True
 
     @property
@@ -77,11 +81,11 @@ class CountEncoder:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the rows are."""
+        """The name and the settings of the analyzer."""
         return {"name": f"counts of {self.analyzer.spec.name}", "settings": dict(self.analyzer.spec.options)}
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
-        """Return how often each text says each term."""
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
+        """Return how often each term occurs in each text."""
         numbers = {token: number for number, token in enumerate(self.vocabulary)}
         found: list[int] = []
         indptr = [0]

@@ -1,4 +1,4 @@
-"""Rows that a network makes."""
+"""Rows computed by a network."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def build_network(
     Raises
     ------
     VocabularyMismatchError
-        If the encoder cuts queries into other terms than its rows have.
+        If the encoder cuts queries into terms of another vocabulary than its rows have.
     EmptyCollectionError
         If there are no documents.
     TermwiseError
-        Whatever is wrong with documents, encoder or folder.
+        If there is anything wrong with the documents, the encoder or the folder.
     """
     spec = encoder.analyzer.spec
     closed = encoder.analyzer.vocabulary
@@ -71,16 +71,18 @@ def build_network(
         if held is not None:
             floors = held.floors
             held.write(writer, progress)
+    query_weights = encoder.query_weights
     return writer.commit(
         encoder.vocabulary,
         encoder=encoder_description(
             model=model.name,
             parameters=model.parameters(),
             analyzer=spec,
-            weighting=model.query_weighting,
-            exact=encoder.exact,
+            weighting=model.query_weighting if query_weights is None else "idf",
+            exact=encoder.only_text_terms,
             network=facts_of(encoder),
         ),
         floors=floors,
+        query_weights=query_weights,
         attachments=spec.files,
     )

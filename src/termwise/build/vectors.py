@@ -1,4 +1,4 @@
-"""Rows that come from a file."""
+"""Rows read from a file."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def build_vectors(
     Raises
     ------
     ParameterError
-        If there is no file, or it holds no texts and they are to be stored.
+        If no file is given, or texts are to be stored and it holds none.
     TermwiseError
-        Whatever is wrong with the file or the folder.
+        If there is anything wrong with the file or the folder.
     """
     if not isinstance(collection, str | Path):
         raise ParameterError("the model vectors reads a file of weights", fixes=["give its path"])

@@ -1,4 +1,4 @@
-"""The folder where a network leaves finished blocks of documents: where it may lie, and when it goes."""
+"""The work folder for finished blocks of documents: where it may lie, and when it is removed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def default_encoding(path: str | Path) -> Path:
 
 @contextmanager
 def work_folder(path: str | Path, encoding: str | Path | None) -> Iterator[Path]:
-    """Give the folder for finished blocks; the one nobody named goes when it is not needed any more."""
+    """Yield the folder for finished blocks; the default folder is removed when it is no longer needed."""
     if encoding is not None:
         yield Path(encoding)
         return
@@ -47,7 +47,7 @@ def work_folder(path: str | Path, encoding: str | Path | None) -> Iterator[Path]
 
 
 def check_apart(index: Path, encoding: Path) -> None:
-    """Refuse an index and a work folder of which one holds the other."""
+    """Refuse an index and a work folder if either lies inside the other."""
     places = [Path(os.path.realpath(path)) for path in (index, encoding)]
     if places[0] == places[1] or places[0] in places[1].parents or places[1] in places[0].parents:
         raise ParameterError(
@@ -62,7 +62,7 @@ def check_apart(index: Path, encoding: Path) -> None:
 
 
 def check_outside_indexes(encoding: Path) -> None:
-    """Refuse a work folder that is an index or lies in one."""
+    """Refuse a work folder that is an index or lies inside one."""
     place = Path(os.path.realpath(encoding))
     for folder in (place, *place.parents):
         if _is_index(folder):

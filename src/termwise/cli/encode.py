@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from termwise.cli.collections import say_header
+from termwise.cli.collections import header_said
 from termwise.cli.networks import interrupted_work, say_resuming
 from termwise.cli.options import (
     Fields,
@@ -73,12 +73,12 @@ def command(
     providers = None if provider is None else (provider,)
     chosen = chosen_model(model, model_settings(settings or ()))
     if isinstance(chosen, NetworkModel):
-        say_resuming(encoding, collection, chosen, fields=names, precision=numbers, providers=providers)
-    say_header(collection)
+        say_resuming(encoding, chosen, precision=numbers, providers=providers)
+    documents = header_said(collection, names)
     begin = time.perf_counter()
     with interrupted_work(encoding), progress_bar() as progress:
         done = encode_collection(
-            collection,
+            documents,
             encoding,
             model=chosen,
             fields=names,

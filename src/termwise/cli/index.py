@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from termwise.cli.built import say_built
-from termwise.cli.collections import say_header
+from termwise.cli.collections import header_said
 from termwise.cli.networks import interrupted_work, say_resuming
 from termwise.cli.options import (
     Fields,
@@ -120,12 +120,12 @@ def command(
     work = None
     if isinstance(chosen, NetworkModel):
         work = default_encoding(out) if encoding is None else encoding
-        say_resuming(work, collection, chosen, fields=names, precision=numbers, providers=providers)
-    say_header(collection)
+        say_resuming(work, chosen, precision=numbers, providers=providers)
+    documents = header_said(collection, names)
     begin = time.perf_counter()
     with interrupted_work(work), progress_bar() as progress:
         searcher = build_index(
-            collection,
+            documents,
             out,
             model=chosen,
             analyzer=analyzer,

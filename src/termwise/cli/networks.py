@@ -1,4 +1,4 @@
-"""What the verbs that run a network say of work that was or will be interrupted."""
+"""What the verbs that run a network say when work is interrupted or resumed."""
 
 from __future__ import annotations
 
@@ -15,30 +15,26 @@ if TYPE_CHECKING:
 
 def say_resuming(
     work: Path,
-    collection: str,
     model: NetworkModel,
     *,
-    fields: tuple[str, ...] | None,
     precision: Literal["float32", "int8"] | None,
     providers: Sequence[str] | None,
 ) -> None:
-    """Say on stderr how much of a collection need not be encoded again, if anything is there."""
+    """Say on stderr how many blocks of documents are encoded already, if any."""
     from termwise.build import finished_blocks
     from termwise.errors import TermwiseError
 
     try:
-        done, total = finished_blocks(
-            collection, work, model=model, fields=fields, precision=precision, providers=providers
-        )
+        done = finished_blocks(work, model=model, precision=precision, providers=providers)
     except TermwiseError:
         return  # whoever opens these next says what is wrong
     if done:
-        note(f"resuming: {done:,} of {total:,} {'block is' if total == 1 else 'blocks are'} done")
+        note(f"resuming: {done:,} finished {'block is' if done == 1 else 'blocks are'} kept in {work}")
 
 
 @contextmanager
 def interrupted_work(work: Path | None) -> Iterator[None]:
-    """Say on stderr how to go on, where there are blocks and the program is told to end."""
+    """Say on stderr how to resume where the program is told to end and blocks are kept."""
     from termwise.encode.blocks import block_files
 
     try:

@@ -1,6 +1,6 @@
-"""Running a trained network over documents, once, when they are indexed: the only place for onnxruntime.
+"""Run a trained network over documents, once, at index time: the only package that uses onnxruntime.
 
-Importing this package does not load onnxruntime; an encoder does, when it is opened.
+Importing it does not load onnxruntime; opening an encoder does.
 """
 
 from termwise.encode.documents import DocumentEncoder

@@ -1,4 +1,4 @@
-"""Batches of inputs of similar length, so that little of the arithmetic is spent on padding."""
+"""Batches of inputs of similar length, so that little computation is spent on padding."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from termwise.encode.documents import Advance, unheard
-from termwise.encode.pieces import joined, windows_of
+from termwise.encode.documents import Advance, no_advance
+from termwise.encode.pieces import framed, padded, windows_of
 from termwise.encode.session import OnnxSession
 from termwise.encode.windows import chunks
 
 PIECES = 32 * 128
-"""Pieces of a batch, padding included, for networks that give numbers for a position or for a text."""
+"""Pieces per batch, padding included, for networks that compute one output per position or per text."""
 
 PIECES_OF_LOGITS = 8 * 128
-"""The same for networks that hold a vocabulary of logits for every piece: 125 MB of them for 30,522 terms."""
+"""The same for networks that compute logits over the vocabulary for every piece: 125 MB for 30,522 terms."""
 
 DOCUMENTS = 1024
-"""Documents whose windows are sorted by length together."""
+"""Documents whose windows are batched together."""
 
 WINDOWS = 4096
-"""Windows whose inputs are made together."""
+"""Windows whose inputs are in memory at a time."""
 
 ROWS = 256
-"""Most inputs of a batch."""
+"""Largest number of inputs in a batch."""
 
 
 def plan_batches(
@@ -40,14 +40,13 @@ def plan_batches(
     pieces : int
         A batch of b inputs of at most l pieces has ``b * l <= pieces``, unless it is one input.
     rows : int
-        Most inputs of a batch.
+        Largest number of inputs in a batch.
 
     Returns
     -------
     list of ndarray of int64
-        Positions of the inputs of each batch; every input is in one. Longest first, so that what memory there must be
-        is asked for at the start; equal lengths stay in the order of the input. The same lengths always give the
-        same batches.
+        Positions of the inputs of each batch; every input is in exactly one. Longest first, so that peak memory is
+        reached at the start; equal lengths keep their order. The same lengths always give the same batches.
 
     Examples
     --------
@@ -64,31 +63,6 @@ def plan_batches(
     return batches
 
 
-def padded(
-    inputs: Sequence[npt.NDArray[np.integer]], pad: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Lay inputs below each other, filled up to the longest.
-
-    Returns
-    -------
-    input_ids : ndarray of shape (b, l), int64
-        The inputs; `pad` after their ends.
-    attention_mask : ndarray of shape (b, l), int64
-        1 where there is a piece, 0 where there is padding.
-
-    Examples
-    --------
-    >>> ids, mask = padded([np.array([5, 6]), np.array([7])], 0)
-    >>> ids.tolist(), mask.tolist()
-    ([[5, 6], [7, 0]], [[1, 1], [1, 0]])
-    """
-    lengths = np.array([len(one) for one in inputs], dtype=np.int64)
-    mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
-    ids = np.full(mask.shape, pad, dtype=np.int64)
-    ids[mask] = np.concatenate(inputs)
-    return ids, mask.astype(np.int64)
-
-
 def run_batches(
     session: OnnxSession, inputs: Sequence[npt.NDArray[np.integer]], *, pieces: int = PIECES
 ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
@@ -99,16 +73,16 @@ def run_batches(
     session : OnnxSession
         The network.
     inputs : sequence of ndarray of integers
-        Pieces of each, special ones included; 1 or more.
+        Pieces of each input, special ones included; 1 or more.
     pieces : int
         See `plan_batches`.
 
     Yields
     ------
     positions : ndarray of shape (b,), int64
-        Which inputs were run, in the order of the batches.
+        Positions of the inputs in this batch.
     outputs : ndarray of shape (b, ...), float32
-        What the network gives for them; the first axis is there for a single input as well.
+        Output of the network for them; the first axis is there for a single input as well.
     """
     pad = session.folder.manifest.special.pad
     for batch in plan_batches([len(one) for one in inputs], pieces=pieces):
@@ -123,38 +97,38 @@ def run_windows(
     size: int,
     overlap: int,
     pieces: int = PIECES,
-    advance: Advance = unheard,
+    advance: Advance = no_advance,
 ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
-    """Run a network that gives numbers for a text over the windows of texts.
+    """Run a network that computes one output per text over the windows of several texts.
 
     Parameters
     ----------
     session : OnnxSession
         The network.
     texts : sequence of str
-        What is read.
+        Any number.
     marker : int
         The special piece in position 0.
     size, overlap : int
-        Pieces of text in a window, and those that neighbours share.
+        Pieces of text in a window, and how many neighbouring windows share.
     pieces : int
-        Pieces of a batch, see `plan_batches`.
+        Pieces per batch, see `plan_batches`.
     advance : callable
-        Hears of the share of the pieces that are done.
+        Called with the fraction of pieces done.
 
     Yields
     ------
     documents : ndarray of shape (b,), int64
-        Positions of the texts that the windows are of.
+        Position of the text that each window belongs to.
     outputs : ndarray of shape (b, V), float32
-        What the network gives for each window.
+        Output of the network for each window.
     """
     windows = windows_of(session.folder.analyzer, texts, size=size, overlap=overlap)
     sep = session.folder.manifest.special.sep
     total = sum(map(len, windows.pieces))
     done = 0
     for first, last in chunks(len(windows), WINDOWS):
-        inputs = [joined(marker, part, sep) for part in windows.pieces[first:last]]
+        inputs = [framed(marker, part, sep=sep) for part in windows.pieces[first:last]]
         for positions, values in run_batches(session, inputs, pieces=pieces):
             yield windows.documents[first + positions], values
             done += sum(len(inputs[position]) - 2 for position in positions.tolist())

@@ -1,4 +1,4 @@
-"""One block of encoded documents: what it is known by, and the file that holds its rows.
+"""A block of encoded documents: its key, and the file that holds its rows.
 
 In little-endian numbers::
 
@@ -11,8 +11,8 @@ In little-endian numbers::
     i4 (m)      terms
     f4 (m)      weights
 
-It appears under its name once it is complete. A file that is truncated, damaged, of another encoder or of other
-documents counts as not there: the block is encoded again.
+A file gets its name only when it is complete. One that is truncated, damaged, or made by another encoder or from other
+documents counts as missing, and the block is encoded again.
 """
 
 from __future__ import annotations
@@ -32,30 +32,31 @@ from termwise.collection.writing import write_bytes_whole
 from termwise.encode.documents import DocumentEncoder
 from termwise.errors import MissingFileError, WeightError
 from termwise.records import Document
-from termwise.regular_files import read_regular
+from termwise.regular_files import read_regular, regular_size
 from termwise.sealed_json import Misfit
 from termwise.weights import TermWeights
 
 BLOCK_NAME = re.compile(r"block-\d{6,}\.rows")
-"""Names of the files."""
+"""Names of block files."""
 
 MAX_BLOCK = 1 << 40
-"""Bytes of a block."""
+"""Largest size of a block file in bytes."""
 
 _MAGIC = b"TWROWS01"
 _HEAD = struct.Struct("<32s32s32sQQ")
+_START = len(_MAGIC) + _HEAD.size
 
 
 @dataclass(frozen=True)
 class BlockKey:
-    """What a block of documents is known by.
+    """Identifies a block of documents.
 
     Attributes
     ----------
     number : int
-        Its place in the collection, counted from 0.
+        Its position in the collection, counted from 0.
     documents : int
-        How many there are.
+        How many it holds.
     digest : bytes
         SHA-256 of their identifiers and texts.
     """
@@ -88,7 +89,7 @@ def cut_blocks(documents: Iterable[Document], size: int) -> Iterator[tuple[Block
 
 
 def block_files(folder: Path) -> list[Path]:
-    """Return the files of a folder that have the name of a block, whatever they hold; none where it does not exist."""
+    """Return the files in a folder that are named like blocks, whatever they hold; none if there is no folder."""
     try:
         return [entry for entry in folder.iterdir() if BLOCK_NAME.fullmatch(entry.name)]
     except OSError:
@@ -115,12 +116,12 @@ def write_block(folder: Path, key: BlockKey, encoder: DocumentEncoder, rows: Ter
 
 
 def read_block(folder: Path, key: BlockKey, encoder: DocumentEncoder) -> TermWeights | None:
-    """Return the rows of a block, or None where it has to be encoded again.
+    """Return the rows of a block, or None if it has to be encoded again.
 
     Raises
     ------
     MissingFileError
-        If there is something of its name that cannot be read.
+        If there is a file of its name that cannot be read.
     """
     path = folder / key.name
     try:
@@ -132,20 +133,19 @@ def read_block(folder: Path, key: BlockKey, encoder: DocumentEncoder) -> TermWei
         raise MissingFileError(
             "a block of encoded documents cannot be read", facts=[("file", path), ("why", why)]
         ) from error
-    start = len(_MAGIC) + _HEAD.size
-    if len(data) < start or not data.startswith(_MAGIC):
+    if len(data) < _START or not data.startswith(_MAGIC):
         return None
     digest, settings, documents, n, m = _HEAD.unpack_from(data, len(_MAGIC))
     if (settings, documents, n) != (_settings(encoder), key.digest, key.documents):
         return None
-    if len(data) != start + 8 * (n + 1) + 8 * m:
+    if len(data) != _size(n, m):
         return None
     if hashlib.sha256(memoryview(data)[len(_MAGIC) + 32 :]).digest() != digest:
         return None
-    ends = start + 8 * (n + 1), start + 8 * (n + 1) + 4 * m
+    ends = _size(n, 0), _size(n, 0) + 4 * m
     try:
         rows = TermWeights(
-            np.frombuffer(data[start : ends[0]], dtype="<i8"),
+            np.frombuffer(data[_START : ends[0]], dtype="<i8"),
             np.frombuffer(data[ends[0] : ends[1]], dtype="<i4"),
             np.frombuffer(data[ends[1] :], dtype="<f4"),
             encoder.vocabulary.id,
@@ -156,15 +156,42 @@ def read_block(folder: Path, key: BlockKey, encoder: DocumentEncoder) -> TermWei
 
 
 def holds_block(folder: Path, key: BlockKey, encoder: DocumentEncoder) -> bool:
-    """Tell whether `read_block` returns rows."""
+    """Return whether `read_block` returns rows."""
     try:
         return read_block(folder, key, encoder) is not None
     except MissingFileError:
         return False
 
 
+def count_blocks(folder: Path, encoder: DocumentEncoder) -> int:
+    """Count the blocks of an encoder in a folder by their headers and lengths.
+
+    Rows and documents are not checked, so `read_block` may still reject some.
+    """
+    settings = _settings(encoder)
+    return sum(_belongs(path, settings) for path in block_files(folder))
+
+
+def _belongs(path: Path, settings: bytes) -> bool:
+    try:
+        size = regular_size(path, MAX_BLOCK)
+        with path.open("rb") as file:
+            head = file.read(_START)
+    except (OSError, Misfit):
+        return False
+    if len(head) < _START or not head.startswith(_MAGIC):
+        return False
+    _, theirs, _, n, m = _HEAD.unpack_from(head, len(_MAGIC))
+    return (theirs, size) == (settings, _size(n, m))
+
+
+def _size(n: int, m: int) -> int:
+    """Return the length of a file of n documents and m weights."""
+    return _START + 8 * (n + 1) + 8 * m
+
+
 def _settings(encoder: DocumentEncoder) -> bytes:
-    """Return the SHA-256 of what decides about rows besides the documents."""
+    """Return the SHA-256 of what determines the rows besides the documents."""
     text = f"{encoder.fingerprint}\n{encoder.vocabulary.id}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 

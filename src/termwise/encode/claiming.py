@@ -1,4 +1,4 @@
-"""Which encoder a work folder belongs to: ``encoding.json`` says it, beside the blocks."""
+"""Which encoder a work folder belongs to: recorded in ``encoding.json``, beside the blocks."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ FORMAT = "termwise-encoding"
 VERSION = 1
 
 MAX_CLAIM = 1 << 24
-"""Bytes of an ``encoding.json``; what is longer is not read."""
+"""Largest size of an ``encoding.json`` in bytes; a longer one is not read."""
 
 
 def claim(folder: Path, encoder: DocumentEncoder) -> None:
-    """Make sure that a folder is for the rows of this encoder: make it, or compare what it says of itself.
+    """Claim a work folder for an encoder: create it, or check that it belongs to this encoder.
 
     Raises
     ------
     ForeignFolderError
-        If the folder holds the work of another encoder or of other settings, or something else.
+        If the folder belongs to another encoder or other settings, or holds something else.
     ParameterError
-        If what the encoder says of itself cannot be written as JSON.
+        If the description of the encoder cannot be written as JSON.
     StorageError
         If the folder cannot be used.
     """
@@ -85,7 +85,7 @@ def claim(folder: Path, encoder: DocumentEncoder) -> None:
 
 
 def remove_work_folder(folder: Path) -> None:
-    """Remove a work folder that has done its service; what it should not hold stays, and so does the folder then."""
+    """Remove a work folder that is no longer needed; files that do not belong there stay, and the folder with them."""
     with suppress(OSError):
         for entry in list(folder.iterdir()):
             if entry.name == NAME or BLOCK_NAME.fullmatch(entry.name) or _passing(entry.name):
@@ -94,7 +94,7 @@ def remove_work_folder(folder: Path) -> None:
 
 
 def _passing(name: str) -> bool:
-    """Tell whether a name is that of a temporary file, which another shard may be writing."""
+    """Return whether a name is that of a temporary file, which another shard may be writing."""
     return name.startswith(".") and name.endswith(".tmp")
 
 
@@ -107,7 +107,7 @@ def _foreign(folder: Path, fact: tuple[str, object]) -> ForeignFolderError:
 
 
 def _beside(one: Mapping[str, object], other: Mapping[str, object]) -> tuple[str, str]:
-    """Describe the encoders of two folders in words: what they are called, and the settings that differ."""
+    """Describe two encoders in words: their names, and the settings that differ."""
     described = [_mapping(each.get("description")) for each in (one, other)]
     settings = told_apart(*(_mapping(each.get("settings")) for each in described))
     lines = []

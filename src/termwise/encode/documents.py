@@ -1,4 +1,4 @@
-"""What the rest of the house may expect of something that encodes documents."""
+"""The contract of document encoders."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from termwise.text import Analyzer, Vocabulary
 from termwise.weights import TermWeights
 
 Advance = Callable[[float], None]
-"""Called with the share of the work that is done, from 0 to 1, never decreasing."""
+"""Called with the fraction of the work that is done, from 0 to 1, never decreasing."""
 
 
-def unheard(share: float) -> None:
-    """Tell nobody how far the work is."""
+def no_advance(share: float) -> None:
+    """Ignore progress."""
 
 
 def part_of(advance: Advance, first: int, last: int, total: int) -> Advance:
-    """Return what hears of the share of a part: items `first` to `last` of `total`.
+    """Return an `Advance` for one part of the work: items `first` to `last` of `total`.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def part_of(advance: Advance, first: int, last: int, total: int) -> Advance:
 
 @runtime_checkable
 class DocumentEncoder(Protocol):
-    """Turns texts into rows of term weights, by a network or from what one made before."""
+    """Turns texts into rows of term weights, with a network or from rows computed before."""
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -44,38 +44,43 @@ class DocumentEncoder(Protocol):
 
     @property
     def analyzer(self) -> Analyzer:
-        """What cuts queries into terms of the vocabulary."""
+        """Cuts queries into terms of the vocabulary."""
+        ...
+
+    @property
+    def query_weights(self) -> npt.NDArray[np.float32] | None:
+        """Weight of each term that a query holds, shape (V,), however often it does; None where they are counted."""
         ...
 
     @property
     def floors(self) -> npt.NDArray[np.float64] | None:
-        """What an absent term contributes, shape (V,); None where that is 0 for all, or with `minimum_floor`."""
+        """What an absent term contributes, shape (V,); None if that is 0 for all, or with `gives_log_likelihoods`."""
         ...
 
     @property
-    def minimum_floor(self) -> bool:
-        """Whether rows hold log-probabilities, each of every term that takes part.
+    def gives_log_likelihoods(self) -> bool:
+        """Whether each row holds the log-likelihood of every term that takes part.
 
-        Then whoever builds the index takes the smallest of each term as its floor, and subtracts it.
+        Building an index then subtracts a floor from those of each term, just below the smallest of them.
         """
         ...
 
     @property
     def idf_power(self) -> float:
-        """Power of the idf that whoever builds the index multiplies the weights by; 0 for none.
+        """Power of the idf that weights are multiplied by when an index is built; 0 for none.
 
         See `termwise.models.rarity`. Always 0 with floors.
         """
         ...
 
     @property
-    def exact(self) -> bool:
+    def only_text_terms(self) -> bool:
         """Whether every weighted term occurs in the text of its document."""
         ...
 
     @property
     def block(self) -> int:
-        """How many documents `encoded_blocks` encodes at a time, so that their rows fit the memory."""
+        """How many documents `encoded_blocks` encodes at a time, so that their rows fit in memory."""
         ...
 
     @property
@@ -88,13 +93,13 @@ class DocumentEncoder(Protocol):
         """JSON-like facts about network, precision, processor and settings, for the manifest of an index."""
         ...
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
-        """Return one row for each text, in their order; an empty one for a text without a piece."""
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
+        """Return one row for each text, in order; an empty one for a text without a piece."""
         ...
 
 
 def check_encoder(value: object) -> None:
-    """Refuse what cannot encode documents."""
+    """Refuse anything that cannot encode documents."""
     if not isinstance(value, DocumentEncoder):
         raise ParameterError(
             "this is not an encoder of documents",
@@ -104,7 +109,7 @@ def check_encoder(value: object) -> None:
 
 
 def facts_of(encoder: DocumentEncoder) -> dict[str, Any]:
-    """Return what the manifest of an index says of an encoder: its description, and its power of the idf, if any."""
+    """Return what the manifest of an index records of an encoder: its description, and its power of the idf, if any."""
     return {**encoder.description, **({"idf_power": encoder.idf_power} if encoder.idf_power else {})}
 
 

@@ -1,6 +1,6 @@
-"""Expanding a passage: the terms a TILDE encoder finds likeliest, appended for a TILDEv2 encoder to weigh.
+"""Passage expansion: the terms a TILDE encoder finds most likely, appended for a TILDEv2 encoder to weigh.
 
-Which terms may be appended, and in what order, is that of the published code of TILDEv2 [1]_.
+Which terms may be appended, and in what order, follows the published code of TILDEv2 [1]_.
 
 .. [1] https://github.com/ielab/TILDE, commit 9751709.
 """
@@ -17,7 +17,7 @@ from termwise.text.cleaning import clean_vocabulary
 from termwise.text.vocabulary import Vocabulary
 
 NEVER_APPENDED = frozenset({"how", "what", "when", "which", "why", "who", "where", "definition"})
-"""Words that a query may ask with, but that say nothing about a passage."""
+"""Words that queries ask with but that say nothing about a passage."""
 
 
 def expandable(vocabulary: Vocabulary) -> npt.NDArray[np.bool_]:
@@ -62,7 +62,7 @@ def expand(
     Parameters
     ----------
     logits : ndarray of shape (n, V), float32
-        What a TILDE encoder says of each passage; finite.
+        Output of a TILDE encoder for each passage; finite.
     passages : sequence of n ndarrays of integers
         The pieces that it read; none of them is appended.
     allowed : ndarray of shape (V,), bool
@@ -70,9 +70,8 @@ def expand(
     terms : int
         How many terms, 1 or more.
     counting : {"new", "raw"}
-        ``new``: the `terms` likeliest of those that may be appended (fewer only where there are not so many).
-        ``raw``: the `terms` likeliest of all are looked at, and those of them that may be appended are, as in the
-        published code.
+        ``new``: the `terms` likeliest of those that may be appended (fewer only if there are fewer).
+        ``raw``: of the `terms` likeliest overall, those that may be appended, as in the published code.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The folder of an encoder: a trained network with all it takes to run it, and the manifest that describes it.
+"""The folder of an encoder: a trained network, all that is needed to run it, and the manifest that describes it.
 
 ::
 
@@ -6,9 +6,11 @@
     tokenizer.json        the tokenizer, unless it is the one that ships with the package
     model.onnx            the network in float32    } at least one of the two
     model.int8.onnx       the network in int8       }
-    floors.npy            kind tilde: float32 of shape (V,), the mean ln P(t|d) over a sample of training passages
+    floors.npy            kind tilde: float32 of shape (V,), the mean ln P(t|d) over a sample of passages
+    query_weights.npy     kinds tildev2 and splade-doc, not in all: float32 of shape (V,), the weight of each term that
+                          a query holds, however often it does
 
-What else may lie there (weights to train on with, a model card, the log of the training) is not looked at here.
+Anything else there (weights to continue training from, a model card, the training log) is ignored.
 
 The networks take ``input_ids`` and ``attention_mask``, int64 of shape (b, l), and give one output:
 
@@ -43,16 +45,22 @@ from termwise.model_folders import ModelFolders
 from termwise.text import CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
 from termwise.text.cleaning import clean_vocabulary
 
-FLOORS = "floors.npy"
+FLOORS, QUERY_WEIGHTS = "floors.npy", "query_weights.npy"
+
+VECTORS = {
+    FLOORS: "one finite number of at most 0 for each term",
+    QUERY_WEIGHTS: "one finite number of at least 0 for each term",
+}
+"""What the vectors hold."""
 
 OUTPUTS: dict[Kind, str] = {"tilde": "logits", "tildev2": "weights", "splade-doc": "weights"}
-"""The output that a network of each kind gives."""
+"""The output of a network of each kind."""
 
 MAX_FILE = 1 << 32
-"""Bytes of a network, twice what its format can hold, or of the floors."""
+"""Largest size of a network, twice what its format can hold, or of a vector, in bytes."""
 
 _PUBLISHED = ("config.json", "modules.json")
-"""Files of checkpoints as others publish them: of transformers, and of sentence-transformers."""
+"""Files that mark a checkpoint of transformers or of sentence-transformers."""
 
 _NAME_ANOTHER = "name one that ships, or the path of an encoder folder"
 
@@ -62,20 +70,20 @@ _HEADER = re.compile(rb"\{'descr': '<f4', 'fortran_order': False, 'shape': \((\d
 
 @dataclass(frozen=True, eq=False)
 class EncoderFolder:
-    """An encoder folder whose manifest was read and whose tokenizer fits it.
+    """An encoder folder whose manifest was read and whose tokenizer matches it.
 
-    Use `open` to make one. Files are compared with the manifest when they are first asked for (`path`).
+    Use `open` to make one. A file is checked against the manifest when it is first used (`path`).
 
     Attributes
     ----------
     name : str
-        What it was opened as: the name of a shipped encoder, or a path.
+        The name or path it was opened by.
     folder : Path
-        Where it lies.
+        Its path.
     manifest : EncoderManifest
-        What it says.
+        Its manifest.
     analyzer : WordPieceAnalyzer
-        Cuts text into the pieces the network reads, none left out.
+        Cuts text into the pieces the network reads, leaving none out.
     """
 
     name: str
@@ -150,32 +158,55 @@ class EncoderFolder:
             raise ModelFormatError(
                 "this encoder has no floors, which the compact form needs",
                 facts=[("encoder", self.folder), ("missing", FLOORS)],
-                fixes=["--set form=exact", "export the encoder again with floors"],
-            )
-        terms = self.manifest.terms
-        floors = _vector(self.path(FLOORS), terms)
-        if floors is None or not np.isfinite(floors).all() or floors.max() > 0:
-            raise ModelFormatError(
-                "the floors are not one finite number of at most 0 for each term",
-                facts=[
-                    ("file", self.folder / FLOORS),
-                    ("expected", f"float32 of shape ({terms},), mean ln P(t|d)"),
+                fixes=[
+                    "--set form=exact",
+                    f"termwise train convert {self.folder} --floors-from COLLECTION --out DIR",
                 ],
             )
-        taking_part = np.where(self.kept, floors, np.float32(0))
+        return self._taking_part(FLOORS)
+
+    @cached_property
+    def query_weights(self) -> npt.NDArray[np.float32] | None:
+        """What each term weighs that a query holds, however often it does.
+
+        Returns
+        -------
+        ndarray of shape (V,), float32, or None
+            At least 0; 0 for terms that do not take part. None where terms of a query are counted.
+
+        Raises
+        ------
+        ModelFormatError
+            If the weights do not have this form.
+        CorruptModelError
+            If the file was changed.
+        """
+        return self._taking_part(QUERY_WEIGHTS) if QUERY_WEIGHTS in self.manifest.files else None
+
+    def _taking_part(self, name: str) -> npt.NDArray[np.float32]:
+        """Return a vector of `VECTORS`, 0 for terms that do not take part."""
+        terms = self.manifest.terms
+        vector = _vector(self.path(name), terms)
+        if vector is None or not is_within(name, vector):
+            raise ModelFormatError(
+                f"what {name} holds is not {VECTORS[name]}",
+                facts=[("file", self.folder / name), ("expected", f"float32 of shape ({terms},)")],
+            )
+        taking_part = np.where(self.kept, vector, np.float32(0))
         taking_part.setflags(write=False)
         return cast("npt.NDArray[np.float32]", taking_part)
 
     @cached_property
     def id(self) -> str:
-        """``sha256:`` and a digest of all that decides about the numbers: equal ids mean equal encoders.
+        """``sha256:`` and a digest of networks, tokenizer and whatever else determines their output.
 
-        Where the folder lies, how it was trained and what else is in it do not matter.
+        The defaults of the manifest (length, expansion, power of the idf) are left out, since a model may override
+        them; so are the path of the folder, how it was trained, and files the manifest does not list.
         """
         return self.fingerprint(self.manifest.files)
 
     def fingerprint(self, files: Iterable[str]) -> str:
-        """Return ``sha256:`` and a digest of what decides about the numbers when only `files` are used."""
+        """Return ``sha256:`` and a digest of what determines the output when only `files` are used."""
         manifest = self.manifest
         head = {
             "kind": manifest.kind,
@@ -189,16 +220,16 @@ class EncoderFolder:
         return f"sha256:{hashlib.sha256(json.dumps(head, sort_keys=True).encode()).hexdigest()}"
 
     def path(self, file: str) -> Path:
-        """Return the path of a file of the manifest; the first time, compare the file with it.
+        """Return the path of a file that the manifest lists, after checking it the first time.
 
         Raises
         ------
         ModelFormatError
-            If the manifest names no such file.
+            If the manifest lists no such file.
         MissingFileError
             If it is not there or cannot be read.
         CorruptModelError
-            If it is truncated, has other bytes than the manifest says, is too long or not a regular file.
+            If it does not match the manifest, is too long or not a regular file.
         """
         record = self.manifest.files.get(file)
         path = self.folder / file
@@ -215,6 +246,12 @@ class EncoderFolder:
             _folders(self.name).check_recorded(path, record, MAX_FILE)
             self._checked.add(file)
         return path
+
+
+def is_within(name: str, vector: npt.NDArray[np.float32]) -> bool:
+    """Tell whether the numbers of one of the `VECTORS` are what it holds."""
+    within = vector <= 0 if name == FLOORS else vector >= 0
+    return bool((np.isfinite(vector) & within).all())
 
 
 def shipped_encoders() -> tuple[str, ...]:
@@ -283,9 +320,9 @@ def _analyzer(name: str, folder: Path, manifest: EncoderManifest) -> WordPieceAn
 
 
 def _vector(path: Path, size: int) -> npt.NDArray[np.float32] | None:
-    """Return the float32 vector of this size that a file holds as numpy saves it; None if it holds anything else.
+    """Return the float32 vector of this size in a file written by `numpy.save`; None if it holds anything else.
 
-    The header is compared before there is memory for what it claims.
+    The header is checked before memory is allocated for what it claims.
     """
     with path.open("rb") as file:
         start = file.read(len(_NPY) + 2)
@@ -298,7 +335,7 @@ def _vector(path: Path, size: int) -> npt.NDArray[np.float32] | None:
 
 
 def _folders(name: str) -> ModelFolders:
-    """Return how the folder of an encoder is read; one that ships is not copied or exported again, but installed."""
+    """Return how to read the folder of an encoder; for one that ships, the fix for damage is to install it again."""
     if name in shipped_encoders():
         return replace(FOLDERS, again=("pip install --force-reinstall termwise",))
     return FOLDERS

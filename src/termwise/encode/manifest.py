@@ -1,4 +1,4 @@
-"""The manifest of an encoder folder: what the network computes, and what it takes to run it."""
+"""The manifest of an encoder folder: what the network computes, and what is needed to run it."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _CLEANINGS = ("paper", "repo", "none")
 
 @dataclass(frozen=True)
 class SpecialIds:
-    """Numbers of the pieces that stand for something other than text.
+    """Numbers of the special pieces.
 
     Attributes
     ----------
     document, query : int
-        Markers in position 0 of a document and of a query, for the kind tilde; for the others that is `cls`.
+        Markers in position 0 of a document and of a query for the kind tilde; other kinds have `cls` there.
     cls, sep, pad : int
-        Start of the input, separator, and what fills the end of shorter inputs.
+        Start of the input, separator, and padding.
     """
 
     document: int
@@ -64,20 +64,20 @@ class SpecialIds:
 
 @dataclass(frozen=True)
 class ExpansionRecord:
-    """How documents of a network of kind tildev2 are expanded where nothing else is said.
+    """How documents are expanded by default for a network of kind tildev2.
 
-    That is as passages were in training, unless another number of terms was chosen for documents since.
+    As passages were in training, except that `terms` may have been changed since.
 
     Attributes
     ----------
     terms : int
-        How many terms.
+        How many terms are appended.
     counting : {"new", "raw"}
         What that number counts, see `expand`.
     length : int
-        Pieces that the expanding encoder reads at once, the two special ones included.
+        Pieces in a window of the expanding encoder, the two special ones included.
     encoder, name : str
-        `EncoderFolder.id` of the encoder that expands, and what it was called.
+        `EncoderFolder.id` and name of the encoder that expands.
     """
 
     terms: int
@@ -95,7 +95,7 @@ class EncoderFile(FileRecord):
 
     @classmethod
     def of(cls, path: Path, *, precision: Precision | None = None) -> EncoderFile:
-        """Describe a file as it is now."""
+        """Record a file as it is now."""
         return cls(digest_of(path), path.stat().st_size, precision)
 
     @classmethod
@@ -113,34 +113,33 @@ class EncoderFile(FileRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderManifest:
-    """Everything an encoder folder says of itself.
+    """Everything an encoder folder records of itself.
 
     Attributes
     ----------
     kind : {"tilde", "tildev2", "splade-doc"}
         What the network computes.
     tokenizer : AnalyzerRecord
-        What cuts text for it.
+        Its tokenizer.
     terms : int
         Size of the vocabulary.
     cleaning : {"paper", "repo", "none"}
         Terms that take part, see `clean_vocabulary`.
     special : SpecialIds
-        Pieces that are not text.
+        The special pieces.
     positions : int
-        Most pieces that the network can read, special ones included.
+        Largest number of pieces that the network can read, special ones included.
     length : int
-        Pieces of a window at index time where nothing else is said, the two special ones included; at most
-        `positions`.
+        Default number of pieces in a window at index time, the two special ones included; at most `positions`.
     expansion : ExpansionRecord or None
         Kind tildev2: the expansion it was trained with.
     idf_power : float
-        Kinds tildev2 and splade-doc: the power of the idf that weights are multiplied by where nothing else is said,
-        see `termwise.models.rarity`; 0 for none.
+        Kinds tildev2 and splade-doc: default power of the idf that weights are multiplied by, see
+        `termwise.models.rarity`; 0 for none.
     files : mapping of str to EncoderFile
         Networks and floors by name.
     trained : mapping
-        What is known of the training, free JSON; never read here.
+        What is known of the training: free JSON, not interpreted.
     version : int
         Version of the format.
     """
@@ -168,7 +167,7 @@ class EncoderManifest:
         return FOLDERS.parsed(data, path, _manifest)
 
     def networks(self) -> dict[Precision, str]:
-        """Return the file of each precision there is."""
+        """Return the network file of each precision."""
         return {record.precision: name for name, record in self.files.items() if record.precision is not None}
 
 

@@ -1,4 +1,4 @@
-"""What all encoders have in common that run the network of an encoder folder."""
+"""What all encoders that run the network of an encoder folder have in common."""
 
 from __future__ import annotations
 
@@ -7,22 +7,28 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from termwise.encode.documents import fingerprint_of
+import numpy as np
+import numpy.typing as npt
+
+from termwise.arguments import check_texts
+from termwise.encode.documents import Advance, fingerprint_of, no_advance, part_of
 from termwise.encode.folder import EncoderFolder, require_kind
 from termwise.encode.manifest import Kind
 from termwise.encode.session import OnnxSession, network_description
+from termwise.encode.windows import chunks
 from termwise.text import Analyzer, Vocabulary
+from termwise.weights import TermWeights
 
 
 class NetworkEncoder(ABC):
-    """A network of an encoder folder and the settings it is run with.
+    """The network of an encoder folder and the settings it runs with.
 
     Parameters
     ----------
     session : OnnxSession
         The network.
     kind : {"tilde", "tildev2", "splade-doc"}
-        What it has to be.
+        The kind it has to be.
 
     Raises
     ------
@@ -37,11 +43,11 @@ class NetworkEncoder(ABC):
     @property
     @abstractmethod
     def _settings(self) -> dict[str, Any]:
-        """What decides about the numbers besides the network, JSON-like."""
+        """JSON-like settings that determine the output besides the network."""
 
     @property
     def _files(self) -> Sequence[str]:
-        """Files of the folder that decide about the numbers."""
+        """Files of the folder that determine the output."""
         return [self._session.file]
 
     @property
@@ -56,13 +62,8 @@ class NetworkEncoder(ABC):
 
     @property
     def analyzer(self) -> Analyzer:
-        """What cuts queries: word pieces without those that are cleaned away."""
+        """Cuts queries into word pieces and leaves out those that the cleaning removes."""
         return self.folder.query_analyzer
-
-    @property
-    def idf_power(self) -> float:
-        """Power of the idf that the weights in an index are multiplied by; it changes no row, nor the fingerprint."""
-        return 0.0
 
     @cached_property
     def fingerprint(self) -> str:
@@ -77,3 +78,48 @@ class NetworkEncoder(ABC):
     def load(self) -> None:
         """Load the network now; see `OnnxSession.load`."""
         self._session.load()
+
+
+class NetworkDocumentEncoder(NetworkEncoder):
+    """A network that encodes documents, one block at a time; each kind defines what the rows hold."""
+
+    @property
+    def query_weights(self) -> npt.NDArray[np.float32] | None:
+        """Weight of each term that a query holds, shape (V,); None where terms of a query are counted."""
+        return self.folder.query_weights
+
+    @property
+    @abstractmethod
+    def block(self) -> int:
+        """Documents that are encoded together."""
+
+    @abstractmethod
+    def _rows(self, texts: Sequence[str], advance: Advance) -> TermWeights:
+        """Return one row for each text of a block."""
+
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
+        """Return one row for each text.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Any number, of any length.
+        advance : callable, optional
+            Called with the fraction that is done.
+
+        Returns
+        -------
+        TermWeights
+            A text without a piece has an empty row.
+
+        Raises
+        ------
+        ModelFormatError
+            If a network gives something that is not a finite number.
+        """
+        check_texts(texts)
+        parts = [
+            self._rows(texts[first:last], part_of(advance, first, last, len(texts)))
+            for first, last in chunks(len(texts), self.block)
+        ]
+        return TermWeights.concatenate(parts) if parts else TermWeights([0], [], [], self.vocabulary.id)

@@ -1,7 +1,7 @@
-"""A look at a network as its file has it: whether all its numbers are in it.
+"""Check that an ONNX file holds all weights of its network.
 
-ONNX may leave tensors in files beside the network. Those would escape the sums of the manifest. An ONNX file is one
-message of protocol buffers [1]_; only its outline is read here, and the numbers are skipped.
+ONNX may keep tensors in files beside the network, which the checksums of the manifest would miss. An ONNX file is one
+message of protocol buffers [1]_; only its structure is read here, and tensor data is skipped.
 
 .. [1] https://protobuf.dev/programming-guides/encoding, and the fields in
    https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
@@ -31,10 +31,10 @@ PARTS: dict[str, dict[int, str]] = {
     "SparseTensorProto": {1: "TensorProto", 2: "TensorProto"},
     "TensorProto": {},
 }
-"""The fields of each message through which a tensor can be reached, and what they hold."""
+"""Fields of each message that lead to tensors, and the type of message they hold."""
 
 EXTERNAL_DATA, DATA_LOCATION = 13, 14
-"""Fields of a tensor: where its numbers are, and whether they are elsewhere."""
+"""Fields of a tensor: where its data is, and whether that is in another file."""
 
 _VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
 _LONGEST_VARINT = 10
@@ -42,7 +42,7 @@ _TAGS = 1 << 32
 
 
 def has_external_data(path: Path) -> bool:
-    """Tell whether a network leaves numbers in other files.
+    """Return whether a network keeps tensor data in other files.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def _has_external_data(data: mmap.mmap) -> bool:
 
 
 def _varint(data: mmap.mmap, place: int, end: int) -> tuple[int, int]:
-    """Return a number of seven bits a byte, smallest first, and the place behind it."""
+    """Return a number stored seven bits a byte, lowest first, and the position after it."""
     value = 0
     for shift in range(_LONGEST_VARINT):
         if place >= end:

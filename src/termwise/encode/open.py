@@ -1,4 +1,4 @@
-"""From a model to what runs its network: one line for each kind."""
+"""From a model to the encoder that runs its network: one line for each kind."""
 
 from __future__ import annotations
 
@@ -40,15 +40,14 @@ def open_document_encoder(
     threads : int, optional
         Threads for the arithmetic within a layer, 1024 at most.
     precision : {"float32", "int8"}, optional
-        Which network, where the encoder has both. Where nothing is said: see `choose_precision`.
+        Which network, if the encoder has both; by default see `choose_precision`.
     providers : sequence of str, optional
-        Execution providers of onnxruntime in order of preference, such as ``cuda``; the processor where nothing is
-        said.
+        Execution providers of onnxruntime in order of preference, such as ``cuda``; by default the processor.
 
     Returns
     -------
     DocumentEncoder
-        Its `description` says what was chosen.
+        Its `description` records what was chosen.
 
     Raises
     ------
@@ -57,7 +56,7 @@ def open_document_encoder(
     ModelFormatError, CorruptModelError
         If it cannot be used, or is damaged.
     VocabularyMismatchError
-        If an encoder and the one that expands its documents do not fit each other.
+        If an encoder and the one that expands its documents do not match.
     ParameterError
         If a setting does not suit the encoder, this machine has no such provider, or an argument is of the wrong type.
     """
@@ -73,9 +72,9 @@ def resting_document_encoder(
     precision: Precision | None = None,
     providers: Sequence[str] | None = None,
 ) -> _NetworkEncoder:
-    """Open the encoder that a model names and leave its network on the disk until it is first run.
+    """Open the encoder that a model names without loading its network, which happens when it is first run.
 
-    See `open_document_encoder`. This is enough to know what it is: its fingerprint, vocabulary and description.
+    See `open_document_encoder`. Fingerprint, vocabulary and description are known without the network.
     """
     session = partial(_session, threads=threads, precision=precision, providers=providers)
     if isinstance(model, Tilde):
@@ -104,18 +103,18 @@ def open_remembered_encoder(
     precision: Precision | None = None,
     providers: Sequence[str] | None = None,
 ) -> RememberedEncoder:
-    """Open the encoder that a model names together with a file of rows that it made before.
+    """Open the encoder that a model names together with a file of rows that it computed before.
 
-    The network is not loaded before a text comes whose row is not in the file.
+    The network is not loaded until a text comes whose row is not in the file.
 
     Parameters
     ----------
     model, threads, precision, providers
-        See `open_document_encoder`. Where no precision is named, it is the one the rows were made in.
+        See `open_document_encoder`. The default precision is the one the rows were computed in.
     rows : str or Path
         File of rows, see `RememberedRows`.
     missing : {"encode", "refuse"}, optional
-        What happens to texts whose rows are not in the file; `RememberedEncoder.missing` tells which they are.
+        What happens to texts whose rows are not in the file; `RememberedEncoder.missing` lists them.
 
     Raises
     ------
@@ -159,17 +158,17 @@ def open_query_encoder(
 
 
 def expander_of(model: TildeV2, folder: EncoderFolder) -> str | None:
-    """Find the encoder that expands documents for another.
+    """Find the encoder that expands documents for a TILDEv2 encoder.
 
     Returns
     -------
     str or None
-        Its name or path; None where documents are not expanded.
+        Its name or path; None if documents are not expanded.
 
     Raises
     ------
     MissingFileError
-        If the one that the encoder was trained with is neither among those that ship nor beside its folder.
+        If the one it was trained with neither ships with the package nor lies beside its folder.
     """
     if model.expansion_encoder == NO_EXPANSION:
         return None

@@ -1,4 +1,4 @@
-"""What the processor does with 8-bit integers, which decides whether int8 is faster than float32."""
+"""How the processor multiplies 8-bit integers, which decides whether int8 is faster than float32."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FLAGS = re.compile(r"^(?:flags|Features)\s*:(.*)$", re.MULTILINE)
 
 
 def processor_class() -> ProcessorClass:
-    """Return the class of this machine's processor; ``"other"`` where the system does not say."""
+    """Return the class of this machine's processor; ``"other"`` if it is unknown."""
     try:
         described = _CPUINFO.read_text(errors="replace")
     except OSError:
@@ -23,7 +23,7 @@ def processor_class() -> ProcessorClass:
 
 
 def classify(cpuinfo: str, machine: str) -> ProcessorClass:
-    """Return the class of a processor from what Linux says of it.
+    """Return the class of a processor from its description by Linux.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def classify(cpuinfo: str, machine: str) -> ProcessorClass:
 
 
 def multiplies_bytes(processor: ProcessorClass) -> bool:
-    """Tell whether the processor multiplies and adds four bytes in one instruction.
+    """Return whether the processor multiplies and adds four bytes in one instruction.
 
-    Only then is int8 faster than float32; without, the bytes have to be widened first.
+    Only then is int8 faster than float32; otherwise the bytes have to be widened first.
     """
     return processor in ("avx512-vnni", "avx-vnni", "arm-dotprod")

@@ -1,4 +1,4 @@
-"""Queries read by the network of TILDE: for the document likelihood, which needs one pass for each query."""
+"""Queries read by the network of TILDE: for the document likelihood, which needs the network for each query."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from termwise.arguments import check_texts
 from termwise.encode.batching import run_batches
 from termwise.encode.network import NetworkEncoder
-from termwise.encode.pieces import Numbers, joined, numbers_of
+from termwise.encode.pieces import Numbers, framed
 from termwise.encode.session import OnnxSession
 from termwise.encode.windows import cut_windows, window_sizes
 from termwise.kernels.likelihood import log_sigmoid
@@ -21,21 +21,21 @@ from termwise.models.tilde import LONGEST_WINDOW
 
 @final
 class TildeQueryEncoder(NetworkEncoder):
-    """How likely each term is to be in a document, given the query: ln P(t|q).
+    """Computes how likely each term is to be in a document, given the query: ln P(t|q).
 
     With these the document likelihood of TILDE [1]_ is
 
         DL(d|q) = 1/n * sum over the n kept pieces t of the document, with repetitions, of ln P(t|q)
 
-    Nothing in termwise runs this while it searches an index unless it is handed one.
+    Searching an index runs this only if it is handed one.
 
     Parameters
     ----------
     session : OnnxSession
         A network of kind ``tilde``.
     overlap : int, optional
-        Pieces that neighbouring windows of a query share, where it is longer than the network reads; an eighth of a
-        window where it is left out.
+        Pieces that neighbouring windows share, for queries longer than the network can read; by default an eighth of
+        a window.
 
     Raises
     ------
@@ -58,7 +58,7 @@ class TildeQueryEncoder(NetworkEncoder):
 
     @property
     def kept(self) -> npt.NDArray[np.bool_]:
-        """Mark the terms that take part, shape (V,); what the network says of others means nothing."""
+        """Mark the terms that take part, shape (V,); the likelihoods of others are meaningless."""
         return self.folder.kept
 
     @property
@@ -66,16 +66,16 @@ class TildeQueryEncoder(NetworkEncoder):
         return {"side": "query", "length": self._size + 2, "overlap": self._overlap}
 
     def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Run the network once over each query.
+        """Run the network over each query.
 
-        A query may be a document, for query by example; for documents of the collection the same can be done when they
-        are indexed (``side="query"`` of `Tilde`). Where one is longer than the network reads, a term takes
-        its largest likelihood over the windows.
+        A query may be a document, for query by example; documents of the collection can be encoded this way when they
+        are indexed (``side="query"`` of `Tilde`). A query that is longer than the network can read takes one pass per
+        window, and each term its largest likelihood over the windows.
 
         Parameters
         ----------
         texts : sequence of str of length n
-            A text without a piece is read as the marker and the separator alone.
+            For a text without a piece the network reads the marker and the separator alone.
 
         Returns
         -------
@@ -92,10 +92,10 @@ class TildeQueryEncoder(NetworkEncoder):
         inputs: list[Numbers] = []
         owners: list[int] = []
         for position, text in enumerate(texts):
-            numbers = numbers_of(self.folder.analyzer, text)
+            numbers = self.folder.analyzer.numbers(text)
             windows = cut_windows(len(numbers), size=self._size, overlap=self._overlap)
             for start, stop in windows or [(0, 0)]:
-                inputs.append(joined(special.query, numbers[start:stop], special.sep))
+                inputs.append(framed(special.query, numbers[start:stop], sep=special.sep))
                 owners.append(position)
         largest = np.full((len(texts), self.folder.manifest.terms), -np.inf, dtype=np.float32)
         for positions, logits in run_batches(self._session, inputs):

@@ -1,4 +1,4 @@
-"""Rows that were computed before, known by the text they are of: for collections whose weights ship ready made.
+"""Rows that were computed before, keyed by their texts: for collections whose weights ship with the package.
 
 The file is a numpy archive (``.npz``) without pickled objects:
 
@@ -13,8 +13,8 @@ array       type              what
 ``scale``   float64 ()        the largest weight divided by 255
 ==========  ================  ============================================================================
 
-A weight comes back within half a unit of what it was, and never as 0. Two different texts share a key with a
-probability of about n**2 / 2**65: one in 37 million for a million texts.
+A weight is restored to within half a unit, but to one unit if it is smaller. The probability that two of n texts share
+a key is about n**2 / 2**65: one in 37 million for a million texts.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from termwise.arguments import check_path, check_texts
 from termwise.collection.writing import write_bytes_whole
-from termwise.encode.documents import Advance, DocumentEncoder, check_encoder, fingerprint_of, unheard
+from termwise.encode.documents import Advance, DocumentEncoder, check_encoder, fingerprint_of, no_advance
 from termwise.encode.manifest import PRECISIONS, Precision
 from termwise.encode.rows import row_places
 from termwise.errors import (
@@ -57,10 +57,10 @@ FORMAT = "termwise-rows"
 VERSION = 1
 
 MAX_ROWS = 1 << 36
-"""Bytes of a file of rows."""
+"""Largest size of a file of rows in bytes."""
 
 Missing = Literal["encode", "refuse"]
-"""What happens to texts whose rows are not known."""
+"""What to do with texts whose rows are unknown."""
 
 
 def key_of(text: str) -> int:
@@ -76,16 +76,16 @@ def key_of(text: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RememberedRows:
-    """Quantised rows by the keys of their texts.
+    """Quantised rows, keyed by their texts.
 
     Use `of` or `open` to make one.
 
     Attributes
     ----------
     encoder : str
-        `DocumentEncoder.fingerprint` of what made the rows.
+        `DocumentEncoder.fingerprint` of the encoder that computed the rows.
     precision : {"float32", "int8"}
-        Precision of the network that made them.
+        Precision of its network.
     vocabulary : str
         `Vocabulary.id` of the terms.
     keys : ndarray of shape (n,), uint64
@@ -111,18 +111,18 @@ class RememberedRows:
 
     @classmethod
     def of(
-        cls, texts: Sequence[str], encoder: DocumentEncoder, *, advance: Advance = unheard
+        cls, texts: Sequence[str], encoder: DocumentEncoder, *, advance: Advance = no_advance
     ) -> RememberedRows:
         """Encode texts and remember their rows.
 
         Parameters
         ----------
         texts : sequence of str
-            A text that is there twice is encoded once.
+            Duplicates are encoded once.
         encoder : DocumentEncoder
-            Makes the rows; their weights must be above 0.
+            Computes the rows; weights must be above 0.
         advance : callable, optional
-            Hears of the share of the work that is done.
+            Called with the fraction of the work that is done.
 
         Raises
         ------
@@ -238,7 +238,7 @@ class RememberedRows:
         TermWeights(self.indptr, self.terms.astype(np.int64), self.impacts, self.vocabulary)
 
     def places(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the row of each text, -1 where it is not known."""
+        """Return the position of the row of each text, -1 where it is unknown."""
         wanted = np.array([key_of(text) for text in texts], dtype=np.uint64)
         if len(self.keys) == 0:
             return np.full(len(texts), -1, dtype=np.int64)
@@ -246,7 +246,7 @@ class RememberedRows:
         return np.where(self.keys[found] == wanted, found, -1).astype(np.int64)
 
     def rows(self, places: npt.NDArray[np.integer]) -> TermWeights:
-        """Return rows by their places."""
+        """Return the rows at these positions."""
         indptr, entries = row_places(self.indptr, places)
         weights = self.impacts[entries].astype(np.float64) * self.scale
         return TermWeights(
@@ -254,21 +254,21 @@ class RememberedRows:
         )
 
     def __len__(self) -> int:
-        """Return how many rows are known."""
+        """Return the number of rows."""
         return len(self.keys)
 
 
 class RememberedEncoder:
-    """A `DocumentEncoder` that takes the rows it knows from a file.
+    """A `DocumentEncoder` that takes known rows from a file.
 
     Parameters
     ----------
     remembered : RememberedRows
-        Rows made before.
+        Rows computed before.
     encoder : DocumentEncoder
-        What made them; it says all about the rows, and encodes further texts.
+        The encoder that computed them; it describes the rows and encodes other texts.
     missing : {"encode", "refuse"}, optional
-        What happens to texts whose rows are not known.
+        What to do with texts whose rows are unknown.
 
     Raises
     ------
@@ -309,8 +309,13 @@ class RememberedEncoder:
 
     @property
     def analyzer(self) -> Analyzer:
-        """What cuts queries into terms of the vocabulary."""
+        """Cuts queries into terms of the vocabulary."""
         return self._encoder.analyzer
+
+    @property
+    def query_weights(self) -> npt.NDArray[np.float32] | None:
+        """Weight of each term that a query holds; None where they are counted."""
+        return self._encoder.query_weights
 
     @property
     def floors(self) -> npt.NDArray[np.float64] | None:
@@ -318,19 +323,19 @@ class RememberedEncoder:
         return self._encoder.floors
 
     @property
-    def minimum_floor(self) -> bool:
+    def gives_log_likelihoods(self) -> bool:
         """False: weights are above 0."""
         return False
 
     @property
     def idf_power(self) -> float:
-        """Power of the idf that the weights in an index are multiplied by; what is remembered is without it."""
+        """Power of the idf that the weights in an index are multiplied by; remembered rows are without it."""
         return self._encoder.idf_power
 
     @property
-    def exact(self) -> bool:
+    def only_text_terms(self) -> bool:
         """Whether every weighted term occurs in the text of its document."""
-        return self._encoder.exact
+        return self._encoder.only_text_terms
 
     @property
     def block(self) -> int:
@@ -339,27 +344,27 @@ class RememberedEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """``sha256:`` and a digest of the encoder and of which rows are taken from the file."""
+        """``sha256:`` and a digest of the encoder and of the keys of the known rows."""
         known = hashlib.sha256(self._remembered.keys.tobytes()).hexdigest()
         return fingerprint_of({"encoder": self._encoder.fingerprint, "remembered": known})
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the encoder says, and how many rows are remembered in which units."""
+        """The description of the encoder, and the number and scale of the remembered rows."""
         remembered = {"rows": len(self._remembered), "scale": self._remembered.scale}
         return {**self._encoder.description, "remembered": remembered}
 
     def missing(self, texts: Sequence[str]) -> list[int]:
-        """Return the positions of the texts whose rows are not known."""
+        """Return the positions of the texts whose rows are unknown."""
         return np.flatnonzero(self._remembered.places(texts) < 0).tolist()
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
-        """Return one row for each text: a known one, or one that the network makes now.
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
+        """Return one row for each text: a known one, or one that the network computes now.
 
         Raises
         ------
         InferenceRequiredError
-            If a row is not known and ``missing="refuse"``.
+            If a row is unknown and ``missing="refuse"``.
         ModelFormatError, CorruptModelError
             If the encoder is needed and cannot be used.
         """

@@ -1,8 +1,8 @@
-"""Encoding a collection block by block into a work folder, so that no finished block is ever lost.
+"""Encode a collection block by block into a work folder, so that no finished block is lost.
 
 ::
 
-    encoding.json         the encoder and its settings; other ones may not add to this folder
+    encoding.json         the encoder and its settings; no other may add to this folder
     block-000000.rows     rows of the first documents, and the hash of their identifiers and texts
     block-000001.rows     ...
 """
@@ -33,35 +33,35 @@ def encoded_blocks(
     length: int | None = None,
     progress: Progress = no_progress,
 ) -> Iterator[tuple[list[Document], TermWeights]]:
-    """Encode documents in blocks, taking from the work folder those that were encoded before.
+    """Encode documents in blocks, reusing those that are in the work folder already.
 
     Parameters
     ----------
     documents : iterable of Document
         The collection, always in the same order.
     encoder : DocumentEncoder
-        Makes the rows; its `block` says how many documents belong together.
+        Computes the rows; its `block` is the number of documents in a block.
     folder : str or Path
-        Work folder; made where there is none. It may be shared by several machines.
+        Work folder; created if missing. Several machines may share it.
     shard : (int, int), optional
-        Part i of n, counted from 1: every n-th block is encoded and given, others are skipped. Blocks that any shard
-        finished are found by whoever reads the folder.
+        Part i of n, counted from 1: every n-th block is encoded and yielded, others are skipped. Without a shard,
+        blocks that shards have finished are reused.
     length : int, optional
-        Number of documents, for `progress`, where it is known.
+        Number of documents, if known, for `progress`.
     progress : callable, optional
-        Called with stage, documents passed, `length`.
+        Called with the stage, the number of documents done, and `length`.
 
     Returns
     -------
     iterator of (list of Document, TermWeights)
-        Documents and their rows, block by block in the order of the collection.
+        Documents and their rows, by block, in the order of the collection.
 
     Raises
     ------
     ParameterError
         If there is no such part, or an argument is of the wrong type.
     ForeignFolderError
-        If the folder holds the work of another encoder or of other settings, or something else.
+        If the folder belongs to another encoder or other settings, or holds something else.
     StorageError
         If the folder cannot be written.
     """
@@ -97,7 +97,7 @@ def _blocks(
 
 
 def _checked_shard(value: object) -> tuple[int, int]:
-    """Return a part of several, counted from 1, or refuse what is none."""
+    """Return the part and the number of parts, or refuse anything else."""
     if (
         isinstance(value, tuple)
         and len(value) == 2

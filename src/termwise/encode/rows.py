@@ -1,4 +1,4 @@
-"""Rows that grow as windows arrive, in any order: a term keeps its largest weight."""
+"""Rows that are pooled as windows arrive, in any order: a term keeps its largest weight."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from termwise.weights import TermWeights
 Keys = Callable[[npt.NDArray[np.int32], npt.NDArray[np.float32]], npt.NDArray[np.float32]]
 
 ENTRIES = 1 << 22
-"""Entries that wait before they are merged: about 50 MB."""
+"""Entries that are buffered before they are merged: about 50 MB."""
 
 
 def row_places(
     indptr: npt.NDArray[np.integer], order: npt.NDArray[np.integer]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return where the entries of rows are found when the rows are put in another order.
+    """Return the positions of the entries of rows in another order.
 
     Parameters
     ----------
     indptr : ndarray of shape (n + 1,), integers
         Row boundaries.
     order : ndarray of shape (m,), integers
-        Rows wanted, in the order wanted.
+        Rows to take, in this order.
 
     Returns
     -------
@@ -48,23 +48,23 @@ def row_places(
 
 
 class RowPool:
-    """Collects sparse rows of documents, window by window, in bounded memory.
+    """Max-pools sparse rows of documents, window by window, in memory for one row per document and the buffer.
 
-    A document may come many times, each time with some of its terms. In the end a row holds, for each term, the
-    largest weight that came; with `keep`, only the `keep` of these with the largest keys (ties: smaller term numbers).
-    What does not belong to those of a window cannot belong to those of the document, so it is dropped at once.
+    A document may come many times, each time with some of its terms. Its final row holds the largest weight of each
+    term; with `keep`, only the `keep` of these with the largest keys (ties: smaller term numbers). An entry that is not
+    among those of its window cannot be among those of its document, so it is dropped at once.
 
     Parameters
     ----------
     documents : int
-        How many rows there will be.
+        Number of rows.
     keep : int, optional
-        Most weights of a row; all where it is left out.
+        Largest number of weights in a row; by default all.
     keys : callable, optional
-        Called with terms and weights, returns what `keep` goes by: for one term, the larger the larger its weight. The
-        weights themselves where it is left out.
+        Called with terms and weights, returns what `keep` ranks by, which must increase with the weight of a
+        term. By default the weights themselves.
     entries : int, optional
-        Entries that wait before they are merged.
+        Entries that are buffered before they are merged.
 
     Examples
     --------
@@ -98,13 +98,13 @@ class RowPool:
         Parameters
         ----------
         documents : ndarray of shape (n,), integers
-            Number of the document that each row is of; may repeat.
+            Document that each row belongs to; may repeat.
         indptr : ndarray of shape (n + 1,), integers
             Row boundaries.
         terms : ndarray of shape (nnz,), integers
             In any order, also repeated.
         weights : ndarray of shape (nnz,), float32
-            Finite. What is not above 0 is dropped.
+            Finite; dropped unless above 0.
         """
         part = self._reduced(
             np.asarray(documents, dtype=np.int64),
@@ -119,7 +119,7 @@ class RowPool:
             self._waiting = 0
 
     def rows(self, vocabulary: str) -> TermWeights:
-        """Return the rows of all documents, those that never came empty.
+        """Return the rows of all documents, empty for those that never came.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class RowPool:
         return TermWeights(indptr, terms, weights, vocabulary)
 
     def _merge(self) -> None:
-        """Put everything into one part with one row for each document."""
+        """Merge all parts into one with a row for each document."""
         documents = np.concatenate([part[0] for part in self._parts] or [np.empty(0, dtype=np.int64)])
         lengths = np.concatenate([np.diff(part[1]) for part in self._parts] or [np.empty(0, dtype=np.int64)])
         terms = np.concatenate([part[2] for part in self._parts] or [np.empty(0, dtype=np.int32)])

@@ -1,4 +1,4 @@
-"""One network in onnxruntime: which precision it is run in, how, and that its output can be used."""
+"""A network in onnxruntime: choosing its precision, running it, and checking its output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from termwise.sealed_json import Misfit
 CPU = "CPUExecutionProvider"
 
 PROVIDERS = {"cpu": CPU, "cuda": "CUDAExecutionProvider"}
-"""Short names of execution providers; others go by the name onnxruntime has for them."""
+"""Short names of execution providers; others go by the name onnxruntime gives them."""
+
+PROVIDER_OPTIONS = {PROVIDERS["cuda"]: {"use_tf32": "0"}}
+"""Options of execution providers: on CUDA, float32 is not rounded to TF32."""
 
 _INPUTS = {"input_ids": "tensor(int64)", "attention_mask": "tensor(int64)"}
 _ERRORS_ONLY = 3
@@ -39,22 +42,22 @@ class OnnxSession:
 
     The network is loaded by `load`, or when it is first run.
 
-    The int8 networks that termwise writes scale each row of activations by itself, so a text gives the same outputs in
-    any batch of one length; those of other makers may scale a whole batch.
+    The int8 networks that termwise writes scale each row of activations separately, so the output for a text does not
+    depend on the other texts of a batch of the same length; those from elsewhere may scale a whole batch.
 
     Parameters
     ----------
     folder : EncoderFolder
         Where the network is.
     precision : {"float32", "int8"}, optional
-        Which network, where there are both. Where nothing is said: see `choose_precision`.
+        Which network, if there are both; by default see `choose_precision`.
     threads : int, optional
         Threads for the arithmetic within a layer, 1024 at most.
     providers : sequence of str, optional
-        Execution providers in order of preference, by the names in `PROVIDERS` or onnxruntime's. What the first
-        does not support runs on the processor.
+        Execution providers in order of preference, by the names in `PROVIDERS` or onnxruntime's. Operations they do
+        not support run on the processor.
     processor : str, optional
-        The class of the processor, see `processor_class`.
+        Class of the processor, see `processor_class`; by default this machine's.
 
     Raises
     ------
@@ -89,24 +92,26 @@ class OnnxSession:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the network is run with, for the manifest of an index."""
+        """How the network runs, for the manifest of an index."""
+        options = {name: PROVIDER_OPTIONS[name] for name in self.providers if name in PROVIDER_OPTIONS}
         return {
             "file": self.file,
             "precision": self.precision,
             "processor": self.processor,
             "onnxruntime": _version(),
             "providers": list(self.providers),
+            **({"provider_options": options} if options else {}),
         }
 
     def load(self) -> None:
-        """Load the network now and check that it takes and gives what its kind says.
+        """Load the network now and check that it has the inputs and the output of its kind.
 
         Raises
         ------
         MissingFileError, CorruptModelError
             If its file is missing, truncated or changed.
         ModelFormatError
-            If onnxruntime cannot load it, it keeps numbers in other files, or it has other inputs or outputs.
+            If onnxruntime cannot load it, it keeps weights in other files, or it has other inputs or outputs.
         ParameterError
             If this machine has no such execution provider.
         """
@@ -127,12 +132,12 @@ class OnnxSession:
         Returns
         -------
         ndarray of shape (b, V) or, for the kind tildev2, (b, l), float32
-            Finite wherever the mask is 1; there 0 at padding for the kind tildev2.
+            Finite; for the kind tildev2, 0 at padding.
 
         Raises
         ------
         ModelFormatError
-            If the output has another shape or holds something that is not a finite number.
+            If the output has the wrong shape or is not finite.
         """
         output = OUTPUTS[self.folder.manifest.kind]
         given = {"input_ids": input_ids, "attention_mask": attention_mask}
@@ -208,8 +213,9 @@ class OnnxSession:
         options.inter_op_num_threads = 1
         options.enable_mem_pattern = False  # plans memory for one shape; here every batch has another
         options.log_severity_level = _ERRORS_ONLY
+        providers = [(name, PROVIDER_OPTIONS.get(name, {})) for name in self.providers]
         try:
-            session = onnxruntime.InferenceSession(str(path), options, providers=list(self.providers))
+            session = onnxruntime.InferenceSession(str(path), options, providers=providers)
         except Exception as error:
             raise ModelFormatError(
                 "onnxruntime cannot load the network",
@@ -275,16 +281,16 @@ def choose_precision(
 ) -> Precision:
     """Choose one of the networks of a folder.
 
-    The one that is named, or the only one. Of two, int8 where the processor multiplies bytes in one instruction
-    (AVX512-VNNI, AVX-VNNI, ARM dot product), and float32 elsewhere: int8 would be no faster there. Other execution
+    The one that is named, or the only one. Of two, int8 if the processor multiplies bytes in one instruction
+    (AVX512-VNNI, AVX-VNNI, ARM dot product), otherwise float32, since int8 would be no faster. Other execution
     providers get float32.
 
     Parameters
     ----------
     folder : EncoderFolder
-        Which networks there are.
+        The encoder.
     precision : str or None
-        What the caller asks for.
+        The precision asked for, if any.
     processor : str
         See `processor_class`.
     on_processor : bool
@@ -314,7 +320,7 @@ def choose_precision(
 
 
 def _check_whole(path: Path) -> None:
-    """Refuse a network that keeps numbers in files of which the manifest knows nothing."""
+    """Refuse a network that keeps weights in files that the manifest does not list."""
     try:
         elsewhere = has_external_data(path)
     except Misfit as misfit:

@@ -1,4 +1,4 @@
-"""Documents encoded with SPLADE-doc; the formulae stand with the model, `termwise.models.splade_doc`."""
+"""Documents encoded with SPLADE-doc; for the formulae see `termwise.models.splade_doc`."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ from typing import Any, final
 
 import numpy as np
 
-from termwise.arguments import check_texts
 from termwise.encode.batching import DOCUMENTS, PIECES_OF_LOGITS, run_windows
-from termwise.encode.documents import Advance, part_of, unheard
-from termwise.encode.network import NetworkEncoder
+from termwise.encode.documents import Advance
+from termwise.encode.network import NetworkDocumentEncoder
 from termwise.encode.rows import RowPool
 from termwise.encode.session import OnnxSession
-from termwise.encode.windows import chunks, window_sizes
+from termwise.encode.windows import window_sizes
 from termwise.models.splade_doc import SpladeDoc
 from termwise.weights import TermWeights
 
 
 @final
-class SpladeDocumentEncoder(NetworkEncoder):
-    """Rows of SPLADE-doc: the weights above 0 of the terms that take part.
+class SpladeDocumentEncoder(NetworkDocumentEncoder):
+    """Computes rows of SPLADE-doc: weights above 0 of terms that take part, or the `keep` largest of these.
 
     Parameters
     ----------
     model : SpladeDoc
-        The settings; its `encoder` is not looked at.
+        The settings; its `encoder` is ignored.
     session : OnnxSession
         A network of kind ``splade-doc``.
 
@@ -51,7 +50,7 @@ class SpladeDocumentEncoder(NetworkEncoder):
         """None: an absent term contributes 0."""
 
     @property
-    def minimum_floor(self) -> bool:
+    def gives_log_likelihoods(self) -> bool:
         """False: weights are above 0."""
         return False
 
@@ -62,7 +61,7 @@ class SpladeDocumentEncoder(NetworkEncoder):
         return self.folder.manifest.idf_power if power is None else power
 
     @property
-    def exact(self) -> bool:
+    def only_text_terms(self) -> bool:
         """False: rows also hold terms that are not in the text."""
         return False
 
@@ -75,30 +74,19 @@ class SpladeDocumentEncoder(NetworkEncoder):
     def _settings(self) -> dict[str, Any]:
         return {"keep": self._model.keep, "length": self._size + 2, "overlap": self._overlap}
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
-        """Return one row for each text: weights above 0, the `keep` largest where the model says so.
-
-        A text without a piece has an empty row.
-
-        Raises
-        ------
-        ModelFormatError
-            If the network gives something that is not a finite number.
-        """
-        check_texts(texts)
+    def _rows(self, texts: Sequence[str], advance: Advance) -> TermWeights:
         pool = RowPool(len(texts), keep=self._model.keep)
-        for first, last in chunks(len(texts), DOCUMENTS):
-            found = run_windows(
-                self._session,
-                texts[first:last],
-                marker=self.folder.manifest.special.cls,
-                size=self._size,
-                overlap=self._overlap,
-                pieces=PIECES_OF_LOGITS,
-                advance=part_of(advance, first, last, len(texts)),
-            )
-            for documents, weights in found:
-                rows, terms = np.nonzero((weights > 0) & self.folder.kept)
-                indptr = np.searchsorted(rows, np.arange(len(weights) + 1))
-                pool.add(first + documents, indptr, terms, weights[rows, terms])
+        found = run_windows(
+            self._session,
+            texts,
+            marker=self.folder.manifest.special.cls,
+            size=self._size,
+            overlap=self._overlap,
+            pieces=PIECES_OF_LOGITS,
+            advance=advance,
+        )
+        for documents, weights in found:
+            rows, terms = np.nonzero((weights > 0) & self.folder.kept)
+            indptr = np.searchsorted(rows, np.arange(len(weights) + 1))
+            pool.add(documents, indptr, terms, weights[rows, terms])
         return pool.rows(self.vocabulary.id)

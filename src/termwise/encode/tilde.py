@@ -1,4 +1,4 @@
-"""Documents encoded with TILDE; the formulae stand with the model, `termwise.models.tilde`."""
+"""Documents encoded with TILDE; for the formulae see `termwise.models.tilde`."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check_texts
 from termwise.encode.batching import DOCUMENTS, run_windows
-from termwise.encode.documents import Advance, part_of, unheard
+from termwise.encode.documents import Advance
 from termwise.encode.folder import FLOORS
-from termwise.encode.network import NetworkEncoder
+from termwise.encode.network import NetworkDocumentEncoder
 from termwise.encode.rows import RowPool
 from termwise.encode.session import OnnxSession
-from termwise.encode.windows import chunks, window_sizes
-from termwise.kernels.likelihood import excess_rows, log_sigmoid, telling
+from termwise.encode.windows import window_sizes
+from termwise.kernels.likelihood import excess_rows, log_sigmoid, pruning_keys
 from termwise.models.tilde import Tilde
 from termwise.weights import TermWeights
 
 DENSE_DOCUMENTS = 64
-"""`DOCUMENTS` where every term of a document is kept."""
+"""`DOCUMENTS` for the exact form, which keeps every term of a document."""
 
 
 @final
-class TildeDocumentEncoder(NetworkEncoder):
-    """Rows of TILDE, in the form that the model names.
+class TildeDocumentEncoder(NetworkDocumentEncoder):
+    """Computes rows of TILDE, in the form that the model names.
+
+    ``compact``: at most `keep` weights above 0. ``exact``: ln P(t|d), at most 0, of every term that takes part.
 
     Parameters
     ----------
     model : Tilde
-        The settings; its `encoder` is not looked at.
+        The settings; its `encoder` is ignored.
     session : OnnxSession
         A network of kind ``tilde``.
 
@@ -54,32 +55,37 @@ class TildeDocumentEncoder(NetworkEncoder):
         special = folder.manifest.special
         self._marker = special.document if model.side == "document" else special.query
         self._terms = np.flatnonzero(folder.kept)
-        if not self.minimum_floor:
+        if not self.gives_log_likelihoods:
             self._floors = np.ascontiguousarray(folder.floors[self._terms])
 
     @property
     def floors(self) -> npt.NDArray[np.float64] | None:
         """The mean ln P(t|d) of the compact form, shape (V,); None for the exact form."""
-        return None if self.minimum_floor else self.folder.floors.astype(np.float64)
+        return None if self.gives_log_likelihoods else self.folder.floors.astype(np.float64)
 
     @property
-    def minimum_floor(self) -> bool:
-        """Whether the form is exact: rows then hold ln P(t|d) of every term that takes part."""
+    def gives_log_likelihoods(self) -> bool:
+        """Whether the form is exact: rows then hold ln P(t|d) for every term that takes part."""
         return self._model.form == "exact"
 
     @property
-    def exact(self) -> bool:
+    def idf_power(self) -> float:
+        """0: weights above a floor are not multiplied."""
+        return 0.0
+
+    @property
+    def only_text_terms(self) -> bool:
         """False: rows also hold terms that are not in the text."""
         return False
 
     @property
     def block(self) -> int:
         """Documents that are encoded together."""
-        return DENSE_DOCUMENTS if self.minimum_floor else DOCUMENTS
+        return DENSE_DOCUMENTS if self.gives_log_likelihoods else DOCUMENTS
 
     @property
     def _files(self) -> list[str]:
-        return [self._session.file] if self.minimum_floor else [self._session.file, FLOORS]
+        return [self._session.file] if self.gives_log_likelihoods else [self._session.file, FLOORS]
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -92,41 +98,14 @@ class TildeDocumentEncoder(NetworkEncoder):
             "side": model.side,
         }
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
-        """Return one row for each text.
+    def _rows(self, texts: Sequence[str], advance: Advance) -> TermWeights:
+        return self._dense(texts, advance) if self.gives_log_likelihoods else self._compact(texts, advance)
 
-        Parameters
-        ----------
-        texts : sequence of str
-            Any number, of any length.
-        advance : callable, optional
-            Hears of the share of the work that is done.
-
-        Returns
-        -------
-        TermWeights
-            ``compact``: at most `keep` weights above 0 in a row. ``exact``: ln P(t|d), at most 0, of every term
-            that takes part. In both, a text without a piece has an empty row.
-
-        Raises
-        ------
-        ModelFormatError
-            If the network gives something that is not a finite number.
-        """
-        check_texts(texts)
-        encode = self._dense if self.minimum_floor else self._compact
-        parts = []
-        for first, last in chunks(len(texts), self.block):
-            parts.append(encode(texts[first:last], part_of(advance, first, last, len(texts))))
-        if not parts:
-            return TermWeights([0], [], [], self.vocabulary.id)
-        return TermWeights.concatenate(parts)
-
-    def telling(
+    def pruning_keys(
         self, terms: npt.NDArray[np.int32], weights: npt.NDArray[np.float32]
     ) -> npt.NDArray[np.float32]:
-        """Return what the weights of the compact form are kept by, see `termwise.models.tilde`."""
-        return telling(terms, weights, self.folder.floors)
+        """Return what the compact form ranks weights by to choose those it keeps, see `termwise.models.tilde`."""
+        return pruning_keys(terms, weights, self.folder.floors)
 
     def _outputs(
         self, texts: Sequence[str], advance: Advance
@@ -141,7 +120,7 @@ class TildeDocumentEncoder(NetworkEncoder):
         )
 
     def _compact(self, texts: Sequence[str], advance: Advance) -> TermWeights:
-        pool = RowPool(len(texts), keep=self._model.keep, keys=self.telling)
+        pool = RowPool(len(texts), keep=self._model.keep, keys=self.pruning_keys)
         for documents, logits in self._outputs(texts, advance):
             pool.add(documents, *excess_rows(logits, self._terms, self._floors))
         return pool.rows(self.vocabulary.id)

@@ -1,4 +1,4 @@
-"""Documents encoded with TILDEv2; the formulae stand with the model, `termwise.models.tildev2`."""
+"""Documents encoded with TILDEv2; for the formulae see `termwise.models.tildev2`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check_texts
 from termwise.encode.batching import DOCUMENTS, WINDOWS, run_batches
-from termwise.encode.documents import Advance, fingerprint_of, part_of, unheard
+from termwise.encode.documents import Advance, fingerprint_of, no_advance, part_of
 from termwise.encode.expansion import expand, expandable
 from termwise.encode.folder import require_kind
-from termwise.encode.network import NetworkEncoder
-from termwise.encode.pieces import Numbers, joined, windows_of
+from termwise.encode.network import NetworkDocumentEncoder
+from termwise.encode.pieces import Numbers, framed, windows_of
 from termwise.encode.rows import RowPool
 from termwise.encode.session import OnnxSession, network_description
 from termwise.encode.windows import chunks, window_sizes
@@ -50,11 +49,11 @@ class Expander:
 
     @property
     def fingerprint(self) -> str:
-        """``sha256:`` and a digest of what decides about the expansions."""
+        """``sha256:`` and a digest of what determines the expansions."""
         encoder = self.session.folder.fingerprint([self.session.file])
         return fingerprint_of({"encoder": encoder, "terms": self.terms, "counting": self.counting})
 
-    def expansions(self, windows: Sequence[Numbers], *, advance: Advance = unheard) -> list[Numbers]:
+    def expansions(self, windows: Sequence[Numbers], *, advance: Advance = no_advance) -> list[Numbers]:
         """Return the terms to append to each window, likeliest first.
 
         Parameters
@@ -63,7 +62,7 @@ class Expander:
             Pieces of the text, without special ones, 1 or more each.
         """
         special = self.session.folder.manifest.special
-        inputs = [joined(special.document, window, special.sep) for window in windows]
+        inputs = [framed(special.document, window, sep=special.sep) for window in windows]
         found: list[Numbers] = [np.empty(0, dtype=np.int32)] * len(windows)
         done = 0
         for positions, logits in run_batches(self.session, inputs):
@@ -77,17 +76,17 @@ class Expander:
 
 
 @final
-class TildeV2DocumentEncoder(NetworkEncoder):
-    """Rows of TILDEv2: the largest weight of each piece of the text and of its expansion.
+class TildeV2DocumentEncoder(NetworkDocumentEncoder):
+    """Computes rows of TILDEv2: the largest weight of each piece of the text and of its expansion.
 
     Parameters
     ----------
     model : TildeV2
-        The settings; names of encoders in it are not looked at.
+        The settings; the encoders it names are ignored.
     session : OnnxSession
         A network of kind ``tildev2``.
     expander : OnnxSession, optional
-        A network of kind ``tilde``; left out where documents are not expanded.
+        A network of kind ``tilde``; None if documents are not expanded.
 
     Raises
     ------
@@ -96,8 +95,8 @@ class TildeV2DocumentEncoder(NetworkEncoder):
     VocabularyMismatchError
         If the two encoders have different vocabularies.
     ParameterError
-        If there is an expander and the encoder was trained without one, or windows and expansions are longer than
-        the encoders can read, or windows share too many pieces.
+        If there is an expander and the encoder does not say that it was trained with one, or windows and expansions
+        are longer than the encoders can read, or windows share too many pieces.
     """
 
     def __init__(self, model: TildeV2, session: OnnxSession, expander: OnnxSession | None = None) -> None:
@@ -105,19 +104,26 @@ class TildeV2DocumentEncoder(NetworkEncoder):
         manifest = self.folder.manifest
         self._model = model
         self._length = manifest.length if model.length is None else model.length
-        self._expander = None if expander is None else self._checked(expander)
+        self._expander = None
+        if expander is not None:
+            self._expander, self._length = self._fitted(expander)
         self._size, self._overlap = window_sizes(
             length=self._length, overlap=model.overlap, positions=manifest.positions
         )
 
-    def _checked(self, session: OnnxSession) -> Expander:
+    def _fitted(self, session: OnnxSession) -> tuple[Expander, int]:
+        """Return the expander, and a length of windows that both networks can read."""
         manifest, model = self.folder.manifest, self._model
         trained = manifest.expansion
         if trained is None:
             raise ParameterError(
-                "this encoder was trained on documents that were not expanded",
+                "this encoder does not say that it was trained on documents that were expanded",
                 facts=[("encoder", self.folder.name), ("expansion_encoder", session.folder.name)],
-                fixes=["--set expansion_encoder=none"],
+                fixes=[
+                    "--set expansion_encoder=none",
+                    "convert a published checkpoint again and say so: termwise train convert FOLDER "
+                    f"--expand-with {session.folder.name} --out DIR",
+                ],
             )
         expander = Expander(
             session,
@@ -133,28 +139,27 @@ class TildeV2DocumentEncoder(NetworkEncoder):
                 ],
                 fixes=["name the encoder it was trained with: --set expansion_encoder=FOLDER"],
             )
-        if model.length is None:
-            self._length = min(self._length, trained.length)
+        length = min(manifest.length, trained.length) if model.length is None else model.length
         room = min(session.folder.manifest.positions, manifest.positions - expander.terms - 1)
-        if self._length > room:
+        if length > room:
             raise ParameterError(
                 "windows and their expansions are longer than what the encoders can read",
                 facts=[
-                    ("length", self._length),
+                    ("length", length),
                     ("expansion_terms", expander.terms),
                     ("the encoder reads", manifest.positions),
                     ("the one that expands reads", session.folder.manifest.positions),
                 ],
                 fixes=[f"--set length={room}"] if room >= 3 else ["--set expansion_terms=NUMBER, fewer"],
             )
-        return expander
+        return expander, length
 
     @property
     def floors(self) -> None:
         """None: an absent term contributes 0."""
 
     @property
-    def minimum_floor(self) -> bool:
+    def gives_log_likelihoods(self) -> bool:
         """False: weights are above 0."""
         return False
 
@@ -165,8 +170,8 @@ class TildeV2DocumentEncoder(NetworkEncoder):
         return self.folder.manifest.idf_power if power is None else power
 
     @property
-    def exact(self) -> bool:
-        """Whether documents are not expanded, so that every weighted term occurs in the text."""
+    def only_text_terms(self) -> bool:
+        """Whether documents are not expanded: then every weighted term occurs in the text."""
         return self._expander is None
 
     @property
@@ -211,34 +216,9 @@ class TildeV2DocumentEncoder(NetworkEncoder):
         if self._expander is not None:
             self._expander.session.load()
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
-        """Return one row for each text.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Any number, of any length.
-        advance : callable, optional
-            Hears of the share of the work that is done.
-
-        Returns
-        -------
-        TermWeights
-            Weights above 0 of pieces that take part. A text without a piece has an empty row.
-
-        Raises
-        ------
-        ModelFormatError
-            If a network gives something that is not a finite number.
-        """
-        check_texts(texts)
+    def _rows(self, texts: Sequence[str], advance: Advance) -> TermWeights:
         pool = RowPool(len(texts))
-        for first, last in chunks(len(texts), DOCUMENTS):
-            self._encode(pool, texts, first, last, part_of(advance, first, last, len(texts)))
-        return pool.rows(self.vocabulary.id)
-
-    def _encode(self, pool: RowPool, texts: Sequence[str], first: int, last: int, advance: Advance) -> None:
-        windows = windows_of(self.folder.analyzer, texts[first:last], size=self._size, overlap=self._overlap)
+        windows = windows_of(self.folder.analyzer, texts, size=self._size, overlap=self._overlap)
         for start, stop in chunks(len(windows), WINDOWS):
             heard = part_of(advance, start, stop, len(windows))
             inputs = self._inputs(windows.pieces[start:stop], part_of(heard, 0, 1, 2))
@@ -246,18 +226,18 @@ class TildeV2DocumentEncoder(NetworkEncoder):
             done = 0
             for positions, weights in run_batches(self._session, inputs):
                 read = [inputs[position] for position in positions.tolist()]
-                documents = first + windows.documents[start + positions]
-                pool.add(documents, *occurrences(read, weights, self.folder.kept))
+                pool.add(windows.documents[start + positions], *occurrences(read, weights, self.folder.kept))
                 done += len(positions)
                 heard(done / len(inputs))
+        return pool.rows(self.vocabulary.id)
 
     def _inputs(self, windows: Sequence[Numbers], advance: Advance) -> list[Numbers]:
-        cls, sep = self.folder.manifest.special.cls, self.folder.manifest.special.sep
+        special = self.folder.manifest.special
         if self._expander is None:
-            return [joined(cls, window, sep) for window in windows]
+            return [framed(special.cls, window, sep=special.sep) for window in windows]
         expansions = self._expander.expansions(windows, advance=advance)
         return [
-            joined(cls, window, sep, terms, sep) if len(terms) else joined(cls, window, sep)
+            framed(special.cls, window, terms, sep=special.sep)
             for window, terms in zip(windows, expansions, strict=True)
         ]
 
@@ -265,14 +245,14 @@ class TildeV2DocumentEncoder(NetworkEncoder):
 def occurrences(
     inputs: Sequence[Numbers], weights: npt.NDArray[np.float32], kept: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.int64], Numbers, npt.NDArray[np.float32]]:
-    """Return the weights of the pieces that take part, occurrence by occurrence.
+    """Return the weight of each occurrence of the pieces that take part.
 
     Parameters
     ----------
     inputs : sequence of b ndarrays, int32
         The pieces that the network read.
     weights : ndarray of shape (b, l), float32
-        What it gave for each position.
+        Its output for each position.
     kept : ndarray of shape (V,), bool
         Terms that take part.
 
@@ -281,7 +261,7 @@ def occurrences(
     indptr : ndarray of shape (b + 1,), int64
         Row boundaries.
     terms : ndarray of shape (nnz,), int32
-        In the order of the input, repeated where they are repeated there.
+        In the order of the input, repetitions included.
     weights : ndarray of shape (nnz,), float32
         Of each occurrence.
 

@@ -1,4 +1,4 @@
-"""Long documents: cut into windows that overlap, so that no piece goes unread."""
+"""Long documents, cut into overlapping windows so that every piece is read."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def cut_windows(pieces: int, *, size: int, overlap: int) -> list[tuple[int, int]
     pieces : int
         Pieces of the document, special ones not counted; 0 or more.
     size : int
-        Most pieces of a window, 1 or more.
+        Largest number of pieces in a window, 1 or more.
     overlap : int
         Pieces that neighbours share, from 0 to ``size - 1``.
 
     Returns
     -------
     list of (int, int)
-        First piece of each window and the one after its last. Together they cover the document. A document that
-        fits is one window; an empty one has none.
+        Start and end of each window, the end exclusive. Together they cover the document. A document that fits is one
+        window; an empty one has none.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def cut_windows(pieces: int, *, size: int, overlap: int) -> list[tuple[int, int]
 
 
 def window_sizes(*, length: int, overlap: int | None, positions: int) -> tuple[int, int]:
-    """Return pieces of text in a window, and pieces that neighbours share.
+    """Return how many pieces of text a window holds, and how many of them neighbours share.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def window_sizes(*, length: int, overlap: int | None, positions: int) -> tuple[i
     overlap : int or None
         Pieces that neighbours share; None for an eighth of a window.
     positions : int
-        Most pieces the network can read.
+        Largest number of pieces the network can read.
 
     Raises
     ------

@@ -33,8 +33,8 @@ def log_sigmoid(logits: Array) -> Array:
 
 
 @compiled
-def telling(terms: Array, weights: Array, floors: Array) -> Array:
-    """Return how much weights are worth keeping, ``sqrt(P(t|d)) w(t, d)``; agrees with `reference.telling`.
+def pruning_keys(terms: Array, weights: Array, floors: Array) -> Array:
+    """Return how much weights are worth keeping, ``sqrt(P(t|d)) w(t, d)``; agrees with `reference.pruning_keys`.
 
     Parameters
     ----------

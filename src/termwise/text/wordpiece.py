@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
-from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+import numpy.typing as npt
+from tokenizers import AddedToken, Encoding, Tokenizer, models, normalizers, pre_tokenizers
 
 from termwise.errors import (
     DataError,
@@ -81,13 +84,15 @@ class WordPieceAnalyzer:
     spec: AnalyzerSpec
     vocabulary: Vocabulary = field(init=False, repr=False)
     _tokenizer: Tokenizer = field(init=False, repr=False)
-    _pieces: _Pieces | None = field(init=False, repr=False)
+    _tokens: _Pieces[str] | None = field(init=False, repr=False)
+    _numbers: _Pieces[int] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         assembled = _assembled(*_source(self.spec))
         object.__setattr__(self, "vocabulary", assembled.vocabulary)
         object.__setattr__(self, "_tokenizer", assembled.tokenizer)
-        object.__setattr__(self, "_pieces", assembled.pieces)
+        object.__setattr__(self, "_tokens", assembled.tokens)
+        object.__setattr__(self, "_numbers", assembled.numbers)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (WordPieceAnalyzer, (self.spec,))
@@ -147,14 +152,24 @@ class WordPieceAnalyzer:
 
     def tokens(self, text: str) -> list[str]:
         """Return ``analyze(text).tokens`` as a list, without the cost of spans."""
-        if self._pieces is not None and self._pieces.apply_to(text):
-            return list(chain.from_iterable(map(self._pieces.__getitem__, self._pieces.units(text))))
+        if self._tokens is not None and self._tokens.apply_to(text):
+            return self._tokens.of(text)
         tokens: list[str] = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False).tokens
         return tokens
 
+    def numbers(self, text: str) -> npt.NDArray[np.int32]:
+        """Return the number of each of ``tokens(text)`` in the vocabulary, an array of shape (tokens,)."""
+        if self._numbers is not None and self._numbers.apply_to(text):
+            return np.array(self._numbers.of(text), dtype=np.int32)
+        encoding = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False)
+        return np.array(encoding.ids, dtype=np.int32)
 
-class _Pieces(dict[str, tuple[str, ...]]):
-    """The pieces of units met so far; looking up a new unit cuts it.
+
+_Piece = TypeVar("_Piece")
+
+
+class _Pieces(dict[str, tuple[_Piece, ...]]):
+    """The pieces of units met so far, by name or by number; looking up a new unit cuts it.
 
     BERT's normaliser and pre-tokenizer treat what stands between white space by itself, and there each ASCII word and
     each punctuation mark by itself. So the pieces of a text are those of its units one after the other: ASCII words and
@@ -163,14 +178,21 @@ class _Pieces(dict[str, tuple[str, ...]]):
     special token in them.
     """
 
-    def __init__(self, tokenizer: Tokenizer, special: tuple[str, ...]) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, special: tuple[str, ...], pieces_of: Callable[[Encoding], list[_Piece]]
+    ) -> None:
         super().__init__()
         self._tokenizer = tokenizer
         self._special = special
+        self._pieces_of = pieces_of
 
     def apply_to(self, text: str) -> bool:
         """Whether `text` can be cut unit by unit."""
         return not any(token in text for token in self._special) and _ASCII_CONTROL.search(text) is None
+
+    def of(self, text: str) -> list[_Piece]:
+        """Return the pieces of a text."""
+        return list(chain.from_iterable(map(self.__getitem__, self.units(text))))
 
     def units(self, text: str) -> list[str]:
         """Return the units of a text."""
@@ -184,8 +206,8 @@ class _Pieces(dict[str, tuple[str, ...]]):
                 units.append(part)
         return units
 
-    def __missing__(self, unit: str) -> tuple[str, ...]:
-        pieces = tuple(self._tokenizer.encode(unit, add_special_tokens=False).tokens)
+    def __missing__(self, unit: str) -> tuple[_Piece, ...]:
+        pieces = tuple(self._pieces_of(self._tokenizer.encode(unit, add_special_tokens=False)))
         if len(unit) <= _REMEMBERED_LENGTH:
             if len(self) >= _REMEMBERED:
                 self.clear()
@@ -197,7 +219,8 @@ class _Pieces(dict[str, tuple[str, ...]]):
 class _Assembled:
     tokenizer: Tokenizer
     vocabulary: Vocabulary
-    pieces: _Pieces | None
+    tokens: _Pieces[str] | None
+    numbers: _Pieces[int] | None
 
 
 def _source(spec: AnalyzerSpec) -> tuple[str, bytes]:
@@ -241,18 +264,26 @@ def _assembled(kind: str, data: bytes) -> _Assembled:
         raise _malformed(
             kind, expected=f"the unknown token {tokenizer.model.unk_token!r}", seen="no such token"
         )
-    return _Assembled(tokenizer, Vocabulary(tokens), _pieces_of(tokenizer))
+    vocabulary = Vocabulary(tokens)
+    if not _cuts_by_unit(tokenizer):
+        return _Assembled(tokenizer, vocabulary, None, None)
+    special = tuple(token.content for token in tokenizer.get_added_tokens_decoder().values())
+    return _Assembled(
+        tokenizer,
+        vocabulary,
+        _Pieces(tokenizer, special, attrgetter("tokens")),
+        _Pieces(tokenizer, special, attrgetter("ids")),
+    )
 
 
-def _pieces_of(tokenizer: Tokenizer) -> _Pieces | None:
-    added = tokenizer.get_added_tokens_decoder().values()
-    word_by_word = (
+def _cuts_by_unit(tokenizer: Tokenizer) -> bool:
+    """Whether `_Pieces` gives what the library gives."""
+    return (
         isinstance(tokenizer.normalizer, normalizers.BertNormalizer)
         and tokenizer.normalizer.clean_text
         and isinstance(tokenizer.pre_tokenizer, pre_tokenizers.BertPreTokenizer)
-        and not any(token.normalized for token in added)
+        and not any(token.normalized for token in tokenizer.get_added_tokens_decoder().values())
     )
-    return _Pieces(tokenizer, tuple(token.content for token in added)) if word_by_word else None
 
 
 def _read_tokenizer(data: bytes) -> Tokenizer:

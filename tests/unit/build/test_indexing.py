@@ -114,6 +114,12 @@ def test_unknown_names_offer_near_ones(tmp_path):
     assert not (tmp_path / "i").exists()
 
 
+def test_memory_that_no_machine_has_is_refused_at_once(tmp_path):
+    with pytest.raises(ParameterError, match="memory cannot have this value"):
+        build_index(SMALL, tmp_path / "i", memory=10**400)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_bad_lines_name_file_and_line_and_leave_nothing(tmp_path):
     file = tmp_path / "c.jsonl"
     file.write_text('{"_id": "a", "text": "fine"}\n{"_id": "b", "text": \n')

@@ -63,9 +63,10 @@ def dense(text):
 class Encoder:
     """Stands in for a network; counts what it is asked for, and can be interrupted."""
 
-    minimum_floor = False
+    query_weights = None
+    gives_log_likelihoods = False
     idf_power = 0.0
-    exact = False
+    only_text_terms = False
     block = 2
 
     def __init__(self, analyzer, *, fingerprint="sha256:toy"):
@@ -104,7 +105,7 @@ class Encoder:
 class Exact(Encoder):
     """The same in the exact form: rows of log-probabilities."""
 
-    minimum_floor = True
+    gives_log_likelihoods = True
     floors = None
 
     def row(self, text):
@@ -169,6 +170,29 @@ def test_repeated_pieces_of_a_query_count_as_often_as_they_occur(searcher):
     twice = searcher.explain("lists list", "e")
     assert twice.constant == 2 * once.constant
     assert twice.score == 2 * once.score
+
+
+def test_weights_of_queries_go_into_the_index(tmp_path):
+    table = np.zeros(len(tiny.PIECES), dtype=np.float32)
+    table[[tiny.MERGE, tiny.SORT, tiny.CAT]] = [1.0, 2.0, 0.5]
+    weights = np.zeros(len(tiny.PIECES), dtype=np.float32)
+    weights[[tiny.MERGE, tiny.SORT]] = [3.0, 0.25]
+    counted = tiny.make_folder(tmp_path / "counted", "tildev2", table)
+    weighed = tiny.make_folder(tmp_path / "weighed", "tildev2", table, query_weights=weights)
+    documents = [Document("a", "merge cat"), Document("b", "sort cat"), Document("c", "sort merge")]
+    plain, searcher = (
+        build_index(documents, tmp_path / f"{model.name}.tw", model=model, quantiser="float32")
+        for model in (counted, weighed)
+    )
+    assert searcher.index.manifest.encoder["query"] == {"weighting": "idf"}
+
+    def scores(searcher, query):
+        found = searcher.rank(query, k=3)
+        return dict(zip(found.doc_ids, found.scores.tolist(), strict=True))
+
+    merge, sort = scores(plain, "merge"), scores(plain, "sort")
+    expected = {name: 3 * merge.get(name, 0) + 0.25 * sort.get(name, 0) for name in "abc"}
+    assert scores(Searcher.open(tmp_path / "weighed.tw"), "merge sort sort cat") == expected
 
 
 def test_a_repeated_term_doubles_its_contribution_in_an_index_of_tildev2(tmp_path):
@@ -242,7 +266,7 @@ def test_encoded_documents_serve_every_power(tmp_path, weighing):
     rows = tmp_path / "rows"
     for name, power in (("i", 0.0), ("j", 0.5)):
         model = TildeV2(encoder=str(weighing), expansion_encoder="none", idf_power=power)
-        assert finished_blocks(WORDS, rows, model=model) == ((0, 0) if name == "i" else (1, 1))
+        assert finished_blocks(rows, model=model) == (0 if name == "i" else 1)
         build_index(WORDS, tmp_path / name, model=model, encoding=rows)
 
 
@@ -355,7 +379,7 @@ def test_an_interrupted_build_goes_on_where_it_was(tmp_path, encoder, analyzer):
         build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
     work = default_encoding(tmp_path / "i")
     assert len(block_files(work)) == 2
-    assert finished_blocks(DOCUMENTS, work, model=Tilde(), encoder=encoder) == (2, 3)
+    assert finished_blocks(work, model=Tilde(), encoder=encoder) == 2
     assert not (tmp_path / "i").exists()
     second = Encoder(analyzer)
     resumed = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=second)
@@ -491,15 +515,13 @@ def test_only_what_would_be_taken_counts_as_finished(tmp_path, analyzer):
         encoder = Encoder(analyzer, fingerprint=fingerprint)
         return encode_collection(documents, folder, model=Tilde(), encoder=encoder, shard=shard)
 
-    def finished(documents=DOCUMENTS):
-        return finished_blocks(documents, rows, model=Tilde(), encoder=Encoder(analyzer))
+    def finished():
+        return finished_blocks(rows, model=Tilde(), encoder=Encoder(analyzer))
 
-    assert finished(documents=None) == (0, 0)  # no folder: the collection is not even read
+    assert finished() == 0  # no folder
     encode()
-    assert finished() == (3, 3)
+    assert finished() == 3
     changed = [*DOCUMENTS[:5], Document("f", "another text")]
-    assert finished(changed) == (2, 3)
-    assert finished(DOCUMENTS[:4]) == (2, 2)
     assert (encode((1, 3), changed).left, encode((1, 3)).left) == (1, 0)
     encode(folder=tmp_path / "other", fingerprint="sha256:other")
     for spoilt in (
@@ -509,12 +531,12 @@ def test_only_what_would_be_taken_counts_as_finished(tmp_path, analyzer):
         bytes(200),
     ):
         (rows / "block-000001.rows").write_bytes(spoilt)
-        assert finished() == (2, 3)
+        assert finished() == 2
         share = encode((1, 3))
         assert (share.share, share.finished, share.left) == (1, 2, 1)
     (rows / "block-000001.rows").unlink()
     (rows / "block-000001.rows").mkdir()
-    assert finished() == (2, 3)
+    assert finished() == 2
     assert encode((1, 3)).left == 1
 
 

@@ -131,7 +131,7 @@ def test_encode_shares_then_index(place, capsys):
     assert run([*encode, "--shard", "1/2"]) == 0
     streams = capsys.readouterr()
     assert streams.out.startswith("rows: 2 of 3 blocks are this share, 0 are left, ")
-    assert "resuming: 1 of 3 blocks are done" in streams.err
+    assert "resuming: 1 finished block is kept in rows\n" in streams.err
     assert "next: termwise index docs.jsonl --model encoder --encoding rows --out DIR" in streams.err
 
     def refuse(*_, **__):
@@ -140,7 +140,7 @@ def test_encode_shares_then_index(place, capsys):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TildeDocumentEncoder, "encode_documents", refuse)
         assert index("--encoding", "rows") == 0
-    assert "resuming: 3 of 3 blocks are done" in capsys.readouterr().err
+    assert "resuming: 3 finished blocks are kept in rows\n" in capsys.readouterr().err
     assert len(list((place / "rows").glob("block-*"))) == 3
     assert index(out="j.tw") == 0
     assert (place / "i.tw" / "manifest.json").read_bytes() == (place / "j.tw" / "manifest.json").read_bytes()
@@ -157,7 +157,7 @@ def test_blocks_that_are_of_no_use_are_not_counted(place, capsys):
         assert run([*encode, "--encoding", "rows", "--shard", "1/3", "--json"]) == 0
         streams = capsys.readouterr()
         assert json.loads(streams.out)["left"] == 1
-        assert "resuming: 2 of 3 blocks are done" in streams.err
+        assert "resuming: 2 finished blocks are kept in rows\n" in streams.err
     assert run([*encode, "--encoding", "rows", "--set", "keep=2"]) == 2
     assert "resuming" not in capsys.readouterr().err
 
@@ -231,7 +231,7 @@ def test_what_is_interrupted_goes_on(place, capsys, monkeypatch, verb):
     said = capsys.readouterr().err
     assert f"interrupted: finished blocks are kept in {work}; the same command goes on from there" in said
     assert run(arguments) == 0
-    assert "resuming: 2 of 3 blocks are done" in capsys.readouterr().err
+    assert f"resuming: 2 finished blocks are kept in {work}\n" in capsys.readouterr().err
     assert calls[3:] == [["list"]]
 
 

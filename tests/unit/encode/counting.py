@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.encode import encoded_blocks
-from termwise.encode.documents import Advance, unheard
+from termwise.encode.documents import Advance, no_advance
 from termwise.records import Document
 from termwise.text import Analyzer, Vocabulary, make_analyzer
 from termwise.weights import TermWeights
@@ -20,10 +20,11 @@ class Counting:
 
     vocabulary = Vocabulary(["length", "first"])
     analyzer: Analyzer = make_analyzer("whitespace")
+    query_weights = None
     floors = None
-    minimum_floor = False
+    gives_log_likelihoods = False
     idf_power = 0.0
-    exact = False
+    only_text_terms = False
     block = 3
 
     def __init__(self, fingerprint: str = "sha256:a") -> None:
@@ -35,7 +36,7 @@ class Counting:
     def description(self) -> dict[str, Any]:
         return {"name": "toy", "network": {"precision": "int8"}, "settings": {"keep": 2}}
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = unheard) -> TermWeights:
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
         rows = []
         for number, text in enumerate(texts):
             if text == self.fail_at:

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.encode.batching import padded, plan_batches, run_batches
+from termwise.encode.batching import plan_batches, run_batches
+from termwise.encode.pieces import padded
 
 LENGTHS = st.lists(st.integers(1, 200), max_size=60)
 

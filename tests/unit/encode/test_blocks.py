@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.unit.encode.counting import DOCUMENTS, Counting, read, texts
 
-from termwise.encode.blocks import cut_blocks, holds_block
+from termwise.encode.blocks import count_blocks, cut_blocks, holds_block
 from termwise.errors import MissingFileError
 from termwise.records import Document
 
@@ -44,6 +44,24 @@ def test_blocks_of_another_encoder_are_not_taken(tmp_path: Path) -> None:
     read(tmp_path / "a", encoder)
     assert encoder.seen == texts(3, 4, 5)
     assert all(holds_block(tmp_path / "a", key, Counting()) for key in keys)
+
+
+def test_blocks_are_counted_by_their_headers(tmp_path: Path) -> None:
+    assert count_blocks(tmp_path / "none", Counting()) == 0
+    read(tmp_path / "a", Counting())
+    read(tmp_path / "b", Counting("sha256:b"))
+    assert count_blocks(tmp_path / "a", Counting()) == 3
+    assert count_blocks(tmp_path / "a", Counting("sha256:b")) == 0
+    path = tmp_path / "a" / "block-000001.rows"
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))  # rows are not read
+    assert count_blocks(tmp_path / "a", Counting()) == 3
+    for other in (data[:-1], data[:50], b"", data + b"x", (tmp_path / "b" / path.name).read_bytes()):
+        path.write_bytes(other)
+        assert count_blocks(tmp_path / "a", Counting()) == 2
+    path.unlink()
+    path.mkdir()
+    assert count_blocks(tmp_path / "a", Counting()) == 2
 
 
 def test_damaged_blocks_are_encoded_again(tmp_path: Path) -> None:

@@ -239,10 +239,31 @@ def test_floors_that_cannot_be_used(tiny: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(ModelFormatError, match="no floors") as caught:
         _ = without.floors
     assert "--set form=exact" in caught.value.fixes
+    assert f"termwise train convert {without.folder} --floors-from" in caught.value.fixes[1]
     for number, odd in enumerate(([-1.0] * 3, [0.5] * 16, [float("nan")] * 16)):
         encoder = EncoderFolder.open(tiny.make_folder(tmp_path / str(number), "tilde", table, floors=odd))
         with pytest.raises(ModelFormatError, match="not one finite number"):
             _ = encoder.floors
+
+
+def test_weights_of_queries(tiny: ModuleType, tmp_path: Path) -> None:
+    given = np.linspace(0, 3, 16, dtype=np.float32)
+    counted = EncoderFolder.open(tiny.make_folder(tmp_path / "a", "tildev2", tiny.square({})))
+    weighed = EncoderFolder.open(
+        tiny.make_folder(tmp_path / "b", "tildev2", tiny.square({}), query_weights=given)
+    )
+    assert counted.query_weights is None
+    assert weighed.query_weights is not None
+    np.testing.assert_array_equal(weighed.query_weights, np.where(weighed.kept, given, 0))
+    assert counted.id != weighed.id
+    assert counted.fingerprint(["model.onnx"]) == weighed.fingerprint(["model.onnx"])  # rows are the same
+
+
+@pytest.mark.parametrize("odd", [[1.0] * 3, [-0.5] * 16, [float("nan")] * 16])
+def test_weights_of_queries_that_cannot_be_used(tiny: ModuleType, tmp_path: Path, odd: list[float]) -> None:
+    folder = tiny.make_folder(tmp_path / "a", "tildev2", tiny.square({}), query_weights=odd)
+    with pytest.raises(ModelFormatError, match="not one finite number of at least 0"):
+        _ = EncoderFolder.open(folder).query_weights
 
 
 def header(shape: str, *, descr: str = "'<f4'", order: str = "False") -> bytes:

@@ -32,7 +32,7 @@ def test_every_model_has_its_encoder(tiny: ModuleType, tilde: Path, tmp_path: Pa
     for model, kind in models:
         encoder = open_document_encoder(model, precision="float32", threads=2, providers=["cpu"])
         assert isinstance(encoder, kind)
-        assert encoder.exact == (isinstance(model, TildeV2) and model.expansion_encoder == "none")
+        assert encoder.only_text_terms == (isinstance(model, TildeV2) and model.expansion_encoder == "none")
         assert len(encoder.encode_documents(["merge", "cat"])) == 2
 
 
@@ -57,13 +57,13 @@ def test_what_expands_documents_is_what_expanded_them_in_training(
             )
         )
 
-    assert not open_document_encoder(TildeV2(encoder=trained_with())).exact
+    assert not open_document_encoder(TildeV2(encoder=trained_with())).only_text_terms
     for changes in ({"name": "gone"}, {"encoder": "sha256:0"}):
         with pytest.raises(MissingFileError, match="is not here") as caught:
             open_document_encoder(TildeV2(encoder=trained_with(**changes)))
         assert "--set expansion_encoder=none" in caught.value.fixes
     plain = tiny.make_folder(tmp_path / "plain", "tildev2", np.zeros(16))
-    assert open_document_encoder(TildeV2(encoder=str(plain))).exact
+    assert open_document_encoder(TildeV2(encoder=str(plain))).only_text_terms
 
 
 def test_opening_loads_the_network(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:

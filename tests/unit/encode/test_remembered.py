@@ -72,7 +72,7 @@ def test_known_rows_need_no_network(model: Tilde, tilde: Path, file: Path) -> No
     assert encoder.description["network"]["precision"] == "float32"
     assert encoder.floors is not None
     assert encoder.analyzer.tokens("the merge") == ["merge"]
-    assert (encoder.exact, encoder.minimum_floor, encoder.block) == (False, False, 1024)
+    assert (encoder.only_text_terms, encoder.gives_log_likelihoods, encoder.block) == (False, False, 1024)
     assert len(encoder.encode_documents([])) == 0
 
 

@@ -108,6 +108,36 @@ def test_providers_that_are_not_there(tilde: Path) -> None:
     assert "CPUExecutionProvider" in dict(caught.value.facts)["available"]
 
 
+def test_float32_is_float32_on_cuda(tilde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import onnxruntime
+
+    handed: list[Any] = []
+    make = onnxruntime.InferenceSession
+
+    class Pretending:
+        def __init__(self, path: str, options: Any, *, providers: Any) -> None:
+            handed.append(providers)
+            self._session = make(path, options, providers=["CPUExecutionProvider"])
+
+        def get_providers(self) -> list[str]:
+            return [name for name, _ in handed[-1]]
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._session, name)
+
+    names = ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: names)
+    monkeypatch.setattr(onnxruntime, "InferenceSession", Pretending)
+    for given in ("cuda", "CUDAExecutionProvider"):
+        session = OnnxSession(EncoderFolder.open(tilde), providers=[given])
+        session.load()
+        assert handed.pop() == [("CUDAExecutionProvider", {"use_tf32": "0"}), ("CPUExecutionProvider", {})]
+        assert session.description["provider_options"] == {"CUDAExecutionProvider": {"use_tf32": "0"}}
+    OnnxSession(EncoderFolder.open(tilde)).load()
+    assert handed.pop() == [("CPUExecutionProvider", {})]
+    assert "provider_options" not in OnnxSession(EncoderFolder.open(tilde)).description
+
+
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5, 1025, 1 << 31])
 def test_threads(tilde: Path, threads: Any) -> None:
     with pytest.raises(ParameterError, match="threads"):

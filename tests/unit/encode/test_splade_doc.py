@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from termwise.encode import splade_doc
 from termwise.encode.documents import DocumentEncoder
 from termwise.encode.folder import EncoderFolder
 from termwise.encode.session import OnnxSession
@@ -38,7 +39,7 @@ def encoder(folder: Path, **settings: Any) -> SpladeDocumentEncoder:
 def test_by_hand(folder: Path, tiny: ModuleType) -> None:
     made = encoder(folder)
     assert isinstance(made, DocumentEncoder)
-    assert (made.exact, made.minimum_floor, made.floors) == (False, False, None)
+    assert (made.only_text_terms, made.gives_log_likelihoods, made.floors) == (False, False, None)
     rows = made.encode_documents(["merge", "", "sort merge", "cat"])
     expected = [
         {tiny.MERGE: 2.0, tiny.SORT: 1.0, tiny.DOG: 0.25},
@@ -85,6 +86,22 @@ def test_a_document_of_100_000_pieces(
     assert largest <= 4096
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
+
+
+def test_no_more_than_a_block_is_pooled_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["merge", "", "cat sort merge", "dog", "sort sort cat cat cat cat cat cat cat"]
+    whole = encoder(folder).encode_documents(texts)
+    pools: list[int] = []
+    pool = splade_doc.RowPool
+
+    def counted(documents: int, **options: Any) -> Any:
+        pools.append(documents)
+        return pool(documents, **options)
+
+    monkeypatch.setattr(splade_doc, "RowPool", counted)
+    monkeypatch.setattr(splade_doc, "DOCUMENTS", 2)
+    assert encoder(folder).encode_documents(texts) == whole
+    assert pools == [2, 2, 1]
 
 
 def test_settings_and_kind(folder: Path, tilde: Path) -> None:

@@ -42,9 +42,9 @@ def test_the_contract(tilde: Path) -> None:
     for form in ("compact", "exact"):
         made = encoder(tilde, form=form)
         assert isinstance(made, DocumentEncoder)
-        assert made.minimum_floor == (form == "exact")
+        assert made.gives_log_likelihoods == (form == "exact")
         assert (made.floors is None) == (form == "exact")
-        assert not made.exact
+        assert not made.only_text_terms
 
 
 def test_compact_rows_by_hand(tilde: Path, tiny: ModuleType) -> None:
@@ -214,7 +214,7 @@ def test_what_the_encoder_cannot_do(tiny: ModuleType, tilde: Path, tmp_path: Pat
     without = tiny.make_folder(tmp_path / "without", "tilde", tiny.square({}))
     with pytest.raises(ModelFormatError, match="no floors"):
         encoder(without)
-    assert encoder(without, form="exact").minimum_floor
+    assert encoder(without, form="exact").gives_log_likelihoods
 
 
 def test_fingerprints_are_those_of_the_numbers(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:

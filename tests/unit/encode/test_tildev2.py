@@ -59,10 +59,10 @@ def inputs_of(monkeypatch: pytest.MonkeyPatch) -> list[list[list[int]]]:
 
 def test_the_contract(folder: Path, tilde: Path) -> None:
     assert isinstance(plain(folder), DocumentEncoder)
-    assert plain(folder).exact
-    assert not expanded(folder, tilde).exact
+    assert plain(folder).only_text_terms
+    assert not expanded(folder, tilde).only_text_terms
     assert plain(folder).floors is None
-    assert not plain(folder).minimum_floor
+    assert not plain(folder).gives_log_likelihoods
 
 
 def test_weights_by_hand(folder: Path, tiny: ModuleType) -> None:
@@ -208,9 +208,10 @@ def test_what_does_not_fit(tiny: ModuleType, folder: Path, tilde: Path, tmp_path
     with pytest.raises(ModelFormatError, match="kind tilde is needed"):
         expanded(folder, folder)
     unexpanded = tiny.make_folder(tmp_path / "a", "tildev2", np.zeros(16))
-    with pytest.raises(ParameterError, match="not expanded") as caught:
+    with pytest.raises(ParameterError, match="does not say that it was trained") as caught:
         expanded(unexpanded, tilde)
-    assert caught.value.fixes == ("--set expansion_encoder=none",)
+    assert caught.value.fixes[0] == "--set expansion_encoder=none"
+    assert f"--expand-with {tilde} --out" in caught.value.fixes[1]
     pieces = [*tiny.PIECES[:-1], "horse"]
     other = tiny.make_folder(tmp_path / "b", "tilde", tiny.square({}), pieces=pieces)
     with pytest.raises(VocabularyMismatchError, match="different vocabularies"):

@@ -11,7 +11,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from termwise.encode import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
-from termwise.encode.folder import FLOORS
+from termwise.encode.folder import FLOORS, QUERY_WEIGHTS
 from termwise.model_folders import AnalyzerRecord
 from termwise.text import AnalyzerSpec, WordPieceAnalyzer
 
@@ -93,6 +93,7 @@ def make_folder(
     tables: np.ndarray | Mapping[str, np.ndarray],
     *,
     floors: Sequence[float] | None = None,
+    query_weights: Sequence[float] | None = None,
     expansion: ExpansionRecord | None = None,
     pieces: Sequence[str] = PIECES,
     networks: Mapping[str, bytes] | None = None,
@@ -111,9 +112,10 @@ def make_folder(
         path = folder / NETWORKS[precision]
         path.write_bytes((networks or {}).get(precision) or graph(kind, table))
         files[path.name] = EncoderFile.of(path, precision=precision)  # type: ignore[arg-type]
-    if floors is not None:
-        np.save(folder / FLOORS, np.asarray(floors, dtype=np.float32))
-        files[FLOORS] = EncoderFile.of(folder / FLOORS)
+    for name, vector in ((FLOORS, floors), (QUERY_WEIGHTS, query_weights)):
+        if vector is not None:
+            np.save(folder / name, np.asarray(vector, dtype=np.float32))
+            files[name] = EncoderFile.of(folder / name)
     settings: dict[str, Any] = {
         "kind": kind,
         "tokenizer": AnalyzerRecord.of(spec),

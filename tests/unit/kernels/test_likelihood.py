@@ -49,8 +49,8 @@ def test_excess_rows_agree_with_the_reference(logits: np.ndarray, terms: set[int
     assert np.allclose(fast[2], np.array(slow[2], dtype=np.float32), rtol=3e-7, atol=1e-14)
 
 
-def test_what_is_telling_by_hand() -> None:
-    keys = likelihood.telling(
+def test_pruning_keys_by_hand() -> None:
+    keys = likelihood.pruning_keys(
         np.array([1, 0, 1], dtype=np.int32),
         np.array([2.0, 2.0, 1.0], dtype=np.float32),
         np.array([-4.0, -2.0], dtype=np.float32),
@@ -60,15 +60,15 @@ def test_what_is_telling_by_hand() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(2.0**-10, 40, width=32)), max_size=6))
-def test_telling_agrees_with_the_reference(entries: list[tuple[int, float]]) -> None:
+def test_pruning_keys_agree_with_the_reference(entries: list[tuple[int, float]]) -> None:
     terms = np.array([term for term, _ in entries], dtype=np.int32)
     weights = np.array([weight for _, weight in entries], dtype=np.float32)
     floors = np.array([-40.0, -7.5, -1.0, -0.125], dtype=np.float32)
-    fast = likelihood.telling(terms, weights, floors)
-    assert np.allclose(fast, reference.telling(terms, weights, floors), rtol=3e-7, atol=1e-30)
+    fast = likelihood.pruning_keys(terms, weights, floors)
+    assert np.allclose(fast, reference.pruning_keys(terms, weights, floors), rtol=3e-7, atol=1e-30)
 
 
-@pytest.mark.parametrize("name", ["log_sigmoid", "excess_rows", "telling"])
+@pytest.mark.parametrize("name", ["log_sigmoid", "excess_rows", "pruning_keys"])
 def test_same_parameters_as_the_reference(name: str) -> None:
     fast = inspect.signature(getattr(likelihood, name).py_func)
     assert list(fast.parameters) == list(inspect.signature(getattr(reference, name)).parameters)

@@ -3,6 +3,7 @@ import json
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,9 +68,20 @@ def test_lone_surrogates_are_read_as_replacement_characters():
     assert shipped.analyze("ab \udfff cd").spans.tolist() == [[0, 2], [5, 7]]
 
 
+def numbered(analyzer, tokens):
+    return [analyzer.vocabulary.number(token) for token in tokens]
+
+
 @pytest.mark.parametrize("text", VARIED)
 def test_tokens_are_those_of_the_analysis(text):
     assert shipped.tokens(text) == list(shipped.analyze(text).tokens)
+
+
+@pytest.mark.parametrize("text", [*VARIED, "é lone \ud800 " + " ".join(VARIED) * 500])
+def test_numbers_are_those_of_the_tokens(text):
+    numbers = shipped.numbers(text)
+    assert numbers.dtype == np.int32
+    assert numbers.tolist() == numbered(shipped, shipped.analyze(text).tokens)
 
 
 @settings(max_examples=300, deadline=None)
@@ -85,7 +97,9 @@ def test_tokens_are_those_of_the_analysis(text):
     ).map("".join)
 )
 def test_cutting_unit_by_unit_is_the_library(text):
-    assert shipped.tokens(text) == list(shipped.analyze(text).tokens)
+    tokens = list(shipped.analyze(text).tokens)
+    assert shipped.tokens(text) == tokens
+    assert shipped.numbers(text).tolist() == numbered(shipped, tokens)
 
 
 def test_a_tokenizer_json_of_the_same_vocabulary_gives_the_same(tmp_path):

@@ -4,7 +4,7 @@ A faster kernel of the same name is admitted by agreeing with the function here.
 """
 
 from termwise.kernels.reference.counting import count_rows
-from termwise.kernels.reference.likelihood import excess_rows, log_sigmoid, telling
+from termwise.kernels.reference.likelihood import excess_rows, log_sigmoid, pruning_keys
 from termwise.kernels.reference.pooling import keep_largest, max_rows
 from termwise.kernels.reference.retrieval import quantise, score_rows, top_k
 from termwise.kernels.reference.sweeping import query_steps, query_values, undominated, value_of_ranks
@@ -47,13 +47,13 @@ __all__ = [
     "model1_scores",
     "model1_weight",
     "model1_weights",
+    "pruning_keys",
     "quantise",
     "query_steps",
     "query_values",
     "robertson_idf",
     "row_lengths",
     "score_rows",
-    "telling",
     "top_k",
     "transpose",
     "undominated",

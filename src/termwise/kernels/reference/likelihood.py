@@ -17,12 +17,12 @@ def log_sigmoid(logits: Sequence[Sequence[float]]) -> list[list[float]]:
     return [[min(float(z), 0.0) - math.log1p(math.exp(-abs(float(z)))) for z in row] for row in logits]
 
 
-def telling(terms: Sequence[int], weights: Sequence[float], floors: Sequence[float]) -> list[float]:
+def pruning_keys(terms: Sequence[int], weights: Sequence[float], floors: Sequence[float]) -> list[float]:
     """Return ``sqrt(P) * weight`` of each, where ``ln P = weight + floor``.
 
     Examples
     --------
-    >>> telling([1], [2.0], [0.0, -2.0])
+    >>> pruning_keys([1], [2.0], [0.0, -2.0])
     [2.0]
     """
     return [
