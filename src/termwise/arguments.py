@@ -16,6 +16,9 @@ from termwise.records import Document
 MOST_THREADS = 1024
 """Threads that a call may ask for: more than any machine has a use for, and few enough to be started."""
 
+MOST_MEMORY = 2**62
+"""Bytes of memory that a call may ask for: more than any machine has, and few enough to be reckoned with in 64 bits."""
+
 
 def wrong(name: str, value: object, expected: str) -> ParameterError:
     """Build the error for an argument that is not what it has to be.
@@ -72,6 +75,12 @@ def check_threads(value: object) -> None:
     """Refuse what is not a number of threads, from 1 to `MOST_THREADS`."""
     holds = is_whole_number(value, least=1) and value <= MOST_THREADS  # type: ignore[operator]
     check("threads", value, holds, f"a whole number from 1 to {MOST_THREADS}")
+
+
+def check_memory(value: object) -> None:
+    """Refuse what is not a number of bytes, from 1 to `MOST_MEMORY`."""
+    holds = is_whole_number(value, least=1) and value <= MOST_MEMORY  # type: ignore[operator]
+    check("memory", value, holds, f"a number of bytes, from 1 to {MOST_MEMORY:,}")
 
 
 def check_flag(name: str, value: object) -> None:

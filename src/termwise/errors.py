@@ -42,6 +42,38 @@ from typing import ClassVar
 from termwise.legible import legible
 
 
+def near_names(name: str, known: Iterable[str], *, likeness: float = 0.5) -> list[str]:
+    """Return the known names that are spelt most like another one, whatever is upper or lower case.
+
+    Parameters
+    ----------
+    name : str
+        The name that was given.
+    known : iterable of str
+        All names that exist.
+    likeness : float, optional
+        From 0 to 1, as `difflib.get_close_matches` takes it.
+
+    Returns
+    -------
+    list of str
+        Nearest first. Names that differ in nothing but upper and lower case stand alone.
+
+    Examples
+    --------
+    >>> near_names("TILDES", ["bm25", "tilde", "tildev2"]), near_names("TILDE", ["bm25", "tilde", "tildev2"])
+    (['tilde', 'tildev2'], ['tilde'])
+    """
+    import difflib
+
+    spelt: dict[str, list[str]] = {}
+    for each in known:
+        spelt.setdefault(each.casefold(), []).append(each)
+    folded = name.casefold()
+    near = [folded] if folded in spelt else difflib.get_close_matches(folded, spelt, n=3, cutoff=likeness)
+    return [each for one in near for each in spelt[one]]
+
+
 class TermwiseError(Exception):
     """Base of all errors raised on purpose.
 
@@ -138,10 +170,8 @@ class UnknownNameError(UsageError):
         known : iterable of str
             All names that exist.
         """
-        import difflib
-
         names = sorted(known)
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        near = near_names(name, names)
         fixes = [f"did you mean {' or '.join(near)}?"] if near else []
         facts = [("given", name), ("known", ", ".join(names) or "none")]
         return cls(f"unknown {kind} {name!r}", facts=facts, fixes=fixes)

@@ -69,7 +69,8 @@ def shown(value: object) -> str:
     try:
         written = repr(value)
     except ValueError:  # Python writes no whole number of more than 4300 digits
-        return f"an {type(value).__name__} that is too long to write"
+        kind = type(value).__name__
+        return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} that is too long to write"
     return written if len(written) <= 80 else written[:77] + "..."
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DuplicateIdError, WeightError
+from termwise.legible import shown
 
 
 class Document(NamedTuple):
@@ -68,7 +69,7 @@ class Ranking:
     Raises
     ------
     WeightError
-        If the lengths differ, a score is not a number, or the scores increase somewhere.
+        If the lengths differ, a score is not a number or too large for one, or the scores increase somewhere.
     DuplicateIdError
         If a document is listed twice.
 
@@ -86,7 +87,13 @@ class Ranking:
     query_id: str = ""
 
     def __init__(self, doc_ids: Sequence[str], scores: npt.ArrayLike, query_id: str = "") -> None:
-        values = np.array(scores, dtype=np.float64)
+        try:
+            values = np.array(scores, dtype=np.float64)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise WeightError(
+                "the scores of a ranking must be numbers that a float can hold",
+                facts=[("query", query_id), ("scores", shown(scores)), ("reason", error)],
+            ) from error
         values.setflags(write=False)
         object.__setattr__(self, "doc_ids", tuple(doc_ids))
         object.__setattr__(self, "scores", values)

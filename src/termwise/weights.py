@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import is_finite_number, is_integer
 from termwise.errors import VocabularyMismatchError, WeightError
-from termwise.legible import short_digest
+from termwise.legible import short_digest, shown
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,11 @@ class TermWeights:
     def from_rows(cls, rows: Iterable[Mapping[int, float]], vocabulary: str) -> TermWeights:
         """Build rows from mappings of term number to weight, in any order.
 
+        Raises
+        ------
+        WeightError
+            If a term is not a whole number, a weight not a finite one, or a number too large for its array.
+
         Examples
         --------
         >>> TermWeights.from_rows([{7: 1.0, 3: 0.5}, {}], "toy").terms
@@ -123,12 +129,17 @@ class TermWeights:
         indptr, terms, weights = [0], [], []
         for row in rows:
             for term, weight in sorted(row.items()):
+                if not is_finite_number(weight):
+                    raise WeightError(
+                        "a weight is not finite, or not a number",
+                        facts=[("row", len(indptr) - 1), ("term", shown(term)), ("weight", shown(weight))],
+                    )
                 terms.append(term)
                 weights.append(weight)
             indptr.append(len(terms))
         return cls(
             np.array(indptr, dtype=np.int64),
-            np.array(terms, dtype=np.int64),
+            terms,
             np.array(weights, dtype=np.float64),
             vocabulary,
         )
@@ -219,15 +230,24 @@ def _integers(values: npt.ArrayLike, name: str) -> npt.NDArray[np.integer]:
     if array.size == 0:
         return array.astype(np.int64)
     if not np.issubdtype(array.dtype, np.integer):
-        raise WeightError(f"{name} must be whole numbers", facts=[("type seen", array.dtype)])
+        raise _unfit(f"{name} must be whole numbers of 64 bits", array, _fits_64_bits)
     return array
 
 
 def _reals(values: npt.ArrayLike) -> npt.NDArray[np.generic]:
     array = np.asarray(values)
-    if array.size and not np.issubdtype(array.dtype, np.number):
-        raise WeightError("weights must be numbers", facts=[("type seen", array.dtype)])
+    if array.size and array.dtype.kind not in "iuf":
+        raise _unfit("weights must be numbers that a float can hold", array, is_finite_number)
     return array
+
+
+def _fits_64_bits(value: object) -> bool:
+    return is_integer(value) and abs(value) < 2**63
+
+
+def _unfit(message: str, array: npt.NDArray[np.generic], fits: Callable[[object], bool]) -> WeightError:
+    first = next((value for value in array.ravel().tolist() if not fits(value)), array.ravel()[0])
+    return WeightError(message, facts=[("type seen", array.dtype), ("value seen", shown(first))])
 
 
 def _frozen(array: npt.NDArray[np.generic], dtype: type[np.generic]) -> npt.NDArray[np.generic]:

@@ -18,7 +18,7 @@ GROUND = {"legible", "errors", "records", "arguments", "progress"}
 ALLOWED: dict[str, set[str]] = {
     "legible": set(),
     "errors": {"legible"},
-    "records": {"errors"},
+    "records": {"legible", "errors"},
     "arguments": {"legible", "errors", "records"},
     "progress": set(),
     "sealed_json": {"legible"},

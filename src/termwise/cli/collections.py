@@ -1,32 +1,54 @@
-"""What is said of a collection before it is read."""
+"""What is said of a collection that is read."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from termwise.cli.terminal import note
+from termwise.cli.terminal import say
 from termwise.legible import shown
 
+if TYPE_CHECKING:
+    from termwise.collection import Collection
+    from termwise.collection.files import Header
 
-def say_header(source: str) -> None:
-    """Say on stderr what becomes of the first line of a file of columns, where it names them."""
+
+def header_said(source: str, fields: tuple[str, ...] | None) -> str | Collection:
+    """Say on stderr what becomes of the first line of a file of columns, where it names them.
+
+    Returns
+    -------
+    str or Collection
+        The source. A pipe can be read only once: for one, a collection that says it while it is read.
+    """
     from termwise.collection import open_collection
     from termwise.collection.files import TabSeparatedCollection
     from termwise.errors import TermwiseError
 
-    if not Path(source).is_file():
-        return  # a pipe can be read only once
+    path = Path(source)
+    if not path.exists():
+        return source
     try:
-        collection = open_collection(source)
+        collection = open_collection(source, fields=fields)
         if not isinstance(collection, TabSeparatedCollection):
-            return
-        header, misplaced = collection.header(), collection.misplaced_header()
+            return source
+        if not path.is_file():
+            return replace(collection, on_header=partial(_say_header, source))
+        header = collection.header()
     except TermwiseError:
-        return  # whoever opens it next says what is wrong
+        return source  # whoever opens it next says what is wrong
     if header is not None:
-        note(f"{source}: the first line names the columns and is left out: {shown(header)}")
-    if misplaced is not None:
-        note(
+        _say_header(source, header)
+    return source
+
+
+def _say_header(source: str, header: Header) -> None:
+    if header.left_out:
+        say(f"{source}: the first line names the columns and is left out: {shown(header.line)}")
+    else:
+        say(
             f"{source}: the first line is read as a document, although it seems to name the columns, of which the "
-            f"identifier comes first: {shown(misplaced)}"
+            f"identifier comes first: {shown(header.line)}"
         )

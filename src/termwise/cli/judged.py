@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from termwise.cli.terminal import say
 from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def wanted_queries(source: str) -> list[Query]:
 
 
 def read_runs(paths: Sequence[Path]) -> list[Run]:
-    """Read run files, each named after its file."""
+    """Read run files, each named after its file; say of an empty one that it is."""
     from termwise.collection import read_run
 
     names = [path.name.removesuffix(".gz").rsplit(".", 1)[0] or path.name for path in paths]
@@ -39,7 +40,11 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
         raise DuplicateIdError(
             "a run is given twice", facts=[("runs", ", ".join(names))], fixes=["give each run once"]
         )
-    return [read_run(path, name=name) for path, name in zip(paths, names, strict=True)]
+    runs = [read_run(path, name=name) for path, name in zip(paths, names, strict=True)]
+    for path, run in zip(paths, runs, strict=True):
+        if not len(run):
+            say(f"{path}: the run is empty, it ranks no document for any query")
+    return runs
 
 
 def missing_rule(text: str) -> Literal["zero", "skip"]:

@@ -30,6 +30,7 @@ from termwise.cli import (
     table,
     train,
     train_bert_model1,
+    train_convert,
     train_model1,
     train_neural_model1,
     try_,
@@ -37,10 +38,12 @@ from termwise.cli import (
     verify,
 )
 from termwise.cli.terminal import note_compiling
+from termwise.cli.verbs import Verbs
 from termwise.errors import TermwiseError
 from termwise.kernels.compiling import told_of_compiling
 
 app = typer.Typer(
+    cls=Verbs,
     name="termwise",
     help="Ranking, term by term: index, search, explain, evaluate.",
     no_args_is_help=True,
@@ -63,6 +66,7 @@ app.command("inspect")(inspect.command)
 app.command("verify")(verify.command)
 app.command("table")(table.command)
 app.add_typer(train.app, name="train")
+train.app.command("convert")(train_convert.command)
 train.app.command("model1")(train_model1.command)
 train.app.command("neural-model1")(train_neural_model1.command)
 train.app.command("bert-model1")(train_bert_model1.command)

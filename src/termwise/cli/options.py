@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from termwise.arguments import MOST_THREADS
+from termwise.arguments import MOST_MEMORY, MOST_THREADS
 from termwise.errors import ParameterError
 
 IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the index.", show_default=False)]
@@ -190,7 +190,7 @@ def memory_size(text: str) -> int:
     number, unit, binary = found.groups()
     power = "kmgt".find(unit.lower()) + 1 if unit else 0
     size = float(number) * (1024**power if binary else _UNITS[unit.lower()])
-    if not 1 <= size < 2**62:
+    if not 1 <= size <= MOST_MEMORY:
         raise ParameterError("--memory is out of range", facts=[("given", text)], fixes=["--memory 2GB"])
     return int(size)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from termwise.collection.columns import names_columns, without_header
+from termwise.collection.columns import names_columns
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, RecordReader, join
 from termwise.collection.lines import read_json_lines, read_lines
 from termwise.errors import MalformedRecordError
@@ -56,6 +57,21 @@ class JsonLinesCollection:
         reader.finish()
 
 
+class Header(NamedTuple):
+    """A first line that names columns, in a file of tab-separated documents.
+
+    Attributes
+    ----------
+    line : str
+        As it is written, without its line end.
+    left_out : bool
+        Whether it is left out. If not it is read as a document, because the identifier is not its first column.
+    """
+
+    line: str
+    left_out: bool
+
+
 @dataclass(frozen=True)
 class TabSeparatedCollection:
     """A file with an identifier, a tab and the text on each line; further columns are joined to the text.
@@ -71,26 +87,18 @@ class TabSeparatedCollection:
         The file, plain or gzip-compressed.
     length : None
         Not known without reading the file.
+    on_header : callable of Header to None, or None
+        Called where the documents are read and the first line names columns.
     """
 
     name: str
     path: Path
     length: int | None = None
+    on_header: Callable[[Header], None] | None = None
 
-    def header(self) -> str | None:
-        """Return the first line where it names the columns and is no document."""
-        first = self._first()
-        return first if names_columns(first, identifiers=HEADER_IDS, texts=HEADER_TEXTS) else None
-
-    def misplaced_header(self) -> str | None:
-        """Return the first line where it is a document, and yet names nothing but columns, the identifier not first."""
-        first = self._first()
-        name, *others = (column.strip().lower() for column in first.split("\t"))
-        names = {*others, name} <= HEADER_IDS | HEADER_TEXTS
-        return first if names and name not in HEADER_IDS and HEADER_IDS.intersection(others) else None
-
-    def _first(self) -> str:
-        return next((line for _, line in read_lines(self.path)), "")
+    def header(self) -> Header | None:
+        """Return the first line where it names columns."""
+        return next((_header(line) for _, line in read_lines(self.path)), None)
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents in the order of the file.
@@ -100,11 +108,26 @@ class TabSeparatedCollection:
         MalformedRecordError
             At the first line without a tab or without an identifier.
         """
-        lines = without_header(read_lines(self.path), identifiers=HEADER_IDS, texts=HEADER_TEXTS)
-        for number, line in lines:
+        first = True
+        for number, line in read_lines(self.path):
+            if first:
+                first, header = False, _header(line)
+                if header is not None and self.on_header is not None:
+                    self.on_header(header)
+                if header is not None and header.left_out:
+                    continue
             doc_id, *columns = line.split("\t")
             if not columns or not doc_id:
                 raise MalformedRecordError.at(
                     self.path, number, expected="an identifier, a tab and a text", seen=line
                 )
             yield Document(doc_id, join(columns))
+
+
+def _header(line: str) -> Header | None:
+    if names_columns(line, identifiers=HEADER_IDS, texts=HEADER_TEXTS):
+        return Header(line, left_out=True)
+    name, *others = (column.strip().lower() for column in line.split("\t"))
+    names = {*others, name} <= HEADER_IDS | HEADER_TEXTS
+    misplaced = names and name not in HEADER_IDS and not HEADER_IDS.isdisjoint(others)
+    return Header(line, left_out=False) if misplaced else None

@@ -14,12 +14,11 @@ queries.
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from termwise.errors import MissingExtraError, ParameterError, UnknownNameError, UsageError
+from termwise.errors import MissingExtraError, ParameterError, UnknownNameError, UsageError, near_names
 
 if TYPE_CHECKING:
     from ir_measures import Measure, ParamInfo
@@ -194,11 +193,8 @@ def _unknown(name: str, base: str) -> UnknownNameError:
             facts=[("given", name)],
             fixes=[f"{name} of trec_eval is written {spelt} here"],
         )
-    known = {n.lower(): n for n, m in _registry().items() if _refusal(m) is None}
-    close = difflib.get_close_matches(base.lower(), known, n=3, cutoff=0.6)
-    near = list(dict.fromkeys(str(_registry()[known[lowered]]) for lowered in close))
-    if base.lower() in known:
-        near = near[:1]
+    known = [known for known, measure in _registry().items() if _refusal(measure) is None]
+    near = list(dict.fromkeys(str(_registry()[other]) for other in near_names(base, known, likeness=0.6)))
     if near:
         suggestions = " or ".join(name.replace(base, other, 1) for other in near)
         facts, fixes = [("given", name)], [f"did you mean {suggestions}?"]

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check, check_callable, check_count, check_flag, check_path, check_threads
+from termwise.arguments import check, check_callable, check_flag, check_memory, check_path, check_threads
 from termwise.errors import ParameterError, UnknownIdError, VocabularyMismatchError, WeightError
 from termwise.fusion.linear import checked_weights
 from termwise.index import Index, IndexWriter
@@ -405,7 +405,7 @@ def _check_arguments(
     check_flag("reorder", reorder)
     check_flag("overwrite", overwrite)
     check_threads(threads)
-    check_count("memory", memory)
+    check_memory(memory)
     check_callable("progress", progress, "something to call with a stage, what is done, and the total")
 
 

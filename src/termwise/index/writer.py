@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise import __version__
-from termwise.arguments import check_threads
+from termwise.arguments import check_memory, check_threads
 from termwise.errors import (
     EmptyCollectionError,
     ParameterError,
@@ -124,6 +124,7 @@ class IndexWriter:
                 "unknown quantiser", facts=[("given", quantiser), ("known", "uint8, float32")]
             )
         check_threads(threads)
+        check_memory(memory)
         self.path = Path(path)
         self._kind = quantiser
         self._reorder = reorder

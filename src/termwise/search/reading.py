@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -235,6 +237,7 @@ def together(explanation: Explanation) -> list[tuple[str, float, int]]:
     [('pathlib', 3.0, 0)]
     """
     query, parts = explanation.query, explanation.contributions
+    pieces = _pieces_of_words(explanation)
     groups: dict[object, list[int]] = {}
     for place in counted(explanation):
         words = _words(parts[place], query)
@@ -244,7 +247,7 @@ def together(explanation: Explanation) -> list[tuple[str, float, int]]:
     for places in groups.values():
         group = [parts[place] for place in places]
         name = label(group[0], query, words=1)
-        if _is_piece(group[0], query) and _beside(group, explanation):
+        if _is_piece(group[0], query) and _beside(group, pieces, query):
             name += f" ({' '.join(part.term for part in group)})"
         found.append((name, sum(part.score for part in group), places[0]))
     return sorted(found, key=lambda part: -part[1])
@@ -356,18 +359,26 @@ def remarks(explanation: Explanation) -> list[Remark]:
 
 def _named(parts: Sequence[Contribution], explanation: Explanation) -> list[str]:
     """Name parts by their words; a piece is named where other pieces of its word are not among the parts."""
-    query, beside = explanation.query, _beside(parts, explanation)
+    query = explanation.query
+    beside = _beside(parts, _pieces_of_words(explanation), query)
     return [
         full_name(part, query) if beside & _places(part.query_spans, query) else label(part, query)
         for part in parts
     ]
 
 
-def _beside(parts: Iterable[Contribution], explanation: Explanation) -> set[Span]:
+def _pieces_of_words(explanation: Explanation) -> dict[Span, set[Span]]:
+    """Return, for each word of the query, the places in it that are looked up."""
+    pieces: defaultdict[Span, set[Span]] = defaultdict(set)
+    for span in _taken(explanation):
+        pieces[word_around(explanation.query, *span)].add(span)
+    return pieces
+
+
+def _beside(parts: Iterable[Contribution], pieces: Mapping[Span, AbstractSet[Span]], query: str) -> set[Span]:
     """Return the words of the parts that have pieces besides them."""
     here = {span for part in parts for span in part.query_spans}
-    others = _places((span for span in _taken(explanation) if span not in here), explanation.query)
-    return others & _places(here, explanation.query)
+    return {word for word in _places(here, query) if pieces[word] - here}
 
 
 def _is_piece(part: Contribution, query: str) -> bool:

@@ -2,7 +2,7 @@
 
 Everything here is a pure function of a text and its marks. Positions count code points; widths count terminal
 cells, of which a Chinese character takes two and a combining accent none. No cut separates a character from the
-combining marks that belong to it.
+combining marks that belong to it, unless it is longer with them than the line.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ from __future__ import annotations
 import heapq
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 from rich.cells import get_character_cell_size
+
+from termwise.search.windows import weightiest
 
 ELLIPSIS = "…"
 
 _JOINERS = frozenset("\u200d\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 _LONGEST_CLUSTER = 32
 _NEAR = 24
-_SHOWN_BEFORE = 8
 
 
 class Mark(NamedTuple):
@@ -141,11 +142,13 @@ def passages(text: str, marks: Iterable[Mark], *, width: int, count: int) -> lis
     if cells[-1] <= width * count:
         return [_pieces(line, moved, 0, len(line), heaviest)]
     chosen: list[tuple[int, int]] = []
-    for first, last in _windows(moved, cells, width - 4, count) or [(0, 0)]:
+    for first, last in weightiest(moved, cells, width - 4, count) or [(0, 0)]:
         chosen.append(_spread(line, cells, first, last, width))
+    reached = list(accumulate((mark.end for mark in moved), max))
     shown = []
     for low, high in _joined(sorted(chosen)):
-        part = _pieces(line, moved, low, high, heaviest)
+        inside = slice(bisect_right(reached, low), bisect_left(moved, high, key=attrgetter("start")))
+        part = _pieces(line, moved[inside], low, high, heaviest)
         before = [Piece(f"{ELLIPSIS} ")] if low > 0 else []
         after = [Piece(f" {ELLIPSIS}")] if high < len(line) else []
         shown.append(before + part + after)
@@ -191,23 +194,24 @@ def _pieces(text: str, marks: Sequence[Mark], low: int, high: int, heaviest: flo
     edges = {low, high}
     for mark in inside:
         edges.update((max(low, mark.start), min(high, mark.end)))
-    found: list[Piece] = []
+    found: list[tuple[int, float, int | None]] = []  # where a piece begins, its strength and its term
     active: list[tuple[float, int, int]] = []
     following = 0
-    for start, end in pairwise(sorted(edges)):
+    for start in sorted(edges - {high}):
         while following < len(inside) and inside[following].start <= start:
             mark = inside[following]
             heapq.heappush(active, (-mark.weight, mark.term, mark.end))
             following += 1
         while active and active[0][2] <= start:
             heapq.heappop(active)
-        piece = Piece(text[start:end])
-        if active:
-            piece = Piece(text[start:end], -active[0][0] / heaviest, active[0][1])
-        if found and found[-1][1:] == piece[1:]:
-            piece = piece._replace(text=found.pop().text + piece.text)
-        found.append(piece)
-    return found
+        strength, term = (-active[0][0] / heaviest, active[0][1]) if active else (0.0, None)
+        if not found or found[-1][1:] != (strength, term):
+            found.append((start, strength, term))
+    ends = [start for start, _, _ in found[1:]] + [high]
+    return [
+        Piece(text[start:end], strength, term)
+        for (start, strength, term), end in zip(found, ends, strict=False)
+    ]
 
 
 # --- windows ----------------------------------------------------------------------------------------------------
@@ -249,53 +253,6 @@ def _cells(line: str) -> Sequence[int]:
     return list(accumulate(map(widths.__getitem__, line), initial=0))
 
 
-def _windows(marks: list[Mark], cells: Sequence[int], room: int, count: int) -> list[tuple[int, int]]:
-    """Choose stretches of marks, each at most `room` cells long, the weightiest first.
-
-    What an earlier window has shown of a term makes further places of it count less.
-    """
-    left = list(marks)
-    seen: set[int] = set()
-    heaviest = _heaviest(marks)
-    worth = {mark.term: max(1, round(mark.weight / heaviest * 1_000_000)) for mark in marks}
-    found: list[tuple[int, int]] = []
-    while left and len(found) < count:
-        value = {term: max(1, n // _SHOWN_BEFORE) if term in seen else n for term, n in worth.items()}
-        first, last = _best(left, cells, room, value)
-        if not found:
-            opening = sum(cells[mark.end] <= room for mark in left)
-            if 5 * _worth(left[:opening], worth) >= 4 * _worth(left[first : last + 1], worth):
-                first, last = 0, opening - 1
-        low, high = left[first].start, max(mark.end for mark in left[first : last + 1])
-        found.append((low, high))
-        seen.update(mark.term for mark in left[first : last + 1])
-        left = left[:first] + left[last + 1 :]
-    return found
-
-
-def _worth(marks: Sequence[Mark], value: dict[int, int]) -> int:
-    return sum(value[term] for term in {mark.term for mark in marks})
-
-
-def _best(marks: Sequence[Mark], cells: Sequence[int], room: int, value: dict[int, int]) -> tuple[int, int]:
-    """Return the first and the last mark of the best window: most worth, most marks, earliest."""
-    held: Counter[int] = Counter()
-    total = 0
-    end = 0
-    best, best_key = (0, 0), (-1, -1)
-    for first, mark in enumerate(marks):
-        while end < len(marks) and (end <= first or cells[marks[end].end] - cells[mark.start] <= room):
-            term = marks[end].term
-            held[term] += 1
-            total += value[term] if held[term] == 1 else 0
-            end += 1
-        if (total, end - first) > best_key:
-            best, best_key = (first, end - 1), (total, end - first)
-        held[mark.term] -= 1
-        total -= value[mark.term] if held[mark.term] == 0 else 0
-    return best
-
-
 def _spread(line: str, cells: Sequence[int], first: int, last: int, width: int) -> tuple[int, int]:
     """Give the characters from `first` to `last` as much context as fits, cut between words."""
     if cells[last] <= width - 2:
@@ -307,8 +264,9 @@ def _spread(line: str, cells: Sequence[int], first: int, last: int, width: int) 
         low = _word_start(line, bisect_left(cells, cells[first] - slack // 3), first)
     if low > 0 and cells[-1] - cells[low] <= width - 2:
         return low, len(line)
-    reach = cells[low] + width - (2 if low == 0 else 4)
-    return low, _word_end(line, bisect_right(cells, reach) - 1, max(last, low + 1))
+    fitting = bisect_right(cells, cells[low] + width - (2 if low == 0 else 4)) - 1
+    high = _word_end(line, fitting, max(last, low + 1))
+    return low, high if high > low else fitting
 
 
 def _word_start(line: str, low: int, first: int) -> int:

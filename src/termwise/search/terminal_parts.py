@@ -50,15 +50,15 @@ def marked_text(pieces: Iterable[Piece], colours: Sequence[str], *, plain: bool)
 
 def joined(pieces: Iterable[Piece]) -> list[Piece]:
     """Make one piece of marked ones that stand in one word."""
-    found: list[Piece] = []
+    words: list[list[Piece]] = []
     for piece in pieces:
-        before = found[-1] if found else Piece("")
-        one = before.text + piece.text
-        if None not in (before.term, piece.term) and inside_word(one, len(before.text)):
-            found[-1] = before._replace(text=one)
+        before = words[-1][-1] if words else Piece("")
+        together = None not in (before.term, piece.term)
+        if together and inside_word(before.text[-1:] + piece.text[:1], 1):
+            words[-1].append(piece)
         else:
-            found.append(piece)
-    return found
+            words.append([piece])
+    return [word[0]._replace(text="".join(piece.text for piece in word)) for word in words]
 
 
 def indented(content: ConsoleRenderable, columns: int = 2) -> ConsoleRenderable:

@@ -7,6 +7,7 @@ place in Chinese, Japanese, Thai, Lao, Burmese or Khmer text stays as it is.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -17,6 +18,7 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _WORD_CHARACTER = re.compile(f"[^\\W_{_UNSPACED}]|[\u0300-\u036f]")
+_WORD_CHARACTERS = re.compile(f"(?:[^\\W_{_UNSPACED}]+|[\u0300-\u036f]+)+")
 _LONGEST = 200
 
 
@@ -28,15 +30,17 @@ def word_around(text: str, start: int, end: int) -> Span:
     >>> word_around("the pathlib module", 8, 11), word_around("the pathlib module", 4, 11)
     ((4, 11), (4, 11))
     """
-    for _ in range(_LONGEST):
-        if not inside_word(text, start):
-            break
-        start -= 1
-    for _ in range(_LONGEST):
-        if not inside_word(text, end):
-            break
-        end += 1
+    if inside_word(text, start):
+        start -= _leading(text[max(0, start - _LONGEST) : start][::-1])
+    if inside_word(text, end):
+        end += _leading(text[end : end + _LONGEST])
     return start, end
+
+
+def _leading(text: str) -> int:
+    """Count the characters of a word that a text begins with."""
+    found = _WORD_CHARACTERS.match(text)
+    return 0 if found is None else found.end()
 
 
 def inside_word(text: str, position: int) -> bool:
@@ -62,12 +66,13 @@ def whole_words(text: str, marks: Iterable[Mark]) -> list[Mark]:
     [Mark(start=0, end=2, weight=1.0, term=0), Mark(start=2, end=8, weight=1.0, term=1)]
     """
     placed = [(mark, word_around(text, mark.start, mark.end)) for mark in marks]
-    starts: defaultdict[Span, set[int]] = defaultdict(set)
-    for mark, word in placed:
-        starts[word].add(mark.start)
+    starts: defaultdict[Span, list[int]] = defaultdict(list)
+    for mark, word in sorted(placed):
+        starts[word].append(mark.start)
     widened = []
     for mark, word in placed:
-        start = word[0] if mark.start == min(starts[word]) else mark.start
-        end = min((other for other in starts[word] if other >= mark.end), default=word[1])
+        following = bisect_left(starts[word], mark.end)
+        start = word[0] if mark.start == starts[word][0] else mark.start
+        end = starts[word][following] if following < len(starts[word]) else word[1]
         widened.append(mark._replace(start=start, end=end))
     return widened

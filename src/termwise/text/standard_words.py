@@ -14,6 +14,9 @@ _LONGEST = 255
 
 _STRETCH = 1024
 
+_MANY = 32
+"""Underscores in a row that are looked at before a text is searched for words."""
+
 _ASCII_WORD = re.compile(
     r"(?:(?<!_)_+)?[A-Za-z0-9](?:[A-Za-z0-9_]+|(?<=[A-Za-z])[.':](?=[A-Za-z])|(?<=[0-9])[.,;'](?=[0-9]))*"
 )
@@ -52,7 +55,7 @@ class StandardWords:
         if text.isascii():
             spans = [found.span() for found in _ASCII_WORD.finditer(text)]
             return _cut(text) if any(end - start > _LONGEST for start, end in spans) else spans
-        classes, rules = classify(text), _rules()
+        classes, rules = _classes(text), _rules()
         if rules.letter_or_emoji.search(classes):
             return _cut(text)
         spans = [found.span() for found in rules.word.finditer(classes)]
@@ -68,11 +71,14 @@ class StandardWords:
 
 
 class _Rules(NamedTuple):
-    """Regular expressions over character classes; none looks beyond the end of what it matches."""
+    """Regular expressions over character classes; those of words and emoji look at nothing behind what they match."""
 
     word: re.Pattern[str]
     emoji: re.Pattern[str]
     letter_or_emoji: re.Pattern[str]
+    low_line: re.Pattern[str]
+    many_underscores: re.Pattern[str]
+    underscores: re.Pattern[str]
 
 
 @cache
@@ -95,7 +101,8 @@ def _rules() -> _Rules:
     ignored = has("Extend", "Format", "ZWJ")
     hebrew, numeric = has("Hebrew_Letter"), has("Numeric")
     plain = has("ALetter")
-    underscore = f"[{has('ExtendNumLet')}][{ignored}]*"
+    low_line = has("ExtendNumLet")
+    underscore = f"[{low_line}][{ignored}]*"
     a_hebrew = f"[{hebrew}][{ignored}]*"
     quote = f"[{has('Single_Quote')}][{ignored}]*"
     quotes = f"[{has('Double_Quote')}][{ignored}]*"
@@ -104,6 +111,7 @@ def _rules() -> _Rules:
     letters = f"(?:[{plain}][{plain}{ignored}]*|{a_hebrew})"
     digits = f"[{numeric}][{numeric}{ignored}]*"
     katakana = has("Katakana")
+    in_part = has("ALetter", "Hebrew_Letter", "Numeric", "Katakana")
     part = (
         f"(?:[{katakana}][{katakana}{ignored}]*"
         f"|(?:{a_hebrew}(?:{quote}|{quotes}{a_hebrew})"
@@ -139,7 +147,33 @@ def _rules() -> _Rules:
         word=re.compile(f"{alphanumeric}|{emoji}|{southeast_asian}|{single}"),
         emoji=re.compile(emoji),
         letter_or_emoji=re.compile(f"[{both}]"),
+        low_line=re.compile(f"[{low_line}]"),
+        many_underscores=re.compile(f"(?:{underscore}){{{_MANY}}}"),
+        underscores=re.compile(
+            f"(?P<before>{a_hebrew}{quote}|[{in_part}][{ignored}]*)?"
+            f"(?P<run>[{low_line}][{low_line}{ignored}]*)(?P<after>(?=[{in_part}]))?"
+        ),
     )
+
+
+def _classes(text: str) -> str:
+    """Return the classes of a text's characters, without the underscores that are too far from a word to be in it.
+
+    A search for words that begins at an underscore passes over up to 255 of them before it sees that none follows, and
+    in a text of nothing but underscores one begins at each.
+    """
+    classes, rules = classify(text), _rules()
+    if rules.many_underscores.search(classes) is None:
+        return classes
+    space = classify(" ")
+
+    def near(found: re.Match[str]) -> str:
+        before, run = found["before"] or "", found["run"]
+        head = 0 if found["before"] is None else _LONGEST
+        tail = len(run) if found["after"] is None else max(head, len(run) - _LONGEST)
+        return before + run[:head] + rules.low_line.sub(space, run[head:tail]) + run[tail:]
+
+    return rules.underscores.sub(near, classes)
 
 
 def _cut(text: str) -> list[tuple[int, int]]:
@@ -147,7 +181,7 @@ def _cut(text: str) -> list[tuple[int, int]]:
 
     The search looks at one stretch at a time, so that a text that is one endless word takes linear time.
     """
-    classes, rules = classify(text), _rules()
+    classes, rules = _classes(text), _rules()
     spans = []
     position = 0
     while position < len(text):

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,11 @@ def test_version_and_help(capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["serch", "i.tw", "x"], "search"),
+        (["serch", "i.tw", "x"], "did you mean search"),
+        (["SEARCH", "i.tw", "x"], "did you mean search?"),
+        (["train", "TILDE"], "did you mean tilde?"),
+        (["index", "docs.jsonl", "--out", "n", "--model", "TILDE"], "did you mean tilde?"),
+        (["index", "docs.jsonl", "--out", "n", "--analyzer", "English"], "did you mean english?"),
         (["search", "i.tw", "x", "--explan"], "--explain"),
         (["search", "i.tw", "x", "-k", "many"], "-k"),
         (["index", "docs.jsonl"], "--out"),
@@ -284,6 +289,35 @@ def test_a_header_in_another_order_is_a_document_and_that_is_said(place, capsys)
         "identifier comes first: 'text\\tid'\n"
     )
     assert json.loads(streams.out)["documents"] == 2
+
+
+def test_a_header_in_a_pipe_is_named_too(place, capsys):
+    os.mkfifo(place / "docs.tsv")
+    writer = threading.Thread(target=(place / "docs.tsv").write_text, args=("id\ttext\nb\tmerge\n",))
+    writer.start()
+    assert run(["index", "docs.tsv", "--out", "t.tw", "--json"]) == 0
+    writer.join()
+    streams = capsys.readouterr()
+    assert streams.err == "docs.tsv: the first line names the columns and is left out: 'id\\ttext'\n"
+    assert json.loads(streams.out)["documents"] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["evaluate", "empty.trec", "--qrels", "qrels.tsv"],
+        ["compare", "r.trec", "empty.trec", "--qrels", "qrels.tsv"],
+        ["compare", "r.trec", "empty.trec", "--qrels", "qrels.tsv", "--json"],
+        ["fuse", "r.trec", "empty.trec", "--rrf", "--output", "o.trec"],
+    ],
+)
+def test_an_empty_run_is_named(place, capsys, arguments):
+    (place / "r.trec").write_text("q1 Q0 a 1 2.0 x\n")
+    (place / "empty.trec").write_text("")
+    assert run(arguments) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "empty.trec: the run is empty, it ranks no document for any query"
+    assert not any("r.trec: the run is empty" in line for line in said[1:])
 
 
 def test_time_is_measured_on_request(index, capsys):

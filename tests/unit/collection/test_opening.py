@@ -179,8 +179,7 @@ def test_tab_separated_with_a_header(tmp_path: Path, header: str) -> None:
     path.write_text(f"{header}\na\tone\nid\ttext\n", encoding="utf-8", newline="")
     collection = open_collection(path)
     assert isinstance(collection, TabSeparatedCollection)
-    assert collection.header() == header.strip("\ufeff\r\n")
-    assert collection.misplaced_header() is None
+    assert collection.header() == (header.strip("\ufeff\r\n"), True)
     assert texts(collection) == [("a", "one"), ("id", "text")]  # only a first line is a header
 
 
@@ -190,8 +189,7 @@ def test_tab_separated_first_documents_that_are_no_header(tmp_path: Path, line: 
     path.write_text(f"{line}\nb\ttwo\n")
     collection = open_collection(path)
     assert isinstance(collection, TabSeparatedCollection)
-    assert collection.header() is None
-    assert collection.misplaced_header() == ("text\tid" if line == "text\tid" else None)
+    assert collection.header() == (("text\tid", False) if line == "text\tid" else None)
     assert texts(collection) == [tuple(line.split("\t")), ("b", "two")]
 
 

@@ -320,6 +320,8 @@ def test_wrong_arguments(build, tmp_path):
     ):
         with pytest.raises(ParameterError, match=said):
             fuse_indexes(indexes, weights, tmp_path / "fused.tw")
+    with pytest.raises(ParameterError, match="memory cannot have this value"):
+        fuse_indexes([one, two], [1, 1], tmp_path / "fused.tw", memory=10**400)
     for path in (one.path, one.path / "inside", tmp_path):
         with pytest.raises(ParameterError, match="have to lie apart"):
             fuse_indexes([one, two], [1, 1], path, overwrite=True)

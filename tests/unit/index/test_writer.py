@@ -86,6 +86,12 @@ def test_texts_are_not_kept_unasked(write: Make, tmp_path: Path) -> None:
     assert index.text(0) is None
 
 
+def test_memory_that_no_machine_has_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="memory cannot have this value"):
+        IndexWriter(tmp_path / "index", memory=10**400)
+    assert list(tmp_path.iterdir()) == []
+
+
 # --- weights ----------------------------------------------------------------------------------------------------
 
 

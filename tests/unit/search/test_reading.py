@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -32,6 +33,7 @@ from termwise.search.reading import (
 )
 from termwise.search.shares import Source
 from termwise.search.snippets import Mark
+from termwise.search.whole_words import word_around
 
 
 def part(term, score, query_spans=(), spans=(), origin="exact"):
@@ -204,6 +206,20 @@ def test_a_piece_has_the_name_of_its_word_and_its_own_in_brackets():
 def test_pieces_of_one_word_are_one_part_and_named_where_some_are_missing():
     assert together(PIECES) == [("deleting (##eti del)", 5.0, 0), ("unlinked", 4.5, 1)]
     assert together(EXPLANATION) == [("merge", 4.5, 0), ("lists", 1.25, 1), ("background", 0.5, 2)]
+
+
+def test_the_words_of_a_long_query_are_found_once(monkeypatch):
+    query = " ".join(f"ab{number}" for number in range(100))
+    places = [match.start() for match in re.finditer("ab", query)]
+    pieces = [part(f"a{number}", 1.0, [(place, place + 1)]) for number, place in enumerate(places)]
+    asked = []
+    monkeypatch.setattr(
+        "termwise.search.reading.word_around",
+        lambda text, start, end: asked.append(start) or word_around(text, start, end),
+    )
+    explanation = Explanation(query, "d1", 100.0, 0.0, tuple(pieces), (), None)
+    assert together(explanation)[0] == ("ab0", 1.0, 0)
+    assert len(asked) < 10 * len(pieces)
 
 
 def test_a_piece_that_adds_nothing_is_named_if_others_of_its_word_do():

@@ -219,3 +219,21 @@ def test_a_mark_covers_the_same_characters_when_white_space_collapses(text, mark
     if covered:
         before = joined(pieces[: next(i for i, piece in enumerate(pieces) if piece.term is not None)])
         assert "".join(before.split()) == "".join(text[:start].split())
+
+
+def test_a_character_that_is_longer_than_the_line_is_cut_and_marked():
+    family = "\U0001f469" + "\u200d\U0001f467" * 6
+    text = f"one two {family} three four"
+    assert marked(snippet(text, [Mark(8, 9, 1.0)], 8)) == [("\U0001f469\u200d\U0001f467\u200d", 1.0)]
+    assert marked(snippet(text, [Mark(8, 9, 1.0)], 20)) == [(family, 1.0)]
+    assert (
+        joined(snippet(f"{family} three four", [], 8)) == "\U0001f469\u200d\U0001f467\u200d\U0001f467\u200d …"
+    )
+
+
+def test_marks_that_touch_are_made_one_piece_at_once(monkeypatch):
+    made = []
+    monkeypatch.setattr("termwise.search.snippets.Piece", lambda *parts: made.append(parts) or Piece(*parts))
+    shown = cut("東" * 1000, [Mark(place, place + 1, 1.0) for place in range(1, 1000)])
+    assert shown == [Piece("東"), Piece("東" * 999, 1.0, 0)]
+    assert len(made) == 2

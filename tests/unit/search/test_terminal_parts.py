@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from termwise.search.snippets import Piece
-from termwise.search.terminal_parts import marked_text
+from termwise.search.terminal_parts import joined, marked_text
+from termwise.search.whole_words import inside_word
 
 
 def test_strength_follows_the_contribution():
@@ -15,3 +16,14 @@ def test_strength_follows_the_contribution():
         ("c", "red"),
     ]
     assert marked_text(pieces, ["red", ""], plain=True).plain == "‹a› ‹b› ‹c›"
+
+
+def test_pieces_of_a_word_are_joined_by_the_characters_where_they_meet(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "termwise.search.terminal_parts.inside_word",
+        lambda text, place: asked.append(text) or inside_word(text, place),
+    )
+    pieces = [Piece("ab", 1.0, term % 2) for term in range(500)]
+    assert joined([*pieces, Piece("-", 1.0, 2)]) == [Piece("ab" * 500, 1.0, 0), Piece("-", 1.0, 2)]
+    assert max(map(len, asked)) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from termwise.search.snippets import Mark
-from termwise.search.whole_words import whole_words, word_around
+from termwise.search.whole_words import inside_word, whole_words, word_around
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,19 @@ def test_marks_in_one_word_meet_and_cover_it() -> None:
 def test_marks_of_whole_words_stay() -> None:
     marks = [Mark(0, 5, 1.0, 0), Mark(6, 11, 1.0, 1)]
     assert whole_words("merge lists", marks) == marks
+
+
+def test_a_long_word_is_not_walked_through_for_each_of_its_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(
+        "termwise.search.whole_words.inside_word",
+        lambda text, place: asked.append(place) or inside_word(text, place),
+    )
+    marks = [Mark(place, place + 1, 1.0, place) for place in range(1, 150)]
+    assert whole_words("a" * 150, marks)[:2] == [Mark(0, 2, 1.0, 1), Mark(2, 3, 1.0, 2)]
+    assert len(asked) == 2 * len(marks)
+
+
+def test_a_word_ends_after_200_characters() -> None:
+    assert word_around("a" * 1000, 500, 501) == (300, 701)
+    assert word_around("-" + "a" * 198 + "-", 100, 101) == (1, 199)

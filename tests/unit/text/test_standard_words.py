@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.text import StandardWords
-from termwise.text.characters import character_table
-from termwise.text.standard_words import _cut
+from termwise.text.characters import character_table, classify
+from termwise.text.standard_words import _classes, _cut
 
 tokenizer = StandardWords()
 ascii_text = st.text(st.sampled_from("aZ09_.:,;'\"-#* \n\x00") | st.characters(max_codepoint=127))
@@ -218,3 +218,23 @@ def test_time_does_not_grow_with_the_square_of_the_length(text):
     start = time.perf_counter()
     tokenizer.spans(text * (300_000 // len(text)))
     assert time.perf_counter() - start < 20
+
+
+@pytest.mark.parametrize(
+    ("before", "run", "after", "left"),
+    [
+        ("", "_\u0301", "", 0),
+        ("", "_", " ", 0),
+        ("\u0301", "_", "é", 255),
+        ("é", "_", " ", 255),
+        ("א'", "_", " ", 255),
+        ("'", "_", " ", 0),
+        ("é\u0301", "_", "1", 510),
+    ],
+)
+def test_underscores_far_from_words_are_not_searched(before, run, after, left):
+    text = before + run * 2000 + after
+    low_line = classify("_")
+    assert _classes(text).count(low_line) == left
+    assert _classes(text).replace(low_line, classify(" ")) == classify(text).replace(low_line, classify(" "))
+    assert all(len(word) <= 255 and word.strip("_") for word in tokenizer.words(text))
