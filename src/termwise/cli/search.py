@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -31,6 +32,9 @@ _SPELLED = 1_000_000
 
 _LONGER = 2
 """Letters that a spelling may have more or less."""
+
+_CORRECTED = 8
+"""Words of a query for which other spellings are looked for."""
 
 
 def command(
@@ -164,12 +168,12 @@ def _why_empty(searcher: Searcher, query: str) -> list[str]:
 
 
 def _near(vocabulary: MappedVocabulary, tokens: Iterable[str]) -> list[str]:
-    """Return terms of an index that are spelt much like others that it lacks."""
+    """Return terms of an index that are spelt much like the first few that it lacks."""
     if len(vocabulary) > _SPELLED:
         return []
     known = list(vocabulary.load())
     found: dict[str, None] = {}
-    for token in tokens:
+    for token in islice(tokens, _CORRECTED):
         alike = [term for term in known if term[:1] == token[:1] and abs(len(term) - len(token)) <= _LONGER]
         found |= dict.fromkeys(difflib.get_close_matches(token, alike, n=2, cutoff=0.7))
     return list(found)

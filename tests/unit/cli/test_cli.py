@@ -173,6 +173,13 @@ def test_search_as_json(index, capsys):
 MORE = "the model of this index adds no words to documents; model1, tilde and tildev2 do"
 
 
+def test_spellings_are_looked_for_of_a_few_words(index, capsys):
+    capsys.readouterr()
+    zebras = " ".join(f"zebras{letter}" for letter in "abcdefgh")
+    assert run(["search", "i.tw", f"{zebras} shufled"]) == 0
+    assert "near it in the index" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [
