@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from termwise.cli.main import run
-from termwise.encode import EncoderFolder, blocks
+from termwise.encode import EncoderFolder, claiming
 from termwise.encode import manifest as encoders
 from termwise.errors import ModelFormatError, NotAnIndexError
 from termwise.folder_kinds import KINDS, other_kind
@@ -20,7 +20,7 @@ ENCODER, TABLE, SCORER, ENCODING = KINDS
 
 
 def test_these_are_the_manifests() -> None:
-    assert (ENCODER, TABLE, ENCODING) == (encoders.NAME, tables.NAME, blocks.NAME)
+    assert (ENCODER, TABLE, ENCODING) == (encoders.NAME, tables.NAME, claiming.NAME)
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
     from termwise.rerank import manifest as scorers
