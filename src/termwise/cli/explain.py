@@ -9,7 +9,7 @@ import typer
 
 from termwise.cli.options import IndexFolder, JsonFlag
 from termwise.cli.terminal import note, print_json, refuse_overwriting, stdout, write_text
-from termwise.errors import UsageError
+from termwise.errors import UnknownIdError, UsageError
 
 
 def command(
@@ -37,7 +37,14 @@ def command(
     if as_json and html is not None:
         raise UsageError("--json and --html exclude each other")
     refuse_overwriting([html], [folder])
-    explanation = Searcher.open(folder).explain(query, doc_id, competitors=competitors)
+    searcher = Searcher.open(folder)
+    if searcher.index.find(doc_id) is None and searcher.index.find(query) is not None:
+        raise UnknownIdError(
+            "the index holds no such document",
+            facts=[("doc_id", doc_id), ("index", folder)],
+            fixes=[f'termwise explain {folder} "{doc_id}" {query}, the question first'],
+        )
+    explanation = searcher.explain(query, doc_id, competitors=competitors)
     if as_json:
         print_json(explanation.to_dict())
     elif html is not None:

@@ -244,6 +244,8 @@ def command(
         else:
             scales = _query_scales(normalise or [], queries, index or [])
             fusion = _made(read, alpha, learn, qrels, measure, seed, missing, normalise, documents, scales)
+            if documents is None and missing != "drop":
+                _say_left_out(read)
         if output is not None:
             fused = fusion.apply(read, queries=scales, name=tag)
         if weights is not None:
@@ -402,6 +404,20 @@ def _made(
             seed=seed or 0,
             progress=progress,
             **rules,
+        )
+
+
+def _say_left_out(runs: Sequence[Run]) -> None:
+    """Say how many documents the first run does not rank and others do, where nobody said what is to be fused."""
+    first, *others = runs
+    count = 0
+    for ranking in first:
+        others_of = [run[ranking.query_id] for run in others if ranking.query_id in run]
+        count += len(set[str]().union(*(other.doc_ids for other in others_of)) - set(ranking.doc_ids))
+    if count:
+        note(
+            f"left out: {count:,} documents that {first.name} does not rank for their query; "
+            "--documents union fuses them too"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -20,7 +21,7 @@ from termwise.cli.options import (
     available_processors,
     column_separator,
 )
-from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting, stdout
+from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting, say, stdout
 from termwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def command(
         if output is not None or measure_time or tag is not None or threads is not None:
             raise UsageError("--output, --tag, --threads and --measure-time go with --queries")
         _answer(folder, query, 10 if k is None else k, explain=explain, as_json=as_json)
+        _say_file(folder, query)
     elif queries is not None:
         if output is None or explain:
             raise UsageError(
@@ -144,6 +146,16 @@ def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -
 
     stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
     note(f"{len(ranking)} of {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")
+
+
+def _say_file(folder: Path, query: str) -> None:
+    """Say of a question that is the name of a file that its words were searched for."""
+    with suppress(OSError, ValueError):  # a question may be no name that a file could have
+        if Path(query).is_file():
+            say(
+                f"searched for the words {query}, which is a file; for the queries in it: "
+                f"termwise search {folder} --queries {query} --output run.trec"
+            )
 
 
 def _why_empty(searcher: Searcher, query: str) -> list[str]:

@@ -177,12 +177,20 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 expected="one JSON object a line",
                 seen=f"{line[:60]}  ({reason})",
                 message="a line is not valid JSON",
+                fixes=_unwrapped(path, number, line),
             ) from error
         if not isinstance(record, dict):
-            raise MalformedRecordError.at(path, number, expected="a JSON object {...}", seen=line)
+            raise MalformedRecordError.at(
+                path, number, expected="a JSON object {...}", seen=line, fixes=_unwrapped(path, number, line)
+            )
         if "\\ud" in line or "\\uD" in line:
             _refuse_surrogates(record, path, number)
         yield number, record
+
+
+def _unwrapped(path: Path, number: int, line: str) -> list[str]:
+    """Tell how to take the objects out of an array, if the file begins with one."""
+    return [f"jq -c '.[]' {path} > objects.jsonl"] if number == 1 and line.lstrip().startswith("[") else []
 
 
 def _refuse_surrogates(record: dict[str, Any], path: Path, number: int) -> None:

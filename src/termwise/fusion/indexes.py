@@ -349,7 +349,8 @@ def _agreed_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
                     ("why", "one query cannot be cut in both ways"),
                 ],
                 fixes=[
-                    "build one of them with the analyzer of the other: termwise index … --analyzer NAME",
+                    f"build the first anew: termwise index … --analyzer {spec.name}",
+                    f"build the other anew: termwise index … --analyzer {first.name}",
                     "fuse runs, which may come from any indexes",
                 ],
             )

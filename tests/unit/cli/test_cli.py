@@ -173,6 +173,21 @@ def test_search_as_json(index, capsys):
 MORE = "the model of this index adds no words to documents; model1, tilde and tildev2 do"
 
 
+def test_a_question_that_is_the_name_of_a_file(index, capsys):
+    capsys.readouterr()
+    assert run(["search", "i.tw", "queries.jsonl"]) == 0
+    said = capsys.readouterr().err
+    assert "searched for the words queries.jsonl, which is a file" in said
+    assert "termwise search i.tw --queries queries.jsonl --output run.trec" in said
+    assert run(["search", "i.tw", "sorted" * 1000]) == 0
+    assert "which is a file" not in capsys.readouterr().err
+
+
+def test_the_question_and_the_document_exchanged(index, capsys):
+    assert run(["explain", "i.tw", "a", "merging sorted lists"]) == 3
+    assert 'termwise explain i.tw "merging sorted lists" a, the question first' in capsys.readouterr().err
+
+
 def test_spellings_are_looked_for_of_a_few_words(index, capsys):
     capsys.readouterr()
     zebras = " ".join(f"zebras{letter}" for letter in "abcdefgh")

@@ -323,3 +323,13 @@ def test_indexes_of_other_documents(folders, capsys):
     assert run(["fuse", "bm25.tw", "nowhere.tw", *RAW, "--out", "o"]) == 3
     assert "there is no such index" in capsys.readouterr().err
     assert not (folders / "o").exists()
+
+
+def test_what_only_other_runs_rank_is_left_out_and_that_is_said(place, capsys):
+    mixed = ["--alpha", "0.5", "--missing", "minimum", "--output", "out.trec"]
+    assert run(["fuse", "third.trec", "bm25.trec", *mixed]) == 0
+    said = "left out: 1 documents that third does not rank for their query; --documents union fuses them too"
+    assert said in capsys.readouterr().err
+    for chosen in ("first", "union"):
+        assert run(["fuse", "third.trec", "bm25.trec", *mixed, "--documents", chosen]) == 0
+        assert "left out" not in capsys.readouterr().err

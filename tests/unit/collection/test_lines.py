@@ -124,3 +124,12 @@ def test_escaped_text_about_surrogates_is_not_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "write \\ud83d for half"}))
     assert next(read_json_lines(path))[1]["text"] == "write \\ud83d for half"
+
+
+@pytest.mark.parametrize("text", ['[{"_id": "a"}]', '[\n  {"_id": "a"}\n]\n'])
+def test_an_array_of_objects_is_told_how_to_become_lines(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "all.json"
+    path.write_text(text)
+    with pytest.raises(MalformedRecordError) as caught:
+        list(read_json_lines(path))
+    assert caught.value.fixes == (f"jq -c '.[]' {path} > objects.jsonl",)

@@ -215,9 +215,9 @@ class Grammar:
     "text", ["a", "_", "é", "é_", "_\u0301", "\u200d", "é\u0301", "🇩", "é'", "1,", "ℹ\u200d", 'א"']
 )
 def test_time_does_not_grow_with_the_square_of_the_length(text):
-    start = time.perf_counter()
+    start = time.process_time()
     tokenizer.spans(text * (300_000 // len(text)))
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 @pytest.mark.parametrize(
