@@ -55,7 +55,7 @@ from termwise.train.describe import card_facts  # noqa: E402
 from termwise.train.fit import TRAINING, fit  # noqa: E402
 from termwise.train.floors import floors_of, passages_of_sources  # noqa: E402
 from termwise.train.inputs import Pieces  # noqa: E402
-from termwise.train.networks import Tilde  # noqa: E402
+from termwise.train.networks import TildeNetwork  # noqa: E402
 from termwise.train.published import dequantised  # noqa: E402
 from termwise.train.run import CURVE  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
@@ -315,7 +315,7 @@ def curve(kind: str, given: argparse.Namespace) -> None:
         network = start_from(kind, given.base)
         load_model(network, str(checkpoint / WEIGHTS))
         floors = None
-        if isinstance(network, Tilde):
+        if isinstance(network, TildeNetwork):
             with progress_bar() as progress:
                 floors = floors_of(
                     network,

@@ -15,7 +15,7 @@ pytest.importorskip("onnx")
 from termwise.encode.session import OnnxSession  # noqa: E402
 from termwise.text import AnalyzerSpec, WordPieceAnalyzer  # noqa: E402
 from termwise.train.export import TOLERANCE  # noqa: E402
-from termwise.train.networks import TildeV2, untrained  # noqa: E402
+from termwise.train.networks import TildeV2Network, untrained  # noqa: E402
 from termwise.train.published import dequantised  # noqa: E402
 from termwise.train.write_folder import write_encoder_folder  # noqa: E402
 
@@ -38,7 +38,7 @@ def pair(request, tmp_path_factory):
     torch.set_num_threads(1)
     torch.manual_seed(11)
     network = untrained(request.param, CONFIGURATIONS[request.param])
-    if isinstance(network, TildeV2):
+    if isinstance(network, TildeV2Network):
         torch.nn.init.normal_(network.token_projection.weight)
     vocabulary = "\n".join(PIECES).encode() + b"\n"
     analyzer = WordPieceAnalyzer(AnalyzerSpec("wordpiece", {}, {"vocab.txt": vocabulary}))

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base import base_analyzer
-from termwise.train.networks import TildeV2
+from termwise.train.networks import TildeV2Network
 from termwise.train.starting import start_from
 
 
@@ -33,6 +33,6 @@ def word_embeddings(encoder: str) -> tuple[WordPieceAnalyzer, Tensor]:
         If no such encoder can be loaded.
     """
     analyzer = base_analyzer(encoder)
-    network = start_from(TildeV2.kind, encoder)
+    network = start_from(TildeV2Network.kind, encoder)
     rows = cast(nn.Embedding, network.encoder.get_input_embeddings())
     return analyzer, rows.weight.detach()[: len(analyzer.vocabulary)].to(torch.float32).clone()

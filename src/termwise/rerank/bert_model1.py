@@ -45,7 +45,7 @@ from termwise.rerank.explanation import PairExplanation, explained
 from termwise.rerank.windows import FRAME, Inputs, Window, windows_of
 from termwise.text import WordPieceAnalyzer
 from termwise.train.inputs import Ids, Pieces
-from termwise.train.networks import TermNetwork, TildeV2, check_network, positions
+from termwise.train.networks import TermNetwork, TildeV2Network, check_network, positions
 from termwise.train.starting import start_from
 from termwise.typed_settings import TypedSettings
 
@@ -147,7 +147,7 @@ class BertModel1(TermNetwork):
         BertModel1
             In training mode, float32.
         """
-        return cls(start_from(TildeV2.kind, base).pretrained, config).train()
+        return cls(start_from(TildeV2Network.kind, base).pretrained, config).train()
 
     def forward(self, inputs: Inputs) -> Tensor:
         """Compute the vectors of windows: float32 tensor of shape (b, l, w); what stands at padding means nothing."""

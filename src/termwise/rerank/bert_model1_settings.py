@@ -9,7 +9,7 @@ from typing import Literal
 
 from termwise.rerank.bert_model1 import BertModel1Config
 from termwise.train.negatives import KEPT
-from termwise.train.settings import Precision, Schedule, Take
+from termwise.train.settings import MOST_WORKERS, Precision, Schedule, Take
 from termwise.typed_settings import MOST_EPOCHS
 
 
@@ -59,6 +59,8 @@ class BertModel1Settings(BertModel1Config):
         relevant ones: the encoder has to read each of them with its query.
     take : {"best", "last"}
         The weights that are kept: those that rank the held-out queries best, or the last ones.
+    workers : int
+        Processes that make batches while the network computes; 0 for this one. The result does not depend on it.
     """
 
     epochs: int = 1
@@ -84,6 +86,7 @@ class BertModel1Settings(BertModel1Config):
     validation_queries: int = 300
     validation_depth: int = 20
     take: Take = "best"
+    workers: int = 0
 
     ranges = MappingProxyType(
         {
@@ -96,5 +99,6 @@ class BertModel1Settings(BertModel1Config):
             **dict.fromkeys(("warm_up", "dropout"), (0.0, 1.0)),
             **dict.fromkeys(("negatives", "validation_depth"), (1.0, float(KEPT))),
             "seed": (0, 2**32 - 1),
+            "workers": (0, MOST_WORKERS),
         }
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +32,14 @@ from termwise.text import WordPieceAnalyzer
 from termwise.train.base import base_analyzer, base_name
 from termwise.train.callbacks import JsonLog
 from termwise.train.checkpoints import last_checkpoint, step_of
-from termwise.train.claiming import claim, refuse_replacing, refuse_taken, unclaimed_if_refused
+from termwise.train.claiming import claim, refuse_replacing, refuse_taken
 from termwise.train.clock import Clock
 from termwise.train.draws import Judged
 from termwise.train.inputs import Pieces
 from termwise.train.negatives import mine_negatives, negatives_of
 from termwise.train.networks import set_dropout
 from termwise.train.telling import Say, nothing_to_resume, silent
-from termwise.train.trainer import TermTrainer, taken, training_arguments
+from termwise.train.trainer import TermTrainer, check_precision, taken, training_arguments
 from termwise.train.training_data import read_training_data
 from termwise.train.validation import HeldOut, measures_of
 
@@ -46,8 +47,9 @@ _LOG = "log.jsonl"
 _FACTS = "facts.json"
 _CHECKPOINTS = "checkpoints"
 
-_MAY_CHANGE = ("learning_rate", "head_learning_rate")
-"""Settings that a run may go on with in place of those it began with: how one that diverged is saved."""
+_MAY_CHANGE = ("learning_rate", "head_learning_rate", "workers")
+"""Settings that a run may go on with in place of those it began with: how one that diverged is saved, and what does not
+matter to the result."""
 
 
 def train_bert_model1(
@@ -117,6 +119,7 @@ def train_bert_model1(
     process = _process()
     if not resume:
         refuse_taken(work)
+    check_precision(settings.precision)
     read = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
@@ -127,40 +130,59 @@ def train_bert_model1(
     set_dropout(network, settings.dropout)
     if settings.checkpointing:
         network.checkpoint_activations()
+    judged_of = partial(
+        Judged.of,
+        read.sources,
+        queries=_with_pieces([text for source in read.sources for text in source.queries], analyzer),
+        passages=_with_pieces([text for source in read.sources for text in source.passages], analyzer),
+        negatives=settings.negatives,
+    )
+    judged_of([np.empty((len(source), 0), np.int32) for source in read.sources])  # see that there are any
     digests = {source.name: source.digest() for source in read.sources}
-    described = {"kind": KIND, "base": str(base), "sources": digests, "settings": asdict(settings)}
-    with unclaimed_if_refused(work):
-        claim(work, described, resume=resume, may_change=_MAY_CHANGE)
-        judged = _judged(read.sources, analyzer, work, settings, threads, progress, say)
-        batches = DrawnBatches(judged, settings)
-        pieces = Pieces(analyzer, KIND)
-        steps = -(-len(batches) // settings.accumulate)
-        say(
-            f"training BERT-Model1 from {base_name(base)} on {len(judged):,} queries with "
-            f"{len(judged.relevant):,} passages: {steps:,} steps of {settings.batch * settings.accumulate:,} queries"
-        )
-        checkpoint = last_checkpoint(work / _CHECKPOINTS, say=say) if resume else None
-        if checkpoint is not None:
-            say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
-        elif resume:
-            say(nothing_to_resume(work))
-        clock = Clock()
-        trainer = TermTrainer(
-            MarginStep(network, settings),
-            training_arguments(
-                work / _CHECKPOINTS, settings, steps=steps, validation=read.held_out is not None
-            ),
-            batches,
-            PairCollator(settings, pieces, read.sources, batches),
-            settings=settings,
-            validate=None
-            if read.held_out is None
-            else Validation(network, analyzer, read.held_out, settings, threads=threads),
-            clock=clock,
-            callbacks=[JsonLog(work / _LOG, clock)],
-            progress=progress,
-            say=say,
-        )
+    described = {
+        "kind": KIND,
+        "base": str(base),
+        "sources": digests,
+        "validation": None if read.held_out is None else read.held_out.digest(),
+        "settings": asdict(settings),
+    }
+    claim(work, described, resume=resume, may_change=_MAY_CHANGE)
+    checkpoint = last_checkpoint(work / _CHECKPOINTS, say=say) if resume else None
+    mined = negatives_of(
+        read.sources,
+        work,
+        depth=settings.negative_depth,
+        seed=settings.seed,
+        threads=threads,
+        progress=progress,
+        say=say,
+    )
+    judged = judged_of(mined)
+    batches = DrawnBatches(judged, settings)
+    steps = -(-len(batches) // settings.accumulate)
+    say(
+        f"training BERT-Model1 from {base_name(base)} on {len(judged):,} queries with "
+        f"{len(judged.relevant):,} passages: {steps:,} steps of {settings.batch * settings.accumulate:,} queries"
+    )
+    if checkpoint is not None:
+        say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
+    elif resume:
+        say(nothing_to_resume(work))
+    clock = Clock()
+    trainer = TermTrainer(
+        MarginStep(network, settings),
+        training_arguments(work / _CHECKPOINTS, settings, steps=steps, validation=read.held_out is not None),
+        batches,
+        PairCollator(settings, Pieces(analyzer, KIND), read.sources, batches),
+        settings=settings,
+        validate=None
+        if read.held_out is None
+        else Validation(network, analyzer, read.held_out, settings, threads=threads),
+        clock=clock,
+        callbacks=[JsonLog(work / _LOG, clock)],
+        progress=progress,
+        say=say,
+    )
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
@@ -202,33 +224,6 @@ def _process() -> PartialState:
             fixes=["leave torchrun out; --set accumulate=N makes steps of more queries"],
         )
     return process
-
-
-def _judged(
-    sources: Sequence[Source],
-    analyzer: WordPieceAnalyzer,
-    work: Path,
-    settings: BertModel1Settings,
-    threads: int,
-    progress: Progress,
-    say: Say,
-) -> Judged:
-    mined = negatives_of(
-        sources,
-        work,
-        depth=settings.negative_depth,
-        seed=settings.seed,
-        threads=threads,
-        progress=progress,
-        say=say,
-    )
-    return Judged.of(
-        sources,
-        mined,
-        queries=_with_pieces([text for source in sources for text in source.queries], analyzer),
-        passages=_with_pieces([text for source in sources for text in source.passages], analyzer),
-        negatives=settings.negatives,
-    )
 
 
 def _with_pieces(texts: Sequence[str], analyzer: WordPieceAnalyzer) -> npt.NDArray[np.bool_]:
@@ -286,7 +281,10 @@ def candidates_of(held_out: HeldOut, *, depth: int, seed: int, threads: int = 1)
 
     So a network that gives all of them the same score is measured as one that ranks the relevant ones last.
     """
-    pairs = np.array([(int(one.query_id), int(one.doc_id)) for one in held_out.qrels], dtype=np.int32)
+    judged = dict.fromkeys(
+        (int(one.query_id), int(one.doc_id)) for one in held_out.qrels
+    )  # each once, in order
+    pairs = np.array(list(judged), dtype=np.int32)
     source = Source("held-out", held_out.queries, held_out.passages, pairs.reshape(-1, 2))
     mined = mine_negatives(source, depth=depth, seed=seed, threads=threads)
     candidates: list[list[int]] = [[] for _ in held_out.queries]

@@ -21,7 +21,7 @@ def announce(run: TrainingRun, *, steps: int, checkpoint: Path | None) -> None:
     used, omitted = run.used, run.omitted
     run.say(
         f"training {run.kind} from {base_name(run.base)} on {sum(used.values()):,} pairs ({_listed(used)}): "
-        f"{steps:,} steps of {run.together * run.settings.batch:,} pairs"
+        f"{steps:,} steps of {run.batches_per_step * run.settings.batch:,} pairs"
     )
     if omitted:
         whole = "batch" if run.settings.mixing == "by-source" else "block"

@@ -120,30 +120,35 @@ class ProgressLines(TrainerCallback):
     Parameters
     ----------
     progress : callable
-        Called with ``train: loss ...``, the number of the step, and how many there are.
+        Called with ``train: loss ...``, that of the last step that was logged, the number of the step, and how many
+        there are.
     say : callable
-    loss : callable
-        Returns the loss since it was called before.
+    losses : callable
+        Returns the loss of each step since it was called before.
     clock : Clock
     """
 
-    def __init__(self, progress: Progress, say: Say, loss: Callable[[], float], clock: Clock) -> None:
+    def __init__(
+        self, progress: Progress, say: Say, losses: Callable[[], Sequence[float]], clock: Clock
+    ) -> None:
         self._progress = progress
         self._say = say
-        self._loss = loss
+        self._read = losses
         self._clock = clock
         self._losses: list[float] = []
+        self._shown = math.nan
         self._steps = 0
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
-        """Report the loss of the step."""
-        loss = self._loss()
-        self._losses.append(loss)
+        """Report the step; read the losses where they are logged, or the weights are kept or measured."""
         self._steps += 1
+        if self._steps == 1 or control.should_log or control.should_evaluate or control.should_save:
+            self._losses += self._read()
+            self._shown = self._losses[-1]
         if state.is_world_process_zero:
-            self._progress(f"train: loss {loss:.4g}", state.global_step, state.max_steps)
+            self._progress(f"train: loss {self._shown:.4g}", state.global_step, state.max_steps)
 
     def on_evaluate(
         self,

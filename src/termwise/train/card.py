@@ -16,7 +16,7 @@ FACTS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "name": (str, "what the model is called, as in --model NAME"),
     "kind": (str, "tilde, tildev2 or splade-doc"),
     "summary": (str, "what it is and does, in one paragraph"),
-    "language": (str, "of its texts, as ISO 639-1: en"),
+    "language": (str, "of its texts, as ISO 639-1: en; may be left out"),
     "license": (str, "of the weights, as SPDX: Apache-2.0"),
     "base": (dict, "the encoder training began with: name, license, seen (what it was trained on before)"),
     "data": (list, "one entry a source: name, license, pairs, origin"),
@@ -24,15 +24,16 @@ FACTS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "settings": (dict, "all settings of the training by name"),
     "departures": (
         list,
-        "one entry a departure from the published training: setting, published, here, reason",
+        "one entry a departure from the published training: setting (or what else departs), published, here, reason",
     ),
     "selection": (str, "which checkpoint this is, and how it was chosen"),
-    "evaluation": (dict, "columns (list of str), rows (list of lists) and note (str)"),
+    "evaluation": (dict, "columns (list of str) and rows (list of lists), or neither, and note (str)"),
     "limits": (list, "what it does badly or was not tried on, a sentence each"),
     "usage": (list, "commands of termwise, in order"),
     "files": (dict, "size in bytes of each file by name"),
 }
-"""Every fact a card needs: its type and what it says. A list may be empty only for ``departures``."""
+"""Every fact of a card: its type and what it says. All but ``language`` are needed. A list may be empty only for
+``departures``."""
 
 _ENTRIES: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "data": {"name": str, "license": str, "pairs": int, "origin": str},
@@ -40,6 +41,7 @@ _ENTRIES: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
 }
 _BASE = ("name", "license", "seen")
 _MAY_BE_EMPTY = frozenset({"departures"})
+_MAY_BE_MISSING = frozenset({"language"})
 _UNFILLED = ("todo", "tbd", "fixme", "unknown", "n/a", "…", "...")
 _KINDS = {
     "tilde": "TILDE: a likelihood of each term for a text, read at the first position",
@@ -54,7 +56,7 @@ def card(facts: Mapping[str, Any]) -> str:
     Parameters
     ----------
     facts : mapping
-        Everything in `FACTS`, and nothing else.
+        What `FACTS` lists, and nothing else.
 
     Returns
     -------
@@ -82,8 +84,7 @@ def card(facts: Mapping[str, Any]) -> str:
         "## Use",
         "```sh\n" + "\n".join(facts["usage"]) + "\n```",
         "## Evaluation",
-        _table(facts["evaluation"]["columns"], facts["evaluation"]["rows"]),
-        facts["evaluation"]["note"],
+        *_evaluation(facts["evaluation"]),
         "## Data",
         _table(
             ["source", "pairs", "license", "origin"],
@@ -116,7 +117,7 @@ def _wrong(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     wrong = [(name, "not a fact of a model card") for name in facts if name not in FACTS]
     for name, (kind, meaning) in FACTS.items():
         if name not in facts:
-            wrong.append((name, f"missing: {meaning}"))
+            wrong += [] if name in _MAY_BE_MISSING else [(name, f"missing: {meaning}")]
         elif not isinstance(facts[name], kind) or isinstance(facts[name], bool):
             wrong.append((name, f"is {type(facts[name]).__name__}, expected {meaning}"))
         elif facts[name] in ("", [], {}) and name not in _MAY_BE_EMPTY:
@@ -149,8 +150,9 @@ def _wrong_entries(
 
 
 def _wrong_table(table: Mapping[str, Any]) -> list[tuple[str, str]]:
-    wrong = [(f"evaluation.{part}", "missing") for part in ("columns", "rows", "note") if not table.get(part)]
-    if not wrong and any(len(row) != len(table["columns"]) for row in table["rows"]):
+    needed = ("columns", "rows", "note") if table.get("columns") or table.get("rows") else ("note",)
+    wrong = [(f"evaluation.{part}", "missing") for part in needed if not table.get(part)]
+    if not wrong and any(len(row) != len(table["columns"]) for row in table.get("rows", ())):
         wrong.append(("evaluation.rows", "not as long as the columns"))
     return wrong
 
@@ -174,7 +176,7 @@ def _unfilled(text: str) -> bool:
 def _header(facts: Mapping[str, Any]) -> str:
     """Write the YAML header; a JSON string is a YAML string."""
     lines = [
-        ("language", [facts["language"]]),
+        *([("language", [facts["language"]])] if "language" in facts else []),
         ("license", facts["license"].lower()),
         ("base_model", facts["base"]["name"]),
         ("datasets", [one["name"] for one in facts["data"]]),
@@ -183,6 +185,12 @@ def _header(facts: Mapping[str, Any]) -> str:
     return "\n".join(
         ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in lines), "---"]
     )
+
+
+def _evaluation(evaluation: Mapping[str, Any]) -> list[str]:
+    """Return the table, where something was measured, and the note."""
+    rows = evaluation.get("rows")
+    return [*([_table(evaluation["columns"], rows)] if rows else []), evaluation["note"]]
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from termwise.encode.folder import EncoderFolder
 from termwise.encode.manifest import ExpansionRecord
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.train.negatives import KEPT
 from termwise.train.settings import TrainSettings
 
 GIVEN = ("name", "summary", "language", "license", "base", "data", "reasons", "evaluation", "limits", "usage")
@@ -29,11 +30,45 @@ _SUMMARIES = {
     "splade-doc": "Weighs the terms of a vocabulary for a text, by the largest output over its positions.",
 }
 
-_PUBLISHED: Mapping[str, Mapping[str, str]] = {"tildev2": {"precision": "float16"}}
-"""What the published code does and is no default here, for it needs a graphics processor."""
+_PUBLISHED: Mapping[str, Mapping[str, str]] = {
+    "tilde": {"take": "last"},
+    "tildev2": {"take": "last", "precision": "float16"},
+}
+"""Settings of the published code that are no defaults here: it never validates, and it needs a graphics processor."""
 
 _EXPANSION = "200 raw terms"
 """By which the published code expands the passages of TILDEv2."""
+
+_CONTRASTIVE = (
+    (
+        "an epoch",
+        "queries, each with one of its passages",
+        "pairs, so a query as often as it has passages",
+        "no judgment is passed over",
+    ),
+    (
+        "relevant passages in the batch",
+        "negatives, but for the one of the pair",
+        "left out of the loss, but for the one of the pair",
+        "what is judged relevant is no negative",
+    ),
+)
+"""How the code departs from the published one whatever is set, where passages are told apart: what, published, here and
+the reason. TILDEv2's code is what ``splade-doc`` follows, too."""
+
+_NEGATIVES = (
+    "hard negatives of a pair",
+    "drawn at each step from all that are given",
+    f"drawn at each step from {KEPT} that are drawn once",
+    "they are mined beforehand and kept, so that a run that was stopped goes on with the same",
+)
+
+_EXPANDED = (
+    "expanded passage",
+    "128 pieces and the expansion, 192 in all",
+    "{length} pieces, and the expansion on top",
+    "nothing is cut off for the expansion, nor of it",
+)
 
 
 def check_given(given: Mapping[str, Any]) -> None:
@@ -74,7 +109,8 @@ def card_facts(
     settings : TrainSettings
     given : mapping
         Some of `GIVEN`. ``data`` maps names of sources to ``{"license": ..., "origin": ...}``; ``reasons`` maps
-        names of settings to why they depart from the paper's. What is not given is said to be not stated.
+        names of settings to why they depart from the paper's. What is not given is said to be not stated; only the
+        language is left out, then.
 
     Returns
     -------
@@ -102,17 +138,19 @@ def card_facts(
             else "the best on held-out pairs were lost."
         )
     )
-    evaluation = {
-        "columns": ["held-out pairs", *measured] if measured else ["held-out pairs"],
-        "rows": [[run["validation"], *(f"{value:.4f}" for value in measured.values())]],
-        "note": "Each query is ranked over the pool of all held-out passages, which is small: the values tell one "
-        "checkpoint from another and cannot be compared with those of a collection.",
-    }
+    evaluation: dict[str, Any] = {"note": "Nothing was measured."}
+    if measured:
+        evaluation = {
+            "columns": ["held-out pairs", *measured],
+            "rows": [[run["validation"], *(f"{value:.4f}" for value in measured.values())]],
+            "note": "Each query is ranked over the pool of all held-out passages, which is small: the values tell one "
+            "checkpoint from another and cannot be compared with those of a collection.",
+        }
     return {
         "name": given.get("name", out.resolve().name),
         "kind": kind,
         "summary": given.get("summary", _SUMMARIES[kind]),
-        "language": given.get("language", "en"),
+        **{name: given[name] for name in ("language",) if name in given},
         "license": given.get("license", _UNSAID),
         "base": {"name": run["base"], "license": _UNSAID, "seen": _UNSAID} | base,
         "data": [
@@ -122,8 +160,14 @@ def card_facts(
         "pairs_seen": run["pairs_seen"],
         "settings": run["settings"],
         "departures": [
-            {"setting": name, "published": paper, "here": here, "reason": reasons.get(name, _UNSAID)}
-            for name, (paper, here) in _departures(out, kind, run, settings).items()
+            *(
+                {"setting": name, "published": paper, "here": here, "reason": reasons.get(name, _UNSAID)}
+                for name, (paper, here) in _departures(out, kind, run, settings).items()
+            ),
+            *(
+                dict(zip(("setting", "published", "here", "reason"), one, strict=True))
+                for one in _of_the_code(out, kind, settings)
+            ),
         ],
         "selection": selection,
         "evaluation": given.get("evaluation", evaluation),
@@ -144,12 +188,24 @@ def _departures(
     found = {name: (str(paper), str(here)) for name, (paper, here) in settings.departures(kind).items()}
     for name, paper in _PUBLISHED.get(kind, {}).items():
         found[name] = (paper, str(getattr(settings, name)))
+    if not run["best"]:
+        found.pop("take", None)  # there was nothing to choose by
     if kind != "tilde":
         manifest = EncoderFolder.open(out).manifest
         if kind == "tildev2":
             found["expansion"] = (_EXPANSION, _expansion(manifest.expansion, run))
         found["idf_power"] = ("0", f"{manifest.idf_power:g}")
     return {name: (paper, here) for name, (paper, here) in found.items() if paper != here}
+
+
+def _of_the_code(out: Path, kind: str, settings: TrainSettings) -> list[tuple[str, ...]]:
+    """Return what is not as published whatever is set: what, published, here and the reason."""
+    if kind == "tilde":
+        return []
+    found: list[tuple[str, ...]] = [*_CONTRASTIVE, *([_NEGATIVES] if settings.negatives else [])]
+    if EncoderFolder.open(out).manifest.expansion is not None:
+        found.append(tuple(part.format(length=settings.document_length) for part in _EXPANDED))
+    return found
 
 
 def _expansion(record: ExpansionRecord | None, run: Mapping[str, Any]) -> str:

@@ -33,7 +33,7 @@ from termwise.encode.folder import OUTPUTS
 from termwise.encode.manifest import Kind
 from termwise.encode.session import OnnxSession
 from termwise.errors import CheckFailedError, ModelFormatError
-from termwise.train.networks import NETWORKS, TermNetwork, TildeV2, positions, untrained
+from termwise.train.networks import NETWORKS, TermNetwork, TildeV2Network, positions, untrained
 from termwise.train.telling import first_line
 
 OPSET = 20
@@ -313,7 +313,7 @@ def _tidy(model: onnx.ModelProto, network: TermNetwork) -> None:
     for value in (*graph.input, *graph.output):
         axes = value.type.tensor_type.shape.dim
         axes[0].dim_param = "batch"
-        if value.name in INPUTS or network.kind == TildeV2.kind:
+        if value.name in INPUTS or network.kind == TildeV2Network.kind:
             axes[1].dim_param = "length"
     config = network.config.to_diff_dict()
     for local in ("_name_or_path", "transformers_version", "architectures", "dtype"):

@@ -25,7 +25,7 @@ from termwise.train.checks import check_asked
 from termwise.train.claiming import expansion_precision_of, refuse_replacing
 from termwise.train.describe import card_facts, check_given
 from termwise.train.floors import floors_of, passages_of_sources
-from termwise.train.networks import Tilde
+from termwise.train.networks import TildeNetwork
 from termwise.train.run import train_network
 from termwise.train.settings import TrainSettings
 from termwise.train.telling import Say, silent
@@ -166,7 +166,7 @@ def fit(
         return facts
     say(f"writing the encoder: ONNX in float32 and int8, compared with torch, to {out}")
     floors = None
-    if isinstance(network, Tilde) and settings.reads_passages:
+    if isinstance(network, TildeNetwork) and settings.reads_passages:
         floors = floors_of(
             network,
             trained.pieces,

@@ -16,7 +16,7 @@ from termwise.errors import EmptyCollectionError
 from termwise.progress import Progress
 from termwise.text.cleaning import CleanMode, clean_vocabulary
 from termwise.train.inputs import Pieces
-from termwise.train.networks import Tilde
+from termwise.train.networks import TildeNetwork
 
 FLOOR_PASSAGES = 4096
 """Passages over which the floors are means."""
@@ -26,7 +26,7 @@ _FORWARD = 32
 
 @torch.no_grad()
 def floors_of(
-    network: Tilde,
+    network: TildeNetwork,
     pieces: Pieces,
     passages: Sequence[str],
     *,
@@ -39,7 +39,7 @@ def floors_of(
 
     Parameters
     ----------
-    network : Tilde
+    network : TildeNetwork
         It is left in evaluation mode.
     pieces : Pieces
         Its tokenizer.

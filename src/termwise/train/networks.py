@@ -1,18 +1,18 @@
 """The networks: one BERT-like encoder and the three heads that make term weights of its outputs.
 
-=============  =========================================================  ===========================================
-network        what it computes for a text of l pieces                    source
-=============  =========================================================  ===========================================
-`Tilde`        logits z over the vocabulary, read at position 0 only;     Zhuang & Zuccon, "TILDE: Term Independent
-               P(t | text) = sigmoid(z[t])                                Likelihood moDEl", SIGIR 2021
-`TildeV2`      one weight a piece: relu(h_j . u + c)                      Zhuang & Zuccon, "Fast passage re-ranking
-                                                                          with contextualized exact term matching
-                                                                          and efficient passage expansion", 2021
-`SpladeDoc`    max over positions of ln(1 + relu(z_j)), over the          Formal et al., "SPLADE v2", 2021: the form
-               vocabulary                                                 with documents encoded and queries not
-=============  =========================================================  ===========================================
+==================  ======================================================  ===========================================
+network             what it computes for a text of l pieces                 source
+==================  ======================================================  ===========================================
+`TildeNetwork`      logits z over the vocabulary, read at position 0 only;  Zhuang & Zuccon, "TILDE: Term Independent
+                    P(t | text) = sigmoid(z[t])                             Likelihood moDEl", SIGIR 2021
+`TildeV2Network`    one weight a piece: relu(h_j . u + c)                   Zhuang & Zuccon, "Fast passage re-ranking
+                                                                            with contextualized exact term matching
+                                                                            and efficient passage expansion", 2021
+`SpladeDocNetwork`  max over positions of ln(1 + relu(z_j)), over the       Formal et al., "SPLADE v2", 2021: the form
+                    vocabulary                                              with documents encoded and queries not
+==================  ======================================================  ===========================================
 
-The head of `Tilde` is applied to one position of the text. Applied to all of them, as a masked language model
+The head of `TildeNetwork` is applied to one position of the text. Applied to all of them, as a masked language model
 does, it would take a fifth of the arithmetic and gigabytes of logits that nobody reads.
 """
 
@@ -76,7 +76,7 @@ class TermNetwork(nn.Module):
         raise NotImplementedError
 
 
-class Tilde(TermNetwork):
+class TildeNetwork(TermNetwork):
     """Term likelihoods, read at position 0."""
 
     kind = "tilde"
@@ -101,7 +101,7 @@ class Tilde(TermNetwork):
         return _head_without_embedding(self.pretrained)
 
 
-class TildeV2(TermNetwork):
+class TildeV2Network(TermNetwork):
     """One weight for each piece of the text.
 
     Parameters
@@ -134,7 +134,7 @@ class TildeV2(TermNetwork):
         return list(self.token_projection.parameters())
 
 
-class SpladeDoc(TermNetwork):
+class SpladeDocNetwork(TermNetwork):
     """Weights over the vocabulary, pooled by maximum; a yardstick."""
 
     kind = "splade-doc"
@@ -159,7 +159,9 @@ class SpladeDoc(TermNetwork):
         return _head_without_embedding(self.pretrained)
 
 
-NETWORKS: dict[str, type[TermNetwork]] = {network.kind: network for network in (Tilde, TildeV2, SpladeDoc)}
+NETWORKS: dict[str, type[TermNetwork]] = {
+    network.kind: network for network in (TildeNetwork, TildeV2Network, SpladeDocNetwork)
+}
 
 
 def network_from(kind: str, base: str | Path) -> TermNetwork:
@@ -182,8 +184,8 @@ def network_from(kind: str, base: str | Path) -> TermNetwork:
     ModelFormatError
         If transformers cannot load an encoder from there, or the weights of the encoder itself are not all there.
     """
-    if kind == TildeV2.kind:
-        return TildeV2(load_encoder(base)).train()
+    if kind == TildeV2Network.kind:
+        return TildeV2Network(load_encoder(base)).train()
     network = NETWORKS[kind](load_pretrained(AutoModelForMaskedLM, base)).train()
     language_model_head(network.pretrained)
     return network
@@ -199,8 +201,8 @@ def untrained(kind: str, config: Any) -> TermNetwork:
     config : PretrainedConfig
         The configuration of the encoder, as transformers has it.
     """
-    if kind == TildeV2.kind:
-        return TildeV2(bare_encoder(config))
+    if kind == TildeV2Network.kind:
+        return TildeV2Network(bare_encoder(config))
     return NETWORKS[kind](AutoModelForMaskedLM.from_config(config))
 
 

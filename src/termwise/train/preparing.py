@@ -14,7 +14,7 @@ from termwise.train.batches import BatchPlan, plan_batches
 from termwise.train.expansions import expansions_of
 from termwise.train.negatives import negatives_of
 from termwise.train.neighbours import neighbour_order
-from termwise.train.networks import TermNetwork, Tilde, TildeV2, check_network, set_dropout
+from termwise.train.networks import TermNetwork, TildeNetwork, TildeV2Network, check_network, set_dropout
 from termwise.train.starting import start_from
 from termwise.train.step import Collator, PlannedBatches
 from termwise.train.training_run import TrainingRun
@@ -41,16 +41,16 @@ def initialise(network: TermNetwork, run: TrainingRun) -> None:
     settings = run.settings
     if settings.checkpointing:
         network.checkpoint_activations()
-    if settings.prior_bias and isinstance(network, Tilde):
+    if settings.prior_bias and isinstance(network, TildeNetwork):
         set_prior_bias(network, run.pieces, run.sources, settings)
-    if isinstance(network, TildeV2):
+    if isinstance(network, TildeV2Network):
         torch.nn.init.constant_(network.token_projection.bias, settings.initial_weight)
 
 
 def _longest_input(run: TrainingRun) -> int:
     """Return the most pieces that the network may have to read at once, special ones included."""
     settings = run.settings
-    if run.kind != Tilde.kind:
+    if run.kind != TildeNetwork.kind:
         return settings.document_length + (0 if run.expander is None else run.expander.terms + 1)
     reads_queries = settings.objective != "query-likelihood" or settings.head_steps > 0
     return max(settings.document_length, settings.query_length if reads_queries else 0)
@@ -67,12 +67,12 @@ def number_of_batches(run: TrainingRun) -> int:
     settings = run.settings
     count = sum(run.taken) // settings.batch * settings.epochs
     if settings.max_steps:
-        count = min(count, settings.max_steps * run.together)
+        count = min(count, settings.max_steps * run.batches_per_step)
     if run.expander is not None and count > MOST_LISTED:
         raise ParameterError(
             "the passages of so many batches cannot be listed, to be expanded before training",
             facts=[("batches", count), ("most", MOST_LISTED)],
-            fixes=[f"--set max_steps={MOST_LISTED // run.together}", "--expand-with none"],
+            fixes=[f"--set max_steps={MOST_LISTED // run.batches_per_step}", "--expand-with none"],
         )
     return count
 
@@ -101,7 +101,7 @@ def planned_batches(run: TrainingRun, count: int) -> PlannedBatches:
 
 def fit_head_if_set(network: TermNetwork, run: TrainingRun, batches: PlannedBatches) -> None:
     """Fit the head of TILDE, if that is set; other processes than the first get its weights when training begins."""
-    if not (run.settings.head_steps and run.is_first and isinstance(network, Tilde)):
+    if not (run.settings.head_steps and run.is_first and isinstance(network, TildeNetwork)):
         return
     texts = _texts(run.sources, batches.epoch(0), run.settings.head_pairs)
     losses = fit_head(network, run.pieces, texts, run.settings, progress=run.progress)

@@ -47,7 +47,15 @@ from termwise.train.checkpoint_files import Arrays, check_finite, misfit, read_j
 from termwise.train.export import load_weights, network_of
 from termwise.train.floors import floors_of, passages_of_collection
 from termwise.train.inputs import Pieces
-from termwise.train.networks import NETWORKS, SpladeDoc, TermNetwork, Tilde, TildeV2, positions, untrained
+from termwise.train.networks import (
+    NETWORKS,
+    SpladeDocNetwork,
+    TermNetwork,
+    TildeNetwork,
+    TildeV2Network,
+    positions,
+    untrained,
+)
 from termwise.train.quantise import dequantised_weights
 from termwise.train.sparse_encoder import MODULES, SparseEncoderFolder
 from termwise.train.telling import Say, first_line, silent
@@ -161,7 +169,7 @@ def convert(
     record = None if expansion is None else _expansion(read, *expansion)
     floors = None
     if collection is not None:
-        if not isinstance(network, Tilde):
+        if not isinstance(network, TildeNetwork):
             raise ParameterError(
                 "only encoders of kind tilde have floors",
                 facts=[("checkpoint", folder), ("kind", network.kind)],
@@ -236,17 +244,17 @@ def load(folder: str | Path, *, kind: str | None = None) -> Checkpoint:
         raise MissingFileError("there is no such checkpoint", facts=[("path", folder)])
     sparse = SparseEncoderFolder.read(folder) if (folder / MODULES).is_file() else None
     if sparse is not None:
-        if kind not in (None, SpladeDoc.kind):
+        if kind not in (None, SpladeDocNetwork.kind):
             raise ModelFormatError(
-                f"a SparseEncoder is of kind {SpladeDoc.kind}",
+                f"a SparseEncoder is of kind {SpladeDocNetwork.kind}",
                 facts=[("folder", folder), ("asked for", kind)],
-                fixes=[f"--kind {SpladeDoc.kind}", "leave the kind out"],
+                fixes=[f"--kind {SpladeDocNetwork.kind}", "leave the kind out"],
             )
-        folder, kind = sparse.documents, SpladeDoc.kind
+        folder, kind = sparse.documents, SpladeDocNetwork.kind
     found, unlike = read_tensors(folder)
     weights, others = _renamed(found), _renamed(unlike)
     if kind is None:
-        kind = TildeV2.kind if f"{_PROJECTION}.weight" in weights else Tilde.kind
+        kind = TildeV2Network.kind if f"{_PROJECTION}.weight" in weights else TildeNetwork.kind
     check_finite(folder, weights)
     network = _network(folder, kind, weights, others)
     analyzer = base_analyzer(folder)
@@ -352,7 +360,7 @@ def _built(folder: Path, kind: str, config: Any) -> TermNetwork:
 
 def _named(network: TermNetwork, weights: Mapping[str, _Value]) -> dict[str, _Value]:
     """Name the weights of a checkpoint as the network does."""
-    prefix = f"{network.pretrained.base_model_prefix}." if isinstance(network, TildeV2) else ""
+    prefix = f"{network.pretrained.base_model_prefix}." if isinstance(network, TildeV2Network) else ""
     return {
         name if name.startswith(_PROJECTION) else f"pretrained.{name.removeprefix(prefix)}": array
         for name, array in weights.items()
@@ -408,8 +416,8 @@ def _check_head(folder: Path, network: TermNetwork, weights: Mapping[str, Any]) 
     ]
     if missing:
         bare = {name.removeprefix("pretrained.") for name in weights}
-        others = [TildeV2.kind] if f"{_PROJECTION}.weight" in bare else []
-        others += [Tilde.kind] if any(name.startswith(_HEADS) for name in bare) else []
+        others = [TildeV2Network.kind] if f"{_PROJECTION}.weight" in bare else []
+        others += [TildeNetwork.kind] if any(name.startswith(_HEADS) for name in bare) else []
         raise ModelFormatError(
             f"the checkpoint has no head for the kind {network.kind}",
             facts=[
@@ -451,14 +459,14 @@ def _queries(read: Checkpoint) -> str:
 
 def _expansion(read: Checkpoint, name: str | Path, terms: int, counting: Counting) -> ExpansionRecord:
     """Describe an expansion that the network and the TILDE encoder `name` can make."""
-    if read.network.kind != TildeV2.kind:
+    if read.network.kind != TildeV2Network.kind:
         raise ParameterError(
             "only encoders of kind tildev2 are run with expansions",
             facts=[("kind", read.network.kind)],
             fixes=["leave --expand-with out"],
         )
     expander = EncoderFolder.open(name)
-    if expander.manifest.kind != Tilde.kind:
+    if expander.manifest.kind != TildeNetwork.kind:
         raise ModelFormatError(
             "an encoder of kind tilde expands documents, and this is one of another kind",
             facts=[("encoder", name), ("kind", expander.manifest.kind)],

@@ -26,7 +26,7 @@ from termwise.train.checks import check_asked
 from termwise.train.claiming import claim, refuse_taken
 from termwise.train.clock import Clock
 from termwise.train.inputs import Pieces
-from termwise.train.networks import TermNetwork, Tilde
+from termwise.train.networks import TermNetwork, TildeNetwork
 from termwise.train.preparing import (
     collator_of,
     fit_head_if_set,
@@ -48,9 +48,9 @@ _FACTS = "facts.json"
 CURVE = "curve"
 """Folder of the points of a learning curve, in that of the training."""
 
-_MAY_CHANGE = ("learning_rate", "head_learning_rate", "take")
-"""Settings that a run may go on with in place of those it began with: how one that diverged is saved, and the choice of
-its weights."""
+_MAY_CHANGE = ("learning_rate", "head_learning_rate", "take", "workers")
+"""Settings that a run may go on with in place of those it began with: how one that diverged is saved, the choice of its
+weights, and what does not matter to the result."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def train_network(
     network = loaded_network(run)
     step = TrainingStep(network, settings, run.pieces)
     count = number_of_batches(run)
-    steps = -(-count // run.together)
+    steps = -(-count // run.batches_per_step)
     checkpoints = run.folder / _CHECKPOINTS
     arguments = training_arguments(checkpoints, settings, steps=steps, validation=held_out is not None)
     _claim(run)
@@ -220,7 +220,7 @@ def _trainer(
         held_out = held_out.expanded(run.expander, run.pieces, settings)
     callbacks: list[TrainerCallback] = [JsonLog(run.folder / _LOG, clock)]
     if settings.curve:
-        callbacks.append(CurvePoints(network, run.folder / CURVE, run.together * settings.batch))
+        callbacks.append(CurvePoints(network, run.folder / CURVE, run.batches_per_step * settings.batch))
     return TermTrainer(
         step,
         arguments,
@@ -240,7 +240,7 @@ def _facts(run: TrainingRun, trainer: TermTrainer) -> dict[str, Any]:
     settings, steps = run.settings, trainer.state.global_step
     best = taken(trainer, settings)
     head_pairs = 0
-    if run.kind == Tilde.kind and settings.head_steps:
+    if run.kind == TildeNetwork.kind and settings.head_steps:
         head_pairs = min(settings.head_pairs, sum(map(len, run.sources)))
     return {
         "kind": run.kind,
@@ -250,7 +250,7 @@ def _facts(run: TrainingRun, trainer: TermTrainer) -> dict[str, Any]:
         "omitted": run.omitted,
         "steps": steps,
         "processes": run.processes.num_processes,
-        "pairs_seen": best.get("step", steps) * run.together * settings.batch,
+        "pairs_seen": best.get("step", steps) * run.batches_per_step * settings.batch,
         "head_pairs": head_pairs,
         "seconds": round(trainer.seconds, 1),
         "best": best,

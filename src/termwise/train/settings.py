@@ -19,6 +19,9 @@ Schedule = Literal["constant", "linear"]
 Precision = Literal["float32", "bfloat16", "float16"]
 Take = Literal["best", "last"]
 
+MOST_WORKERS = 1024
+"""The most processes that can be set to make batches."""
+
 NO_TEACHER = "none"
 """The `TrainSettings.teacher` where there is none."""
 
@@ -103,6 +106,8 @@ class TrainSettings(TypedSettings):
     take : {"best", "last"}
         The weights that become the encoder: those that rank the held-out queries best, or the last ones. The last are
         the better choice where the rate falls to 0 and the pool is too easy to tell checkpoints apart.
+    workers : int
+        Processes that make batches while the network computes; 0 for this one. The result does not depend on it.
     """
 
     objective: Objective = "biqdl"
@@ -143,6 +148,7 @@ class TrainSettings(TypedSettings):
     validation_queries: int = 1000
     curve: bool = False
     take: Take = "best"
+    workers: int = 0
 
     ranges = MappingProxyType(
         {
@@ -163,6 +169,7 @@ class TrainSettings(TypedSettings):
             ),
             **dict.fromkeys(("warm_up", "dropout", "flattening", "teacher_weight", "sparsity_ramp"), (0, 1)),
             "seed": (0, 2**32 - 1),
+            "workers": (0, MOST_WORKERS),
         }
     )
 
@@ -229,11 +236,12 @@ class TrainSettings(TypedSettings):
             )
 
     def departures(self, kind: str) -> dict[str, tuple[object, object]]:
-        """Return the settings that are not the paper's: name to (the paper's, ours)."""
+        """Return the settings that are not the paper's and matter to the result: name to (the paper's, ours)."""
         usual = type(self).for_kind(kind)
         pairs = {
             field.name: (getattr(usual, field.name), getattr(self, field.name))
             for field in dataclasses.fields(self)
+            if field.name != "workers"
         }
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 

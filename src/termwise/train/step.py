@@ -17,7 +17,7 @@ from termwise.text.cleaning import clean_vocabulary
 from termwise.train.batches import BatchPlan
 from termwise.train.expansions import Expansions, Place
 from termwise.train.inputs import Ids, Pieces, distinct_terms, occurrences
-from termwise.train.networks import SpladeDoc, TermNetwork, Tilde, check_network
+from termwise.train.networks import SpladeDocNetwork, TermNetwork, TildeNetwork, check_network
 from termwise.train.objectives import (
     biqdl,
     contrastive_loss,
@@ -123,7 +123,7 @@ class Collator:
     def longest(self) -> int:
         """Pieces of the longest input, special ones included."""
         settings = self.settings
-        if self.kind == Tilde.kind:
+        if self.kind == TildeNetwork.kind:
             read = {
                 "query-likelihood": settings.document_length,
                 "document-likelihood": settings.query_length,
@@ -137,7 +137,7 @@ class Collator:
         (number,) = items
         pairs = self._pairs(number)
         queries = [self.pieces(self.sources[owner].queries[query]) for owner, query, _ in pairs]
-        if self.kind == Tilde.kind:
+        if self.kind == TildeNetwork.kind:
             passages = [self.pieces(self.sources[owner].passages[passage]) for owner, _, passage in pairs]
             batch = self._likelihoods(queries, passages)
             if self.settings.contrast:
@@ -323,14 +323,14 @@ class TrainingStep(Step):
         weights = self.network(batch["passage_ids"], batch["passage_mask"])
         asked = batch["asked_rows"], batch["asked_terms"]
         count = len(batch["targets"])
-        if isinstance(self.network, SpladeDoc):
+        if isinstance(self.network, SpladeDocNetwork):
             scores = vocabulary_scores(weights, *asked, count)
         else:
             ids = batch["passage_ids"]
             shown = weights.masked_fill(torch.isin(ids, self.ends), 0.0)
             scores = match_scores(shown, ids, *asked, count, len(self.kept))
         loss = self._ranking(scores, batch)
-        if self.settings.sparsity and isinstance(self.network, SpladeDoc):
+        if self.settings.sparsity and isinstance(self.network, SpladeDocNetwork):
             loss = loss + self._sparsity() * flops_loss(weights)
         return loss
 

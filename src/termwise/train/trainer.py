@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
+from multiprocessing import get_all_start_methods
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -85,6 +86,8 @@ class LoopSettings(Protocol):
     def validate_every(self) -> int: ...  # noqa: D102
     @property
     def take(self) -> Take: ...  # noqa: D102
+    @property
+    def workers(self) -> int: ...  # noqa: D102
 
 
 class TermTrainer(Trainer):
@@ -107,7 +110,8 @@ class TermTrainer(Trainer):
         Started by `train`; its seconds are kept in every checkpoint.
     callbacks : list of TrainerCallback
     progress : callable, optional
-        Called after every step with ``train: loss ...``, the number of the step, and how many there are.
+        Called after every step with ``train: loss ...``, the last that was read, the number of the step, and how many
+        there are. Losses are read at each tenth step and where something is said.
     say : callable, optional
         Called with a line at each validation, or at each checkpoint where there is none.
 
@@ -141,9 +145,9 @@ class TermTrainer(Trainer):
             callbacks=callbacks,
         )
         self.remove_callback(PrinterCallback)
-        self.add_callback(ProgressLines(progress, say, self._taken_loss, clock))
         if validate is not None:
             self.add_callback(EverySteps(settings.save_every))
+        self.add_callback(ProgressLines(progress, say, self._taken_losses, clock))
         self._step = step
         self._network = step.network
         self._batches = batches
@@ -151,7 +155,7 @@ class TermTrainer(Trainer):
         self._validate = validate
         self._clock = clock
         self._say = say
-        self._loss = 0.0
+        self._losses: list[tuple[int, torch.Tensor]] = []
 
     @property
     def seconds(self) -> float:
@@ -208,6 +212,8 @@ class TermTrainer(Trainer):
             sampler=SequentialSampler(self._batches),
             collate_fn=self.data_collator,
             num_workers=self.args.dataloader_num_workers,
+            # The batches of an epoch are planned as they are asked for, and no plan can be sent to a new process.
+            multiprocessing_context="fork" if self.args.dataloader_num_workers else None,
         )
         return self.accelerator.prepare(loader)  # type: ignore[no-any-return]
 
@@ -235,27 +241,29 @@ class TermTrainer(Trainer):
     def training_step(
         self, model: nn.Module, inputs: dict[str, Any], num_items_in_batch: torch.Tensor | int | None = None
     ) -> torch.Tensor:
-        """Compute loss and gradients of a batch.
+        """Compute loss and gradients of a batch; the loss is read later, which waits for a graphics processor."""
+        self._step.progress = self.state.global_step / self.args.max_steps
+        loss = super().training_step(model, inputs, num_items_in_batch)
+        self._losses.append((self.state.global_step + 1, loss))
+        return loss
+
+    def _taken_losses(self) -> list[float]:
+        """Return the loss of each step since the last call.
 
         Raises
         ------
         DivergedError
-            If the loss is not a finite number. The weights have not been changed yet.
+            If one is not a finite number.
         """
-        self._step.progress = self.state.global_step / self.args.max_steps
-        loss = super().training_step(model, inputs, num_items_in_batch)
-        value = float(loss)
-        if not math.isfinite(value):
-            raise self._diverged("the loss is not a finite number", "loss", value)
-        self._loss += value
-        return loss
+        taken, self._losses = self._losses, []
+        found: dict[int, float] = {}
+        for step, loss in taken:
+            found[step] = found.get(step, 0.0) + float(loss)
+            if not math.isfinite(found[step]):
+                raise self._diverged("the loss is not a finite number", "loss", found[step], step)
+        return list(found.values())
 
-    def _taken_loss(self) -> float:
-        """Return the loss of the batches since the last call."""
-        loss, self._loss = self._loss, 0.0
-        return loss
-
-    def _diverged(self, message: str, label: str, seen: object) -> DivergedError:
+    def _diverged(self, message: str, label: str, seen: object, step: int) -> DivergedError:
         settings = self._settings
         kept = newest_whole(Path(str(self.args.output_dir)))
         fixes = [f"--resume --set learning_rate={settings.learning_rate / 2:g}"] if kept else []
@@ -267,7 +275,7 @@ class TermTrainer(Trainer):
         return DivergedError(
             message,
             facts=[
-                ("step", self.state.global_step + 1),
+                ("step", step),
                 (label, seen),
                 ("learning rate", f"{settings.learning_rate:g}"),
                 ("last checkpoint", kept or "none"),
@@ -295,7 +303,8 @@ class TermTrainer(Trainer):
     def _check_weights(self) -> None:
         for name, parameter in self._network.named_parameters():
             if not bool(torch.isfinite(parameter).all()):
-                raise self._diverged("the weights are not finite numbers", "tensor", name)
+                step = self.state.global_step + 1
+                raise self._diverged("the weights are not finite numbers", "tensor", name, step)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         self._load_weights(Path(resume_from_checkpoint))
@@ -345,14 +354,15 @@ def training_arguments(
     Raises
     ------
     ParameterError
-        If `precision` is ``float16`` and there is no graphics processor.
+        If `precision` is ``float16`` and there is no graphics processor, or there are to be `workers` on a system whose
+        processes cannot be forked.
     """
-    accelerated = torch.cuda.is_available()
-    if settings.precision == "float16" and not accelerated:
+    check_precision(settings.precision)
+    if settings.workers and "fork" not in get_all_start_methods():
         raise ParameterError(
-            "float16 needs a graphics processor",
-            facts=[("precision", settings.precision), ("device", "cpu")],
-            fixes=["--set precision=bfloat16", "--set precision=float32"],
+            "this system cannot fork processes that make batches",
+            facts=[("workers", settings.workers)],
+            fixes=["--set workers=0"],
         )
     every = settings.validate_every if validation else settings.save_every
     rising = settings.schedule == "constant" and settings.warm_up > 0
@@ -377,16 +387,28 @@ def training_arguments(
         greater_is_better=True if validation else None,
         logging_steps=min(10, every),
         logging_first_step=True,
+        logging_nan_inf_filter=False,  # which would wait for each loss; `TermTrainer` refuses them
+        dataloader_num_workers=settings.workers,
         report_to=["tensorboard"] if find_spec("tensorboard") else [],
         seed=settings.seed,
         disable_tqdm=True,
         remove_unused_columns=False,
         ddp_find_unused_parameters=False,
-        use_cpu=not accelerated,
+        use_cpu=not torch.cuda.is_available(),
     )
     # Left to itself, the Trainer would cut each batch into parts for the processors that one process sees.
     arguments._n_gpu = min(arguments.n_gpu, 1)
     return arguments
+
+
+def check_precision(precision: Precision) -> None:
+    """Raise `ParameterError` where a precision needs a graphics processor and there is none."""
+    if precision == "float16" and not torch.cuda.is_available():
+        raise ParameterError(
+            "float16 needs a graphics processor",
+            facts=[("precision", precision), ("device", "cpu")],
+            fixes=["--set precision=bfloat16", "--set precision=float32"],
+        )
 
 
 def taken(trainer: TermTrainer, settings: LoopSettings) -> dict[str, Any]:

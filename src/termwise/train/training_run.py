@@ -53,7 +53,7 @@ class TrainingRun:
         return bool(self.processes.is_main_process)
 
     @property
-    def together(self) -> int:
+    def batches_per_step(self) -> int:
         """Batches of a step."""
         return self.settings.accumulate * int(self.processes.num_processes)
 

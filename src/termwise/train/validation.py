@@ -20,7 +20,7 @@ from termwise.evaluate import evaluate
 from termwise.records import Qrel, Ranking, Run
 from termwise.text.cleaning import clean_vocabulary
 from termwise.train.inputs import Ids, Pieces, occurrences
-from termwise.train.networks import SpladeDoc, TermNetwork, Tilde
+from termwise.train.networks import SpladeDocNetwork, TermNetwork, TildeNetwork
 from termwise.train.settings import TrainSettings
 
 CHOSEN_BY = "nDCG@10"
@@ -128,7 +128,7 @@ def validate(
     """
     training = network.training
     network.eval()
-    by_queries = isinstance(network, Tilde) and not settings.reads_passages
+    by_queries = isinstance(network, TildeNetwork) and not settings.reads_passages
     scores = (_document_likelihoods if by_queries else _match_scores)(network, pieces, held_out, settings)
     network.train(training)
     return measured(scores, held_out)
@@ -200,16 +200,16 @@ def _rows(
 ) -> Tensor:
     """Return the weights of the wanted terms for some passages."""
     special = pieces.special
-    first = special.document if isinstance(network, Tilde) else special.cls
+    first = special.document if isinstance(network, TildeNetwork) else special.cls
     added = [np.empty(0, dtype=np.int64)] * len(texts)
     if held_out.expansions is not None:
         added = [held_out.expansions[number] for number in numbers]
     rows = [pieces.framed(first, text, extra) for text, extra in zip(texts, added, strict=True)]
     ids, mask = (tensor.to(device) for tensor in pieces.padded(rows))
     output: Tensor = network(ids, mask).float()
-    if isinstance(network, Tilde):
+    if isinstance(network, TildeNetwork):
         return functional.logsigmoid(output[:, columns])
-    if isinstance(network, SpladeDoc):
+    if isinstance(network, SpladeDocNetwork):
         return output[:, columns]
     slot = torch.full((len(pieces.analyzer.vocabulary),), len(columns), dtype=torch.int64, device=device)
     slot[columns] = torch.arange(len(columns), device=device)

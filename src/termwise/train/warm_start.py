@@ -17,7 +17,7 @@ from termwise.collection.pairs import Source
 from termwise.progress import Progress, no_progress
 from termwise.text.cleaning import clean_vocabulary
 from termwise.train.inputs import Ids, Pieces, distinct_terms
-from termwise.train.networks import Tilde, decoder_bias, language_model_head, output_layer
+from termwise.train.networks import TildeNetwork, decoder_bias, language_model_head, output_layer
 from termwise.train.objectives import biqdl, likelihood_loss
 from termwise.train.settings import TrainSettings
 
@@ -27,7 +27,7 @@ _RATE = 2e-3
 
 
 def fit_head(
-    network: Tilde,
+    network: TildeNetwork,
     pieces: Pieces,
     pairs: Sequence[tuple[str, str]],
     settings: TrainSettings,
@@ -38,7 +38,7 @@ def fit_head(
 
     Parameters
     ----------
-    network : Tilde
+    network : TildeNetwork
         Changed in place.
     pieces : Pieces
     pairs : sequence of (str, str)
@@ -97,7 +97,7 @@ def fit_head(
 
 @torch.no_grad()
 def set_prior_bias(
-    network: Tilde, pieces: Pieces, sources: Sequence[Source], settings: TrainSettings
+    network: TildeNetwork, pieces: Pieces, sources: Sequence[Source], settings: TrainSettings
 ) -> None:
     """Set the decoder's bias of each term to the log-odds that a training query holds it.
 
@@ -119,7 +119,7 @@ def set_prior_bias(
 
 @torch.no_grad()
 def _first_outputs(
-    network: Tilde,
+    network: TildeNetwork,
     pieces: Pieces,
     rows: Sequence[Ids],
     marker: int,

@@ -31,7 +31,7 @@ from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaning import CleanMode
 from termwise.train.export import OPSET, agreement, check_agreement, to_onnx, vocabulary_size
 from termwise.train.inputs import special_ids
-from termwise.train.networks import TermNetwork, Tilde, TildeV2, positions
+from termwise.train.networks import TermNetwork, TildeNetwork, TildeV2Network, positions
 from termwise.train.quantise import quantise
 
 GRAPHS: dict[Precision, str] = {"float32": "model.onnx", "int8": "model.int8.onnx"}
@@ -182,7 +182,7 @@ def save_weights(network: TermNetwork, folder: Path) -> None:
     A tied weight is written once. A token projection stands beside the encoder as ``token_projection``.
     """
     network.config.to_json_file(folder / CONFIG, use_diff=True)
-    prefix = f"{network.pretrained.base_model_prefix}." if isinstance(network, TildeV2) else ""
+    prefix = f"{network.pretrained.base_model_prefix}." if isinstance(network, TildeV2Network) else ""
     named = {}
     for name, parameter in network.named_parameters():
         inner = name.removeprefix("pretrained.")
@@ -227,7 +227,7 @@ def _check(
             "an encoder has graphs in float32, in int8, or one in each",
             facts=[("given", ", ".join(precisions) or "none")],
         )
-    if expansion is not None and network.kind != TildeV2.kind:
+    if expansion is not None and network.kind != TildeV2Network.kind:
         raise ParameterError(
             "only encoders of kind tildev2 are trained with expansions", facts=[("kind", network.kind)]
         )
@@ -235,7 +235,7 @@ def _check(
 
 def _check_vector(network: TermNetwork, name: str, vector: npt.NDArray[np.float32], *, terms: int) -> None:
     """Refuse a vector that its file cannot hold, or an encoder of this kind does not have."""
-    if (network.kind == Tilde.kind) != (name == FLOORS):
+    if (network.kind == TildeNetwork.kind) != (name == FLOORS):
         raise ParameterError(
             "only encoders of kind tilde have floors, and only those of the other kinds have weights of queries",
             facts=[("kind", network.kind), ("given", name)],

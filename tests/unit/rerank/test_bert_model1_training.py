@@ -15,7 +15,12 @@ from safetensors.torch import load_file  # noqa: E402
 from tests.unit.train.conftest import WORDS, write_jsonl  # noqa: E402
 
 from termwise.collection.pairs import Source  # noqa: E402
-from termwise.errors import EmptyCollectionError, ForeignFolderError, ParameterError  # noqa: E402
+from termwise.errors import (  # noqa: E402
+    EmptyCollectionError,
+    ForeignFolderError,
+    ParameterError,
+    StorageError,
+)
 from termwise.rerank.bert_model1 import BertModel1Config, BertModel1Scorer  # noqa: E402
 from termwise.rerank.bert_model1_settings import BertModel1Settings  # noqa: E402
 from termwise.rerank.bert_model1_step import DrawnBatches, MarginStep, PairCollator  # noqa: E402
@@ -134,6 +139,8 @@ def test_held_out_queries_rank_what_bm25_finds_and_the_relevant_ones_last():
     place = int(both.qrels[0].doc_id)
     assert candidates_of(both, depth=5, seed=1)[0][-1] == place
     assert sorted(candidates_of(both, depth=5, seed=1)[0]) == [0, 1]
+    twice = dataclasses.replace(both, qrels=both.qrels * 2)
+    assert candidates_of(twice, depth=5, seed=1) == candidates_of(both, depth=5, seed=1)
 
 
 def test_validation_measures_and_leaves_the_network_in_training(base, analyzer, source):
@@ -211,6 +218,44 @@ def test_nothing_to_train_on(base, tmp_path):
     data = write_jsonl(tmp_path / "one.jsonl", {"query": "wing", "passage": "lift"})
     with pytest.raises(EmptyCollectionError):
         train_bert_model1([data], base, tmp_path / "out", settings=SETTINGS, validation="none")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def small_run(data, base, tmp_path):
+    def train(**options):
+        said = []
+        given = {"settings": dataclasses.replace(SETTINGS, max_steps=1), **options}
+        train_bert_model1([data], base, tmp_path / "out", say=said.append, **given)
+        return said
+
+    return train
+
+
+def test_what_was_mined_stays_when_the_work_after_it_fails(small_run, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise StorageError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("termwise.rerank.bert_model1_training.candidates_of", full)
+        with pytest.raises(StorageError):
+            small_run()
+    assert (tmp_path / "out" / "training" / "negatives.npz").is_file()
+    said = small_run(resume=True)
+    assert f"nothing to resume in {tmp_path / 'out' / 'training'}: starting from the beginning" in said
+    assert not [line for line in said if "BM25" in line]
+
+
+def test_other_held_out_queries_are_another_run(small_run, tmp_path):
+    held = [
+        write_jsonl(tmp_path / f"{word}.jsonl", {"query": word, "passage": f"{word} of the wing"})
+        for word in ("lift", "drag")
+    ]
+    small_run(validation=held[0])
+    for changed in (held[1], "none"):
+        with pytest.raises(ForeignFolderError) as caught:
+            small_run(validation=changed, resume=True)
+        assert dict(caught.value.facts)["differs in"] == "validation"
 
 
 def test_windows_that_do_not_fit_are_refused_before_anything_is_written(data, base, tmp_path):
@@ -246,10 +291,12 @@ def test_a_scorer_without_its_run_is_not_replaced(tmp_path, resume):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="here float16 is computed")
-def test_a_precision_that_is_not_there_leaves_the_folder_free(data, base, tmp_path):
+def test_a_precision_that_is_not_there_is_found_before_hours_of_work(data, base, tmp_path, monkeypatch):
+    def work(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr("termwise.rerank.bert_model1_training.negatives_of", work)
     half = dataclasses.replace(SETTINGS, precision="float16")
-    said = []
     with pytest.raises(ParameterError, match="float16"):
-        train_bert_model1([data], base, tmp_path / "out", settings=half, resume=True, say=said.append)
+        train_bert_model1([data], base, tmp_path / "out", settings=half)
     assert not (tmp_path / "out").exists()
-    assert f"nothing to resume in {tmp_path / 'out' / 'training'}: starting from the beginning" in said

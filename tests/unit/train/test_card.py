@@ -82,13 +82,17 @@ def test_the_same_facts_make_the_same_card():
     assert card(COMPLETE) == card(dict(reversed(list(COMPLETE.items()))))
 
 
-@pytest.mark.parametrize("name", sorted(FACTS))
+@pytest.mark.parametrize("name", sorted(set(FACTS) - {"language"}))
 def test_every_fact_is_needed(name):
     assert wrong(changed(**{name: None}))[name].startswith("missing")
 
 
+def test_a_language_that_nobody_said_is_not_asserted():
+    assert "language" not in card(changed(language=None))
+
+
 def test_all_gaps_are_reported_at_once():
-    assert set(wrong({"name": "x"})) == set(FACTS) - {"name"}
+    assert set(wrong({"name": "x"})) == set(FACTS) - {"name", "language"}
 
 
 def test_no_departures_is_an_answer_and_no_data_is_none():
@@ -122,3 +126,9 @@ def test_the_table_must_be_whole():
     assert "evaluation.note" in wrong(changed(evaluation={"columns": ["a"], "rows": [[1]]}))
     ragged = COMPLETE["evaluation"] | {"rows": [["nfcorpus", 0.3]]}
     assert "evaluation.rows" in wrong(changed(evaluation=ragged))
+    assert "evaluation.columns" in wrong(changed(evaluation={"rows": [[1]], "note": "Test split."}))
+
+
+def test_where_nothing_was_measured_there_is_no_table():
+    text = card(changed(evaluation={"note": "Nothing was measured."}))
+    assert "## Evaluation\n\nNothing was measured.\n\n## Data" in text

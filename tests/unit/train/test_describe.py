@@ -60,3 +60,43 @@ def test_tildev2_was_published_in_half_precision(folder):
 
 def test_tilde_has_no_expansion(tmp_path):
     assert departures(tmp_path, "tilde", TrainSettings.for_kind("tilde")) == {}
+
+
+def test_the_published_code_takes_the_last_weights(tmp_path, folder):
+    best = {"step": 2, "nDCG@10": 0.5}
+    settings = TrainSettings.for_kind("tilde")
+    assert departures(tmp_path, "tilde", settings, best=best)["take"][:2] == ("last", "best")
+    for kind in ("tilde", "tildev2"):
+        settings = TrainSettings.for_kind(kind, {"take": "last"})
+        assert "take" not in departures(folder(), kind, settings, best=best)
+
+
+def test_what_departs_whatever_is_set_is_listed(folder):
+    told = "relevant passages in the batch"
+    for kind in ("tildev2", "splade-doc"):
+        found = departures(folder(), kind, TrainSettings.for_kind(kind))
+        assert found[told][0].startswith("negatives")
+        assert "64" in found["hard negatives of a pair"][1]
+        without = departures(folder(), kind, TrainSettings.for_kind(kind, {"negatives": "0"}))
+        assert told in without
+        assert "hard negatives of a pair" not in without
+
+
+def test_the_length_of_passages_is_counted_without_their_expansion(folder):
+    settings = TrainSettings.for_kind("tildev2", {"document_length": "96"})
+    assert departures(folder(), "tildev2", settings)["expanded passage"][:2] == (
+        "128 pieces and the expansion, 192 in all", "96 pieces, and the expansion on top",
+    )  # fmt: skip
+    assert "expanded passage" not in departures(folder(expansion=None), "tildev2", settings)
+
+
+def test_nothing_is_said_that_nobody_measured_or_told(tmp_path):
+    settings = TrainSettings.for_kind("tilde")
+    facts = card_facts(tmp_path, "tilde", RUN, settings, {})
+    assert facts["evaluation"] == {"note": "Nothing was measured."}
+    assert "language" not in facts
+    measured = card_facts(
+        tmp_path, "tilde", RUN | {"best": {"step": 2, "nDCG@10": 0.5}}, settings, {"language": "de"}
+    )
+    assert measured["evaluation"]["rows"] == [["none", "0.5000"]]
+    assert measured["language"] == "de"

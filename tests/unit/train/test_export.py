@@ -28,7 +28,7 @@ from termwise.train.export import (  # noqa: E402
     to_onnx,
     vocabulary_size,
 )
-from termwise.train.networks import SpladeDoc, Tilde, TildeV2, bare_encoder  # noqa: E402
+from termwise.train.networks import SpladeDocNetwork, TildeNetwork, TildeV2Network, bare_encoder  # noqa: E402
 
 from .conftest import SIZE, configuration  # noqa: E402
 
@@ -76,10 +76,10 @@ def networks(name):
     torch.manual_seed(3)
     if name == "bert tilde":
         config = configuration(vocab_size=TERMS, max_position_embeddings=LENGTH, num_hidden_layers=1)
-        return Tilde(transformers.AutoModelForMaskedLM.from_config(config))
+        return TildeNetwork(transformers.AutoModelForMaskedLM.from_config(config))
     if name == "distilbert splade-doc":
-        return SpladeDoc(transformers.AutoModelForMaskedLM.from_config(distilbert()))
-    return TildeV2(bare_encoder(mpnet()))
+        return SpladeDocNetwork(transformers.AutoModelForMaskedLM.from_config(distilbert()))
+    return TildeV2Network(bare_encoder(mpnet()))
 
 
 @pytest.fixture(scope="module", params=["bert tilde", "distilbert splade-doc", "mpnet tildev2"])
@@ -194,7 +194,7 @@ def test_a_decoder_of_its_own_is_refused():
 
 
 def test_what_torch_cannot_export_is_an_error_of_ours():
-    class Branching(Tilde):
+    class Branching(TildeNetwork):
         def forward(self, input_ids, attention_mask):
             if input_ids.sum().item() > 3:
                 return super().forward(input_ids, attention_mask)

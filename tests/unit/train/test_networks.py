@@ -10,9 +10,9 @@ transformers = pytest.importorskip("transformers")
 from termwise.errors import ModelFormatError, ParameterError  # noqa: E402
 from termwise.train.networks import (  # noqa: E402
     NETWORKS,
-    SpladeDoc,
-    Tilde,
-    TildeV2,
+    SpladeDocNetwork,
+    TildeNetwork,
+    TildeV2Network,
     check_network,
     decoder_bias,
     language_model_head,
@@ -30,7 +30,7 @@ MASK = (IDS != 0).long()
 
 def test_tilde_reads_the_head_at_position_0_only(headed):
     network = network_from("tilde", headed).eval()
-    assert isinstance(network, Tilde)
+    assert isinstance(network, TildeNetwork)
     whole = transformers.BertForMaskedLM.from_pretrained(headed).eval()
     with torch.no_grad():
         logits = network(IDS, MASK)
@@ -42,7 +42,7 @@ def test_tilde_reads_the_head_at_position_0_only(headed):
 def test_tildev2_is_a_projection_without_negative_weights(base):
     torch.manual_seed(1)
     network = network_from("tildev2", base).eval()
-    assert isinstance(network, TildeV2)
+    assert isinstance(network, TildeV2Network)
     assert network.token_projection.bias.tolist() == [0.0]
     with torch.no_grad():
         network.token_projection.weight.fill_(1.0)
@@ -54,13 +54,13 @@ def test_tildev2_is_a_projection_without_negative_weights(base):
 
 def test_the_projection_starts_small():
     torch.manual_seed(2)
-    network = TildeV2(transformers.BertModel(configuration(hidden_size=512), add_pooling_layer=False))
+    network = TildeV2Network(transformers.BertModel(configuration(hidden_size=512), add_pooling_layer=False))
     assert network.token_projection.weight.std().item() == pytest.approx(0.02, rel=0.2)
 
 
 def test_splade_doc_takes_the_maximum_over_pieces_and_not_over_padding(headed):
     network = network_from("splade-doc", headed).eval()
-    assert isinstance(network, SpladeDoc)
+    assert isinstance(network, SpladeDocNetwork)
     with torch.no_grad():
         weights = network(IDS, MASK)
         logits = network.pretrained(input_ids=IDS, attention_mask=MASK).logits
@@ -140,7 +140,7 @@ def test_set_dropout(kind, headed):
 def test_heads_of_other_architectures(model, options):
     kind = getattr(transformers, model)
     pretrained = kind(kind.config_class(vocab_size=40, **options)).eval()
-    network = Tilde(pretrained).eval()
+    network = TildeNetwork(pretrained).eval()
     with torch.no_grad():
         expected = pretrained(input_ids=IDS, attention_mask=MASK).logits[:, 0]
         torch.testing.assert_close(network(IDS, MASK), expected)
@@ -179,7 +179,7 @@ def test_positions_that_stand_for_padding_are_not_read():
         intermediate_size=32,
         max_position_embeddings=34,
     )
-    network = TildeV2(transformers.MPNetModel(config, add_pooling_layer=False)).eval()
+    network = TildeV2Network(transformers.MPNetModel(config, add_pooling_layer=False)).eval()
     for asked in (network, Teacher(network.encoder)):
         check_network(asked, terms=40, length=32)
         with pytest.raises(ParameterError) as error:

@@ -25,12 +25,12 @@ from termwise.errors import (  # noqa: E402
     UnknownNameError,
     VocabularyMismatchError,
 )
-from termwise.models import TildeV2 as TildeV2Model  # noqa: E402
+from termwise.models import TildeV2  # noqa: E402
 from termwise.progress import no_progress  # noqa: E402
 from termwise.records import Document  # noqa: E402
 from termwise.train import floors  # noqa: E402
 from termwise.train.export import agreement  # noqa: E402
-from termwise.train.networks import SpladeDoc, Tilde, TildeV2, network_from  # noqa: E402
+from termwise.train.networks import SpladeDocNetwork, TildeNetwork, TildeV2Network, network_from  # noqa: E402
 from termwise.train.published import convert, dequantised, load  # noqa: E402
 from termwise.train.write_folder import save_weights, write_encoder_folder  # noqa: E402
 
@@ -87,7 +87,7 @@ def test_tilde(masked, older):
     model, folder = masked
     read = load(as_pickle(folder) if older else folder)
     network, analyzer = read.network, read.analyzer
-    assert isinstance(network, Tilde)
+    assert isinstance(network, TildeNetwork)
     assert (read.query_weights, read.reads_queries) == (None, False)
     assert network.training
     assert len(analyzer.vocabulary) == len(VOCABULARY)
@@ -110,7 +110,7 @@ def test_a_language_model_that_says_it_is_a_decoder_is_read_both_ways(masked):
 def test_tildev2(projected, older):
     model, folder = projected
     network = load(as_pickle(folder) if older else folder).network
-    assert isinstance(network, TildeV2)
+    assert isinstance(network, TildeV2Network)
     with torch.no_grad():
         torch.testing.assert_close(network.eval()(IDS, MASK), model(IDS, MASK))
 
@@ -132,7 +132,7 @@ def test_names_of_the_first_checkpoints_of_bert_are_read(masked):
 
 def test_a_splade_is_a_masked_language_model_that_is_named_so(masked):
     _, folder = masked
-    assert isinstance(load(folder, kind="splade-doc").network, SpladeDoc)
+    assert isinstance(load(folder, kind="splade-doc").network, SpladeDocNetwork)
 
 
 @pytest.mark.parametrize("kind", ["tilde", "tildev2"])
@@ -177,7 +177,7 @@ def test_sparse_encoder(masked):
     model, folder = masked
     read = load(modules(folder))
     network = read.network
-    assert isinstance(network, SpladeDoc)
+    assert isinstance(network, SpladeDocNetwork)
     assert (read.query_weights, read.reads_queries) == (None, True)
     with pytest.raises(ModelFormatError, match="of kind splade-doc"):
         load(folder, kind="tilde")
@@ -538,8 +538,8 @@ def test_a_converted_tildev2_is_expanded(masked, projected, tmp_path):
     tilde = convert(masked[1], tmp_path / "made-tilde")
     made = convert(projected[1], tmp_path / "encoder", expansion=(tilde.folder, 20, "raw"))
     assert made.manifest.expansion == ExpansionRecord(20, "raw", 64 - 21, tilde.id, "made-tilde")
-    encoder = open_document_encoder(TildeV2Model(encoder=str(made.folder)))
-    alone = open_document_encoder(TildeV2Model(encoder=str(made.folder), expansion_encoder="none"))
+    encoder = open_document_encoder(TildeV2(encoder=str(made.folder)))
+    alone = open_document_encoder(TildeV2(encoder=str(made.folder), expansion_encoder="none"))
     texts = ["wing flutter of the body", "merge"]
     expanded, plain = encoder.encode_documents(texts), alone.encode_documents(texts)
     assert np.diff(expanded.indptr).min() > np.diff(plain.indptr).max()
@@ -564,7 +564,7 @@ def test_a_shipped_encoder_can_be_trained_on(headed, analyzer, tmp_path):
         precisions=("int8",), weights="left out",
     )  # fmt: skip
     rebuilt = dequantised(folder.folder)
-    assert isinstance(rebuilt, Tilde)
+    assert isinstance(rebuilt, TildeNetwork)
     session = OnnxSession(EncoderFolder.open(folder.folder), precision="int8")
     assert agreement(rebuilt, session).relative < 0.02  # the rounding of activations is left
     for (name, before), after in zip(network.named_parameters(), rebuilt.parameters(), strict=True):

@@ -236,7 +236,7 @@ def test_the_prior_bias_by_hand(base, pieces, analyzer, number):
 def test_a_run_may_go_on_with_another_learning_rate_and_with_nothing_else(base, analyzer, sources, tmp_path):
     first = settings("tildev2", max_steps=2)
     train_network("tildev2", sources, base, tmp_path / "run", analyzer=analyzer, settings=first)
-    lower = replace(first, learning_rate=1e-6)
+    lower = replace(first, learning_rate=1e-6, workers=1)
     train_network("tildev2", sources, base, tmp_path / "run", analyzer=analyzer, settings=lower, resume=True)
     other = replace(first, batch=3)
     with pytest.raises(ForeignFolderError, match="another one"):

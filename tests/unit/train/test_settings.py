@@ -39,7 +39,8 @@ def test_values_are_read_by_the_type_of_their_setting():
 
 
 def test_departures_are_what_differs_from_the_paper():
-    assert TrainSettings.for_kind("tildev2").departures("tildev2") == {}
+    for changes in ({}, {"workers": "4"}):
+        assert TrainSettings.for_kind("tildev2", changes).departures("tildev2") == {}
     settings = TrainSettings.for_kind("tildev2", {"batch": "32", "epochs": "5"})
     assert settings.departures("tildev2") == {"batch": (8, 32)}
 

@@ -20,7 +20,7 @@ from termwise.build import build_index  # noqa: E402
 from termwise.errors import ModelFormatError, VocabularyMismatchError  # noqa: E402
 from termwise.records import Document  # noqa: E402
 from termwise.train.loading import quiet  # noqa: E402
-from termwise.train.networks import SpladeDoc  # noqa: E402
+from termwise.train.networks import SpladeDocNetwork  # noqa: E402
 from termwise.train.published import convert, load  # noqa: E402
 
 from .conftest import VOCABULARY, configuration, save  # noqa: E402
@@ -82,7 +82,7 @@ def test_documents_get_the_weights_of_the_sparse_encoder(masked, tmp_path, older
     else:
         encoder = opened(str(masked))
     read = load(saved(encoder, tmp_path / "sparse"))
-    assert isinstance(read.network, SpladeDoc)
+    assert isinstance(read.network, SpladeDocNetwork)
     assert (read.query_weights, read.reads_queries) == (None, True)
     expected = encoder.encode_document(list(TEXTS), convert_to_sparse_tensor=False).numpy()
     for seen, row in zip(rows_of(read), expected, strict=True):

@@ -27,6 +27,12 @@ from termwise.train.trainer import TermTrainer, training_arguments  # noqa: E402
 
 from .conftest import SIZE, VOCABULARY, made_source  # noqa: E402
 
+pytestmark = (
+    pytest.mark.filterwarnings(  # Python 3.12 and later warn of what torch does for the setting workers
+        "ignore:.*multi-threaded, use of fork:DeprecationWarning"
+    )
+)
+
 
 class Killed(Exception):
     pass
@@ -107,6 +113,7 @@ def equal(one, other):
         ("tildev2", {"schedule": "linear", "warm_up": 0.2, "clip": 0.5}, 4, 3),
         ("tilde", {"precision": "bfloat16"}, 4, 3),
         ("tilde", {"checkpointing": True}, 4, 3),
+        ("tilde", {"workers": 2}, 4, 3),
     ],
 )
 def test_a_killed_run_goes_on_to_the_same_weights(kind, changes, killed, saved, base, pieces, tmp_path):
@@ -120,6 +127,36 @@ def test_a_killed_run_goes_on_to_the_same_weights(kind, changes, killed, saved, 
     resumed = Run(kind, base, pieces, tmp_path / "cut", **changes).train(checkpoint)
     assert equal(resumed.weights, whole.weights)
     assert not equal(whole.weights, Run(kind, base, pieces, tmp_path / "new", **changes).weights)
+
+
+def test_the_weights_do_not_depend_on_who_makes_the_batches(base, pieces, tmp_path):
+    alone, helped = (
+        Run(
+            "tildev2", base, pieces, tmp_path / str(workers), workers=workers, max_steps=5, dropout=0.1
+        ).train()
+        for workers in (0, 2)
+    )
+    assert equal(alone.weights, helped.weights)
+
+
+def test_losses_are_read_where_they_are_logged_and_none_is_left_out(base, pieces, tmp_path):
+    changes = {"max_steps": 10, "save_every": 10, "validate_every": 10}
+    seen, said = [], []
+    Run(
+        "tilde",
+        base,
+        pieces,
+        tmp_path / "run",
+        progress=lambda *g: seen.append(g),
+        say=said.append,
+        **changes,
+    ).train()
+    shown = [stage for stage, _, _ in seen]
+    assert shown[:9] == [shown[0]] * 9
+    assert shown[9] != shown[0]
+    lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    first, others = (line["loss"] for line in lines if "loss" in line)
+    assert said[-1].startswith(f"step 10 of 10: loss {(first + 9 * others) / 10:.4g}, ")
 
 
 def test_training_lowers_the_loss_and_says_so(base, pieces, tmp_path):
@@ -143,16 +180,16 @@ def test_the_loss_shown_is_the_mean_of_what_was_accumulated(base, pieces, tmp_pa
     assert float(shown[0][0].removeprefix("train: loss ")) == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize("checkpointing", [False, True])
-def test_nothing_but_progress_reaches_the_terminal(checkpointing, base, pieces, tmp_path, capfd, caplog):
+@pytest.mark.parametrize("changes", [{}, {"checkpointing": True}, {"workers": 2}])
+def test_nothing_but_progress_reaches_the_terminal(changes, base, pieces, tmp_path, capfd, caplog):
     Run(
         "tildev2",
         base,
         pieces,
         tmp_path / "run",
         max_steps=3,
-        checkpointing=checkpointing,
         validate=lambda: {"nDCG@10": 0.5},
+        **changes,
     ).train()
     seen = capfd.readouterr()
     assert (seen.out, seen.err) == ("", "")
@@ -358,6 +395,13 @@ def test_float16_needs_a_graphics_processor(tmp_path):
         pytest.skip("there is one")
     with pytest.raises(ParameterError, match="graphics processor"):
         training_arguments(tmp_path, TrainSettings(precision="float16"), steps=1, validation=False)
+
+
+def test_workers_need_a_system_that_forks(tmp_path, monkeypatch):
+    monkeypatch.setattr("termwise.train.trainer.get_all_start_methods", lambda: ["spawn"])
+    training_arguments(tmp_path, TrainSettings(), steps=1, validation=False)
+    with pytest.raises(ParameterError, match="fork"):
+        training_arguments(tmp_path, TrainSettings(workers=2), steps=1, validation=False)
 
 
 def test_without_tensorboard(monkeypatch, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from termwise.train.networks import Tilde, network_from  # noqa: E402
+from termwise.train.networks import TildeNetwork, network_from  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 from termwise.train.warm_start import fit_head  # noqa: E402
 
@@ -18,7 +18,7 @@ SETTINGS = TrainSettings(document_length=12, query_length=8, head_steps=40, seed
 def fitted(base, pieces, settings=SETTINGS, **options):
     torch.manual_seed(1)
     network = network_from("tilde", base)
-    assert isinstance(network, Tilde)
+    assert isinstance(network, TildeNetwork)
     before = {name: value.clone() for name, value in network.state_dict().items()}
     source = made_source("air", 30)
     losses = fit_head(

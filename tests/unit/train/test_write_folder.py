@@ -23,7 +23,7 @@ from termwise.errors import (  # noqa: E402
 )
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.train import export, write_folder  # noqa: E402
-from termwise.train.networks import Tilde, TildeV2  # noqa: E402
+from termwise.train.networks import TildeNetwork, TildeV2Network  # noqa: E402
 from termwise.train.write_folder import write_encoder_folder  # noqa: E402
 
 from .conftest import POSITIONS, SIZE, VOCABULARY, configuration  # noqa: E402
@@ -35,7 +35,7 @@ FLOORS = np.linspace(-3, 0, len(VOCABULARY), dtype=np.float32)
 @pytest.fixture(scope="module")
 def network():
     torch.manual_seed(5)
-    return Tilde(transformers.AutoModelForMaskedLM.from_config(configuration(num_hidden_layers=1)))
+    return TildeNetwork(transformers.AutoModelForMaskedLM.from_config(configuration(num_hidden_layers=1)))
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +181,7 @@ def test_parts_that_do_not_go_together(write, tmp_path, changes, error):
     "changes", [{"query_weights": FLOORS}, {"query_weights": -FLOORS[1:]}, {"floors": FLOORS}]
 )
 def test_vectors_that_a_tildev2_does_not_have(write, tmp_path, changes):
-    network = TildeV2(transformers.AutoModel.from_config(configuration(num_hidden_layers=1)))
+    network = TildeV2Network(transformers.AutoModel.from_config(configuration(num_hidden_layers=1)))
     with pytest.raises(ParameterError):
         write(network=network, **changes)
     assert not (tmp_path / "encoder").exists()
