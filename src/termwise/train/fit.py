@@ -28,6 +28,7 @@ from termwise.train.floors import floors_of, passages_of_sources
 from termwise.train.networks import TildeNetwork
 from termwise.train.run import train_network
 from termwise.train.settings import TrainSettings
+from termwise.train.starting import brings_head
 from termwise.train.telling import Say, silent
 from termwise.train.training_data import read_training_data
 from termwise.train.write_folder import CARD, FOLDER, write_encoder_folder
@@ -194,6 +195,7 @@ def fit(
         trained=facts,
         floors=floors,
         expansion=record,
+        idf_power=EncoderFolder.open(base).manifest.idf_power if brings_head(kind, base) else 0.0,
     )
     described = card_facts(out, kind, facts, shown_settings(settings), card or {})
     with written_whole(out / CARD) as write:

@@ -79,8 +79,8 @@ class TrainSettings(TypedSettings):
     prior_bias : bool
         For TILDE: start the decoder's bias at the log-odds with which each term occurs in training queries.
     initial_weight : float
-        For TILDEv2: the bias that the projection starts with. At 0 half of all pieces start at a weight of 0, where
-        a ReLU passes no gradient; at 1 the network starts by counting matches.
+        For TILDEv2: the bias that the projection starts with, where the base brings no projection. At 0 half of all
+        pieces start at a weight of 0, where a ReLU passes no gradient; at 1 the network starts by counting matches.
     head_steps, head_pairs : int
         For TILDE: steps in which the head alone is fitted beforehand, and the pairs it is fitted to; see
         `termwise.train.warm_start`.

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from termwise.train.base import encoder_folder
 from termwise.train.networks import TermNetwork, network_from
-from termwise.train.published import dequantised
+from termwise.train.published import dequantised, load
 from termwise.train.write_folder import CONFIG, WEIGHTS, save_weights
 
 
 def start_from(kind: str, base: str | Path) -> TermNetwork:
-    """Load an encoder and put the head of a kind on it.
+    """Load an encoder and put the head of a kind on it, or keep the one that it was trained with.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ def start_from(kind: str, base: str | Path) -> TermNetwork:
     Returns
     -------
     TermNetwork
-        In training mode, float32. A language-model head that the base has is kept; parameters it does not bring
-        start at random: set the seed first.
+        In training mode, float32. A language-model head that the base has is kept, and so is the head of an encoder
+        of this kind, see `brings_head`; parameters it does not bring start at random: set the seed first.
 
     Raises
     ------
@@ -37,8 +37,18 @@ def start_from(kind: str, base: str | Path) -> TermNetwork:
     encoder = encoder_folder(base)
     if encoder is None:
         return network_from(kind, base)
+    same = encoder.manifest.kind == kind
     if (encoder.folder / CONFIG).is_file() and (encoder.folder / WEIGHTS).is_file():
-        return network_from(kind, encoder.folder)
+        return load(encoder.folder, kind=kind).network if same else network_from(kind, encoder.folder)
+    network = dequantised(base)
+    if same:
+        return network
     with tempfile.TemporaryDirectory() as place:
-        save_weights(dequantised(base), Path(place))
+        save_weights(network, Path(place))
         return network_from(kind, place)
+
+
+def brings_head(kind: str, base: str | Path) -> bool:
+    """Tell whether the base is an encoder of this kind, so that training goes on with its head."""
+    encoder = encoder_folder(base)
+    return encoder is not None and encoder.manifest.kind == kind

@@ -72,6 +72,7 @@ def write_encoder_folder(
     trained: Mapping[str, Any],
     floors: npt.NDArray[np.float32] | None = None,
     expansion: ExpansionRecord | None = None,
+    idf_power: float = 0.0,
     query_weights: npt.NDArray[np.float32] | None = None,
     special: SpecialIds | None = None,
     precisions: Sequence[Precision] = ("float32", "int8"),
@@ -101,6 +102,8 @@ def write_encoder_folder(
         Kind tilde: the mean ln P(t|d) of each term, at most 0.
     expansion : ExpansionRecord, optional
         Kind tildev2: the expansion it was trained with.
+    idf_power : float, optional
+        Kinds tildev2 and splade-doc: the power of the idf that an index takes in where nothing else is said.
     query_weights : ndarray of shape (V,), float32, optional
         Kinds tildev2 and splade-doc: the weight that each term has in a query, however often the query says it, at
         least 0. Where they are left out, terms of a query are counted.
@@ -159,6 +162,7 @@ def write_encoder_folder(
                 positions=positions(network),
                 length=length,
                 expansion=expansion,
+                idf_power=idf_power,
                 files=files,
                 trained={**trained, "export": facts},
             ).to_bytes()

@@ -174,3 +174,20 @@ def test_passages_that_the_expanding_encoder_cannot_read(expanding, pairs, base,
         )
     assert error.value.fixes == ("--set document_length=64",)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("kind", "power"), [("tildev2", 0.25), ("splade-doc", 0.0)])
+def test_the_power_of_the_idf_goes_on_with_the_head(kind, power, written, pairs, base, analyzer, tmp_path):
+    begun = tmp_path / "begun"
+    write_encoder_folder(
+        network_from("tildev2", base),
+        analyzer,
+        begun,
+        cleaning="repo",
+        length=32,
+        trained={},
+        idf_power=0.25,
+        precisions=("int8",),
+    )
+    fit(kind, [pairs], begun, tmp_path / "out", settings=short(kind))
+    assert written["idf_power"] == power

@@ -9,11 +9,12 @@ pytest.importorskip("transformers")
 pytest.importorskip("onnx")
 
 from termwise.encode import shipped_encoders  # noqa: E402
+from termwise.errors import ParameterError  # noqa: E402
 from termwise.train.base import base_analyzer, base_name  # noqa: E402
 from termwise.train.networks import NETWORKS, network_from  # noqa: E402
 from termwise.train.published import dequantised  # noqa: E402
 from termwise.train.run import train_network  # noqa: E402
-from termwise.train.starting import start_from  # noqa: E402
+from termwise.train.starting import brings_head, start_from  # noqa: E402
 from termwise.train.write_folder import write_encoder_folder  # noqa: E402
 
 from .conftest import made_source  # noqa: E402
@@ -54,8 +55,8 @@ def test_an_encoder_folder_with_its_weights(kind, written):
     network, folder = written(kind, "kept")
     for wanted in NETWORKS:
         assert same(network.encoder, start_from(wanted, folder).encoder)
-    if kind == "tilde":
-        assert same(network, start_from("tilde", str(folder)))
+        assert brings_head(wanted, folder) == (wanted == kind)
+    assert same(network, start_from(kind, str(folder)))
 
 
 @pytest.mark.parametrize("kind", ["tilde", "tildev2"])
@@ -64,8 +65,31 @@ def test_an_encoder_folder_with_an_int8_graph_alone(kind, written):
     rounded = dequantised(folder)
     for wanted in NETWORKS:
         assert same(rounded.encoder, start_from(wanted, folder).encoder)
-    if kind == "tilde":
-        assert same(rounded, start_from("tilde", folder))
+    assert same(rounded, start_from(kind, folder))
+
+
+def test_training_goes_on_with_the_head_of_a_tildev2(written, tmp_path):
+    network, folder = written("tildev2", "kept")
+    said = []
+
+    def train(out, **chosen):
+        return train_network(
+            "tildev2",
+            [made_source("one", 8)],
+            folder,
+            tmp_path / out,
+            analyzer=base_analyzer(folder),
+            settings=settings("tildev2", max_steps=1, learning_rate=1e-9, **chosen),
+            say=said.append,
+        ).network
+
+    gone_on = train("run").token_projection
+    torch.testing.assert_close(gone_on.weight, network.token_projection.weight, rtol=0, atol=1e-6)
+    torch.testing.assert_close(gone_on.bias, network.token_projection.bias, rtol=0, atol=1e-6)
+    assert "tildev2 is a tildev2 already: training goes on with its head" in said
+    with pytest.raises(ParameterError, match="has been trained already"):
+        train("another", initial_weight=1.0)
+    assert not (tmp_path / "another").exists()
 
 
 def test_a_run_from_such_a_folder(written, tmp_path):
