@@ -57,7 +57,9 @@ class JsonLog(TrainerCallback):
         """Write one line."""
         if state.is_world_process_zero and logs:
             line = {"step": state.global_step, "seconds": round(self._clock.seconds, 1), **logs}
-            line.pop("epoch", None)  # of the batches that were planned, which may be many epochs or part of one
+            line.pop(
+                "epoch", None
+            )  # of the batches that were planned, which may be many epochs or part of one
             with self._path.open("a") as file:
                 file.write(json.dumps(line) + "\n")
 
