@@ -7,6 +7,7 @@ import math
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,13 +76,40 @@ class _Speed(ProgressColumn):
         return Text(f"{speed:,.1f}/s{left}")
 
 
+PAUSE = 60.0
+"""Seconds between lines of progress, where stderr is not a terminal."""
+
+
+def _progress_lines() -> Callable[[str, int, int | None], None]:
+    """Return a function that says how far the work is, once a minute at most."""
+    said = time.monotonic()
+    begun: dict[str, tuple[float, int]] = {}
+
+    def report(stage: str, done: int, total: int | None) -> None:
+        nonlocal said
+        now = time.monotonic()
+        since, before = begun.setdefault(stage.partition(":")[0], (now, done))
+        if now - said < PAUSE:
+            return
+        said = now
+        line = f"{stage} {done:,}" + ("" if total is None else f" of {total:,}")
+        if total is not None and done > before:
+            line += f", {human_time((total - done) * (now - since) / (done - before))} left"
+        say(line)
+
+    return report
+
+
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Show stages of work on stderr while the block runs; nothing where stderr is not a terminal.
+    """Show stages of work on stderr while the block runs: as bars, or a line a minute where it is not a terminal.
 
     What follows a colon in the name of a stage is shown and may change while the stage lasts.
     """
     console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _progress_lines()
+        return
     with Progress(
         TextColumn("{task.description:<16}"),
         BarColumn(),
@@ -90,7 +118,6 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
         _Speed(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
     ) as bars:
         tasks: dict[str, TaskID] = {}
 
