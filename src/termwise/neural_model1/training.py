@@ -106,7 +106,12 @@ def train_neural_model1(
     vocabulary = analyzer.vocabulary
     assert vocabulary is not None
     digests = {source.name: source.digest() for source in read.sources}
-    described = {"sources": digests, "analyzer": analyzer.spec.fingerprint, "settings": asdict(settings)}
+    described = {
+        "sources": digests,
+        "analyzer": analyzer.spec.fingerprint,
+        "validation": None if read.held_out is None else read.held_out.digest(),
+        "settings": asdict(settings),
+    }
     with unclaimed_if_refused(work):
         claim(work, described, resume=resume, may_change=_MAY_CHANGE)
         mined = negatives_of(

@@ -101,6 +101,9 @@ def test_a_run_that_was_interrupted_and_one_that_was_not(pairs, tmp_path, settin
     other = dataclasses.replace(few, margin=2.0)
     with pytest.raises(ForeignFolderError, match="another one"):
         train_neural_model1([pairs], tmp_path / "killed", settings=other, resume=True)
+    with pytest.raises(ForeignFolderError) as caught:
+        train_neural_model1([pairs], tmp_path / "killed", settings=few, validation="none", resume=True)
+    assert "validation" in dict(caught.value.facts)["differs in"]
     train_neural_model1([pairs], tmp_path / "killed", settings=few, resume=True)
     for path in (tmp_path / "whole").iterdir():
         if path.is_file():
