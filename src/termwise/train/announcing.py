@@ -8,7 +8,6 @@ from typing import Any
 
 from termwise.train.base import base_name
 from termwise.train.checkpoints import step_of
-from termwise.train.starting import brings_head
 from termwise.train.telling import nothing_to_resume
 from termwise.train.training_run import TrainingRun
 from termwise.train.validation import CHOSEN_BY
@@ -24,7 +23,7 @@ def announce(run: TrainingRun, *, steps: int, checkpoint: Path | None) -> None:
         f"training {run.kind} from {base_name(run.base)} on {sum(used.values()):,} pairs ({_listed(used)}): "
         f"{steps:,} steps of {run.batches_per_step * run.settings.batch:,} pairs"
     )
-    if brings_head(run.kind, run.base):
+    if run.continues:
         run.say(f"{base_name(run.base)} is a {run.kind} already: training goes on with its head")
     if omitted:
         whole = "batch" if run.settings.mixing == "by-source" else "block"

@@ -28,7 +28,7 @@ from termwise.train.floors import floors_of, passages_of_sources
 from termwise.train.networks import TildeNetwork
 from termwise.train.run import train_network
 from termwise.train.settings import TrainSettings
-from termwise.train.starting import brings_head
+from termwise.train.starting import continued_encoder
 from termwise.train.telling import Say, silent
 from termwise.train.training_data import read_training_data
 from termwise.train.write_folder import CARD, FOLDER, write_encoder_folder
@@ -186,6 +186,7 @@ def fit(
             encoder=expander.session.folder.id,
             name=Path(expander.session.folder.name).name,
         )
+    continued = continued_encoder(kind, base)
     write_encoder_folder(
         network,
         analyzer,
@@ -195,7 +196,7 @@ def fit(
         trained=facts,
         floors=floors,
         expansion=record,
-        idf_power=EncoderFolder.open(base).manifest.idf_power if brings_head(kind, base) else 0.0,
+        idf_power=0.0 if continued is None else continued.manifest.idf_power,
     )
     described = card_facts(out, kind, facts, shown_settings(settings), card or {})
     with written_whole(out / CARD) as write:

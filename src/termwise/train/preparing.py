@@ -15,7 +15,7 @@ from termwise.train.expansions import expansions_of
 from termwise.train.negatives import negatives_of
 from termwise.train.neighbours import neighbour_order
 from termwise.train.networks import TermNetwork, TildeNetwork, TildeV2Network, check_network, set_dropout
-from termwise.train.starting import brings_head, start_from
+from termwise.train.starting import start_from
 from termwise.train.step import Collator, PlannedBatches
 from termwise.train.training_run import TrainingRun
 from termwise.train.warm_start import fit_head, set_prior_bias
@@ -28,7 +28,7 @@ MOST_LISTED = 10**7
 
 def loaded_network(run: TrainingRun) -> TermNetwork:
     """Load the base, with a head; what the base does not bring starts at random."""
-    if run.settings.initial_weight and brings_head(run.kind, run.base):
+    if run.settings.initial_weight and run.continues:
         raise ParameterError(
             "the base has been trained already, and training goes on with what it weighs",
             facts=[("base", run.base), ("initial_weight", run.settings.initial_weight)],
@@ -49,7 +49,7 @@ def initialise(network: TermNetwork, run: TrainingRun) -> None:
         network.checkpoint_activations()
     if settings.prior_bias and isinstance(network, TildeNetwork):
         set_prior_bias(network, run.pieces, run.sources, settings)
-    if isinstance(network, TildeV2Network) and not brings_head(run.kind, run.base):
+    if isinstance(network, TildeV2Network) and not run.continues:
         torch.nn.init.constant_(network.token_projection.bias, settings.initial_weight)
 
 

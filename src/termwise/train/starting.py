@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from termwise.encode.folder import EncoderFolder
 from termwise.train.base import encoder_folder
 from termwise.train.networks import TermNetwork, network_from
 from termwise.train.published import dequantised, load
@@ -27,7 +28,7 @@ def start_from(kind: str, base: str | Path) -> TermNetwork:
     -------
     TermNetwork
         In training mode, float32. A language-model head that the base has is kept, and so is the head of an encoder
-        of this kind, see `brings_head`; parameters it does not bring start at random: set the seed first.
+        of this kind, see `continued_encoder`; parameters it does not bring start at random: set the seed first.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def start_from(kind: str, base: str | Path) -> TermNetwork:
         return network_from(kind, place)
 
 
-def brings_head(kind: str, base: str | Path) -> bool:
-    """Tell whether the base is an encoder of this kind, so that training goes on with its head."""
+def continued_encoder(kind: str, base: str | Path) -> EncoderFolder | None:
+    """Return the base where it is an encoder of this kind, so that training goes on with its head; otherwise None."""
     encoder = encoder_folder(base)
-    return encoder is not None and encoder.manifest.kind == kind
+    return encoder if encoder is not None and encoder.manifest.kind == kind else None

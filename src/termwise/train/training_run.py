@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from termwise.progress import Progress
 from termwise.train.batches import pairs_of_an_epoch
 from termwise.train.inputs import Pieces
 from termwise.train.settings import TrainSettings
+from termwise.train.starting import continued_encoder
 from termwise.train.telling import Say
 from termwise.train.validation import HeldOut
 
@@ -51,6 +53,11 @@ class TrainingRun:
     def is_first(self) -> bool:
         """Whether this is the process that mines, expands, fits the head and writes."""
         return bool(self.processes.is_main_process)
+
+    @cached_property
+    def continues(self) -> bool:
+        """Whether the base is an encoder of this kind already, with whose head training goes on."""
+        return continued_encoder(self.kind, self.base) is not None
 
     @property
     def batches_per_step(self) -> int:

@@ -14,7 +14,7 @@ from termwise.train.base import base_analyzer, base_name  # noqa: E402
 from termwise.train.networks import NETWORKS, network_from  # noqa: E402
 from termwise.train.published import dequantised  # noqa: E402
 from termwise.train.run import train_network  # noqa: E402
-from termwise.train.starting import brings_head, start_from  # noqa: E402
+from termwise.train.starting import continued_encoder, start_from  # noqa: E402
 from termwise.train.write_folder import write_encoder_folder  # noqa: E402
 
 from .conftest import made_source  # noqa: E402
@@ -55,7 +55,7 @@ def test_an_encoder_folder_with_its_weights(kind, written):
     network, folder = written(kind, "kept")
     for wanted in NETWORKS:
         assert same(network.encoder, start_from(wanted, folder).encoder)
-        assert brings_head(wanted, folder) == (wanted == kind)
+        assert (continued_encoder(wanted, folder) is not None) == (wanted == kind)
     assert same(network, start_from(kind, str(folder)))
 
 
