@@ -69,16 +69,6 @@ class PairCollator:
         self._passages = [text for source in sources for text in source.passages]
         self._batches = batches
 
-    @property
-    def terms(self) -> int:
-        """Size of the vocabulary."""
-        return len(self._pieces.analyzer.vocabulary)
-
-    @property
-    def longest(self) -> int:
-        """Pieces of the longest window."""
-        return self._settings.longest
-
     def __call__(self, items: Sequence[int]) -> dict[str, Batch]:
         """Return ``{"batch": ...}`` for a list of one number."""
         (number,) = items

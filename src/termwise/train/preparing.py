@@ -15,6 +15,7 @@ from termwise.train.expansions import expansions_of
 from termwise.train.negatives import negatives_of
 from termwise.train.neighbours import neighbour_order
 from termwise.train.networks import TermNetwork, TildeNetwork, TildeV2Network, check_network, set_dropout
+from termwise.train.settings import TrainSettings
 from termwise.train.starting import start_from
 from termwise.train.step import Collator, PlannedBatches
 from termwise.train.training_run import TrainingRun
@@ -36,7 +37,9 @@ def loaded_network(run: TrainingRun) -> TermNetwork:
         )
     set_seed(run.settings.seed)
     network = start_from(run.kind, run.base)
-    check_network(network, terms=len(run.pieces.analyzer.vocabulary), length=_longest_input(run))
+    added = 0 if run.expander is None else run.expander.terms
+    longest = longest_input(run.kind, run.settings, expansion_terms=added)
+    check_network(network, terms=len(run.pieces.analyzer.vocabulary), length=longest)
     network.to(run.processes.device)
     set_dropout(network, run.settings.dropout)
     return network
@@ -53,11 +56,19 @@ def initialise(network: TermNetwork, run: TrainingRun) -> None:
         torch.nn.init.constant_(network.token_projection.bias, settings.initial_weight)
 
 
-def _longest_input(run: TrainingRun) -> int:
-    """Return the most pieces that the network may have to read at once, special ones included."""
-    settings = run.settings
-    if run.kind != TildeNetwork.kind:
-        return settings.document_length + (0 if run.expander is None else run.expander.terms + 1)
+def longest_input(kind: str, settings: TrainSettings, *, expansion_terms: int = 0) -> int:
+    """Return the most pieces that a network may have to read at once, special ones included.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of network.
+    settings : TrainSettings
+    expansion_terms : int, optional
+        Terms that a passage is expanded by, which stand behind one more separator.
+    """
+    if kind != TildeNetwork.kind:
+        return settings.document_length + (expansion_terms + 1 if expansion_terms else 0)
     reads_queries = settings.objective != "query-likelihood" or settings.head_steps > 0
     return max(settings.document_length, settings.query_length if reads_queries else 0)
 

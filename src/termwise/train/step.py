@@ -114,24 +114,6 @@ class Collator:
         self.kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
         self._relevant = [np.unique(_keys(source, *source.pairs.T)) for source in sources]
 
-    @property
-    def terms(self) -> int:
-        """Size of the vocabulary."""
-        return len(self.kept)
-
-    @property
-    def longest(self) -> int:
-        """Pieces of the longest input, special ones included."""
-        settings = self.settings
-        if self.kind == TildeNetwork.kind:
-            read = {
-                "query-likelihood": settings.document_length,
-                "document-likelihood": settings.query_length,
-            }
-            return read.get(settings.objective, max(settings.document_length, settings.query_length))
-        added = 0 if self.expansions is None else int(np.diff(self.expansions.indptr).max(initial=0))
-        return settings.document_length + (added + 1 if added else 0)
-
     def __call__(self, items: Sequence[int]) -> dict[str, Batch]:
         """Return ``{"batch": tensors}`` for a list of one number."""
         (number,) = items

@@ -32,7 +32,6 @@ from termwise.train.checkpoints import (
     step_of,
 )
 from termwise.train.clock import Clock
-from termwise.train.networks import check_network
 from termwise.train.settings import Precision, Schedule, Take
 from termwise.train.step import Batches, Step
 from termwise.train.telling import Say, silent
@@ -43,16 +42,6 @@ Validate = Callable[[], Mapping[str, float]]
 
 class Collating(Protocol):
     """Turns the number of a batch, in a list, into the arguments of a `Step`."""
-
-    @property
-    def terms(self) -> int:
-        """Size of the vocabulary that inputs are numbered in."""
-        ...
-
-    @property
-    def longest(self) -> int:
-        """Pieces of the longest input, special ones included."""
-        ...
 
     def __call__(self, items: Sequence[int]) -> dict[str, Any]:
         """Return the batch of a list of one number."""
@@ -114,11 +103,6 @@ class TermTrainer(Trainer):
         there are. Losses are read at each tenth step and where something is said.
     say : callable, optional
         Called with a line at each validation, or at each checkpoint where there is none.
-
-    Raises
-    ------
-    ModelFormatError, ParameterError
-        If the network does not go with the tokenizer or the length of the inputs, see `check_network`.
     """
 
     def __init__(
@@ -135,7 +119,6 @@ class TermTrainer(Trainer):
         progress: Progress = no_progress,
         say: Say = silent,
     ) -> None:
-        check_network(step.network, terms=collator.terms, length=collator.longest)
         super().__init__(
             model=step,
             args=arguments,

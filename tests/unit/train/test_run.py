@@ -25,6 +25,7 @@ from termwise.errors import (  # noqa: E402
     StorageError,
     UnknownNameError,
 )
+from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.text.cleaning import clean_vocabulary  # noqa: E402
 from termwise.train import callbacks, preparing  # noqa: E402
 from termwise.train.networks import decoder_bias, network_from  # noqa: E402
@@ -70,9 +71,8 @@ def train(base, analyzer, sources, tmp_path):
             data,
             base,
             tmp_path / folder,
-            analyzer=analyzer,
             settings=chosen or settings(kind),
-            **({"progress": progress} | options),
+            **({"analyzer": analyzer, "progress": progress} | options),
         )
 
     return run
@@ -297,6 +297,13 @@ def no_work(monkeypatch):
 def test_inputs_that_are_too_long_are_found_before_hours_of_work(kind, changes, options, train, tmp_path):
     with pytest.raises(ParameterError, match="longer than what the encoder reads"):
         train("run", kind, chosen=settings(kind, **changes), **options)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("no_work")
+def test_a_network_for_another_tokenizer(train, tmp_path):
+    with pytest.raises(ModelFormatError, match="vocabularies of different sizes"):
+        train("run", analyzer=WordPieceAnalyzer.shipped())
     assert not (tmp_path / "run").exists()
 
 

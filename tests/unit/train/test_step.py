@@ -261,17 +261,6 @@ def test_expansions_stand_behind_a_separator(pieces, number):
         [cls, number("lift"), number("drag"), sep, number("shock"), number("wave"), sep],
         [cls, number("wing"), sep, *[pad] * 4],
     ]
-    assert collator.longest == 12 + 2 + 1
-
-
-def test_the_longest_input_by_objective(pieces):
-    def longest(**changes: object) -> int:
-        chosen = settings("tilde", document_length=30, query_length=40, **changes)
-        return Collator("tilde", chosen, pieces, [], planned([(0, 0)])).longest
-
-    assert longest() == 40
-    assert longest(objective="query-likelihood") == 30
-    assert longest(objective="document-likelihood") == 40
 
 
 def test_cleaned_away_terms_get_no_gradient_through_the_network(pieces, base, analyzer):

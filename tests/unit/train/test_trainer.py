@@ -14,12 +14,11 @@ pytest.importorskip("transformers")
 from safetensors import safe_open  # noqa: E402
 from transformers import TrainerCallback, set_seed  # noqa: E402
 
-from termwise.errors import DivergedError, ModelFormatError, ParameterError  # noqa: E402
+from termwise.errors import DivergedError, ParameterError  # noqa: E402
 from termwise.train.batches import plan_batches  # noqa: E402
 from termwise.train.callbacks import JsonLog  # noqa: E402
 from termwise.train.checkpoints import last_checkpoint  # noqa: E402
 from termwise.train.clock import Clock  # noqa: E402
-from termwise.train.inputs import Pieces  # noqa: E402
 from termwise.train.networks import network_from, set_dropout  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 from termwise.train.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
@@ -376,18 +375,6 @@ def test_the_rates_of_encoder_and_head(base, pieces, tmp_path):
     assert [group["lr"] for group in groups] == [1e-3, 5e-3]
     assert {id(p) for p in groups[1]["params"]} == {id(p) for p in run.network.head_parameters()}
     assert all(group["weight_decay"] == 0 for group in groups)
-
-
-def test_a_network_for_another_tokenizer_or_shorter_inputs(base, tmp_path):
-    from termwise.text.wordpiece import WordPieceAnalyzer
-
-    with pytest.raises(ModelFormatError, match="vocabularies of different sizes"):
-        Run("tilde", base, Pieces(WordPieceAnalyzer.shipped(), "tilde"), tmp_path / "run")
-
-
-def test_inputs_longer_than_the_encoder_reads(base, pieces, tmp_path):
-    with pytest.raises(ParameterError, match="longer than what the encoder reads"):
-        Run("tilde", base, pieces, tmp_path / "run", document_length=65)
 
 
 def test_float16_needs_a_graphics_processor(tmp_path):
