@@ -61,9 +61,9 @@ def is_finite_number(value: object) -> TypeGuard[float]:
         return False
 
 
-def is_whole_number(value: object, *, least: int) -> bool:
-    """Tell whether a value is an integer, not a bool, and large enough."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+def is_whole_number(value: object, *, least: int, most: float = math.inf) -> bool:
+    """Tell whether a value is an integer, not a bool, from `least` to `most`."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def check_count(name: str, value: object, *, least: int = 1) -> None:
@@ -73,13 +73,13 @@ def check_count(name: str, value: object, *, least: int = 1) -> None:
 
 def check_threads(value: object) -> None:
     """Refuse what is not a number of threads, from 1 to `MOST_THREADS`."""
-    holds = is_whole_number(value, least=1) and value <= MOST_THREADS  # type: ignore[operator]
+    holds = is_whole_number(value, least=1, most=MOST_THREADS)
     check("threads", value, holds, f"a whole number from 1 to {MOST_THREADS}")
 
 
 def check_memory(value: object) -> None:
     """Refuse what is not a number of bytes, from 1 to `MOST_MEMORY`."""
-    holds = is_whole_number(value, least=1) and value <= MOST_MEMORY  # type: ignore[operator]
+    holds = is_whole_number(value, least=1, most=MOST_MEMORY)
     check("memory", value, holds, f"a number of bytes, from 1 to {MOST_MEMORY:,}")
 
 
