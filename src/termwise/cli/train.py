@@ -10,9 +10,17 @@ import typer
 
 from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
 from termwise.cli.terminal import note, print_json, progress_bar, say, stdout
-from termwise.cli.train_options import Base, Data, Resume, Validation, new_folder, training_settings
+from termwise.cli.train_options import (
+    Base,
+    Data,
+    Resume,
+    Validation,
+    counting_of,
+    new_folder,
+    training_settings,
+)
 from termwise.cli.verbs import Verbs
-from termwise.errors import MalformedRecordError, MissingFileError, ParameterError
+from termwise.errors import MalformedRecordError, MissingFileError
 
 if TYPE_CHECKING:
     from termwise.encode.manifest import Kind, Precision
@@ -130,7 +138,7 @@ def tildev2(
 
     Example: termwise train tildev2 --data nfcorpus --base sentence-transformers/all-MiniLM-L6-v2 --out my-tildev2
     """
-    expansion = None if expand_with == "none" else (expand_with, expansion_terms, _counting(counting))
+    expansion = None if expand_with == "none" else (expand_with, expansion_terms, counting_of(counting))
     _train(
         "tildev2",
         expansion=expansion,
@@ -239,14 +247,6 @@ def _say_trained(kind: Kind, out: Path, facts: dict[str, Any], as_json: bool) ->
         return
     stdout().print(result, soft_wrap=True)
     note(f"next: termwise index COLLECTION --model {out} --out DIR")
-
-
-def _counting(text: str) -> Counting:
-    if text == "new":
-        return "new"
-    if text == "raw":
-        return "raw"
-    raise ParameterError("--counting is new or raw", facts=[("given", text)], fixes=["--counting new"])
 
 
 def _facts(path: Path) -> dict[str, Any]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from termwise.cli.options import JsonFlag
 from termwise.cli.terminal import note, print_json, progress_bar, say, stdout
-from termwise.cli.train_options import new_folder
-from termwise.errors import MissingFileError, UnknownNameError, UsageError
+from termwise.cli.train_options import counting_of, new_folder
+from termwise.errors import MissingFileError, UsageError
 
 if TYPE_CHECKING:
     from termwise.encode import EncoderFolder
-    from termwise.models.tildev2 import Counting
 
 PUBLISHED_TERMS = 200
 """Terms that the published TILDEv2 looks at to expand a passage, counted as ``raw``."""
@@ -104,7 +103,7 @@ def command(
             facts=[("--expansion-terms", expansion_terms), ("--counting", counting)],
             fixes=["--expand-with ENCODER", "leave both out"],
         )
-    way = _counting(counting or "raw")
+    way = counting_of(counting or "raw")
     require_training()
     from termwise.train.published import convert
 
@@ -158,13 +157,3 @@ def _model(out: Path) -> str:
 
     known = str(out) in {*model_names(), *shipped_encoders()}
     return shlex.quote(f"./{out}" if known else str(out))
-
-
-def _counting(text: str) -> Counting:
-    from termwise.models.tildev2 import Counting
-
-    ways: tuple[Counting, ...] = get_args(Counting)
-    found = next((way for way in ways if way == text), None)
-    if found is None:
-        raise UnknownNameError.of("way of counting", text, ways)
-    return found

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
+
+from termwise.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from termwise.models.tildev2 import Counting
 
 Data = Annotated[
     list[str],
@@ -49,3 +54,20 @@ def training_settings(example: str) -> Any:
     return typer.Option(
         "--set", metavar="NAME=VALUE", help=f"A training setting, such as {example}; may be repeated."
     )
+
+
+def counting_of(text: str) -> Counting:
+    """Read ``--counting``.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such way of counting.
+    """
+    from termwise.models.tildev2 import Counting
+
+    ways: tuple[Counting, ...] = get_args(Counting)
+    found = next((way for way in ways if way == text), None)
+    if found is None:
+        raise UnknownNameError.of("way of counting", text, ways)
+    return found
