@@ -44,7 +44,7 @@ from prepare import left_out  # noqa: E402
 
 from termwise.cli.terminal import progress_bar  # noqa: E402
 from termwise.collection.pairs import read_sources  # noqa: E402
-from termwise.encode import EncoderFolder, EncoderManifest, ExpansionRecord  # noqa: E402
+from termwise.encode import EncoderFolder, EncoderManifest  # noqa: E402
 from termwise.encode.manifest import NAME as MANIFEST  # noqa: E402
 from termwise.encode.manifest import Kind  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError  # noqa: E402
@@ -300,12 +300,10 @@ def curve(kind: str, given: argparse.Namespace) -> None:
     pieces = Pieces(base_analyzer(given.base), kind)
     expansion = None
     if kind == "tildev2":
-        expansion = ExpansionRecord(
+        expansion = EncoderFolder.open(given.work / "tilde").expansion(
             terms=recipe()["common"]["expansion_terms"],
             counting=recipe()["common"]["counting"],
             length=settings.document_length,
-            encoder=EncoderFolder.open(given.work / "tilde").id,
-            name="tilde",
         )
     for checkpoint in found:
         out = given.work / "curve" / kind / checkpoint.name

@@ -39,9 +39,10 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.arguments import check_path
-from termwise.encode.manifest import FOLDERS, NAME, EncoderManifest, Kind
+from termwise.encode.manifest import FOLDERS, NAME, EncoderManifest, ExpansionRecord, Kind
 from termwise.errors import MissingFileError, ModelFormatError
 from termwise.model_folders import ModelFolders
+from termwise.models.tildev2 import Counting
 from termwise.text import CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
 from termwise.text.cleaning import clean_vocabulary
 
@@ -124,6 +125,24 @@ class EncoderFolder:
     def vocabulary(self) -> Vocabulary:
         """All terms, numbered as the network numbers them."""
         return self.analyzer.vocabulary
+
+    def expansion(self, *, terms: int, counting: Counting, length: int) -> ExpansionRecord:
+        """Describe how this encoder expands documents, for the manifest of the one that reads them.
+
+        Parameters
+        ----------
+        terms, counting, length
+            See `ExpansionRecord`.
+
+        Raises
+        ------
+        ModelFormatError
+            If it is not of kind tilde.
+        """
+        require_kind(self, "tilde")
+        return ExpansionRecord(
+            terms=terms, counting=counting, length=length, encoder=self.id, name=self.folder.absolute().name
+        )
 
     @cached_property
     def query_analyzer(self) -> CleanedAnalyzer:

@@ -11,7 +11,7 @@ from accelerate import PartialState
 from termwise.arguments import check, check_path, is_whole_number
 from termwise.collection.writing import written_whole
 from termwise.encode.folder import EncoderFolder
-from termwise.encode.manifest import ExpansionRecord, Kind, Precision
+from termwise.encode.manifest import Kind, Precision
 from termwise.encode.session import OnnxSession
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError, VocabularyMismatchError
@@ -179,12 +179,8 @@ def fit(
         )
     record = None
     if expander is not None:
-        record = ExpansionRecord(
-            terms=expander.terms,
-            counting=expander.counting,
-            length=settings.document_length,
-            encoder=expander.session.folder.id,
-            name=Path(expander.session.folder.name).name,
+        record = expander.session.folder.expansion(
+            terms=expander.terms, counting=expander.counting, length=settings.document_length
         )
     continued = continued_encoder(kind, base)
     write_encoder_folder(

@@ -491,10 +491,6 @@ def _expansion(read: Checkpoint, name: str | Path, terms: int, counting: Countin
             facts=[("expansion terms", terms), ("the network reads", positions(read.network))],
             fixes=["--expansion-terms NUMBER, fewer"],
         )
-    return ExpansionRecord(
-        terms=terms,
-        counting=counting,
-        length=min(_EXPANSION_LENGTH, expander.manifest.positions, room),
-        encoder=expander.id,
-        name=expander.folder.resolve().name,
+    return expander.expansion(
+        terms=terms, counting=counting, length=min(_EXPANSION_LENGTH, expander.manifest.positions, room)
     )
