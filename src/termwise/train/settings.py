@@ -225,9 +225,18 @@ class TrainSettings(TypedSettings):
         UnknownNameError
             If there is no such kind.
         ParameterError
-            If a setting is for other kinds, or the objective is.
+            If a setting is for other kinds, or says more of one that is off, or the objective is for other kinds.
         """
-        _refuse_others(kind, self.departures(kind))
+        departures = self.departures(kind)
+        _refuse_others(kind, departures)
+        for name in departures:
+            needed = NEEDED.get(name)
+            if needed is not None and getattr(self, name) and getattr(self, needed) in (0, NO_TEACHER):
+                raise ParameterError(
+                    f"the setting {name} does nothing where {needed} is off",
+                    facts=[(name, getattr(self, name)), (needed, getattr(self, needed))],
+                    fixes=[f"--set {needed}=…", f"leave {name} out"],
+                )
         if (self.objective == "contrastive") == (kind == "tilde"):
             raise ParameterError(
                 "the objective does not go with the kind of network",
@@ -275,6 +284,15 @@ FOR_KINDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("sparsity", "sparsity_ramp"), ("splade-doc",)),
 }
 """The kinds of network that a setting is for, where it is not for all."""
+
+NEEDED = {
+    "negative_depth": "negatives",
+    "head_pairs": "head_steps",
+    "teacher_weight": "teacher",
+    "teacher_scale": "teacher",
+    "sparsity_ramp": "sparsity",
+}
+"""Settings that say more of another one, and that one."""
 
 
 def _refuse_others(kind: str, names: Iterable[str]) -> None:

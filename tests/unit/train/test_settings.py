@@ -148,6 +148,26 @@ def test_settings_made_in_python_are_refused_likewise():
         TrainSettings().check_kind("tilda")
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "needed"),
+    [
+        ("tildev2", {"negatives": "0", "negative_depth": "10"}, "negatives"),
+        ("tilde", {"head_pairs": "10"}, "head_steps"),
+        ("tildev2", {"teacher_weight": "0.1"}, "teacher"),
+        ("splade-doc", {"teacher_scale": "10"}, "teacher"),
+        ("splade-doc", {"sparsity": "0", "sparsity_ramp": "0.5"}, "sparsity"),
+    ],
+)
+def test_a_setting_that_says_more_of_one_that_is_off(kind, given, needed):
+    name = list(given)[-1]
+    with pytest.raises(ParameterError, match=f"the setting {name} does nothing where {needed} is off"):
+        TrainSettings.for_kind(kind, given).check_kind(kind)
+
+
+def test_a_setting_that_is_off_itself_needs_no_other():
+    TrainSettings.for_kind("splade-doc", {"sparsity": "0", "sparsity_ramp": "0"}).check_kind("splade-doc")
+
+
 RECIPE = Path(__file__).parents[3] / "experiments" / "shipped_models" / "recipe.toml"
 
 
