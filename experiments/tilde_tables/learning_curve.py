@@ -9,7 +9,8 @@ Run
     on its own held-out pairs.
     ``tildev2`` expands with the TILDE encoder it was trained with, or with the one that ``--expand-with`` names.
 Quality
-    nDCG@10 on the dev splits, re-ranking BM25's candidates.
+    nDCG@10 on the dev splits, re-ranking BM25's candidates: by the network alone, and mixed with BM25 at the share
+    ``alpha`` of the plan, z-scores per query.
 Result
     ``results/learning_curve.md``, ``.json``, ``.csv`` and the curves, ``.svg``.
 """
@@ -22,7 +23,7 @@ import os
 import sys
 import time
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,9 @@ from stage import Stage, dataset  # noqa: E402
 
 from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError  # noqa: E402
+from termwise.fusion import interpolate  # noqa: E402
 from termwise.models import NetworkModel, make_model  # noqa: E402
+from termwise.records import Run  # noqa: E402
 
 PACKAGES = ("termwise", "numpy", "numba", "onnxruntime", "tokenizers", "ir-measures")
 
@@ -81,7 +84,7 @@ def logged(folder: Path, measure: str) -> list[tuple[int, float]]:
 def measured(
     plan: Mapping[str, Any], stages: Mapping[str, Stage], folder: Path, arguments: argparse.Namespace
 ) -> dict[str, Any]:
-    """Return the mean of each collection, and over the collections."""
+    """Return the mean of each collection and over the collections, alone and mixed with BM25."""
     kind = EncoderFolder.open(folder).manifest.kind
     settings = {"encoder": str(folder)}
     if kind == "tildev2":
@@ -90,6 +93,7 @@ def measured(
     if not isinstance(model, NetworkModel):
         raise ParameterError("only networks learn", facts=[("kind", kind)])
     means = {}
+    mixed = {}
     for name, stage in stages.items():
         _, data = dataset(name, plan["collections"][name]["split"], arguments.collections)
         built = index_encoded(
@@ -99,12 +103,25 @@ def measured(
             threads=arguments.threads,
             precision=arguments.precision,
         )
-        run = built.searcher.rank_many(
-            stage.judged.queries, k=plan["depth"], candidates=stage.first("bm25").run
-        ).run
-        values = stage.judged.evaluate(run, [plan["measure"]]).values[plan["measure"]]
-        means[name] = {"mean": float(values.mean()), "interval": record.mean_interval(values)}
-    return {"collections": means, "macro": float(np.mean([entry["mean"] for entry in means.values()]))}
+        first = stage.first("bm25").run
+        run = built.searcher.rank_many(stage.judged.queries, k=plan["depth"], candidates=first).run
+        both = interpolate(first, run, alpha=plan["alpha"], missing="drop", scaling="z", name="mixed")
+        means[name] = _mean(stage, run, plan["measure"])
+        mixed[name] = _mean(stage, both, plan["measure"])
+    return {
+        "collections": means,
+        "macro": _macro(means),
+        "mixed": {"collections": mixed, "macro": _macro(mixed)},
+    }
+
+
+def _mean(stage: Stage, run: Run, measure: str) -> dict[str, Any]:
+    values = stage.judged.evaluate(run, [measure]).values[measure]
+    return {"mean": float(values.mean()), "interval": record.mean_interval(values)}
+
+
+def _macro(means: Mapping[str, Mapping[str, Any]]) -> float:
+    return float(np.mean([entry["mean"] for entry in means.values()]))
 
 
 def page(result: Mapping[str, Any], name: str) -> str:
@@ -114,21 +131,25 @@ def page(result: Mapping[str, Any], name: str) -> str:
     parts = [
         f"# {plan['title']}",
         f"Made by `experiments/tilde_tables/learning_curve.py` on dev splits: {plan['measure']} of re-ranking "
-        f"{plan['depth']:,} candidates of BM25.",
+        f"{plan['depth']:,} candidates of BM25, by the network alone and mixed, {plan['alpha']:g} z(BM25) + "
+        f"{1 - plan['alpha']:g} z(network).",
         f"![{plan['title']}]({name}.svg)",
     ]
     for kind, points in result["curves"].items():
         rows = [
             [
                 f"{point['pairs']:,}",
-                record.number(point["macro"], digits=4),
-                *(record.number(point["collections"][collection]["mean"]) for collection in collections),
+                *_cells(point, collections),
+                *_cells(point["mixed"], collections),
             ]
             for point in points
         ]
         bm25 = [result["bm25"][collection] for collection in collections]
-        rows.append(["BM25", record.number(float(np.mean(bm25)), digits=4), *map(record.number, bm25)])
-        parts += [f"## {kind}", record.table(("pairs seen", "macro", *collections), rows)]
+        alone = [record.number(float(np.mean(bm25)), digits=4), *map(record.number, bm25)]
+        rows.append(["BM25", *alone, *["" for _ in alone]])
+        columns = ("macro", *collections)
+        header = ("pairs seen", *columns, *(f"mixed: {column}" for column in columns))
+        parts += [f"## {kind}", record.table(header, rows)]
     for kind, logged_points in result["logged"].items():
         rows = [[f"{pairs:,}", record.number(value, digits=4)] for pairs, value in logged_points]
         parts += [
@@ -137,6 +158,13 @@ def page(result: Mapping[str, Any], name: str) -> str:
             record.table(("pairs seen", plan["measure"]), rows),
         ]
     return "\n\n".join([*parts, record.about(dict(result))])
+
+
+def _cells(means: Mapping[str, Any], collections: Sequence[str]) -> list[str]:
+    return [
+        record.number(means["macro"], digits=4),
+        *(record.number(means["collections"][collection]["mean"]) for collection in collections),
+    ]
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -177,7 +205,9 @@ def main(given: Sequence[str] | None = None) -> None:
         for pairs, folder in checkpoints(root):
             point = {"pairs": pairs, **measured(plan, stages, folder, arguments)}
             curves.setdefault(name, []).append(point)
-            record.say(f"{name}: {pairs:,} pairs, macro {point['macro']:.4f}")
+            record.say(
+                f"{name}: {pairs:,} pairs, macro {point['macro']:.4f}, mixed {point['mixed']['macro']:.4f}"
+            )
     bm25 = {
         name: float(
             stage.judged.evaluate(stage.first("bm25").run, [plan["measure"]]).values[plan["measure"]].mean()
@@ -196,17 +226,16 @@ def main(given: Sequence[str] | None = None) -> None:
     name = plan["name"]
     arguments.out.mkdir(parents=True, exist_ok=True)
     lines = ["curve,pairs,collection,value"]
-    for curve, points in curves.items():
-        for point in points:
-            lines.append(f"{curve},{point['pairs']},macro,{point['macro']:.6f}")
-            for collection, entry in point["collections"].items():
-                lines.append(f"{curve},{point['pairs']},{collection},{entry['mean']:.6f}")
+    drawn: dict[str, list[tuple[float, float]]] = {}
+    for kind, points in curves.items():
+        for pairs, curve, means in _curves(kind, points):
+            drawn.setdefault(curve, []).append((pairs, means["macro"]))
+            lines.append(f"{curve},{pairs},macro,{means['macro']:.6f}")
+            for collection, entry in means["collections"].items():
+                lines.append(f"{curve},{pairs},{collection},{entry['mean']:.6f}")
     for curve, validations in logs.items():
         lines += [f"{curve},{pairs},logged,{value:.6f}" for pairs, value in validations]
     (arguments.out / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    drawn: dict[str, list[tuple[float, float]]] = {
-        curve: [(point["pairs"], point["macro"]) for point in points] for curve, points in curves.items()
-    }
     drawn |= {
         f"{curve}, logged": [(pairs, value) for pairs, value in points] for curve, points in logs.items()
     }
@@ -224,6 +253,13 @@ def main(given: Sequence[str] | None = None) -> None:
     )
     (arguments.out / f"{name}.svg").write_text(chart, encoding="utf-8")
     record.save(result, page(result, name), arguments.out, name)
+
+
+def _curves(kind: str, points: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Yield pairs seen, the name of the curve, and its means, for each point of a kind."""
+    for point in points:
+        yield point["pairs"], kind, point
+        yield point["pairs"], f"BM25 and {kind}", point["mixed"]
 
 
 def _named(pair: str) -> tuple[str, Path]:

@@ -482,7 +482,8 @@ def test_learning_curve(collections, encoders, tiny, pieces, tmp_path):
     )
     plan = tmp_path / "plan.toml"
     plan.write_text(
-        'name = "learning_curve"\ntitle = "Curve"\nmeasure = "nDCG@10"\ndepth = 20\n[collections.cats]\nsplit = "dev"\n'
+        'name = "learning_curve"\ntitle = "Curve"\nmeasure = "nDCG@10"\ndepth = 20\nalpha = 1.0\n'
+        '[collections.cats]\nsplit = "dev"\n'
     )
     learning_curve.main(
         [
@@ -493,7 +494,12 @@ def test_learning_curve(collections, encoders, tiny, pieces, tmp_path):
     result = json.loads((tmp_path / "out" / "learning_curve.json").read_text())
     assert [point["pairs"] for point in result["curves"]["tilde"]] == [1000, 8000]
     assert result["logged"]["tilde"] == [[640, 0.4], [1280, 0.5]]
+    for point in result["curves"]["tilde"]:  # BM25 has the whole share
+        assert point["mixed"]["macro"] == pytest.approx(result["bm25"]["cats"])
+        assert point["mixed"]["collections"]["cats"]["mean"] == point["mixed"]["macro"]
     assert "8,000" in (tmp_path / "out" / "learning_curve.md").read_text()
+    lines = (tmp_path / "out" / "learning_curve.csv").read_text().splitlines()
+    assert sum(line.startswith("BM25 and tilde,8000,") for line in lines) == 2
 
 
 def test_questions_go_on_where_they_were(collections, tmp_path):
