@@ -40,7 +40,8 @@ def open_document_encoder(
     threads : int, optional
         Threads for the arithmetic within a layer, 1024 at most.
     precision : {"float32", "int8"}, optional
-        Which network, if the encoder has both; by default see `choose_precision`.
+        Which network, if the encoder has both; by default see `choose_precision`. An encoder that expands documents for
+        this one takes the same, or what it has.
     providers : sequence of str, optional
         Execution providers of onnxruntime in order of preference, such as ``cuda``; by default the processor.
 
@@ -82,7 +83,11 @@ def resting_document_encoder(
     if isinstance(model, TildeV2):
         network = session(model.encoder)
         expander = expander_of(model, network.folder)
-        return TildeV2DocumentEncoder(model, network, None if expander is None else session(expander))
+        if expander is None:
+            return TildeV2DocumentEncoder(model, network, None)
+        folder = EncoderFolder.open(expander)
+        alike = precision if precision in folder.manifest.networks() else None
+        return TildeV2DocumentEncoder(model, network, session(expander, precision=alike))
     if isinstance(model, SpladeDoc):
         return SpladeDocumentEncoder(model, session(model.encoder))
     raise ParameterError(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from termwise.encode import EncoderFolder, ExpansionRecord, open_document_encoder, open_query_encoder
+from termwise.encode.manifest import Precision
 from termwise.encode.splade_doc import SpladeDocumentEncoder
 from termwise.encode.tilde import TildeDocumentEncoder
 from termwise.encode.tildev2 import TildeV2DocumentEncoder
@@ -64,6 +65,31 @@ def test_what_expands_documents_is_what_expanded_them_in_training(
         assert "--set expansion_encoder=none" in caught.value.fixes
     plain = tiny.make_folder(tmp_path / "plain", "tildev2", np.zeros(16))
     assert open_document_encoder(TildeV2(encoder=str(plain))).only_text_terms
+
+
+@pytest.mark.parametrize(
+    ("there", "asked", "taken"),
+    [
+        (("float32", "int8"), "int8", "int8"),
+        (("float32", "int8"), "float32", "float32"),
+        (("float32",), "int8", "float32"),
+        (("int8",), "float32", "int8"),
+    ],
+)
+def test_what_expands_takes_the_same_precision_or_what_it_has(
+    there: tuple[str, ...], asked: Precision, taken: str, tiny: ModuleType, tmp_path: Path
+) -> None:
+    both = {precision: np.zeros(16) for precision in ("float32", "int8")}
+    tables = {precision: tiny.square({}) for precision in there}
+    expands = tiny.make_folder(tmp_path / "tilde", "tilde", tables, floors=[-7.0] * 16)
+    record = ExpansionRecord(
+        terms=2, counting="new", length=8, encoder=EncoderFolder.open(expands).id, name="tilde"
+    )
+    folder = tiny.make_folder(tmp_path / "v2", "tildev2", both, expansion=record)
+    encoder = open_document_encoder(TildeV2(encoder=str(folder)), precision=asked)
+    described: Any = encoder.description
+    assert described["network"]["precision"] == asked
+    assert described["expansion"]["network"]["precision"] == taken
 
 
 def test_opening_loads_the_network(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:
