@@ -5,6 +5,7 @@ Question
 Run
     ``precision.py --work WORK --encoder tilde=FOLDER --encoder tildev2=FOLDER``. Each folder holds both precisions, as
     ``termwise train`` writes it; what ships has int8 only. Both read all documents; what they made stays in WORK.
+    Without a ``tilde``, ``tildev2`` expands with the encoder it was trained with, which may have int8 alone.
 Quality
     nDCG@10 on the dev splits, re-ranking BM25's candidates and as first stage. Loss: 1 − int8 / float32, of each
     collection and of the macro mean, with an interval by bootstrap: queries are drawn anew within each collection, the
@@ -49,11 +50,12 @@ Floats = npt.NDArray[np.float64]
 
 def measured(
     plan: Mapping[str, Any], stage: Stage, model: NetworkModel, work: Path, arguments: argparse.Namespace
-) -> dict[str, dict[str, Floats]]:
-    """Return the measure of every query: by part, then by precision."""
+) -> tuple[dict[str, dict[str, Floats]], dict[str, Precision]]:
+    """Return the measure of every query, by part, then by precision; and in what each expanded documents, if it did."""
     judged, depth = stage.judged, plan["depth"]
     candidates = stage.first("bm25").run
     values: dict[str, dict[str, Floats]] = {part: {} for part in PARTS}
+    expanded: dict[str, Precision] = {}
     for precision in PRECISIONS:
         built = index_encoded(
             judged.documents,
@@ -67,7 +69,10 @@ def measured(
         alone = built.searcher.rank_many(judged.queries, k=depth + judged.deepest).run
         for part, run in zip(PARTS, (again, judged.without_seeds(alone, depth)), strict=True):
             values[part][precision] = judged.evaluate(run, [plan["measure"]]).values[plan["measure"]]
-    return values
+        expansion = built.searcher.index.manifest.encoder["network"].get("expansion")
+        if expansion is not None:
+            expanded[precision] = expansion["network"]["precision"]
+    return values, expanded
 
 
 def losses(values: Mapping[str, Mapping[str, Floats]], target: float) -> dict[str, Any]:
@@ -123,7 +128,14 @@ def page(result: Mapping[str, Any]) -> str:
     for kind, entry in result["kinds"].items():
         described = result["encoders"][kind]
         parts.append(f"## {kind}")
-        parts.append(f"Encoder {described[:19]}….")
+        expanded = result["expanded in"].get(kind, {})
+        unlike = {in_what for precision, in_what in expanded.items() if in_what != precision}
+        told = (
+            f" Documents were expanded in {', '.join(unlike)} for both: what expands has no other."
+            if unlike
+            else ""
+        )
+        parts.append(f"Encoder {described[:19]}….{told}")
         for part in PARTS:
             found = entry[part]
             rows = [_cells(name, row) for name, row in found["collections"].items()]
@@ -172,6 +184,7 @@ def main(given: Sequence[str] | None = None) -> None:
     values: dict[str, dict[str, dict[str, dict[str, Floats]]]] = {
         kind: {part: {} for part in PARTS} for kind in encoders
     }
+    expanded: dict[str, dict[str, Precision]] = {}
     data = {}
     for name in wanted:
         if name not in plan["collections"]:
@@ -183,7 +196,7 @@ def main(given: Sequence[str] | None = None) -> None:
         stage = Stage(judged, work, depth=plan["depth"], threads=arguments.threads)
         data[name] = judged.data
         for kind in encoders:
-            found = measured(plan, stage, _model(kind, encoders), work, arguments)
+            found, expanded[kind] = measured(plan, stage, _model(kind, encoders), work, arguments)
             for part in PARTS:
                 values[kind][part][name] = found[part]
             record.say(f"{name}: {kind}, {time.perf_counter() - begin:.0f} s")
@@ -191,6 +204,7 @@ def main(given: Sequence[str] | None = None) -> None:
         "experiment": plan["name"],
         "config": plan,
         "encoders": {kind: EncoderFolder.open(folder).id for kind, folder in encoders.items()},
+        "expanded in": expanded,
         "processor class": processor_class(),
         "kinds": {
             kind: {part: losses(values[kind][part], plan["target"]) for part in PARTS} for kind in encoders

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from termwise.encode import EncoderFolder
 from termwise.errors import ParameterError, UnknownNameError
 
 PLAN = """
@@ -80,8 +81,28 @@ def test_int8_is_held_against_float32(run, both, tmp_path):
     page = (tmp_path / "out" / "precision.md").read_text()
     assert "### tilde, re-ranking: " in page
     assert "| **macro** |" in page
+    assert result["expanded in"] == {"tilde": {}, "tildev2": {"float32": "float32", "int8": "int8"}}
+    assert "Documents were expanded" not in page
     # A second run reads no document again.
     assert run(*both)["kinds"] == result["kinds"]
+
+
+def test_an_encoder_that_expands_in_int8_alone(run, tiny, pieces, tmp_path):
+    terms = len(pieces)
+    common = {"pieces": pieces, "positions": 32}
+    expands = tiny.make_folder(
+        tmp_path / "small", "tilde", {"int8": tiny.square({}, otherwise=-6.0, terms=terms)},
+        floors=[-5.0] * terms, **common,
+    )  # fmt: skip
+    expansion = EncoderFolder.open(expands).expansion(terms=2, counting="new", length=8)
+    weights = np.linspace(0.5, 2.0, terms)
+    second = tiny.make_folder(
+        tmp_path / "second", "tildev2", {"float32": weights, "int8": weights}, expansion=expansion, **common
+    )
+    result = run(f"--encoder=tildev2={second}")
+    assert result["expanded in"] == {"tildev2": {"float32": "int8", "int8": "int8"}}
+    page = (tmp_path / "out" / "precision.md").read_text()
+    assert "Documents were expanded in int8 for both" in page
 
 
 def test_the_target_is_one_of_the_macro_mean():
