@@ -12,6 +12,7 @@ from termwise.models import Model
 
 
 def check_arguments(
+    *,
     collection: object,
     settings: object,
     fields: object,

@@ -14,17 +14,17 @@ import numpy.typing as npt
 
 from termwise.arguments import check_document
 from termwise.build.documents import empty_collection
+from termwise.build.filling import Filling
 from termwise.build.kept_counts import CountEncoder
 from termwise.collection import CollectionStatistics
 from termwise.encode import encoded_blocks
 from termwise.errors import ParameterError
-from termwise.index import IndexWriter, Manifest
+from termwise.index import Manifest
 from termwise.index.spill import RowSpill
 from termwise.kernels.counting import count_rows
 from termwise.kernels.rows import renumber_rows
 from termwise.models import AnnotatingModel, CountModel, ExpandingCountModel, TableModel
 from termwise.processes import Workers
-from termwise.progress import Progress
 from termwise.records import Document
 from termwise.search.encoding import encoder_description
 from termwise.text import Analyzer, Numbering, Vocabulary, number_texts
@@ -41,15 +41,7 @@ EXPANDED_CHUNK = 1 << 16
 
 
 def build_counts(
-    documents: Iterator[Document],
-    length: int | None,
-    model: CountModel | ExpandingCountModel,
-    analyzer: Analyzer,
-    writer: IndexWriter,
-    store_text: bool,
-    threads: int,
-    progress: Progress,
-    work: Path | None = None,
+    filling: Filling, *, model: CountModel | ExpandingCountModel, analyzer: Analyzer, work: Path | None = None
 ) -> Manifest:
     """Count tokens, fix the vocabulary, weigh the counts, and publish the index.
 
@@ -64,20 +56,21 @@ def build_counts(
     TermwiseError
         If there is anything wrong with the documents, the model or the folder.
     """
+    writer, store_text = filling.writer, filling.store_text
     closed = analyzer.vocabulary
     numbers = Numbering() if closed is None else Numbering((token, i) for i, token in enumerate(closed))
     with (
         closing(RowSpill(writer.folder, "counts")) as spill,
-        Workers(partial(_count, analyzer, store_text), threads=threads) as workers,
+        Workers(partial(_count, analyzer, store_text), threads=filling.threads) as workers,
     ):
         if work is None:
-            counted = workers.map(_batches(documents))
+            counted = workers.map(_batches(filling.documents))
         else:
-            counted = _kept(documents, CountEncoder(analyzer), store_text, work)
+            counted = _kept(filling.documents, CountEncoder(analyzer), store_text, work)
         for part in counted:
             writer.add_documents(part.doc_ids, part.texts)
             spill.add(part.indptr, numbers.of(part.tokens)[part.terms], part.counts)
-            progress("read documents", writer.documents, length)
+            filling.progress("read documents", writer.documents, filling.length)
         if writer.documents == 0:
             raise empty_collection()
         if closed is None and isinstance(model, ExpandingCountModel):
@@ -85,8 +78,14 @@ def build_counts(
         tokens = list(numbers) if closed is not None else sorted(numbers)
         weigher = model.over(Vocabulary(tokens)) if isinstance(model, ExpandingCountModel) else model
         vocabulary = Vocabulary(tokens, background=weigher.background)
-        chunk = EXPANDED_CHUNK if isinstance(model, ExpandingCountModel) else CHUNK
-        statistics = _weigh(spill, numbers, vocabulary, weigher, chunk, writer, progress)
+        statistics = _weigh(
+            spill,
+            numbers,
+            filling,
+            vocabulary=vocabulary,
+            model=weigher,
+            chunk=EXPANDED_CHUNK if isinstance(model, ExpandingCountModel) else CHUNK,
+        )
     spec = analyzer.spec
     files = model.files(vocabulary, statistics) if isinstance(model, AnnotatingModel) else {}
     return writer.commit(
@@ -107,11 +106,11 @@ def build_counts(
 def _weigh(
     spill: RowSpill,
     numbers: Mapping[str, int],
+    filling: Filling,
+    *,
     vocabulary: Vocabulary,
     model: CountModel,
     chunk: int,
-    writer: IndexWriter,
-    progress: Progress,
 ) -> CollectionStatistics:
     """Turn spilled counts, whose terms are numbered by `numbers`, into weights, in two passes."""
     final = np.empty(len(vocabulary), dtype=np.int32)
@@ -127,10 +126,10 @@ def _weigh(
     done = kept = 0
     for counts in parts():
         rows = model.weigh(counts, statistics)
-        writer.add_weights(rows)
+        filling.writer.add_weights(rows)
         done += len(counts)
         kept += rows.nnz
-        progress("weigh terms", done, writer.documents)
+        filling.progress("weigh terms", done, filling.writer.documents)
     if statistics.n_tokens and not kept and model.parameters().get("prune"):
         raise ParameterError(
             "nothing is left of the documents: no weight is as large as the least that is kept",

@@ -90,7 +90,14 @@ def encode_collection(
         If there is anything wrong with the arguments, the collection, the settings, the encoder or the folder.
     """
     check_path("encoding", encoding)
-    check_arguments(collection, settings, fields, threads, encoding, progress)
+    check_arguments(
+        collection=collection,
+        settings=settings,
+        fields=fields,
+        threads=threads,
+        encoding=encoding,
+        progress=progress,
+    )
     chosen = chosen_model(model, settings or {})
     if not isinstance(chosen, NetworkModel):
         raise ParameterError(

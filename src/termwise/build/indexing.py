@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from termwise.build.choosing import chosen_model
 from termwise.build.counts import build_counts
 from termwise.build.documents import documents_of
 from termwise.build.encoders import check_together, opened_encoder
+from termwise.build.filling import Filling
 from termwise.build.networks import build_network
 from termwise.build.vectors import build_vectors
 from termwise.build.work_folder import check_apart, check_outside_indexes, work_folder
@@ -119,7 +120,14 @@ def build_index(
     """
     check_path("path", path)
     check_memory(memory)
-    check_arguments(collection, settings, fields, threads, encoding, progress)
+    check_arguments(
+        collection=collection,
+        settings=settings,
+        fields=fields,
+        threads=threads,
+        encoding=encoding,
+        progress=progress,
+    )
     check(
         "analyzer",
         analyzer,
@@ -135,23 +143,24 @@ def build_index(
         path,
         quantiser=quantiser or "uint8",
         reorder=reorder,
+        store_text=store_text,
         overwrite=overwrite,
         memory=memory,
         threads=threads,
         progress=progress,
     )
+    filling = partial(_filling, collection, fields, store_text=store_text, threads=threads, progress=progress)
     if isinstance(chosen, NetworkModel):
         refuse("a network brings its own analyzer", chosen, {"analyzer": analyzer})
         if encoder is not None:
             check_together(chosen, encoder)
         kind = _quantiser(chosen, quantiser, encoder)
-        documents, length = documents_of(collection, fields)
-        with _named(collection), make_writer(quantiser=kind, store_text=store_text) as writer:
+        with filling(partial(make_writer, quantiser=kind)) as index:
             running = opened_encoder(
                 chosen, encoder, threads=threads, precision=precision, providers=providers
             )
             with work_folder(path, encoding) as work:
-                build_network(documents, length, chosen, running, writer, work, store_text, progress)
+                build_network(index, model=chosen, encoder=running, work=work)
         return Searcher.open(path)
     options: dict[str, object] = {"encoder": encoder, "precision": precision, "providers": providers}
     if not isinstance(chosen, AnalyzedModel):
@@ -163,16 +172,45 @@ def build_index(
                 "a file of weights has no fields to choose", facts=[("fields", ",".join(fields))]
             )
         cutter = _made(analyzer, default=VECTORS_ANALYZER)
-        build_vectors(collection, chosen, cutter, make_writer, store_text=store_text, progress=progress)
+        build_vectors(
+            collection,
+            make_writer,
+            model=chosen,
+            analyzer=cutter,
+            store_text=store_text,
+            progress=progress,
+        )
         return Searcher.open(path)
     if not isinstance(chosen, CountModel | ExpandingCountModel):
         raise ParameterError("this model cannot be built from text alone", facts=[("model", chosen.name)])
     cutter = _cutter(analyzer, chosen)
-    documents, length = documents_of(collection, fields)
     kept = None if encoding is None else Path(encoding)
-    with _named(collection), make_writer(store_text=store_text) as writer:
-        build_counts(documents, length, chosen, cutter, writer, store_text, threads, progress, kept)
+    with filling(make_writer) as index:
+        build_counts(index, model=chosen, analyzer=cutter, work=kept)
     return Searcher.open(path)
+
+
+@contextmanager
+def _filling(
+    collection: str | Path | Collection | Iterable[Document],
+    fields: tuple[str, ...] | None,
+    make_writer: Callable[[], IndexWriter],
+    *,
+    store_text: bool,
+    threads: int,
+    progress: Progress,
+) -> Iterator[Filling]:
+    """Open a collection, and then the writer of the index that it goes into."""
+    documents, length = documents_of(collection, fields)
+    with _named(collection), make_writer() as writer:
+        yield Filling(
+            documents=documents,
+            length=length,
+            writer=writer,
+            store_text=store_text,
+            threads=threads,
+            progress=progress,
+        )
 
 
 @contextmanager

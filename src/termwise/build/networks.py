@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from pathlib import Path
 
 from termwise.build.documents import empty_collection
+from termwise.build.filling import Filling
 from termwise.build.held_rows import held_rows
 from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.encode.documents import facts_of
 from termwise.errors import VocabularyMismatchError
-from termwise.index import IndexWriter, Manifest
+from termwise.index import Manifest
 from termwise.legible import short_digest
 from termwise.models import Model
-from termwise.progress import Progress
-from termwise.records import Document
 from termwise.search.encoding import encoder_description
 
 
-def build_network(
-    documents: Iterator[Document],
-    length: int | None,
-    model: Model,
-    encoder: DocumentEncoder,
-    writer: IndexWriter,
-    work: Path,
-    store_text: bool,
-    progress: Progress,
-) -> Manifest:
-    """Encode documents block by block, and publish the index.
+def build_network(filling: Filling, *, model: Model, encoder: DocumentEncoder, work: Path) -> Manifest:
+    """Encode documents block by block, keeping finished blocks in the folder `work`, and publish the index.
 
     Raises
     ------
@@ -40,6 +29,7 @@ def build_network(
     TermwiseError
         If there is anything wrong with the documents, the encoder or the folder.
     """
+    writer, progress = filling.writer, filling.progress
     spec = encoder.analyzer.spec
     closed = encoder.analyzer.vocabulary
     if closed is None or closed.id != encoder.vocabulary.id:
@@ -58,8 +48,9 @@ def build_network(
         )
     held = held_rows(writer.folder, encoder)
     with nullcontext() if held is None else closing(held):
-        for batch, rows in encoded_blocks(documents, encoder, work, length=length, progress=progress):
-            texts = [document.text for document in batch] if store_text else None
+        blocks = encoded_blocks(filling.documents, encoder, work, length=filling.length, progress=progress)
+        for batch, rows in blocks:
+            texts = [document.text for document in batch] if filling.store_text else None
             writer.add_documents([document.doc_id for document in batch], texts)
             if held is None:
                 writer.add_weights(rows)

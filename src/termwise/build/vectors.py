@@ -17,10 +17,10 @@ from termwise.text import Analyzer
 
 def build_vectors(
     collection: str | Path | Collection | Iterable[Document],
+    make_writer: Callable[[], IndexWriter],
+    *,
     model: VectorModel,
     analyzer: Analyzer,
-    make_writer: Callable[..., IndexWriter],
-    *,
     store_text: bool,
     progress: Progress,
 ) -> Manifest:
@@ -37,7 +37,7 @@ def build_vectors(
         raise ParameterError("the model vectors reads a file of weights", fixes=["give its path"])
     source = read_vectors(collection, analyzer=analyzer)
     with_text = 0
-    with make_writer(store_text=store_text) as writer:
+    with make_writer() as writer:
         for batch in source.batches():
             with_text += sum(text is not None for text in batch.texts)
             texts = [text or "" for text in batch.texts] if store_text else None

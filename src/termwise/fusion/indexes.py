@@ -105,7 +105,13 @@ def fuse_indexes(
     ...     bool(abs(fused.rank("merging", k=1).scores[0] - (0.5 * one + 2.0 * other)) < 1e-6)
     True
     """
-    _check_arguments(indexes, path, reorder, overwrite, threads, memory, progress)
+    _check_several(indexes)
+    check_path("path", path)
+    check_flag("reorder", reorder)
+    check_flag("overwrite", overwrite)
+    check_threads(threads)
+    check_memory(memory)
+    check_callable("progress", progress, "something to call with a stage, what is done, and the total")
     opened = [index if isinstance(index, Index) else Index.open(index) for index in indexes]
     shares = checked_weights(weights, len(opened))
     _check_apart([index.path for index in opened], Path(path))
@@ -384,15 +390,8 @@ def _biased(index: Index, terms: int) -> VocabularyMismatchError:
     )
 
 
-def _check_arguments(
-    indexes: object,
-    path: object,
-    reorder: object,
-    overwrite: object,
-    threads: object,
-    memory: object,
-    progress: object,
-) -> None:
+def _check_several(indexes: object) -> None:
+    """Refuse what is not two indexes or more."""
     several = isinstance(indexes, Sequence) and not isinstance(indexes, str)
     usable = several and all(isinstance(index, str | Path | Index) for index in indexes)  # type: ignore[attr-defined]
     check("indexes", indexes, usable, "a sequence of paths or opened indexes")
@@ -402,12 +401,6 @@ def _check_arguments(
             facts=[("indexes", len(indexes))],  # type: ignore[arg-type]
             fixes=["give two indexes or more"],
         )
-    check_path("path", path)
-    check_flag("reorder", reorder)
-    check_flag("overwrite", overwrite)
-    check_threads(threads)
-    check_memory(memory)
-    check_callable("progress", progress, "something to call with a stage, what is done, and the total")
 
 
 def _check_apart(indexes: Sequence[Path], path: Path) -> None:
