@@ -301,7 +301,7 @@ def inputs_of(
         "declared": declared,
         "depth": plan.depth,
         "measures": list(plan.measures),
-        "settings": choices.settings.get(name, {}),
+        "settings": choices.of(system),
         "encoders": {network: encoders.get(network) for network in system.networks},
     }
     if name in choices.alpha:

@@ -41,6 +41,8 @@ class System:
         For a model without a network.
     settings : mapping of str to str
         Parameters of the model.
+    like : str
+        Another system of the same model: what is chosen for it holds for this one too, but for what `settings` says.
     dense : bool
         Whether it is the dense encoder.
     length : int
@@ -55,6 +57,7 @@ class System:
     model: str = ""
     analyzer: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
+    like: str = ""
     dense: bool = False
     length: int = 256
     interpolate: tuple[str, ...] = ()
@@ -200,6 +203,11 @@ class Plan:
             if name not in self.systems:
                 raise UnknownNameError.of("system", name, self.systems)
         for system in self.systems.values():
+            if system.like and getattr(self.systems.get(system.like), "model", None) != system.model:
+                raise ParameterError(
+                    "a system is like another one of the same model",
+                    facts=[("file", path), ("system", system.name), ("like", system.like)],
+                )
             if system.interpolate and system.interpolate[0] != BASELINE:
                 raise ParameterError(
                     "mixtures re-rank the candidates of the baseline, which is their first part",
@@ -364,6 +372,12 @@ class Choices:
             if one.setting != ALPHA:
                 found.setdefault(one.system, {})[one.setting] = str(one.value)
         return found
+
+    def of(self, system: System) -> dict[str, str]:
+        """Return the parameters that were chosen for a system, or for the one it is like."""
+        theirs = self.settings.get(system.like, {})
+        inherited = {name: value for name, value in theirs.items() if name not in system.settings}
+        return {**inherited, **self.settings.get(system.name, {})}
 
     def check(
         self,

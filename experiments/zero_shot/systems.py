@@ -301,7 +301,8 @@ class Bench:
         return index_encoded(documents, folder, model=model, threads=tools.threads, precision=tools.precision)
 
     def _settings(self, name: str) -> dict[str, str]:
-        return self._tools.settings(self._plan.systems[name], self._choices.settings.get(name, {}))
+        system = self._plan.systems[name]
+        return self._tools.settings(system, self._choices.of(system))
 
     def _parameters(self, name: str) -> dict[str, Any]:
         return make_model(self._plan.systems[name].model, self._settings(name)).parameters()

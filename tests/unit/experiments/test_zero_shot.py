@@ -401,6 +401,27 @@ def test_an_unknown_key_of_the_plan_is_named(tmp_path):
         Plan.read(path)
 
 
+def test_what_is_chosen_for_a_system_holds_for_those_like_it(tmp_path):
+    from plan import Choices, Chosen, Plan
+
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        PLAN + '\n[systems.plain]\nmodel = "tildev2"\nlike = "tildev2"\nsettings = { idf_power = "0" }\n'
+    )
+    plan = Plan.read(path)
+    made = [
+        Chosen(system="tildev2", setting=name, value=value, by="tildev2", tried=[])
+        for name, value in (("length", "194"), ("idf_power", "0.25"))
+    ]
+    choices = Choices(made=tuple(made))
+    assert choices.of(plan.systems["plain"]) == {"length": "194"}
+    assert choices.of(plan.systems["tildev2"]) == {"length": "194", "idf_power": "0.25"}
+    assert choices.of(plan.systems["tildev2-unexpanded"]) == {}
+    path.write_text(path.read_text().replace('like = "tildev2"', 'like = "tilde"'))
+    with pytest.raises(ParameterError, match="another one of the same model"):
+        Plan.read(path)
+
+
 def test_parts_of_parts_are_run_too(tmp_path):
     from plan import Plan
 
