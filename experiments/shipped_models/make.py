@@ -196,6 +196,7 @@ def ship(kind: str, work: Path, size: str, choices: Path) -> None:
         trained=manifest.trained,
         floors=made.floors.astype("float32") if kind == "tilde" else None,
         expansion=expansion,
+        idf_power=manifest.idf_power,
         precisions=("int8",),
         weights="left out",
     )
@@ -337,6 +338,7 @@ def curve(kind: str, given: argparse.Namespace) -> None:
             trained={**trained, "steps": step, "steps_of_the_run": state["max_steps"]},
             floors=floors,
             expansion=expansion,
+            idf_power=settings.idf_power,
             precisions=("int8",),
             weights="left out",
         )

@@ -192,7 +192,7 @@ def fit(
         trained=facts,
         floors=floors,
         expansion=record,
-        idf_power=0.0 if continued is None else continued.manifest.idf_power,
+        idf_power=settings.idf_power or (0.0 if continued is None else continued.manifest.idf_power),
     )
     described = card_facts(out, kind, facts, shown_settings(settings), card or {})
     with written_whole(out / CARD) as write:

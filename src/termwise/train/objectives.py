@@ -45,14 +45,22 @@ def biqdl(query_likelihood: Tensor, document_likelihood: Tensor) -> Tensor:
 
 
 def match_scores(
-    weights: Tensor, terms: Tensor, query_rows: Tensor, query_terms: Tensor, n_queries: int, n_terms: int
+    weights: Tensor,
+    terms: Tensor,
+    query_rows: Tensor,
+    query_terms: Tensor,
+    n_queries: int,
+    n_terms: int,
+    *,
+    query_weights: Tensor | None = None,
 ) -> Tensor:
     """Score every query of a batch against every passage by its matching terms.
 
         S[q, d] = sum over occurrences i of q of  max over positions j of d with term i of  weights[d, j]
 
-    and 0 for a term that the passage does not have. Instead of comparing all positions with all (a tensor of
-    Q x l_q x D x l_d), each passage scatters its weights, by maximum, into the distinct terms of the queries.
+    each times the weight of the occurrence, if there are any; and 0 for a term that the passage does not have. Instead
+    of comparing all positions with all (a tensor of Q x l_q x D x l_d), each passage scatters its weights, by maximum,
+    into the distinct terms of the queries.
 
     Parameters
     ----------
@@ -64,13 +72,15 @@ def match_scores(
         The occurrences: number of the query and term.
     n_queries, n_terms : int
         Q, and the size of the vocabulary.
+    query_weights : float tensor of shape (n,), optional
+        What each occurrence counts; 1 unless given.
 
     Returns
     -------
     float tensor of shape (Q, D)
     """
     weights = weights.float()
-    distinct, counts = _counts(query_rows, query_terms, n_queries)
+    distinct, counts = _counts(query_rows, query_terms, n_queries, query_weights)
     slot = torch.full((n_terms,), len(distinct), dtype=torch.int64, device=terms.device)
     slot[distinct] = torch.arange(len(distinct), device=terms.device)
     pooled = weights.new_zeros((len(weights), len(distinct) + 1))
@@ -101,10 +111,19 @@ def likelihood_scores(logits: Tensor, query_rows: Tensor, query_terms: Tensor, n
     return _sums(functional.logsigmoid(logits[:, distinct].float()), counts)
 
 
-def vocabulary_scores(weights: Tensor, query_rows: Tensor, query_terms: Tensor, n_queries: int) -> Tensor:
+def vocabulary_scores(
+    weights: Tensor,
+    query_rows: Tensor,
+    query_terms: Tensor,
+    n_queries: int,
+    *,
+    query_weights: Tensor | None = None,
+) -> Tensor:
     """Score every query of a batch against every passage that has a weight for each term of the vocabulary.
 
         S[q, d] = sum over occurrences i of q of  weights[d, i]
+
+    each times the weight of the occurrence, if there are any.
 
     Parameters
     ----------
@@ -113,20 +132,25 @@ def vocabulary_scores(weights: Tensor, query_rows: Tensor, query_terms: Tensor, 
         The occurrences: number of the query and term.
     n_queries : int
         Q.
+    query_weights : float tensor of shape (n,), optional
+        What each occurrence counts; 1 unless given.
 
     Returns
     -------
     float tensor of shape (Q, D)
     """
-    distinct, counts = _counts(query_rows, query_terms, n_queries)
+    distinct, counts = _counts(query_rows, query_terms, n_queries, query_weights)
     return _sums(weights[:, distinct].float(), counts)
 
 
-def _counts(query_rows: Tensor, query_terms: Tensor, n_queries: int) -> tuple[Tensor, Tensor]:
-    """Return the m distinct terms of the queries, and how often each query has them: of shape (Q, m), float32."""
+def _counts(
+    query_rows: Tensor, query_terms: Tensor, n_queries: int, query_weights: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return the m distinct terms of the queries, and what each counts in each query: of shape (Q, m), float32."""
     distinct, position = torch.unique(query_terms, return_inverse=True)
     counts = torch.zeros((n_queries, len(distinct)), device=query_terms.device)
-    counts.index_put_((query_rows, position), torch.ones_like(position, dtype=counts.dtype), accumulate=True)
+    each = torch.ones_like(position, dtype=counts.dtype) if query_weights is None else query_weights
+    counts.index_put_((query_rows, position), each, accumulate=True)
     return distinct, counts
 
 

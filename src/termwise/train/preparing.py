@@ -15,6 +15,7 @@ from termwise.train.expansions import expansions_of
 from termwise.train.negatives import negatives_of
 from termwise.train.neighbours import neighbour_order
 from termwise.train.networks import TermNetwork, TildeNetwork, TildeV2Network, check_network, set_dropout
+from termwise.train.rarity import factors_of_sources
 from termwise.train.settings import TrainSettings
 from termwise.train.starting import start_from
 from termwise.train.step import Collator, PlannedBatches
@@ -136,7 +137,10 @@ def _texts(sources: Sequence[Source], plan: BatchPlan, count: int) -> list[tuple
 
 
 def collator_of(run: TrainingRun, batches: PlannedBatches) -> Collator:
-    """Mine negatives and expand passages as is set; the first process keeps what it makes, for the others to read."""
+    """Mine negatives, count terms and expand passages as is set.
+
+    The first process keeps what it mines and expands, for the others to read.
+    """
     settings = run.settings
     with run.processes.main_process_first():
         negatives = None
@@ -150,7 +154,19 @@ def collator_of(run: TrainingRun, batches: PlannedBatches) -> Collator:
                 progress=run.progress,
                 say=run.say,
             )
-        collator = Collator(run.kind, settings, run.pieces, run.sources, batches, negatives=negatives)
+        rarity = None
+        if settings.idf_power:
+            rarity = factors_of_sources(
+                run.sources,
+                run.pieces,
+                power=settings.idf_power,
+                length=settings.document_length,
+                seed=settings.seed,
+                progress=run.progress,
+            )
+        collator = Collator(
+            run.kind, settings, run.pieces, run.sources, batches, negatives=negatives, rarity=rarity
+        )
         if run.expander is not None:
             collator.expansions = expansions_of(
                 run.expander,

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.models.rarity import LARGEST_POWER
 from termwise.text.cleaning import CleanMode
 from termwise.train.batches import Mixing
 from termwise.typed_settings import MOST_EPOCHS, TypedSettings
@@ -81,6 +82,9 @@ class TrainSettings(TypedSettings):
     initial_weight : float
         For TILDEv2: the bias that the projection starts with, where the base brings no projection. At 0 half of all
         pieces start at a weight of 0, where a ReLU passes no gradient; at 1 the network starts by counting matches.
+    idf_power : float
+        For ``contrastive``: weights are multiplied by this power of the idf that their term has among the passages of
+        its source, as an index will do with the idf of its collection; see `termwise.train.rarity`. 0 for none.
     head_steps, head_pairs : int
         For TILDE: steps in which the head alone is fitted beforehand, and the pairs it is fitted to; see
         `termwise.train.warm_start`.
@@ -135,6 +139,7 @@ class TrainSettings(TypedSettings):
     contrast: float = 0.0
     prior_bias: bool = False
     initial_weight: float = 0.0
+    idf_power: float = 0.0
     head_steps: int = 0
     head_pairs: int = 20_000
     teacher: str = NO_TEACHER
@@ -170,6 +175,7 @@ class TrainSettings(TypedSettings):
             **dict.fromkeys(("warm_up", "dropout", "flattening", "teacher_weight", "sparsity_ramp"), (0, 1)),
             "seed": (0, 2**32 - 1),
             "workers": (0, MOST_WORKERS),
+            "idf_power": (0, LARGEST_POWER),
         }
     )
 
@@ -279,7 +285,7 @@ _DEFAULTS["splade-doc"] = _DEFAULTS["tildev2"] | {
 
 FOR_KINDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("contrast", "prior_bias", "head_steps", "head_pairs"), ("tilde",)),
-    **dict.fromkeys(("negatives", "negative_depth"), ("tildev2", "splade-doc")),
+    **dict.fromkeys(("negatives", "negative_depth", "idf_power"), ("tildev2", "splade-doc")),
     "initial_weight": ("tildev2",),
     **dict.fromkeys(("sparsity", "sparsity_ramp"), ("splade-doc",)),
 }

@@ -95,6 +95,8 @@ class Collator:
         Which of them a step takes is drawn from the seed and the number of the batch.
     expansions : Expansions, optional
         The terms that expand the passages, those of `places` at least.
+    rarity : sequence of float32 ndarray of shape (V,), optional
+        For each source, what the weights of each term are multiplied by; see `factors_of_sources`.
     """
 
     def __init__(
@@ -107,10 +109,11 @@ class Collator:
         *,
         negatives: Sequence[npt.NDArray[np.int32]] | None = None,
         expansions: Expansions | None = None,
+        rarity: Sequence[npt.NDArray[np.float32]] | None = None,
     ) -> None:
         self.kind, self.settings, self.pieces = kind, settings, pieces
         self.sources, self.batches = sources, batches
-        self.negatives, self.expansions = negatives, expansions
+        self.negatives, self.expansions, self.rarity = negatives, expansions, rarity
         self.kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
         self._relevant = [np.unique(_keys(source, *source.pairs.T)) for source in sources]
 
@@ -197,6 +200,9 @@ class Collator:
         batch: Batch = {}
         kept = [row[self.kept[row]][: settings.query_length - 2] for row in queries]
         batch["asked_rows"], batch["asked_terms"] = occurrences(kept, self.kept)
+        if self.rarity is not None:
+            factors = [self.rarity[owner][row] for (owner, *_), row in zip(pairs, kept, strict=True)]
+            batch["asked_weights"] = torch.from_numpy(np.concatenate(factors))
         batch["targets"] = torch.arange(len(queries)) * (len(places) // len(queries))
         batch["same"] = self._same(pairs, places)
         if settings.taught:
@@ -303,14 +309,14 @@ class TrainingStep(Step):
 
     def _contrast(self, batch: Batch) -> Tensor:
         weights = self.network(batch["passage_ids"], batch["passage_mask"])
-        asked = batch["asked_rows"], batch["asked_terms"]
+        asked, rarity = (batch["asked_rows"], batch["asked_terms"]), batch.get("asked_weights")
         count = len(batch["targets"])
         if isinstance(self.network, SpladeDocNetwork):
-            scores = vocabulary_scores(weights, *asked, count)
+            scores = vocabulary_scores(weights, *asked, count, query_weights=rarity)
         else:
             ids = batch["passage_ids"]
             shown = weights.masked_fill(torch.isin(ids, self.ends), 0.0)
-            scores = match_scores(shown, ids, *asked, count, len(self.kept))
+            scores = match_scores(shown, ids, *asked, count, len(self.kept), query_weights=rarity)
         loss = self._ranking(scores, batch)
         if self.settings.sparsity and isinstance(self.network, SpladeDocNetwork):
             loss = loss + self._sparsity() * flops_loss(weights)

@@ -21,6 +21,7 @@ from termwise.records import Qrel, Ranking, Run
 from termwise.text.cleaning import clean_vocabulary
 from termwise.train.inputs import Ids, Pieces, occurrences
 from termwise.train.networks import SpladeDocNetwork, TermNetwork, TildeNetwork
+from termwise.train.rarity import factors_of
 from termwise.train.settings import TrainSettings
 
 CHOSEN_BY = "nDCG@10"
@@ -137,7 +138,10 @@ def validate(
 def _match_scores(
     network: TermNetwork, pieces: Pieces, held_out: HeldOut, settings: TrainSettings
 ) -> npt.NDArray[np.float32]:
-    """Add up, for every query and passage, what the network says of the passage for each term of the query."""
+    """Add up, for every query and passage, what the network says of the passage for each term of the query.
+
+    Where the settings have a power of the idf, each times that of its term in the pool.
+    """
     device = next(network.parameters()).device
     kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
     queries = [row[kept[row]] for row in map(pieces, held_out.queries)]
@@ -148,6 +152,8 @@ def _match_scores(
         np.add.at(asked[number], np.searchsorted(known, row), 1)
     table = np.empty((len(held_out.passages), len(known)), dtype=np.float32)
     texts = [pieces(text)[: settings.document_length - 2] for text in held_out.passages]
+    if settings.idf_power:
+        asked *= factors_of(texts, power=settings.idf_power, terms=len(kept))[known]
     order = np.argsort([len(row) for row in texts], kind="stable")
     for start in range(0, len(order), _BATCH):
         part = order[start : start + _BATCH].tolist()

@@ -176,8 +176,18 @@ def test_passages_that_the_expanding_encoder_cannot_read(expanding, pairs, base,
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("kind", "power"), [("tildev2", 0.25), ("splade-doc", 0.0)])
-def test_the_power_of_the_idf_goes_on_with_the_head(kind, power, written, pairs, base, analyzer, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "changes", "power"),
+    [
+        ("tildev2", {}, 0.25),
+        ("splade-doc", {}, 0.0),
+        ("tildev2", {"idf_power": 0.5}, 0.5),
+        ("splade-doc", {"idf_power": 0.5}, 0.5),
+    ],
+)
+def test_the_power_of_the_idf_is_that_of_training_or_goes_on_with_the_head(
+    kind, changes, power, written, pairs, base, analyzer, tmp_path
+):
     begun = tmp_path / "begun"
     write_encoder_folder(
         network_from("tildev2", base),
@@ -189,5 +199,5 @@ def test_the_power_of_the_idf_goes_on_with_the_head(kind, power, written, pairs,
         idf_power=0.25,
         precisions=("int8",),
     )
-    fit(kind, [pairs], begun, tmp_path / "out", settings=short(kind))
+    fit(kind, [pairs], begun, tmp_path / "out", settings=short(kind, **changes))
     assert written["idf_power"] == power

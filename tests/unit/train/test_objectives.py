@@ -145,6 +145,16 @@ def test_a_repeated_query_term_counts_twice_and_a_repeated_passage_term_once():
     assert scores.tolist() == [[6.0], [1.0]]
 
 
+def test_an_occurrence_counts_as_much_as_is_said():
+    weights = torch.tensor([[2.0, 3.0, 1.0]])
+    asked = ids(0, 0, 1), ids(4, 4, 5)
+    said = torch.tensor([0.5, 0.25, 4.0])
+    scores = match_scores(weights, torch.tensor([[4, 4, 5]]), *asked, 2, 6, query_weights=said)
+    assert scores.tolist() == [[3.0 * 0.75], [1.0 * 4.0]]
+    whole = torch.tensor([[0.0, 0.0, 0.0, 0.0, 3.0, 1.0]])
+    assert vocabulary_scores(whole, *asked, 2, query_weights=said).tolist() == scores.tolist()
+
+
 def test_queries_without_a_term_score_nothing_and_can_be_trained_through():
     weights = torch.tensor([[2.0, 3.0], [1.0, 1.0]], requires_grad=True)
     scores = match_scores(weights, torch.tensor([[1, 2], [1, 3]]), ids(), ids(), 2, 4)

@@ -153,6 +153,7 @@ def test_every_step_hears_how_far_the_run_is(train, monkeypatch):
     [
         ("tilde", {"head_steps": 5, "head_pairs": 20, "prior_bias": True, "mixing": "by-source", "block": 2}),
         ("tildev2", {"negatives": 3, "negative_depth": 10, "accumulate": 2, "flattening": 0.5}),
+        ("tildev2", {"idf_power": 0.5, "block": 2, "mixing": "by-source"}),
         ("splade-doc", {"sparsity": 0.01, "sparsity_ramp": 1.0}),
         ("tilde", {"batch": 16, "epochs": 3, "max_steps": 0}),
     ],

@@ -156,6 +156,28 @@ def test_scores_of_a_batch_are_those_of_all_its_passages(pieces, base):
     assert loss == pytest.approx((math.log(1 + math.exp(-2)) + math.log(2)) / 2, rel=1e-5)
 
 
+def test_each_occurrence_counts_as_much_as_its_term_is_rare_in_its_source(pieces, base, number):
+    sources = [mini(("wing lift", "wing lift")), mini(("lift lift", "drag lift"))]
+    factors = [np.full(len(VOCABULARY), fill, dtype=np.float32) for fill in (1.0, 3.0)]
+    factors[0][number("wing")] = 2.0
+    chosen = settings("tildev2")
+    collator = Collator("tildev2", chosen, pieces, sources, planned([(0, 0), (1, 0)]), rarity=factors)
+    batch = collator([0])["batch"]
+    assert batch["asked_weights"].tolist() == [2.0, 1.0, 3.0, 3.0]
+    network = network_from("tildev2", base)
+    with torch.no_grad():
+        network.token_projection.weight.zero_()
+        network.token_projection.bias.fill_(1.0)
+    loss = TrainingStep(network, chosen, pieces)(batch)["loss"].item()
+    # Scores: (3, 1) with the first passage right, (6, 6) with the second.
+    assert loss == pytest.approx((math.log(1 + math.exp(-2)) + math.log(2)) / 2, rel=1e-5)
+    pooled = network_from("splade-doc", base)
+    step = TrainingStep(pooled, settings("splade-doc"), pieces)
+    assert step(batch)["loss"].item() != pytest.approx(
+        step({name: part for name, part in batch.items() if name != "asked_weights"})["loss"].item()
+    )
+
+
 def test_special_pieces_and_padding_match_nothing(pieces, base):
     source = mini(("[SEP] [CLS] [PAD] lift", "drag drag"), ("drag", "lift"))
     chosen = settings("tildev2", cleaning="none")

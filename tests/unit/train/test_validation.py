@@ -47,6 +47,20 @@ def test_the_measures_by_hand(base, pieces):
     assert measures["nDCG@10"] == pytest.approx((1 + 1 / math.log2(3) + 1 / math.log2(5)) / 3)
 
 
+def test_the_idf_of_the_pool_tells_rare_terms_from_common_ones(base, pieces):
+    held_out = HeldOut(
+        queries=("wing lift",),
+        passages=("lift drag", "lift shock", "wing drag"),
+        qrels=(Qrel("0", "2", 1),),
+    )
+    plain = replace(SETTINGS, objective="contrastive")
+    assert validate(counting(base), pieces, held_out, plain)["RR@10"] == pytest.approx(
+        1 / 3
+    )  # a tie, by position
+    with_idf = replace(plain, idf_power=0.5)  # one passage has wing, two have lift
+    assert validate(counting(base), pieces, held_out, with_idf)["RR@10"] == 1
+
+
 def test_likelihoods_are_summed_over_occurrences(base, pieces, number):
     network = network_from("tilde", base).eval()
     held_out = HeldOut(
