@@ -44,7 +44,7 @@ from prepare import left_out  # noqa: E402
 
 from termwise.cli.terminal import progress_bar  # noqa: E402
 from termwise.collection.pairs import read_sources  # noqa: E402
-from termwise.encode import EncoderFolder, EncoderManifest  # noqa: E402
+from termwise.encode import EncoderFolder, EncoderManifest, Expansion  # noqa: E402
 from termwise.encode.manifest import NAME as MANIFEST  # noqa: E402
 from termwise.encode.manifest import Kind  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError  # noqa: E402
@@ -136,7 +136,9 @@ def _train(kind: Kind, given: argparse.Namespace, out: Path) -> None:
     common = steps["common"]
     expansion = None
     if kind == "tildev2":
-        expansion = (given.work / "tilde", common["expansion_terms"], common["counting"])
+        expansion = Expansion(
+            given.work / "tilde", common["expansion_terms"], common["counting"], common["expansion_lift"]
+        )
     settings = TrainSettings.for_kind(kind, {name: str(value) for name, value in chosen.items()})
     with progress_bar() as progress:
         facts = fit(
@@ -249,11 +251,16 @@ def as_chosen(manifest: EncoderManifest, chosen: Mapping[str, str]) -> EncoderMa
         changed["idf_power"] = float(chosen["idf_power"])
     expansion = manifest.expansion
     if expansion is not None:
-        before |= {"expansion_terms": expansion.terms, "counting": expansion.counting}
+        before |= {
+            "expansion_terms": expansion.terms,
+            "counting": expansion.counting,
+            "expansion_lift": expansion.lift,
+        }
         expansion = replace(
             expansion,
             terms=int(chosen.get("expansion_terms", expansion.terms)),
             counting=chosen.get("counting", expansion.counting),  # type: ignore[arg-type]
+            lift=float(chosen.get("expansion_lift", expansion.lift)),
             length=changed.get("length", expansion.length),
         )
     unknown = set(chosen) - set(before)
@@ -304,6 +311,7 @@ def curve(kind: str, given: argparse.Namespace) -> None:
         expansion = EncoderFolder.open(given.work / "tilde").expansion(
             terms=recipe()["common"]["expansion_terms"],
             counting=recipe()["common"]["counting"],
+            lift=recipe()["common"]["expansion_lift"],
             length=settings.document_length,
         )
     for checkpoint in found:

@@ -123,7 +123,11 @@ class Tools:
             known = {**described["settings"], "idf_power": encoder.idf_power}
         if described.get("expansion"):
             expanded = described["expansion"]["settings"]
-            known |= {"expansion_terms": expanded["terms"], "counting": expanded["counting"]}
+            known |= {
+                "expansion_terms": expanded["terms"],
+                "counting": expanded["counting"],
+                "expansion_lift": expanded.get("lift", 0.0),
+            }
         if choice.setting not in known:
             raise ParameterError(
                 "the encoder says nothing of a setting that is to be taken as it ships",

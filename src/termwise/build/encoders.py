@@ -116,4 +116,5 @@ def _settings(encoder: DocumentEncoder) -> dict[str, object]:
         "expansion_encoder": expansion.get("id"),
         "expansion_terms": expanding.get("terms"),
         "counting": expanding.get("counting"),
+        "expansion_lift": expanding.get("lift", 0.0),
     }

@@ -23,8 +23,8 @@ from termwise.cli.verbs import Verbs
 from termwise.errors import MalformedRecordError, MissingFileError
 
 if TYPE_CHECKING:
+    from termwise.encode import Expansion
     from termwise.encode.manifest import Kind, Precision
-    from termwise.models.tildev2 import Counting
 
 app = typer.Typer(
     cls=Verbs,
@@ -63,6 +63,15 @@ CountingOption = Annotated[
         "--counting",
         metavar="new|raw",
         help="Count terms that are new to the passage, or as the published code does, before filtering.",
+    ),
+]
+ExpansionLift = Annotated[
+    float,
+    typer.Option(
+        "--expansion-lift",
+        metavar="X",
+        help="From 0, expand by the terms that are likeliest, to 1, by those that are likeliest in comparison with "
+        "other passages.",
     ),
 ]
 ExpansionPrecision = Annotated[
@@ -125,6 +134,7 @@ def tildev2(
     expand_with: ExpandWith = "tilde",
     expansion_terms: ExpansionTerms = 64,
     counting: CountingOption = "new",
+    expansion_lift: ExpansionLift = 0.0,
     expansion_precision: ExpansionPrecision = None,
     expansion_provider: ExpansionProvider = None,
     validation: Validation = None,
@@ -138,7 +148,11 @@ def tildev2(
 
     Example: termwise train tildev2 --data nfcorpus --base sentence-transformers/all-MiniLM-L6-v2 --out my-tildev2
     """
-    expansion = None if expand_with == "none" else (expand_with, expansion_terms, counting_of(counting))
+    from termwise.encode import Expansion
+
+    expansion = None
+    if expand_with != "none":
+        expansion = Expansion(expand_with, expansion_terms, counting_of(counting), expansion_lift)
     _train(
         "tildev2",
         expansion=expansion,
@@ -198,7 +212,7 @@ def _train(
     card: Path | None,
     threads: int | None,
     as_json: bool,
-    expansion: tuple[str, int, Counting] | None = None,
+    expansion: Expansion | None = None,
     expansion_precision: Precision | None = None,
     expansion_providers: tuple[str, ...] | None = None,
 ) -> None:

@@ -105,6 +105,7 @@ def command(
         )
     way = counting_of(counting or "raw")
     require_training()
+    from termwise.encode import Expansion
     from termwise.train.published import convert
 
     with progress_bar() as progress:
@@ -113,7 +114,9 @@ def command(
             out,
             kind=kind,
             floors_from=floors_from,
-            expansion=None if expand_with is None else (expand_with, expansion_terms or PUBLISHED_TERMS, way),
+            expansion=None
+            if expand_with is None
+            else Expansion(expand_with, expansion_terms or PUBLISHED_TERMS, way),
             progress=progress,
             say=say,
         )

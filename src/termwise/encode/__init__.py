@@ -4,6 +4,7 @@ Importing it does not load onnxruntime; opening an encoder does.
 """
 
 from termwise.encode.documents import DocumentEncoder
+from termwise.encode.expansion import Expansion
 from termwise.encode.folder import EncoderFolder, shipped_encoders
 from termwise.encode.manifest import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
 from termwise.encode.open import open_document_encoder, open_query_encoder, open_remembered_encoder
@@ -16,6 +17,7 @@ __all__ = [
     "EncoderFile",
     "EncoderFolder",
     "EncoderManifest",
+    "Expansion",
     "ExpansionRecord",
     "RememberedEncoder",
     "RememberedRows",

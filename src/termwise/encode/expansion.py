@@ -8,13 +8,51 @@ Which terms may be appended, and in what order, follows the published code of TI
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.models.tildev2 import Counting
+from termwise.arguments import check, check_count
+from termwise.models.tildev2 import Counting, check_lift
 from termwise.text.cleaning import clean_vocabulary
 from termwise.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Which encoder expands passages, and how.
+
+    Parameters
+    ----------
+    encoder : str or Path
+        An encoder of kind ``tilde``, see `EncoderFolder.open`.
+    terms : int
+        How many terms, 1 or more.
+    counting : {"new", "raw"}, optional
+        What that number counts, see `expand`.
+    lift : float, optional
+        See `TildeV2.expansion_lift`.
+
+    Raises
+    ------
+    ParameterError
+        If a value is of the wrong type, or out of range.
+    """
+
+    encoder: str | Path
+    terms: int
+    counting: Counting = "new"
+    lift: float = 0.0
+
+    def __post_init__(self) -> None:
+        check("encoder", self.encoder, isinstance(self.encoder, str | Path), "a name or a folder")
+        check_count("terms", self.terms)
+        check("counting", self.counting, self.counting in get_args(Counting), "new or raw")
+        object.__setattr__(self, "lift", check_lift("tildev2", self.lift))
+
 
 NEVER_APPENDED = frozenset({"how", "what", "when", "which", "why", "who", "where", "definition"})
 """Words that queries ask with but that say nothing about a passage."""
@@ -56,6 +94,7 @@ def expand(
     allowed: npt.NDArray[np.bool_],
     terms: int,
     counting: Counting = "new",
+    usual: npt.NDArray[np.float32] | None = None,
 ) -> list[npt.NDArray[np.int32]]:
     """Choose the terms to append to each of several passages.
 
@@ -72,6 +111,9 @@ def expand(
     counting : {"new", "raw"}
         ``new``: the `terms` likeliest of those that may be appended (fewer only if there are fewer).
         ``raw``: of the `terms` likeliest overall, those that may be appended, as in the published code.
+    usual : ndarray of shape (V,), float32, optional
+        What is taken off ln P(t|d) of each term before terms are compared, see `TildeV2.expansion_lift`; finite.
+        Without it they are compared as they are.
 
     Returns
     -------
@@ -87,7 +129,12 @@ def expand(
     [array([1, 3], dtype=int32)]
     >>> expand(logits, passage, allowed=allowed, terms=2, counting="raw")
     [array([1], dtype=int32)]
+    >>> usual = np.array([0.0, -0.1, -0.1, -5.0, -0.5], dtype=np.float32)
+    >>> expand(logits, passage, allowed=allowed, terms=2, usual=usual)
+    [array([3, 1], dtype=int32)]
     """
+    if usual is not None:
+        logits = (-np.logaddexp(np.float32(0), -logits) - usual).astype(np.float32)  # ln P(t|d) is ln sigmoid
     expansions = []
     for scores, passage in zip(logits, passages, strict=True):
         usable = allowed.copy()

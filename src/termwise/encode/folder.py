@@ -126,12 +126,12 @@ class EncoderFolder:
         """All terms, numbered as the network numbers them."""
         return self.analyzer.vocabulary
 
-    def expansion(self, *, terms: int, counting: Counting, length: int) -> ExpansionRecord:
+    def expansion(self, *, terms: int, counting: Counting, length: int, lift: float = 0.0) -> ExpansionRecord:
         """Describe how this encoder expands documents, for the manifest of the one that reads them.
 
         Parameters
         ----------
-        terms, counting, length
+        terms, counting, length, lift
             See `ExpansionRecord`.
 
         Raises
@@ -141,7 +141,12 @@ class EncoderFolder:
         """
         require_kind(self, "tilde")
         return ExpansionRecord(
-            terms=terms, counting=counting, length=length, encoder=self.id, name=self.folder.absolute().name
+            terms=terms,
+            counting=counting,
+            length=length,
+            encoder=self.id,
+            name=self.folder.absolute().name,
+            lift=lift,
         )
 
     @cached_property

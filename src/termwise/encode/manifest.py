@@ -66,7 +66,7 @@ class SpecialIds:
 class ExpansionRecord:
     """How documents are expanded by default for a network of kind tildev2.
 
-    As passages were in training, except that `terms` may have been changed since.
+    As passages were in training, except that `terms` and `lift` may have been changed since.
 
     Attributes
     ----------
@@ -78,6 +78,8 @@ class ExpansionRecord:
         Pieces in a window of the expanding encoder, the two special ones included.
     encoder, name : str
         `EncoderFolder.id` and name of the encoder that expands.
+    lift : float
+        See `TildeV2.expansion_lift`.
     """
 
     terms: int
@@ -85,6 +87,7 @@ class ExpansionRecord:
     length: int
     encoder: str
     name: str
+    lift: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -218,6 +221,8 @@ def _special(value: object, terms: int) -> SpecialIds:
 
 
 def _expansion(value: object) -> ExpansionRecord:
+    if isinstance(value, dict):
+        value = {"lift": 0.0, **value}
     body = expect_object(value, {one.name for one in fields(ExpansionRecord)}, "expansion")
     return ExpansionRecord(
         terms=expect_whole(body["terms"], "expansion.terms", 1, MAX_POSITIONS),
@@ -225,4 +230,5 @@ def _expansion(value: object) -> ExpansionRecord:
         length=expect_whole(body["length"], "expansion.length", 3, MAX_POSITIONS),
         encoder=expect_text(body["encoder"], "expansion.encoder"),
         name=expect_text(body["name"], "expansion.name"),
+        lift=expect_number(body["lift"], "expansion.lift", 0, 1),
     )

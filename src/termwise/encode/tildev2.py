@@ -13,13 +13,13 @@ import numpy.typing as npt
 from termwise.encode.batching import DOCUMENTS, WINDOWS, run_batches
 from termwise.encode.documents import Advance, fingerprint_of, no_advance, part_of
 from termwise.encode.expansion import expand, expandable
-from termwise.encode.folder import require_kind
+from termwise.encode.folder import FLOORS, EncoderFolder, require_kind
 from termwise.encode.network import NetworkDocumentEncoder
 from termwise.encode.pieces import Numbers, framed, windows_of
 from termwise.encode.rows import RowPool
 from termwise.encode.session import OnnxSession, network_description
 from termwise.encode.windows import chunks, window_sizes
-from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.errors import ModelFormatError, ParameterError, VocabularyMismatchError
 from termwise.models.tildev2 import Counting, TildeV2
 from termwise.weights import TermWeights
 
@@ -33,25 +33,40 @@ class Expander:
         A network of kind ``tilde``.
     terms, counting
         How many terms, see `expand`.
+    lift : float, optional
+        See `TildeV2.expansion_lift`.
 
     Raises
     ------
     ModelFormatError
-        If the encoder is of another kind.
+        If the encoder is of another kind, or there is a lift and it has no floors.
+    CorruptModelError
+        If its floors are damaged.
     """
 
-    def __init__(self, session: OnnxSession, *, terms: int, counting: Counting) -> None:
+    def __init__(self, session: OnnxSession, *, terms: int, counting: Counting, lift: float = 0.0) -> None:
         require_kind(session.folder, "tilde")
         self.session = session
         self.terms = terms
         self.counting = counting
+        self.lift = lift
+        self._usual = np.float32(lift) * _floors(session.folder) if lift else None
         self._allowed = expandable(session.folder.vocabulary)
 
     @property
     def fingerprint(self) -> str:
         """``sha256:`` and a digest of what determines the expansions."""
         encoder = self.session.folder.fingerprint([self.session.file])
-        return fingerprint_of({"encoder": encoder, "terms": self.terms, "counting": self.counting})
+        return fingerprint_of({"encoder": encoder, **self.settings})
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How terms are chosen: ``terms``, ``counting`` and, unless it is 0, ``lift``."""
+        return {
+            "terms": self.terms,
+            "counting": self.counting,
+            **({"lift": self.lift} if self.lift else {}),
+        }
 
     def expansions(self, windows: Sequence[Numbers], *, advance: Advance = no_advance) -> list[Numbers]:
         """Return the terms to append to each window, likeliest first.
@@ -67,12 +82,33 @@ class Expander:
         done = 0
         for positions, logits in run_batches(self.session, inputs):
             passages = [inputs[position] for position in positions.tolist()]
-            chosen = expand(logits, passages, allowed=self._allowed, terms=self.terms, counting=self.counting)
+            chosen = expand(
+                logits,
+                passages,
+                allowed=self._allowed,
+                terms=self.terms,
+                counting=self.counting,
+                usual=self._usual,
+            )
             for position, terms in zip(positions.tolist(), chosen, strict=True):
                 found[position] = terms
             done += len(positions)
             advance(done / len(windows))
         return found
+
+
+def _floors(folder: EncoderFolder) -> npt.NDArray[np.float32]:
+    """Return what is usual for each term."""
+    if FLOORS not in folder.manifest.files:
+        raise ModelFormatError(
+            "the encoder that expands has no floors, which a lift is measured from",
+            facts=[("encoder", folder.name), ("missing", FLOORS)],
+            fixes=[
+                "--set expansion_lift=0",
+                f"termwise train convert {folder.name} --floors-from COLLECTION --out DIR",
+            ],
+        )
+    return folder.floors
 
 
 @final
@@ -129,6 +165,7 @@ class TildeV2DocumentEncoder(NetworkDocumentEncoder):
             session,
             terms=trained.terms if model.expansion_terms is None else model.expansion_terms,
             counting=trained.counting if model.counting is None else model.counting,
+            lift=trained.lift if model.expansion_lift is None else model.expansion_lift,
         )
         if session.folder.vocabulary.id != self.vocabulary.id:
             raise VocabularyMismatchError(
@@ -201,7 +238,7 @@ class TildeV2DocumentEncoder(NetworkDocumentEncoder):
         if self._expander is None:
             return {**described, "expansion": None}
         trained = self.folder.manifest.expansion
-        settings = {"terms": self._expander.terms, "counting": self._expander.counting}
+        settings = self._expander.settings
         return {
             **described,
             "expansion": {

@@ -9,8 +9,9 @@ the network weighs them like its own [1]_.
 
 Departures from the published code [2]_: `expansion_terms` counts what is appended, where the code counts what it
 looks at before stop words, symbols and pieces of the text are taken out (``counting="raw"`` does as the code does);
-weights stay as they are, in place of 16-bit floats; documents longer than a window are cut into windows that
-overlap, each expanded by itself, and a term takes its largest weight over the windows.
+`expansion_lift` prefers terms that are likely here and seldom elsewhere to those that are likely anywhere (0 does as
+the code does); weights stay as they are, in place of 16-bit floats; documents longer than a window are cut into
+windows that overlap, each expanded by itself, and a term takes its largest weight over the windows.
 
 .. [1] S. Zhuang and G. Zuccon, *Fast Passage Re-ranking with Contextualized Exact Term Matching and Efficient
    Passage Expansion*, arXiv 2108.08513, 2021.
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
-from termwise.models.checks import check_choice, check_name, check_whole
+from termwise.models.checks import check_choice, check_name, check_number, check_whole
 from termwise.models.contract import QueryWeighting
 from termwise.models.rarity import check_power
 from termwise.models.tilde import LONGEST_WINDOW
@@ -34,6 +35,24 @@ Counting = Literal["new", "raw"]
 
 AS_TRAINED, NO_EXPANSION = "as-trained", "none"
 """The `TildeV2.expansion_encoder` of documents that are expanded as in training, and of those that are not."""
+
+
+def check_lift(model: str, lift: object) -> float:
+    """Return a lift as a float if it is a number from 0 to 1.
+
+    Raises
+    ------
+    ParameterError
+        If it is not.
+    """
+    checked = check_number(
+        model,
+        "expansion_lift",
+        lift,
+        holds=lambda value: 0 <= value <= 1,
+        expected="a number from 0 to 1",
+    )
+    return checked + 0.0  # -0.0 is 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +73,10 @@ class TildeV2:
         ``new``: so many terms are appended. ``raw``: so many of the likeliest terms of the whole vocabulary are
         looked at, and those that are neither cleaned away nor in the text are appended, as in the published
         code. Where it is left out, as the encoder was trained.
+    expansion_lift : float, optional
+        Terms are appended by ln P(t|d) − expansion_lift · floor(t). The floor is what is usual for the term, the mean
+        of ln P(t|d) over passages, which the expanding encoder knows. 0 for the likeliest, as published; 1 for those
+        that are likeliest in comparison with other passages. Where it is left out, as the encoder was trained.
     length : int, optional
         Pieces of a window of the text, the two special ones included and expansions not; where it is left out,
         what the encoder was made for.
@@ -81,6 +104,7 @@ class TildeV2:
     expansion_encoder: str = AS_TRAINED
     expansion_terms: int | None = None
     counting: Counting | None = None
+    expansion_lift: float | None = None
     length: int | None = None
     overlap: int | None = None
     idf_power: float | None = None
@@ -90,22 +114,20 @@ class TildeV2:
     def __post_init__(self) -> None:
         check_name(self.name, "encoder", self.encoder)
         check_name(self.name, "expansion_encoder", self.expansion_encoder)
-        if self.expansion_encoder == NO_EXPANSION and (
-            self.expansion_terms is not None or self.counting is not None
-        ):
+        how = {name: getattr(self, name) for name in ("expansion_terms", "counting", "expansion_lift")}
+        given = [(name, value) for name, value in how.items() if value is not None]
+        if self.expansion_encoder == NO_EXPANSION and given:
             raise ParameterError(
                 "documents that are not expanded have no settings of an expansion",
-                facts=[
-                    ("expansion_encoder", self.expansion_encoder),
-                    ("expansion_terms", self.expansion_terms),
-                    ("counting", self.counting),
-                ],
-                fixes=["leave expansion_terms and counting out", "leave expansion_encoder out"],
+                facts=[("expansion_encoder", self.expansion_encoder), *given],
+                fixes=[f"leave {' and '.join(how)} out", "leave expansion_encoder out"],
             )
         if self.expansion_terms is not None:
             check_whole(self.name, "expansion_terms", self.expansion_terms, least=1, most=LONGEST_WINDOW)
         if self.counting is not None:
             check_choice(self.name, "counting", self.counting, ("new", "raw"))
+        if self.expansion_lift is not None:
+            object.__setattr__(self, "expansion_lift", check_lift(self.name, self.expansion_lift))
         if self.length is not None:
             check_whole(self.name, "length", self.length, least=3, most=LONGEST_WINDOW)
         if self.overlap is not None:

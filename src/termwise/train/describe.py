@@ -105,7 +105,7 @@ def card_facts(
         Kind of network.
     run : mapping
         What `train_network` says of the run, and where its held-out pairs come from; ``trained_with`` holds what
-        ``expansion_terms`` and ``counting`` were in training where others were chosen for documents since.
+        ``expansion_terms``, ``counting`` and ``expansion_lift`` were in training where others were chosen since.
     settings : TrainSettings
     given : mapping
         Some of `GIVEN`. ``data`` maps names of sources to ``{"license": ..., "origin": ...}``; ``reasons`` maps
@@ -213,4 +213,6 @@ def _expansion(record: ExpansionRecord | None, run: Mapping[str, Any]) -> str:
     if record is None:
         return "none"
     before = run.get("trained_with", {})
-    return f"{before.get('expansion_terms', record.terms)} {before.get('counting', record.counting)} terms"
+    lift = before.get("expansion_lift", record.lift)
+    told = f"{before.get('expansion_terms', record.terms)} {before.get('counting', record.counting)} terms"
+    return told + (f", lift {lift:g}" if lift else "")

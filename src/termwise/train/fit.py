@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from accelerate import PartialState
 
-from termwise.arguments import check, check_path, is_whole_number
+from termwise.arguments import check, check_path
 from termwise.collection.writing import written_whole
+from termwise.encode.expansion import Expansion
 from termwise.encode.folder import EncoderFolder
 from termwise.encode.manifest import Kind, Precision
 from termwise.encode.session import OnnxSession
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.model_folders import TRAINING
-from termwise.models.tildev2 import Counting
 from termwise.progress import Progress, no_progress
 from termwise.text import Vocabulary
 from termwise.train.base import base_analyzer, shown_settings
@@ -42,7 +42,7 @@ def fit(
     *,
     settings: TrainSettings,
     validation: str | Path | None = None,
-    expansion: tuple[str | Path, int, Counting] | None = None,
+    expansion: Expansion | None = None,
     expansion_precision: Precision | None = None,
     expansion_providers: Sequence[str] | None = None,
     resume: bool = False,
@@ -66,8 +66,8 @@ def fit(
     settings : TrainSettings
     validation : str or Path, optional
         See `termwise.train.training_data.read_training_data`.
-    expansion : (str, int, str), optional
-        For ``tildev2``: the TILDE encoder that expands passages, the number of terms, and how they are counted.
+    expansion : Expansion, optional
+        For ``tildev2``: the TILDE encoder that expands passages, and how.
     expansion_precision : {"float32", "int8"}, optional
         In which of its networks. Where nothing is said: the one that a run to go on with began with, or else see
         `termwise.encode.session.choose_precision`.
@@ -104,12 +104,7 @@ def fit(
     )
     check_path("out", out)
     check("validation", validation, isinstance(validation, str | Path | None), "a path, none, or None")
-    check(
-        "expansion",
-        expansion,
-        expansion is None or _is_expansion(expansion),
-        "(encoder, number of terms of at least 1, new or raw), or None",
-    )
+    check("expansion", expansion, isinstance(expansion, Expansion | None), "an Expansion, or None")
     if expansion is None:
         for name, value in (
             ("expansion_precision", expansion_precision),
@@ -136,7 +131,7 @@ def fit(
     if expansion is not None:
         begun = expansion_precision_of(out / TRAINING) if resume else None
         session = OnnxSession(
-            EncoderFolder.open(expansion[0]),
+            EncoderFolder.open(expansion.encoder),
             precision=expansion_precision or begun,
             threads=threads,
             providers=expansion_providers,
@@ -180,7 +175,10 @@ def fit(
     record = None
     if expander is not None:
         record = expander.session.folder.expansion(
-            terms=expander.terms, counting=expander.counting, length=settings.document_length
+            terms=expander.terms,
+            counting=expander.counting,
+            length=settings.document_length,
+            lift=expander.lift,
         )
     continued = continued_encoder(kind, base)
     write_encoder_folder(
@@ -201,23 +199,22 @@ def fit(
 
 
 def _expander(
-    expansion: tuple[str | Path, int, Counting],
+    expansion: Expansion,
     session: OnnxSession,
     vocabulary: Vocabulary,
     base: str | Path,
     settings: TrainSettings,
 ) -> Expander:
     """Load the network that expands passages; refuse one with another vocabulary than the base, or too short inputs."""
-    name, terms, counting = expansion
     session.load()
-    expander = Expander(session, terms=terms, counting=counting)
+    expander = Expander(session, terms=expansion.terms, counting=expansion.counting, lift=expansion.lift)
     other = session.folder.vocabulary
     if other != vocabulary:
         raise VocabularyMismatchError(
             "the base and the encoder that expands its passages have different vocabularies",
             facts=[
                 ("base", f"{base}, {len(vocabulary):,} terms"),
-                ("expands", f"{name}, {len(other):,} terms"),
+                ("expands", f"{expansion.encoder}, {len(other):,} terms"),
             ],
             fixes=["--expand-with FOLDER, a TILDE encoder trained from this base", "--expand-with none"],
         )
@@ -225,14 +222,10 @@ def _expander(
     if settings.document_length > positions:
         raise ParameterError(
             "passages are longer than what the encoder that expands them reads",
-            facts=[("document_length", settings.document_length), (str(name), f"{positions:,} positions")],
+            facts=[
+                ("document_length", settings.document_length),
+                (str(expansion.encoder), f"{positions:,} positions"),
+            ],
             fixes=[f"--set document_length={positions}"],
         )
     return expander
-
-
-def _is_expansion(given: object) -> bool:
-    if not isinstance(given, tuple) or len(given) != 3:
-        return False
-    name, terms, counting = given
-    return isinstance(name, str | Path) and is_whole_number(terms, least=1) and counting in get_args(Counting)

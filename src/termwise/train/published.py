@@ -29,6 +29,7 @@ from transformers import AutoConfig
 
 from termwise.arguments import check, check_callable, check_path
 from termwise.collection import open_collection
+from termwise.encode.expansion import Expansion
 from termwise.encode.folder import EncoderFolder
 from termwise.encode.manifest import ExpansionRecord
 from termwise.errors import (
@@ -38,7 +39,6 @@ from termwise.errors import (
     UnknownNameError,
     VocabularyMismatchError,
 )
-from termwise.models.tildev2 import Counting
 from termwise.progress import Progress, no_progress
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaning import CleanMode
@@ -113,7 +113,7 @@ def convert(
     *,
     kind: str | None = None,
     floors_from: str | Path | None = None,
-    expansion: tuple[str | Path, int, Counting] | None = None,
+    expansion: Expansion | None = None,
     progress: Progress = no_progress,
     say: Say = silent,
 ) -> EncoderFolder:
@@ -130,9 +130,8 @@ def convert(
     floors_from : str or Path, optional
         Kind tilde: the collection over whose passages the floors of the compact form are measured, see
         `open_collection`. Without floors only the exact form can be used.
-    expansion : (str, int, str), optional
-        Kind tildev2: the TILDE encoder that expanded the passages it was trained on, the number of terms, and how
-        they are counted. No checkpoint says so.
+    expansion : Expansion, optional
+        Kind tildev2: the TILDE encoder that expanded the passages it was trained on, and how. No checkpoint says so.
     progress : callable, optional
         Called with a stage, what is done, and the total.
     say : callable, optional
@@ -156,6 +155,7 @@ def convert(
     """
     check("folder", folder, isinstance(folder, str | Path), "a folder")
     check_path("out", out)
+    check("expansion", expansion, isinstance(expansion, Expansion | None), "an Expansion, or None")
     check_callable("progress", progress)
     check_callable("say", say)
     FOLDER.check_place(Path(out), base=folder)
@@ -166,7 +166,7 @@ def convert(
     network, analyzer = read.network, read.analyzer
     length = min(_LENGTHS[network.kind], positions(network))
     cleaning = _CLEANINGS[network.kind]
-    record = None if expansion is None else _expansion(read, *expansion)
+    record = None if expansion is None else _expansion(read, expansion)
     floors = None
     if collection is not None:
         if not isinstance(network, TildeNetwork):
@@ -457,8 +457,9 @@ def _queries(read: Checkpoint) -> str:
     return "counted, where the checkpoint runs its network" if read.reads_queries else "counted"
 
 
-def _expansion(read: Checkpoint, name: str | Path, terms: int, counting: Counting) -> ExpansionRecord:
-    """Describe an expansion that the network and the TILDE encoder `name` can make."""
+def _expansion(read: Checkpoint, expansion: Expansion) -> ExpansionRecord:
+    """Describe an expansion that the network and the TILDE encoder can make."""
+    name, terms = expansion.encoder, expansion.terms
     if read.network.kind != TildeV2Network.kind:
         raise ParameterError(
             "only encoders of kind tildev2 are run with expansions",
@@ -492,5 +493,8 @@ def _expansion(read: Checkpoint, name: str | Path, terms: int, counting: Countin
             fixes=["--expansion-terms NUMBER, fewer"],
         )
     return expander.expansion(
-        terms=terms, counting=counting, length=min(_EXPANSION_LENGTH, expander.manifest.positions, room)
+        terms=terms,
+        counting=expansion.counting,
+        length=min(_EXPANSION_LENGTH, expander.manifest.positions, room),
+        lift=expansion.lift,
     )

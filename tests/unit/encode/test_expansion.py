@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from termwise.encode.expansion import NEVER_APPENDED, expand, expandable
+from termwise.encode.expansion import NEVER_APPENDED, Expansion, expand, expandable
+from termwise.errors import ParameterError
 from termwise.text import Vocabulary, WordPieceAnalyzer, clean_vocabulary
 
 
@@ -46,6 +47,43 @@ def test_equally_likely_terms_go_by_number() -> None:
     (found,) = expand(scores(1, 7, 7, 7, 9), [np.array([], dtype=np.int32)], allowed=ALL, terms=3)
     assert found.tolist() == [4, 1, 2]
     assert found.dtype == np.int32
+
+
+def test_what_is_usual_is_taken_off_the_log_likelihood() -> None:
+    logits = scores(2, 1, 0, -1, -2)  # ln sigmoid: -0.127, -0.313, -0.693, -1.313, -2.127
+    usual = np.array([-0.1, -0.2, -1.0, -1.5, -4.0], dtype=np.float32)
+    # What is left: -0.027, -0.113, 0.307, 0.187, 1.873
+    (found,) = expand(logits, [np.array([], dtype=np.int32)], allowed=ALL, terms=4, usual=usual)
+    assert found.tolist() == [4, 2, 3, 0]
+    nothing = np.zeros(5, dtype=np.float32)
+    (same,) = expand(logits, [np.array([], dtype=np.int32)], allowed=ALL, terms=5, usual=nothing)
+    assert same.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_the_largest_logits_stay_in_order_and_finite() -> None:
+    usual = np.zeros(5, dtype=np.float32)
+    with np.errstate(over="raise", invalid="raise"):
+        (found,) = expand(
+            scores(88, -3e38, -100, 5, 4), [np.array([], dtype=np.int32)], allowed=ALL, terms=5, usual=usual
+        )
+    assert found.tolist() == [0, 3, 4, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"encoder": 3},
+        {"terms": 0},
+        {"terms": "64"},
+        {"counting": "old"},
+        {"lift": 1.01},
+        {"lift": float("nan")},
+        {"lift": None},
+    ],
+)
+def test_an_expansion_that_cannot_be(given: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        Expansion(**{"encoder": "tilde", "terms": 64, **given})
 
 
 def test_there_may_be_fewer_than_were_asked_for() -> None:

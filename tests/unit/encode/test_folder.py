@@ -376,3 +376,20 @@ def test_a_manifest_that_says_nothing_of_the_idf_has_none(tilde: Path) -> None:
     body = {name: value for name, value in json.loads(path.read_text()).items() if name != "idf_power"}
     path.write_text(json.dumps({**body, "checksum": checksum_of(body)}))
     assert EncoderFolder.open(tilde).manifest.idf_power == 0
+
+
+def test_a_manifest_that_says_nothing_of_a_lift_has_none(
+    tiny: ModuleType, tilde: Path, tmp_path: Path
+) -> None:
+    record = EncoderFolder.open(tilde).expansion(terms=1, counting="new", length=8)
+    folder = tiny.make_folder(tmp_path / "v2", "tildev2", np.zeros(len(tiny.PIECES)), expansion=record)
+    path = folder / "encoder.json"
+    body = {name: value for name, value in json.loads(path.read_text()).items() if name != "checksum"}
+    del body["expansion"]["lift"]
+    path.write_text(json.dumps({**body, "checksum": checksum_of(body)}))
+    assert EncoderFolder.open(folder).manifest.expansion == record
+    for lift in (-0.1, 1.5, "1", True, None):
+        body["expansion"]["lift"] = lift
+        path.write_text(json.dumps({**body, "checksum": checksum_of(body)}))
+        with pytest.raises(CorruptModelError, match=r"manifest|encoder"):
+            EncoderFolder.open(folder)

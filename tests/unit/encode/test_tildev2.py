@@ -143,6 +143,32 @@ def test_expansion_as_it_was_trained_where_nothing_is_said(folder: Path, tilde: 
     chosen = expanded(folder, tilde, expansion_terms=1, counting="raw", length=9).description
     assert chosen["settings"]["length"] == 9
     assert chosen["expansion"]["settings"] == {"terms": 1, "counting": "raw"}
+    lifted = expanded(folder, tilde, expansion_lift=0.5).description
+    assert lifted["expansion"]["settings"] == {"terms": 2, "counting": "new", "lift": 0.5}
+
+
+def test_a_lift_prefers_what_is_likely_here_to_what_is_likely_anywhere(
+    tiny: ModuleType, tmp_path: Path
+) -> None:
+    table = tiny.square({tiny.MERGE: {tiny.CAT: 2.0, tiny.DOG: 1.0}}, otherwise=-6.0)
+    floors = np.full(16, -7.0)
+    floors[tiny.CAT] = -0.2  # likely whatever is read
+    tilde = tiny.make_folder(tmp_path / "tilde", "tilde", table, floors=floors)
+    weights = np.ones(16, dtype=np.float32)
+    record = EncoderFolder.open(tilde).expansion(terms=1, counting="new", length=8, lift=1.0)
+    folder = tiny.make_folder(tmp_path / "v2", "tildev2", weights, expansion=record)
+    assert EncoderFolder.open(folder).manifest.expansion == record
+    (terms, _) = expanded(folder, tilde).encode_documents(["merge"]).row(0)
+    assert set(terms.tolist()) == {tiny.MERGE, tiny.DOG}
+    (terms, _) = expanded(folder, tilde, expansion_lift=0.0).encode_documents(["merge"]).row(0)
+    assert set(terms.tolist()) == {tiny.MERGE, tiny.CAT}
+
+
+def test_a_lift_needs_floors(tiny: ModuleType, folder: Path, tmp_path: Path) -> None:
+    tilde = tiny.make_folder(tmp_path / "bare", "tilde", tiny.square({}))
+    with pytest.raises(ModelFormatError, match="has no floors") as caught:
+        expanded(folder, tilde, expansion_lift=0.5)
+    assert "--set expansion_lift=0" in caught.value.fixes
 
 
 @pytest.mark.parametrize("kind", ["plain", "expanded"])
@@ -181,9 +207,12 @@ def test_fingerprints(folder: Path, tilde: Path) -> None:
         expanded(folder, tilde, expansion_terms=1),
         expanded(folder, tilde, counting="raw"),
         expanded(folder, tilde, overlap=1),
+        expanded(folder, tilde, expansion_lift=0.5),
+        expanded(folder, tilde, expansion_lift=1.0),
     ]
     assert len({one.fingerprint for one in made}) == len(made)
     assert expanded(folder, tilde).fingerprint == expanded(folder, tilde, expansion_terms=2).fingerprint
+    assert expanded(folder, tilde).fingerprint == expanded(folder, tilde, expansion_lift=0).fingerprint
 
 
 def test_progress_covers_both_networks(folder: Path, tilde: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,7 @@ RECIPE = """
 [common]
 expansion_terms = 3
 counting = "new"
+expansion_lift = 0.0
 
 [cpu.tilde]
 document_length = 12

@@ -21,7 +21,7 @@ def test_every_occurrence_of_a_query_token_counts() -> None:
 
 
 def test_settings_of_an_expansion_need_one() -> None:
-    for settings in ({"expansion_terms": 3}, {"counting": "new"}):
+    for settings in ({"expansion_terms": 3}, {"counting": "new"}, {"expansion_lift": 0.0}):
         with pytest.raises(ParameterError, match="not expanded have no settings"):
             TildeV2(expansion_encoder="none", **settings)  # type: ignore[arg-type]
 
@@ -31,6 +31,9 @@ def test_settings_of_an_expansion_need_one() -> None:
     [
         {"expansion_terms": 0},
         {"expansion_terms": 2.0},
+        {"expansion_lift": -0.1},
+        {"expansion_lift": 1.5},
+        {"expansion_lift": "1"},
         {"length": 2},
         {"overlap": -1},
         {"encoder": ""},

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from termwise.encode.expansion import Expansion
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.train.describe import card_facts
 from termwise.train.fit import fit
@@ -31,8 +32,7 @@ from .conftest import WORDS, write_jsonl
         ("settings", {"batch": 3}),
         ("validation", 50),
         ("expansion", "tilde"),
-        ("expansion", ("tilde", "64", "new")),
-        ("expansion", ("tilde", 64, "old")),
+        ("expansion", ("tilde", 64, "new")),
         ("expansion_precision", "int8"),
         ("expansion_providers", ["cpu"]),
         ("resume", 1),
@@ -144,7 +144,7 @@ def test_a_run_goes_on_in_the_precision_it_began_to_expand_in(
     expanding, written, pairs, base, tmp_path, monkeypatch
 ):
     def train(out="out", **options):
-        expansion = (expanding, 2, "new")
+        expansion = Expansion(expanding, 2)
         chosen = short("tildev2")
         return fit("tildev2", [pairs], base, tmp_path / out, settings=chosen, expansion=expansion, **options)
 
@@ -170,7 +170,7 @@ def test_passages_that_the_expanding_encoder_cannot_read(expanding, pairs, base,
             base,
             tmp_path / "out",
             settings=short("tildev2", document_length=65),
-            expansion=(expanding, 2, "new"),
+            expansion=Expansion(expanding, 2),
         )
     assert error.value.fixes == ("--set document_length=64",)
     assert not (tmp_path / "out").exists()

@@ -15,6 +15,7 @@ pytest.importorskip("onnx")
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from termwise.encode import EncoderFolder, open_document_encoder  # noqa: E402
+from termwise.encode.expansion import Expansion  # noqa: E402
 from termwise.encode.manifest import ExpansionRecord  # noqa: E402
 from termwise.errors import (  # noqa: E402
     EmptyCollectionError,
@@ -516,13 +517,14 @@ def test_convert_refuses_what_a_kind_does_not_have(masked, projected, tmp_path):
     tilde = convert(masked[1], tmp_path / "made-tilde").folder
     out = tmp_path / "encoder"
     refused = [
-        (masked, {"expansion": (tilde, 8, "new")}, ParameterError, "leave --expand-with out"),
+        (masked, {"expansion": Expansion(tilde, 8)}, ParameterError, "leave --expand-with out"),
         (projected, {"floors_from": docs}, ParameterError, "leave --floors-from out"),
         (masked, {"floors_from": tmp_path / "nowhere.jsonl"}, MissingFileError, None),
         (masked, {"floors_from": none}, EmptyCollectionError, None),
-        (projected, {"expansion": (masked[1], 8, "new")}, ModelFormatError, f"train convert {masked[1]}"),
-        (projected, {"expansion": (tilde, 61, "new")}, ParameterError, "--expansion-terms"),
-        (projected, {"expansion": ("tilde", 8, "new")}, VocabularyMismatchError, "--expand-with FOLDER"),
+        (projected, {"expansion": (tilde, 8, "new")}, ParameterError, None),
+        (projected, {"expansion": Expansion(masked[1], 8)}, ModelFormatError, f"train convert {masked[1]}"),
+        (projected, {"expansion": Expansion(tilde, 61)}, ParameterError, "--expansion-terms"),
+        (projected, {"expansion": Expansion("tilde", 8)}, VocabularyMismatchError, "--expand-with FOLDER"),
     ]
     for checkpoint, options, error, fix in refused:
         with pytest.raises(error) as caught:
@@ -531,12 +533,12 @@ def test_convert_refuses_what_a_kind_does_not_have(masked, projected, tmp_path):
         assert not (out / "encoder.json").exists()
     projected_encoder = convert(projected[1], out).folder
     with pytest.raises(ModelFormatError, match="of kind tilde expands"):
-        convert(projected[1], tmp_path / "other", expansion=(projected_encoder, 8, "new"))
+        convert(projected[1], tmp_path / "other", expansion=Expansion(projected_encoder, 8))
 
 
 def test_a_converted_tildev2_is_expanded(masked, projected, tmp_path):
     tilde = convert(masked[1], tmp_path / "made-tilde")
-    made = convert(projected[1], tmp_path / "encoder", expansion=(tilde.folder, 20, "raw"))
+    made = convert(projected[1], tmp_path / "encoder", expansion=Expansion(tilde.folder, 20, "raw"))
     assert made.manifest.expansion == ExpansionRecord(20, "raw", 64 - 21, tilde.id, "made-tilde")
     encoder = open_document_encoder(TildeV2(encoder=str(made.folder)))
     alone = open_document_encoder(TildeV2(encoder=str(made.folder), expansion_encoder="none"))
