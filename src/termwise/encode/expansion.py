@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.arguments import check, check_count
+from termwise.kernels.likelihood import log_sigmoid
 from termwise.models.tildev2 import Counting, check_lift
 from termwise.text.cleaning import clean_vocabulary
 from termwise.text.vocabulary import Vocabulary
@@ -134,7 +135,7 @@ def expand(
     [array([3, 1], dtype=int32)]
     """
     if usual is not None:
-        logits = (-np.logaddexp(np.float32(0), -logits) - usual).astype(np.float32)  # ln P(t|d) is ln sigmoid
+        logits = log_sigmoid(logits) - usual
     expansions = []
     for scores, passage in zip(logits, passages, strict=True):
         usable = allowed.copy()
