@@ -36,6 +36,24 @@ def check_number(
     return float(value)
 
 
+def check_between(model: str, parameter: str, value: object, *, least: float, most: float) -> float:
+    """Return `value` as a float if it is a number from `least` to `most`; -0.0 is 0.
+
+    Raises
+    ------
+    ParameterError
+        If it is not.
+    """
+    checked = check_number(
+        model,
+        parameter,
+        value,
+        holds=lambda given: least <= given <= most,
+        expected=f"a number from {least:g} to {most:g}",
+    )
+    return checked + 0.0
+
+
 def check_whole(model: str, parameter: str, value: object, *, least: int, most: int) -> int:
     """Return `value` as an int if it is a whole number from `least` to `most`.
 

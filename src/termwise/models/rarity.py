@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from termwise.models.checks import check_number
+from termwise.models.checks import check_between
 
 LARGEST_POWER = 4.0
 
@@ -35,14 +35,7 @@ def check_power(model: str, power: object) -> float:
     ParameterError
         If it is not.
     """
-    checked = check_number(
-        model,
-        "idf_power",
-        power,
-        holds=lambda value: 0 <= value <= LARGEST_POWER,
-        expected=f"a number from 0 to {LARGEST_POWER:g}",
-    )
-    return checked + 0.0  # -0.0 is 0
+    return check_between(model, "idf_power", power, least=0, most=LARGEST_POWER)
 
 
 def idf_factors(

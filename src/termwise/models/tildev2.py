@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
-from termwise.models.checks import check_choice, check_name, check_number, check_whole
+from termwise.models.checks import check_between, check_choice, check_name, check_whole
 from termwise.models.contract import QueryWeighting
 from termwise.models.rarity import check_power
 from termwise.models.tilde import LONGEST_WINDOW
@@ -45,14 +45,7 @@ def check_lift(model: str, lift: object) -> float:
     ParameterError
         If it is not.
     """
-    checked = check_number(
-        model,
-        "expansion_lift",
-        lift,
-        holds=lambda value: 0 <= value <= 1,
-        expected="a number from 0 to 1",
-    )
-    return checked + 0.0  # -0.0 is 0
+    return check_between(model, "expansion_lift", lift, least=0, most=1)
 
 
 @dataclass(frozen=True, kw_only=True)
