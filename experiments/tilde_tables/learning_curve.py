@@ -167,6 +167,36 @@ def _cells(means: Mapping[str, Any], collections: Sequence[str]) -> list[str]:
     ]
 
 
+def draw(result: Mapping[str, Any], path: Path) -> None:
+    """Write the curves as a picture and as a table of comma-separated values, beside `path`."""
+    plan, bm25 = result["config"], result["bm25"]
+    lines = ["curve,pairs,collection,value"]
+    drawn: dict[str, list[tuple[float, float]]] = {}
+    for kind, points in result["curves"].items():
+        for pairs, curve, means in _curves(kind, points):
+            drawn.setdefault(curve, []).append((pairs, means["macro"]))
+            lines.append(f"{curve},{pairs},macro,{means['macro']:.6f}")
+            for collection, entry in means["collections"].items():
+                lines.append(f"{curve},{pairs},{collection},{entry['mean']:.6f}")
+    for curve, validations in result["logged"].items():
+        lines += [f"{curve},{pairs},logged,{value:.6f}" for pairs, value in validations]
+        drawn[f"{curve}, logged"] = list(validations)
+    path.with_suffix(".csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    chart = line_chart(
+        {
+            curve: [(max(1, pairs), value) for pairs, value in points]
+            for curve, points in drawn.items()
+            if points
+        },
+        title=plan["title"],
+        x="training pairs seen",
+        y=plan["measure"],
+        logarithmic=True,
+        levels={"BM25": float(np.mean(list(bm25.values())))} if bm25 else None,
+    )
+    path.with_suffix(".svg").write_text(chart, encoding="utf-8")
+
+
 def main(given: Sequence[str] | None = None) -> None:
     """Run the experiment."""
     parser = argparse.ArgumentParser(
@@ -209,10 +239,7 @@ def main(given: Sequence[str] | None = None) -> None:
                 f"{name}: {pairs:,} pairs, macro {point['macro']:.4f}, mixed {point['mixed']['macro']:.4f}"
             )
     bm25 = {
-        name: float(
-            stage.judged.evaluate(stage.first("bm25").run, [plan["measure"]]).values[plan["measure"]].mean()
-        )
-        for name, stage in stages.items()
+        name: _mean(stage, stage.first("bm25").run, plan["measure"])["mean"] for name, stage in stages.items()
     }
     result = {
         "experiment": plan["name"],
@@ -225,33 +252,7 @@ def main(given: Sequence[str] | None = None) -> None:
     }
     name = plan["name"]
     arguments.out.mkdir(parents=True, exist_ok=True)
-    lines = ["curve,pairs,collection,value"]
-    drawn: dict[str, list[tuple[float, float]]] = {}
-    for kind, points in curves.items():
-        for pairs, curve, means in _curves(kind, points):
-            drawn.setdefault(curve, []).append((pairs, means["macro"]))
-            lines.append(f"{curve},{pairs},macro,{means['macro']:.6f}")
-            for collection, entry in means["collections"].items():
-                lines.append(f"{curve},{pairs},{collection},{entry['mean']:.6f}")
-    for curve, validations in logs.items():
-        lines += [f"{curve},{pairs},logged,{value:.6f}" for pairs, value in validations]
-    (arguments.out / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    drawn |= {
-        f"{curve}, logged": [(pairs, value) for pairs, value in points] for curve, points in logs.items()
-    }
-    chart = line_chart(
-        {
-            curve: [(max(1, pairs), value) for pairs, value in points]
-            for curve, points in drawn.items()
-            if points
-        },
-        title=plan["title"],
-        x="training pairs seen",
-        y=plan["measure"],
-        logarithmic=True,
-        levels={"BM25": float(np.mean(list(bm25.values())))} if bm25 else None,
-    )
-    (arguments.out / f"{name}.svg").write_text(chart, encoding="utf-8")
+    draw(result, arguments.out / name)
     record.save(result, page(result, name), arguments.out, name)
 
 

@@ -77,19 +77,19 @@ def resting_document_encoder(
 
     See `open_document_encoder`. Fingerprint, vocabulary and description are known without the network.
     """
-    session = partial(_session, threads=threads, precision=precision, providers=providers)
+    session = partial(OnnxSession, threads=threads, providers=providers)
     if isinstance(model, Tilde):
-        return TildeDocumentEncoder(model, session(model.encoder))
+        return TildeDocumentEncoder(model, session(EncoderFolder.open(model.encoder), precision=precision))
     if isinstance(model, TildeV2):
-        network = session(model.encoder)
+        network = session(EncoderFolder.open(model.encoder), precision=precision)
         expander = expander_of(model, network.folder)
         if expander is None:
             return TildeV2DocumentEncoder(model, network, None)
         folder = EncoderFolder.open(expander)
         alike = precision if precision in folder.manifest.networks() else None
-        return TildeV2DocumentEncoder(model, network, session(expander, precision=alike))
+        return TildeV2DocumentEncoder(model, network, session(folder, precision=alike))
     if isinstance(model, SpladeDoc):
-        return SpladeDocumentEncoder(model, session(model.encoder))
+        return SpladeDocumentEncoder(model, session(EncoderFolder.open(model.encoder), precision=precision))
     raise ParameterError(
         "nothing here runs the network of this model",
         facts=[
@@ -155,9 +155,9 @@ def open_query_encoder(
     TermwiseError
         As `open_document_encoder` does.
     """
-    encoder = TildeQueryEncoder(
-        _session(name_or_path, threads=threads, precision=precision, providers=providers)
-    )
+    folder = EncoderFolder.open(name_or_path)
+    session = OnnxSession(folder, precision=precision, threads=threads, providers=providers)
+    encoder = TildeQueryEncoder(session)
     encoder.load()
     return encoder
 
@@ -199,10 +199,3 @@ def expander_of(model: TildeV2, folder: EncoderFolder) -> str | None:
             "--set expansion_encoder=none",
         ],
     )
-
-
-def _session(
-    name_or_path: str | Path, *, threads: int, precision: Precision | None, providers: Sequence[str] | None
-) -> OnnxSession:
-    folder = EncoderFolder.open(name_or_path)
-    return OnnxSession(folder, precision=precision, threads=threads, providers=providers)

@@ -142,6 +142,16 @@ def collator_of(run: TrainingRun, batches: PlannedBatches) -> Collator:
     The first process keeps what it mines and expands, for the others to read.
     """
     settings = run.settings
+    rarity = None
+    if settings.idf_power:
+        rarity = factors_of_sources(
+            run.sources,
+            run.pieces,
+            power=settings.idf_power,
+            length=settings.document_length,
+            seed=settings.seed,
+            progress=run.progress,
+        )
     with run.processes.main_process_first():
         negatives = None
         if settings.negatives:
@@ -153,16 +163,6 @@ def collator_of(run: TrainingRun, batches: PlannedBatches) -> Collator:
                 threads=run.threads,
                 progress=run.progress,
                 say=run.say,
-            )
-        rarity = None
-        if settings.idf_power:
-            rarity = factors_of_sources(
-                run.sources,
-                run.pieces,
-                power=settings.idf_power,
-                length=settings.document_length,
-                seed=settings.seed,
-                progress=run.progress,
             )
         collator = Collator(
             run.kind, settings, run.pieces, run.sources, batches, negatives=negatives, rarity=rarity
