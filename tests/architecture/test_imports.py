@@ -20,6 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors": {"legible"},
     "records": {"legible", "errors"},
     "arguments": {"legible", "errors", "records"},
+    "exclusion": {"errors", "records"},
     "progress": set(),
     "sealed_json": {"legible"},
     "regular_files": {"sealed_json"},
@@ -60,8 +61,19 @@ ALLOWED: dict[str, set[str]] = {
         "collection",
         "kernels",
     },
-    "search": GROUND | {"pages", "weights", "text", "kernels", "index", "models", "translation"},
-    "evaluate": GROUND | {"pages"},
+    "search": GROUND
+    | {
+        "exclusion",
+        "typed_settings",
+        "pages",
+        "weights",
+        "text",
+        "kernels",
+        "index",
+        "models",
+        "translation",
+    },
+    "evaluate": GROUND | {"exclusion", "pages"},
     "fusion": GROUND
     | {"sealed_json", "weights", "text", "collection", "kernels", "index", "search", "evaluate"},
     "build": GROUND
@@ -112,7 +124,12 @@ ALLOWED: dict[str, set[str]] = {
         "neural_model1",
     },
 }
-QUERY_SIDE = {"termwise.models.query", "termwise.models.contract", "termwise.models.attachments"}
+QUERY_SIDE = {
+    "termwise.models.query",
+    "termwise.models.contract",
+    "termwise.models.attachments",
+    "termwise.models.rarity",
+}
 HEAVY = {
     "torch": {"train", "neural_model1", "rerank"},
     "transformers": {"train", "rerank"},

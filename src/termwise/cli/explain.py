@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from termwise.cli.by_example import Like, LikeFile, Weigh, example_of, query_settings
 from termwise.cli.options import IndexFolder, JsonFlag
 from termwise.cli.terminal import note, print_json, refuse_overwriting, stdout, write_text
 from termwise.errors import UnknownIdError, UsageError
 
+if TYPE_CHECKING:
+    from termwise.search import Searcher
+
 
 def command(
     folder: IndexFolder,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="The question.", show_default=False)],
-    doc_id: Annotated[
-        str, typer.Argument(metavar="DOC_ID", help="The document to explain.", show_default=False)
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERY", help="The question; with --like, the document to explain.", show_default=False
+        ),
     ],
+    doc_id: Annotated[
+        str | None,
+        typer.Argument(metavar="DOC_ID", help="The document to explain.", show_default=False),
+    ] = None,
+    like: Like = None,
+    like_file: LikeFile = None,
+    weigh: Weigh = None,
     competitors: Annotated[
         int,
         typer.Option("--competitors", metavar="N", min=0, help="Neighbours to name above and below."),
@@ -31,20 +44,35 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Show the score of a document for a query as a sum over terms."""
+    """Show the score of a document for a query as a sum over terms.
+
+    Examples: termwise explain DIR "the question" DOC_ID,
+    termwise explain DIR --like OTHER_ID DOC_ID
+    """
     from termwise.search import Searcher
 
     if as_json and html is not None:
         raise UsageError("--json and --html exclude each other")
-    refuse_overwriting([html], [folder])
-    searcher = Searcher.open(folder)
-    if searcher.index.find(doc_id) is None and searcher.index.find(query) is not None:
-        raise UnknownIdError(
-            "the index holds no such document",
-            facts=[("doc_id", doc_id), ("index", folder)],
-            fixes=[f'termwise explain {folder} "{doc_id}" {query}, the question first'],
+    refuse_overwriting([html], [folder, like_file])
+    by_example = like is not None or like_file is not None
+    if by_example is (doc_id is not None):
+        raise UsageError(
+            "with --like the query is a document, and only the one to explain is named"
+            if by_example
+            else "a question and the document to explain are needed",
+            fixes=[
+                f'termwise explain {folder} "question" DOC_ID',
+                f"termwise explain {folder} --like OTHER_ID DOC_ID",
+            ],
         )
-    explanation = searcher.explain(query, doc_id, competitors=competitors)
+    searcher = Searcher.open(folder, query=query_settings(weigh, like=like))
+    example = example_of(searcher, like, like_file)
+    if example is not None:
+        explanation = example.explain(searcher, query, competitors=competitors)
+    else:
+        assert doc_id is not None
+        _refuse_swapped(searcher, query, doc_id)
+        explanation = searcher.explain(query, doc_id, competitors=competitors)
     if as_json:
         print_json(explanation.to_dict())
     elif html is not None:
@@ -56,3 +84,13 @@ def command(
         from termwise.search.explain_terminal import explanation_renderable
 
         stdout().print(explanation_renderable(explanation, full=full))
+
+
+def _refuse_swapped(searcher: Searcher, query: str, doc_id: str) -> None:
+    if searcher.index.find(doc_id) is None and searcher.index.find(query) is not None:
+        folder = searcher.index.path
+        raise UnknownIdError(
+            "the index holds no such document",
+            facts=[("doc_id", doc_id), ("index", folder)],
+            fixes=[f'termwise explain {folder} "{doc_id}" {query}, the question first'],
+        )

@@ -195,8 +195,10 @@ def memory_size(text: str) -> int:
     return int(size)
 
 
-def model_settings(pairs: Sequence[str]) -> dict[str, str]:
-    """Read ``--set name=value`` pairs.
+def model_settings(
+    pairs: Sequence[str], *, option: str = "--set", example: str = "--set k1=0.9 --set b=0.4"
+) -> dict[str, str]:
+    """Read ``--set name=value`` pairs, or those of another option.
 
     Examples
     --------
@@ -208,7 +210,7 @@ def model_settings(pairs: Sequence[str]) -> dict[str, str]:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
             raise ParameterError(
-                "--set takes a name and a value", facts=[("given", pair)], fixes=["--set k1=0.9 --set b=0.4"]
+                f"{option} takes a name and a value", facts=[("given", pair)], fixes=[example]
             )
         if name.strip() in settings:
             raise ParameterError(
@@ -217,7 +219,7 @@ def model_settings(pairs: Sequence[str]) -> dict[str, str]:
                     ("parameter", name.strip()),
                     ("given", f"{settings[name.strip()]} and {value.strip()}"),
                 ],
-                fixes=[f"--set {name.strip()}={value.strip()}, once"],
+                fixes=[f"{option} {name.strip()}={value.strip()}, once"],
             )
         settings[name.strip()] = value.strip()
     return settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from termwise.cli.judged import wanted_queries
+from termwise.cli.by_example import Like, LikeFile, Weigh, example_of, query_settings
+from termwise.cli.judged import exclusion, wanted_queries
 from termwise.cli.options import (
     IndexFolder,
     JsonFlag,
@@ -23,10 +24,15 @@ from termwise.cli.options import (
 )
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting, say, stdout
 from termwise.errors import UsageError
+from termwise.legible import legible_line
 
 if TYPE_CHECKING:
+    from termwise.exclusion import Exclusion
     from termwise.index.reader import MappedVocabulary
+    from termwise.records import Ranking
     from termwise.search import Searcher
+    from termwise.search.by_example import Example
+    from termwise.search.query_settings import QuerySettings
 
 _SPELLED = 1_000_000
 """Terms of the largest index in which other spellings of a word are looked for."""
@@ -36,6 +42,9 @@ _LONGER = 2
 
 _CORRECTED = 8
 """Words of a query for which other spellings are looked for."""
+
+_NAMED = 20
+"""Words, or documents, that a line names."""
 
 
 def command(
@@ -65,6 +74,19 @@ def command(
             show_default=False,
         ),
     ] = None,
+    like: Like = None,
+    like_file: LikeFile = None,
+    weigh: Weigh = None,
+    exclude_seed: Annotated[
+        str | None,
+        typer.Option(
+            "--exclude-seed",
+            metavar="FILE|id",
+            help="With --queries: leave out the document a query was made of; a file of query and document "
+            "identifiers, or 'id' for the document with the identifier of the query.",
+            show_default=False,
+        ),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Break every score down term by term.")] = False,
     measure_time: Annotated[
         bool,
@@ -86,30 +108,40 @@ def command(
     """Search an index.
 
     Examples: termwise search DIR "merge two sorted lists" --explain,
+    termwise search DIR --like DOC_ID --weigh terms=30,
     termwise search DIR --queries queries.jsonl --output run.trec
     """
-    if (query is None) == (queries is None):
+    if sum(given is not None for given in (query, queries, like, like_file)) != 1:
         raise UsageError(
-            "give a question, or a file of queries, and not both",
+            "give a question, a document that is the query, or a file of queries, one of them",
             fixes=[
                 f'termwise search {folder} "question"',
+                f"termwise search {folder} --like DOC_ID",
                 f"termwise search {folder} --queries FILE --output RUN",
             ],
         )
-    if query is not None:
+    settings = query_settings(weigh, like=like)
+    if queries is None:
         if output is not None or measure_time or tag is not None or threads is not None:
             raise UsageError("--output, --tag, --threads and --measure-time go with --queries")
-        _answer(folder, query, 10 if k is None else k, explain=explain, as_json=as_json)
-        _say_file(folder, query)
-    elif queries is not None:
+        if exclude_seed is not None:
+            raise UsageError("--exclude-seed goes with --queries; --like leaves its document out by itself")
+        searcher = _opened(folder, settings)
+        asked = query if query is not None else example_of(searcher, like, like_file)
+        assert asked is not None
+        _answer(searcher, asked, 10 if k is None else k, explain=explain, as_json=as_json)
+        if query is not None:
+            _say_file(folder, query)
+    else:
         if output is None or explain:
             raise UsageError(
                 "a file of queries needs a run file to write, and takes no --explain",
                 fixes=[f"termwise search {folder} --queries {queries} --output run.trec"],
             )
-        refuse_overwriting([output], [queries, folder])
+        seeds = None if exclude_seed in (None, "id") else exclude_seed
+        refuse_overwriting([output], [queries, folder, seeds])
         _answer_file(
-            folder,
+            _opened(folder, settings),
             queries,
             output,
             1000 if k is None else k,
@@ -117,26 +149,35 @@ def command(
             column_separator(separator),
             threads,
             measure_time,
+            exclusion(exclude_seed),
             as_json,
         )
 
 
-def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -> None:
+def _opened(folder: Path, settings: QuerySettings) -> Searcher:
     from termwise.search import Searcher
 
-    searcher = Searcher.open(folder)
-    searcher.rank(query, k=k)  # loads the kernels, which is not what a search costs
+    return Searcher.open(folder, query=settings)
+
+
+def _answer(searcher: Searcher, asked: str | Example, k: int, *, explain: bool, as_json: bool) -> None:
+    query = asked if isinstance(asked, str) else asked.text
+
+    def rank() -> tuple[Ranking, tuple[str, ...]]:
+        return (searcher.rank(asked, k=k), ()) if isinstance(asked, str) else asked.rank(searcher, k=k)
+
+    rank()  # loads the kernels, which is not what a search costs
     begin = time.perf_counter()
-    ranking = searcher.rank(query, k=k)
+    ranking, same = rank()
     seconds = time.perf_counter() - begin
     explanations = None
     if explain or not as_json:
         explanations = [searcher.explain(query, doc_id) for doc_id in ranking.doc_ids]
     if as_json:
-        for rank, hit in enumerate(ranking, 1):
-            record = {"rank": rank, "doc_id": hit.doc_id, "score": hit.score}
+        for place, hit in enumerate(ranking, 1):
+            record = {"rank": place, "doc_id": hit.doc_id, "score": hit.score}
             if explanations is not None:
-                record["explanation"] = explanations[rank - 1].to_dict()
+                record["explanation"] = explanations[place - 1].to_dict()
             print_json(record)
         return
     if len(ranking) == 0:
@@ -146,6 +187,8 @@ def _answer(folder: Path, query: str, k: int, *, explain: bool, as_json: bool) -
 
     stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
     note(f"{len(ranking)} of {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")
+    if same:
+        say(f"left out, since the text is the same: {_few(same)}")
 
 
 def _say_file(folder: Path, query: str) -> None:
@@ -160,23 +203,28 @@ def _say_file(folder: Path, query: str) -> None:
 
 def _why_empty(searcher: Searcher, query: str) -> list[str]:
     """Say why nothing was found, and what else to try."""
-    from termwise.legible import legible_line
     from termwise.search.whole_words import word_around
 
     vocabulary = searcher.index.vocabulary
     analysis = searcher.encoder.analyzer.analyze(query)
     unknown, weightless = dict[str, str](), dict[str, str]()
     for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
-        word = legible_line(query[slice(*word_around(query, *span))])
+        word = query[slice(*word_around(query, *span))]
         (unknown if vocabulary.number(token) is None else weightless)[word] = token
-    why = [f"no document has a weight for {' or '.join(weightless)}"] if weightless else []
-    why += [f"not in the index: {', '.join(unknown)}"] if unknown else []
+    why = [f"no document has a weight for {_few(weightless, ' or ')}"] if weightless else []
+    why += [f"not in the index: {_few(unknown)}"] if unknown else []
     lines = [f"no results: {'; '.join(why) or 'the query holds no word that is searched for'}"]
     if near := _near(vocabulary, unknown.values()):
-        lines.append(f"near it in the index: {', '.join(map(legible_line, near))}")
+        lines.append(f"near it in the index: {_few(near)}")
     if why and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
         lines.append("the model of this index adds no words to documents; model1, tilde and tildev2 do")
     return lines
+
+
+def _few(words: Collection[str], between: str = ", ") -> str:
+    """Join words on one line, the first ones of many."""
+    named = between.join(map(legible_line, islice(words, _NAMED)))
+    return named if len(words) <= _NAMED else f"{named} and {len(words) - _NAMED:,} more"
 
 
 def _near(vocabulary: MappedVocabulary, tokens: Iterable[str]) -> list[str]:
@@ -192,7 +240,7 @@ def _near(vocabulary: MappedVocabulary, tokens: Iterable[str]) -> list[str]:
 
 
 def _answer_file(
-    folder: Path,
+    searcher: Searcher,
     queries: str,
     output: Path,
     k: int,
@@ -200,12 +248,11 @@ def _answer_file(
     separator: Literal["space", "tab"],
     threads: int | None,
     measure_time: bool,
+    exclude: Exclusion,
     as_json: bool,
 ) -> None:
     from termwise.collection import write_run
-    from termwise.search import Searcher
 
-    searcher = Searcher.open(folder)
     wanted = wanted_queries(queries)
     if measure_time:
         searcher.rank(wanted[0], k=k)  # loads the kernels, which is not what a query costs
@@ -215,6 +262,7 @@ def _answer_file(
             wanted,
             k=k,
             threads=threads or (1 if measure_time else available_processors()),
+            exclude=exclude,
             name=tag,
             progress=progress,
         )

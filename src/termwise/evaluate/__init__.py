@@ -6,7 +6,7 @@ Runs and judgments come as records; reading files is the business of :mod:`termw
 from termwise.evaluate.compare import Comparison, Contrast, compare, compare_evaluations
 from termwise.evaluate.correction import bonferroni, holm
 from termwise.evaluate.criterion import Correction, Criterion, Test, Verdict
-from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, Exclusion, MissingRule, evaluate
+from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, MissingRule, evaluate
 from termwise.evaluate.latex import comparison_latex, evaluation_latex
 from termwise.evaluate.measures import measure_names, parse_measures
 from termwise.evaluate.page import comparison_html, evaluation_html
@@ -26,6 +26,7 @@ from termwise.evaluate.report import (
     to_text,
 )
 from termwise.evaluate.timing import Latency, LatencySummary
+from termwise.exclusion import Exclusion
 
 __all__ = [
     "Column",

@@ -26,9 +26,10 @@ import numpy.typing as npt
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownNameError
 from termwise.evaluate.correction import bonferroni, holm
 from termwise.evaluate.criterion import MOST_RESAMPLES, USUAL, Correction, Criterion, Test, check_names
-from termwise.evaluate.evaluation import Evaluation, Evaluator, Exclusion, MissingRule
+from termwise.evaluate.evaluation import Evaluation, Evaluator, MissingRule
 from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.paired import mean_interval, paired_differences, paired_t, sign_flip_p
+from termwise.exclusion import Exclusion
 from termwise.legible import shown
 from termwise.records import Qrel, Run
 

@@ -29,7 +29,6 @@ excluded document
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -39,17 +38,15 @@ import numpy.typing as npt
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownIdError
 from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.measures import LARGEST_RELEVANCE, is_count, parse_measures
+from termwise.exclusion import Excluded, Exclusion
 from termwise.legible import shown
-from termwise.records import Qrel, Ranking, Run
+from termwise.records import Qrel, Run
 
 if TYPE_CHECKING:
     from ir_measures import Measure
 
 MissingRule = Literal["zero", "skip"]
 """What a judged query that is not in the run counts: 0, or nothing at all."""
-
-Exclusion = Mapping[str, str | AbstractSet[str]] | Literal["id"] | None
-"""Documents to leave out per query: one id or several, or ``"id"`` for the one with the query's own id."""
 
 _BATCH = 1000
 
@@ -102,7 +99,7 @@ class Evaluation:
 
     Examples
     --------
-    >>> from termwise.records import Qrel, Ranking, Run
+    >>> from termwise.records import Qrel, Run
     >>> run = Run([Ranking(["a", "b"], [2.0, 1.0], query_id="q1")], name="mine")
     >>> result = evaluate(run, [Qrel("q1", "b", 1), Qrel("q2", "a", 1)], ["RR@10", "P@1"])
     >>> result.means
@@ -260,7 +257,7 @@ def evaluate(
     --------
     A query whose own document is found first, and left out:
 
-    >>> from termwise.records import Qrel, Ranking, Run
+    >>> from termwise.records import Qrel, Run
     >>> run = Run([Ranking(["seed", "b"], [9.0, 1.0], query_id="q")])
     >>> qrels = [Qrel("q", "seed", 1), Qrel("q", "b", 1)]
     >>> evaluate(run, qrels, ["P@1", "R@1"], exclude={"q": "seed"}).means
@@ -277,7 +274,7 @@ class Evaluator:
 
     Examples
     --------
-    >>> from termwise.records import Qrel, Ranking, Run
+    >>> from termwise.records import Qrel, Run
     >>> evaluator = Evaluator([Qrel("q", "b", 1)], ["RR"])
     >>> for order in (["a", "b"], ["b", "a"]):
     ...     print(evaluator.evaluate(Run([Ranking(order, [1.0, 1.0], query_id="q")])).means)
@@ -299,7 +296,7 @@ class Evaluator:
                 facts=[("missing", repr(missing)), ("expected", "'zero' or 'skip'")],
             )
         self._missing: MissingRule = missing
-        self._exclude = _check_exclusion(exclude)
+        self._excluded = Excluded.of(exclude)
         self._measures = parse_measures(measures)
         table, self._excluded_judgments = self._read(qrels)
         self._query_ids = tuple(table)
@@ -338,7 +335,7 @@ class Evaluator:
             if row is None:
                 continue
             rows.append(row)
-            kept = self._without_excluded(ranking)
+            kept = self._excluded.kept(ranking)
             excluded += len(ranking) - len(kept)
             if len(kept):
                 codes = self._codes[row]
@@ -372,7 +369,7 @@ class Evaluator:
                 excluded_judgments=self._excluded_judgments,
             ),
             self._missing,
-            "none" if self._exclude is None else "id" if self._exclude == "id" else "listed",
+            self._excluded.rule,
         )
 
     def _fill(
@@ -405,7 +402,7 @@ class Evaluator:
                         ("expected", f"-{LARGEST_RELEVANCE} to {LARGEST_RELEVANCE}"),
                     ],
                 )
-            if self._is_excluded(qrel.query_id, qrel.doc_id):
+            if qrel.doc_id in self._excluded.of_query(qrel.query_id):
                 excluded += 1
                 continue
             grades = table.setdefault(qrel.query_id, {})
@@ -448,36 +445,6 @@ class Evaluator:
         groups += [[measure] for measure in self._measures if _has_gains(measure)]
         return [ir_measures.evaluator(group, table) for group in groups]
 
-    def _is_excluded(self, query_id: str, doc_id: str) -> bool:
-        if self._exclude is None:
-            return False
-        if self._exclude == "id":
-            return query_id == doc_id
-        return doc_id in self._exclude.get(query_id, ())
-
-    def _without_excluded(self, ranking: Ranking) -> Ranking:
-        keep = [not self._is_excluded(ranking.query_id, doc_id) for doc_id in ranking.doc_ids]
-        if all(keep):
-            return ranking
-        doc_ids = [doc_id for doc_id, kept in zip(ranking.doc_ids, keep, strict=True) if kept]
-        return Ranking(doc_ids, ranking.scores[np.array(keep, dtype=np.bool_)], ranking.query_id)
-
 
 def _has_gains(measure: Measure) -> bool:
     return "gains" in measure.params
-
-
-def _check_exclusion(exclude: Exclusion) -> Literal["id"] | dict[str, frozenset[str]] | None:
-    if exclude is None:
-        return None
-    if isinstance(exclude, str):
-        if exclude == "id":
-            return "id"
-        raise ParameterError(
-            f"unknown rule for leaving documents out: {exclude!r}",
-            facts=[("given", exclude), ("expected", "'id', or a mapping from query id to document ids")],
-        )
-    return {
-        query_id: frozenset((doc_ids,) if isinstance(doc_ids, str) else doc_ids)
-        for query_id, doc_ids in exclude.items()
-    }

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from termwise.index import Index
 from termwise.kernels.weighting import lucene_idf
 from termwise.records import Query
@@ -50,7 +47,7 @@ class QueryScales:
             If the index does not say how queries are analysed.
         """
         analyzer, number = analyzer_of(index), index.vocabulary.number
-        idf = lucene_idf(_document_frequencies(index), len(index))
+        idf = lucene_idf(index.document_frequencies, len(index))
         sums: dict[str, float] = {}
         words: dict[str, float] = {}
         for query in queries:
@@ -59,14 +56,3 @@ class QueryScales:
             sums[query.query_id] = float(idf[terms].sum())
             words[query.query_id] = float(len(tokens))
         return cls(sums, words)
-
-
-def _document_frequencies(index: Index) -> npt.NDArray[np.int64]:
-    frequencies = np.zeros(index.manifest.terms, dtype=np.int64)
-    for segment in index.segments:
-        if segment.inverted is not None:
-            starts = segment.inverted.term_postings.astype(np.int64)
-            frequencies += starts[1:] - starts[:-1]
-        else:
-            frequencies += np.bincount(segment.terms, minlength=len(frequencies))
-    return frequencies

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -270,6 +271,22 @@ class Index:
             chosen = owners == number
             lengths[chosen] = _bounds(segment, ordinals[chosen] - self.firsts[number])[1]
         return lengths
+
+    @cached_property
+    def document_frequencies(self) -> npt.NDArray[np.int64]:
+        """Of shape (terms,): how many documents have a weight for each term, those that a model added included.
+
+        It is counted when it is first asked for.
+        """
+        frequencies = np.zeros(self.manifest.terms, dtype=np.int64)
+        for segment in self.segments:
+            if segment.inverted is not None:
+                starts = segment.inverted.term_postings.astype(np.int64)
+                frequencies += starts[1:] - starts[:-1]
+            else:
+                frequencies += np.bincount(segment.terms, minlength=len(frequencies))
+        frequencies.setflags(write=False)
+        return frequencies
 
     def weights(self, ordinals: npt.NDArray[np.int64]) -> TermWeights:
         """Return the weights that several documents are scored with.

@@ -8,7 +8,7 @@ its words); everything can be read without it. The same explanation gives the sa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from termwise.legible import legible, legible_line
@@ -19,6 +19,7 @@ from termwise.search.reading import (
     UNKNOWN,
     counted,
     decimals_for,
+    example_marks,
     factor,
     full_name,
     hues,
@@ -28,13 +29,14 @@ from termwise.search.reading import (
     makeups,
     marks,
     number,
+    one_sided,
     percent,
     query_marks,
     remarks,
     rounding,
     stem,
 )
-from termwise.search.snippets import ELLIPSIS, Piece, cut, passages
+from termwise.search.snippets import ELLIPSIS, Mark, Piece, cut, passages
 
 WHOLE_TEXT = 200_000
 """Characters of the longest text that is shown whole; of longer ones, passages are."""
@@ -44,6 +46,7 @@ PASSAGES = 40
 
 _PASSAGE_WIDTH = 600
 _TERMS = 30
+_TERMS_OF_EXAMPLE = 12
 _FORMULA_TERMS = 8
 _CHIPS = 12
 _WORDS = 40
@@ -140,7 +143,7 @@ def explanation_html(explanation: Explanation) -> str:
 
     At the top the query, each word in the colour of its term; then the score as a stacked bar, a formula and a
     table that add up; the text with the words the score comes from marked as strongly as they contribute; and the
-    documents next to it in the ranking.
+    documents next to it in the ranking. Where the query is a document, its text stands beside the other one.
 
     Parameters
     ----------
@@ -164,16 +167,21 @@ def explanation_html(explanation: Explanation) -> str:
     text = explanation.text
     coloured = hues(explanation, counted(explanation))
     colours = [coloured.get(place, -1) + 1 for place in range(len(explanation.contributions))]
-    parts = [] if text is None else _text(explanation, text)
+    parts = [] if text is None else _text(text, marks(explanation))
+    example = explanation.example
+    asked = [] if example is None else _text(explanation.query, example_marks(explanation))
     shown = {piece.term for part in parts for piece in part}
-    total = _sum(explanation, colours, shown)
+    listed = _TERMS if example is None else _TERMS_OF_EXAMPLE
+    total = _sum(explanation, colours, shown, listed)
     query = legible(explanation.query, directions=True)
     return render_page(
         "termwise.search",
         "explanation.html.j2",
-        title=f"{_short(legible_line(explanation.doc_id))} · {_short(legible_line(explanation.query))}",
+        title=f"{_short(legible_line(explanation.doc_id))} · {_short(legible_line(example or explanation.query))}",
         doc_id=legible_line(explanation.doc_id),
-        query=_query(explanation, query, colours),
+        example=None if example is None else legible_line(example),
+        asked=_stretches(asked, colours, one_sided(explanation)),
+        query=[] if example is not None else _query(explanation, query, colours),
         query_size="long"
         if len(query) > _SCROLLED_QUERY
         else "medium"
@@ -189,14 +197,15 @@ def explanation_html(explanation: Explanation) -> str:
         ],
         standing=_standing(explanation),
         total=total,
-        shown_terms=total.terms[:_TERMS],
-        further_terms=total.terms[_TERMS:],
+        shown_terms=total.terms[:listed],
+        further_terms=total.terms[listed:],
         chips=[term for term in total.terms if term.in_page][:_CHIPS],
         stored=text is not None,
         empty=text is not None and not text.strip(),
         parts=_stretches(parts, colours),
         characters=f"{len(text):,}" if text is not None and len(text) > WHOLE_TEXT else None,
-        scrolled=sum(len(piece.text) for part in parts for piece in part) > _SCROLLED_TEXT,
+        scrolled=max(_characters(parts), _characters(asked)) > _SCROLLED_TEXT,
+        asked_characters=f"{len(explanation.query):,}" if len(explanation.query) > WHOLE_TEXT else None,
         neighbours=_neighbours(explanation),
         pieces=in_pieces(explanation),
         exact=all(part.origin in ("exact", "absent", "background") for part in explanation.contributions),
@@ -206,7 +215,7 @@ def explanation_html(explanation: Explanation) -> str:
 # --- the sum ----------------------------------------------------------------------------------------------------
 
 
-def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None]) -> _Sum:
+def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None], listed: int) -> _Sum:
     contributions = explanation.contributions
     places = counted(explanation)
     constant = explanation.constant
@@ -249,7 +258,7 @@ def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None
         score=_typeset(explanation.score, decimals),
         constant=None if constant == 0 else _typeset(constant, decimals),
         rounding=_typeset(lacking, decimals) if lacking else None,
-        rest=_typeset(sum(scores[_TERMS:]), decimals),
+        rest=_typeset(sum(scores[listed:]), decimals),
         decimals=decimals,
     )
 
@@ -329,12 +338,11 @@ def _neighbours(explanation: Explanation) -> list[_Neighbour]:
 # --- the text and the query -------------------------------------------------------------------------------------
 
 
-def _text(explanation: Explanation, text: str) -> list[list[Piece]]:
-    """Return the text in one part, or the passages of a long one."""
+def _text(text: str, places: Sequence[Mark]) -> list[list[Piece]]:
+    """Return a text in one part, or the passages of a long one."""
     written = legible(text, directions=True)
     if not written.strip():
         return []
-    places = marks(explanation)
     if len(written) <= WHOLE_TEXT:
         return [cut(written, places)]
     found = passages(written, places, width=_PASSAGE_WIDTH, count=PASSAGES)
@@ -347,7 +355,13 @@ def _text(explanation: Explanation, text: str) -> list[list[Piece]]:
     ]
 
 
-def _stretches(parts: list[list[Piece]], colours: Sequence[int]) -> list[list[_Stretch]]:
+def _characters(parts: Iterable[Iterable[Piece]]) -> int:
+    return sum(len(piece.text) for part in parts for piece in part)
+
+
+def _stretches(
+    parts: list[list[Piece]], colours: Sequence[int], added: Container[int] = ()
+) -> list[list[_Stretch]]:
     seen: set[int] = set()
     found = []
     for part in parts:
@@ -357,7 +371,8 @@ def _stretches(parts: list[list[Piece]], colours: Sequence[int]) -> list[list[_S
                 stretches.append(_Stretch(text, "plain", 0, 0, 0, False))
                 continue
             level = max(1, math.ceil(_LEVELS * strength))
-            stretches.append(_Stretch(text, "term", term + 1, colours[term], level, term not in seen))
+            kind = "added" if term in added else "term"
+            stretches.append(_Stretch(text, kind, term + 1, colours[term], level, term not in seen))
             seen.add(term)
         found.append(stretches)
     return found

@@ -5,7 +5,7 @@ Nothing of a document reaches the terminal as a command: see `termwise.legible`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
@@ -18,6 +18,7 @@ from termwise.search.reading import (
     UNKNOWN,
     counted,
     decimals_for,
+    example_marks,
     factor,
     full_name,
     in_pieces,
@@ -26,13 +27,14 @@ from termwise.search.reading import (
     makeups,
     marks,
     number,
+    one_sided,
     percent,
     query_marks,
     remarks,
     rounding,
     stem,
 )
-from termwise.search.snippets import cut, passages, snippet
+from termwise.search.snippets import Mark, cut, passages, snippet
 from termwise.search.terminal_parts import (
     colours_of,
     decimals_of,
@@ -56,6 +58,7 @@ _LONGEST_BAR = 24
 _SHORTEST_BAR = 5
 _BESIDE_BAR = 7
 _WORDS = 12
+_BESIDE = 60
 _PARTS = 4
 _SHARES = (0.92, 0.8, 0.6)
 
@@ -133,7 +136,10 @@ class _ExplanationView:
                 standing.append(f" of {explanation.results:,}")
         elif not is_result(explanation):
             standing.append(" · not a result: the document shares no term with the query")
-        query = Text("query ") + _query(explanation, 3 * columns, plain)
+        if explanation.example is None:
+            query = Text("query ") + _query(explanation, 3 * columns, plain)
+        else:
+            query = Text(f"like {legible_line(explanation.example)}", overflow="fold")
         return [Text(legible_line(explanation.doc_id), "bold", overflow="fold"), standing, query]
 
     def _rows(self) -> list[_Row]:
@@ -187,29 +193,68 @@ class _ExplanationView:
             yield Text.assemble((name, colours[made.place]), " ← ", words, more)
 
     def _text(self, console: Console, columns: int, plain: bool) -> list[ConsoleRenderable]:
+        explanation = self.explanation
+        beside = explanation.example is not None and columns >= _BESIDE
+        width = max(8, (columns - 4) // 2 if beside else columns - 2)
+        lines = 2 * TEXT_LINES if beside else TEXT_LINES
         heading = Text("text", "bold")
-        if self.explanation.text is None:
+        if explanation.text is None:
             missing = Text(
                 "not stored in this index; build it with --store-text to see the matches in their place"
             )
-            return [heading, indented(missing)]
-        text = legible(self.explanation.text)
+            said: list[Text] = [missing]
+        else:
+            said = self._passages(console, explanation.text, marks(explanation), width, lines, plain)
+        if explanation.example is None:
+            return [heading, *map(indented, said)]
+        added = one_sided(explanation)
+        asked = self._passages(
+            console, explanation.query, example_marks(explanation), width, lines, plain, added
+        )
+        names = [legible_line(explanation.example), legible_line(explanation.doc_id)]
+        if not beside:
+            blocks = zip(names, (asked, said), strict=True)
+            shown = [part for name, texts in blocks for part in (Text(name, "bold"), *map(indented, texts))]
+        else:
+            table = Table.grid(padding=(0, 2, 0, 0))
+            table.add_column(width=width)
+            table.add_column(width=width)
+            table.add_row(*(Text(name, "bold", overflow="fold") for name in names))
+            table.add_row(*(Text("\n").join(texts) for texts in (asked, said)))
+            shown = [indented(table)]
+        if added:
+            sign = "‹+word›" if plain else "in italics"
+            shown.append(
+                Text(f"{sign}: not in the document, which the model weighs for it nevertheless", "dim")
+            )
+        return shown
+
+    def _passages(
+        self,
+        console: Console,
+        said: str,
+        places: Sequence[Mark],
+        width: int,
+        lines: int,
+        plain: bool,
+        added: Container[int] = (),
+    ) -> list[Text]:
+        """Return a text, or the passages of a long one that count most: about so many lines of this width."""
+        text = legible(said)
         if not text.strip():
-            return [heading, indented(Text("empty", "dim"))]
+            return [Text("empty", "dim")]
         colours = colours_of(self.explanation)
-        places = marks(self.explanation)
-        width = max(8, columns - 2)
-        if self.full or len(text) <= width * TEXT_LINES:
-            whole = marked_text(cut(text, places), colours, plain=plain)
-            if self.full or len(whole.wrap(console, width)) <= TEXT_LINES:
-                return [heading, indented(whole)]
+        if self.full or len(text) <= width * lines:
+            whole = marked_text(cut(text, places), colours, plain=plain, added=added)
+            if self.full or len(whole.wrap(console, width)) <= lines:
+                return [whole]
         parts: list[Text] = []
         for share in _SHARES:
-            found = passages(text, places, width=int(share * width * TEXT_LINES / _PARTS), count=_PARTS)
-            parts = [marked_text(part, colours, plain=plain) for part in found]
-            if sum(len(part.wrap(console, width)) for part in parts) <= TEXT_LINES:
+            found = passages(text, places, width=int(share * width * lines / _PARTS), count=_PARTS)
+            parts = [marked_text(part, colours, plain=plain, added=added) for part in found]
+            if sum(len(part.wrap(console, width)) for part in parts) <= lines:
                 break
-        return [heading, *map(indented, parts)]
+        return parts
 
     def _competitors(self) -> Table:
         explanation = self.explanation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -89,6 +89,8 @@ class Explanation:
         Documents around it in the ranking.
     results : int or None
         Number of documents that share a term with the query; None where the rank was not asked for.
+    example : str or None
+        Name of the document that is the query, where it is one; see `termwise.search.by_example`.
     """
 
     query: str
@@ -101,6 +103,7 @@ class Explanation:
     rank: int | None = None
     competitors: tuple[Competitor, ...] = ()
     results: int | None = None
+    example: str | None = None
 
     def to_html(self) -> str:
         """Return the explanation as one self-contained HTML page."""
@@ -122,7 +125,13 @@ class Explanation:
 
 
 def explain(
-    index: Index, encoder: QueryEncoder, query: str, doc_id: str, *, competitors: int | None = None
+    index: Index,
+    encoder: QueryEncoder,
+    query: str,
+    doc_id: str,
+    *,
+    competitors: int | None = None,
+    without: Collection[str] = (),
 ) -> Explanation:
     """Explain the score of one document; see `Searcher.explain`."""
     ordinal = index.ordinal(doc_id)
@@ -139,7 +148,7 @@ def explain(
     ]
     contributions = _contributions(index, encoder, vector, ordinal, query_spans, text)
     rank, neighbours, results = (
-        (None, (), None) if competitors is None else _standing(index, vector, ordinal, competitors)
+        (None, (), None) if competitors is None else _standing(index, vector, ordinal, competitors, without)
     )
     return Explanation(
         query=query,
@@ -236,9 +245,12 @@ class _TokenSpans(Mapping[str, tuple[Span, ...]]):
 
 
 def _standing(
-    index: Index, vector: QueryVector, ordinal: int, neighbours: int
+    index: Index, vector: QueryVector, ordinal: int, neighbours: int, without: Collection[str]
 ) -> tuple[int | None, tuple[Competitor, ...], int]:
     ordinals, scores = first_stage(index, vector, len(index))
+    if without:
+        kept = ~np.isin(ordinals, index.find_many(list(without)))
+        ordinals, scores = ordinals[kept], scores[kept]
     position = np.flatnonzero(ordinals == ordinal)
     if len(position) == 0:
         here = len(ordinals)

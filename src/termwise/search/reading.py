@@ -220,6 +220,29 @@ def marks(explanation: Explanation) -> list[Mark]:
     return whole_words(explanation.text or "", found)
 
 
+def example_marks(explanation: Explanation) -> list[Mark]:
+    """Return the places in the query that add to the score, each as strong as its term contributes.
+
+    For a query that is a document, shown as `marks` are in the other one.
+    """
+    found = [
+        Mark(start, end, part.score, place)
+        for place, part in enumerate(explanation.contributions)
+        if part.score > 0
+        for start, end in part.query_spans
+    ]
+    return whole_words(explanation.query, found)
+
+
+def one_sided(explanation: Explanation) -> frozenset[int]:
+    """Return the positions of contributions whose word the document does not say: a model has added it."""
+    return frozenset(
+        place
+        for place, part in enumerate(explanation.contributions)
+        if part.score > 0 and part.origin in ("expansion", "translation")
+    )
+
+
 def together(explanation: Explanation) -> list[tuple[str, float, int]]:
     """Return the parts of a sum in which the pieces of one word are one part, the largest first.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +13,13 @@ import numpy.typing as npt
 
 from termwise.arguments import check_threads, is_integer
 from termwise.errors import ParameterError
+from termwise.exclusion import Excluded, Exclusion
 from termwise.index import Index
 from termwise.progress import Progress, no_progress
 from termwise.records import Query, Ranking, Run
 from termwise.search.encoding import QueryEncoder, query_encoder_of
 from termwise.search.explanation import Explanation, explain
+from termwise.search.query_settings import QuerySettings, with_settings
 from termwise.search.retrieval import candidate_ordinals, first_stage, score_documents
 from termwise.search.vector import query_vector
 from termwise.weights import TermWeights
@@ -76,13 +78,70 @@ class Searcher:
         return f"Searcher({str(self.index.path)!r}, {len(self.index):,} documents, {model})"
 
     @classmethod
-    def open(cls, path: str | Path) -> Searcher:
-        """Open an index folder for searching; see `Index.open` for what can go wrong."""
-        return cls(Index.open(path))
+    def open(cls, path: str | Path, *, query: QuerySettings = QuerySettings()) -> Searcher:  # noqa: B008
+        """Open an index folder for searching; see `Index.open` for what can go wrong.
+
+        Parameters
+        ----------
+        path : str or Path
+            The folder.
+        query : QuerySettings, optional
+            How the terms of queries weigh, where they are whole documents.
+
+        Raises
+        ------
+        ParameterError
+            If `query` does not go with the queries of the index.
+        """
+        index = Index.open(path)
+        return cls(index, with_settings(query_encoder_of(index), index, query))
 
     def encode(self, query: str) -> TermWeights:
         """Turn the text of a query into one row of query weights."""
         return self.encoder.encode_query(query)
+
+    def query_of(self, doc_id: str) -> Query:
+        """Return a document as a query: its text, with its identifier.
+
+        Raises
+        ------
+        UnknownIdError
+            If the index holds no such document.
+        ParameterError
+            If the index keeps no texts.
+        """
+        text = self.index.text(self.index.ordinal(doc_id))
+        if text is None:
+            raise ParameterError(
+                "this index keeps no texts, so none of its documents can be the query",
+                facts=[("doc_id", doc_id), ("index", self.index.path)],
+                fixes=["build the index with --store-text", "give the text itself: --like-file FILE"],
+            )
+        return Query(doc_id, text)
+
+    def rank_like(self, doc_id: str, *, k: int = 10) -> Ranking:
+        """Rank the documents for one of them, which is no answer to itself: query by example.
+
+        Parameters
+        ----------
+        doc_id : str
+            A document of the index, which keeps texts.
+        k : int, optional
+            Documents wanted, 1 or more.
+
+        Returns
+        -------
+        Ranking
+            Of the identifier of the document; see `rank`.
+
+        Raises
+        ------
+        UnknownIdError
+            If the index holds no such document.
+        ParameterError
+            If the index keeps no texts, or `k` is not a whole number of 1 or more.
+        """
+        return self.rank(self.query_of(doc_id), k=k, without=(doc_id,))
 
     def rank(
         self,
@@ -90,6 +149,7 @@ class Searcher:
         *,
         k: int = 10,
         candidates: Sequence[str] | None = None,
+        without: Collection[str] = (),
     ) -> Ranking:
         """Rank the documents for one query.
 
@@ -103,6 +163,8 @@ class Searcher:
             Score and order these documents only. All of them are ranked, also those that share no term with
             the query, and ties keep the given order. Without candidates only documents that share a term with
             the query are results, and ties are ordered as the documents were indexed.
+        without : collection of str, optional
+            Documents that are no answer; what stood below them moves up. There need not be such documents.
 
         Returns
         -------
@@ -118,7 +180,7 @@ class Searcher:
         """
         query_id = query.query_id if isinstance(query, Query) else ""
         row = query if isinstance(query, TermWeights) else self.encode(query_text(query))
-        return self._rank_row(row, checked_k(k), candidates, query_id)
+        return self._rank_row(row, checked_k(k), candidates, query_id, Excluded.of({query_id: set(without)}))
 
     def rank_many(
         self,
@@ -127,6 +189,7 @@ class Searcher:
         k: int = 1000,
         threads: int = 1,
         candidates: Run | None = None,
+        exclude: Exclusion = None,
         name: str = "termwise",
         progress: Progress = no_progress,
     ) -> TimedRun:
@@ -143,6 +206,9 @@ class Searcher:
         candidates : Run, optional
             Re-rank the documents of this run instead of searching the index. Queries the run does not hold
             are left out.
+        exclude : mapping of str to str or set of str, or "id", optional
+            Documents that are no answer to a query, such as the one it was made of; ``"id"`` for the one with the
+            identifier of the query. What stood below moves up, so that there are `k` nevertheless.
         name : str, optional
             Name of the resulting run.
         progress : callable, optional
@@ -155,6 +221,7 @@ class Searcher:
         """
         checked_k(k)
         check_threads(threads)
+        excluded = Excluded.of(exclude)
         given = list(queries)
         for query in given:
             if not isinstance(query, Query):
@@ -170,7 +237,7 @@ class Searcher:
             begin = time.perf_counter()
             row = self.encode(query.text)
             middle = time.perf_counter()
-            ranking = self._rank_row(row, k, chosen, query.query_id)
+            ranking = self._rank_row(row, k, chosen, query.query_id, excluded)
             return ranking, middle - begin, time.perf_counter() - middle
 
         rankings: list[Ranking] = []
@@ -183,7 +250,14 @@ class Searcher:
         times = np.array(seconds, dtype=np.float64).reshape(-1, 2)
         return TimedRun(Run(rankings, name), times[:, 0], times[:, 1])
 
-    def explain(self, query: str | Query, doc_id: str, *, competitors: int | None = None) -> Explanation:
+    def explain(
+        self,
+        query: str | Query,
+        doc_id: str,
+        *,
+        competitors: int | None = None,
+        without: Collection[str] = (),
+    ) -> Explanation:
         """Show the score of a document for a query as a sum over terms.
 
         Parameters
@@ -195,23 +269,37 @@ class Searcher:
         competitors : int, optional
             Also state the rank of the document and name this many documents above and below it. Costs a full
             ranking.
+        without : collection of str, optional
+            Documents that are no answer, which the ranking is without; see `rank`.
 
         Raises
         ------
         UnknownIdError
             If the index holds no such document.
         """
-        return explain(self.index, self.encoder, query_text(query), doc_id, competitors=competitors)
+        text = query_text(query)
+        return explain(self.index, self.encoder, text, doc_id, competitors=competitors, without=without)
 
-    def _rank_row(self, row: TermWeights, k: int, candidates: Sequence[str] | None, query_id: str) -> Ranking:
+    def _rank_row(
+        self,
+        row: TermWeights,
+        k: int,
+        candidates: Sequence[str] | None,
+        query_id: str,
+        excluded: Excluded,
+    ) -> Ranking:
         query = query_vector(self.index, row)
+        left_out = excluded.of_query(query_id)
+        deeper = k + len(left_out)
         if candidates is None:
-            ordinals, scores = first_stage(self.index, query, k)
-            return Ranking(self.index.doc_ids(ordinals), scores, query_id)
-        ordinals = candidate_ordinals(self.index, candidates, query_id)
-        scores, _ = score_documents(self.index, query, ordinals)
-        order = np.argsort(-scores, kind="stable")[:k]
-        return Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)
+            ordinals, scores = first_stage(self.index, query, deeper)
+            ranking = Ranking(self.index.doc_ids(ordinals), scores, query_id)
+        else:
+            ordinals = candidate_ordinals(self.index, candidates, query_id)
+            scores, _ = score_documents(self.index, query, ordinals)
+            order = np.argsort(-scores, kind="stable")[:deeper]
+            ranking = Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)
+        return excluded.kept(ranking).top(k) if left_out else ranking
 
 
 def timed_run(

@@ -6,7 +6,7 @@ Without colour, as in a pipe, matches are put between ‹ and ›.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderResult
 from rich.padding import Padding
@@ -22,7 +22,9 @@ COLOURS = ("cyan", "magenta", "green", "yellow", "bright_blue", "red", "bright_m
 """Colours of the terms of a query, in its order; one for each of `termwise.search.reading.HUES`."""
 
 
-def marked_text(pieces: Iterable[Piece], colours: Sequence[str], *, plain: bool) -> Text:
+def marked_text(
+    pieces: Iterable[Piece], colours: Sequence[str], *, plain: bool, added: Container[int] = ()
+) -> Text:
     """Turn pieces of a document into styled text.
 
     Parameters
@@ -33,18 +35,21 @@ def marked_text(pieces: Iterable[Piece], colours: Sequence[str], *, plain: bool)
         Colour of each term by its number, empty for none.
     plain : bool
         Mark with ‹ and › and without colour; pieces of one word together.
+    added : container of int, optional
+        Terms that only this text says, with a plus where they are marked, or in italics.
     """
     text = Text()
     for piece in joined(pieces) if plain else pieces:
         if piece.term is None:
             text.append(piece.text)
         elif plain:
-            text.append(f"‹{piece.text}›")
+            text.append(f"‹{'+' if piece.term in added else ''}{piece.text}›")
         else:
             emphasis = (
                 "bold underline" if piece.strength > 2 / 3 else "bold" if piece.strength > 1 / 3 else ""
             )
-            text.append(piece.text, f"{emphasis} {colours[piece.term]}".strip())
+            slant = "italic" if piece.term in added else ""
+            text.append(piece.text, " ".join(filter(None, (emphasis, slant, colours[piece.term]))))
     return text
 
 

@@ -69,7 +69,18 @@ def test_version_and_help(capsys):
         (["search", "i.tw", "x", "-k", "many"], "-k"),
         (["index", "docs.jsonl"], "--out"),
         (["search", "i.tw"], "give a question"),
-        (["search", "i.tw", "x", "--queries", "queries.jsonl"], "not both"),
+        (["search", "i.tw", "x", "--queries", "queries.jsonl"], "one of them"),
+        (["search", "i.tw", "x", "--like", "a"], "one of them"),
+        (["search", "i.tw", "--like", "a", "--like-file", "docs.jsonl"], "one of them"),
+        (["search", "i.tw", "--like", "a", "--exclude-seed", "id"], "by itself"),
+        (["search", "i.tw", "--like", "a", "--output", "r"], "--queries"),
+        (["search", "i.tw", "x", "--weigh", "terms"], "--weigh terms=30"),
+        (["search", "i.tw", "x", "--weigh", "term=3"], "did you mean terms?"),
+        (["search", "i.tw", "x", "--weigh", "terms=3", "--weigh", "terms=4"], "--weigh terms=4, once"),
+        (["search", "i.tw", "x", "--weigh", "counts=twice"], "saturated"),
+        (["explain", "i.tw", "lists"], "--like OTHER_ID DOC_ID"),
+        (["explain", "i.tw", "lists", "a", "--like", "b"], "only the one to explain"),
+        (["explain", "i.tw", "a", "--like", "b", "--like-file", "docs.jsonl"], "exclude each other"),
         (["search", "i.tw", "--queries", "queries.jsonl"], "run file"),
         (["search", "i.tw", "x", "--output", "r"], "--queries"),
         (["index", "docs.jsonl", "--out", "n", "--model", "bm52"], "bm25"),
@@ -121,6 +132,12 @@ def test_k_of_nothing_is_wrong_usage(index, capsys, k):
         (["index", "bad.jsonl", "--out", "n"], "bad.jsonl"),
         (["index", "twice.jsonl", "--out", "n"], "number 1 and number 2"),
         (["explain", "i.tw", "lists", "nope"], "nope"),
+        (["explain", "i.tw", "nope", "--like", "a"], "nope"),
+        (["search", "i.tw", "--like", "nope"], "nope"),
+        (["search", "i.tw", "--like-file", "nowhere.txt"], "nowhere.txt"),
+        (["search", "i.tw", "--like-file", "."], "not a file of text"),
+        (["search", "i.tw", "--like-file", "bad.jsonl"], "not in UTF-8"),
+        (["search", "i.tw", "--queries", "queries.jsonl", "--output", "o", "--exclude-seed", "no"], "no"),
         (["evaluate", "--qrels", "nowhere.tsv", "queries.jsonl"], "nowhere.tsv"),
         (["rerank", "i.tw", "--run", "foreign.trec", "--queries", "queries.jsonl", "--output", "o"], "zzz"),
     ],
@@ -364,6 +381,43 @@ def test_seeds_are_left_out_on_request(index, capsys):
     assert "1.0" in capsys.readouterr().out
 
 
+def test_a_document_is_the_query(index, capsys):
+    capsys.readouterr()
+    assert run(["search", "i.tw", "--like", "b", "--json"]) == 0
+    assert [record["doc_id"] for record in lines(capsys)] == ["a", "c"]
+    assert run(["search", "i.tw", "--like", "b", "--explain", "--weigh", "terms=1"]) == 0
+    assert "list" in capsys.readouterr().out
+    assert run(["explain", "i.tw", "a", "--like", "b", "--json"]) == 0
+    (record,) = lines(capsys)
+    assert (record["example"], record["rank"]) == ("b", 1)
+    assert run(["explain", "i.tw", "a", "--like", "b", "--html", "e.html"]) == 0
+    assert "Documents like <bdi>b</bdi>" in (index.parent / "e.html").read_text()
+
+
+def test_a_file_is_the_query(index, capsys):
+    (index.parent / "one.txt").write_text("\ufeffCards shuffle a list\nof cards\n", encoding="utf-8")
+    capsys.readouterr()
+    assert run(["search", "i.tw", "--like-file", "one.txt"]) == 0
+    streams = capsys.readouterr()
+    assert streams.out.split()[2] == "a"
+    assert "left out, since the text is the same: b" in streams.err
+    assert run(["explain", "i.tw", "c", "--like-file", "one.txt"]) == 0
+    assert "like one.txt" in capsys.readouterr().out
+
+
+def test_seeds_are_left_out_of_a_run(index, capsys):
+    assert run(["search", "i.tw", "--queries", "queries.jsonl", "--output", "all.trec"]) == 0
+    (index.parent / "seeds.tsv").write_text("query-id\tcorpus-id\nq1\ta\n")
+    arguments = ["search", "i.tw", "--queries", "queries.jsonl", "--output", "r.trec"]
+    assert run([*arguments, "--exclude-seed", "seeds.tsv", "--weigh", "counts=once"]) == 0
+    whole = (index.parent / "all.trec").read_text().splitlines()
+    left = (index.parent / "r.trec").read_text().splitlines()
+    assert [line.split()[2] for line in whole if line.startswith("q1")] == ["a", "b", "c"]
+    assert [line.split()[2] for line in left if line.startswith("q1")] == ["b", "c"]
+    assert [line.split()[2] for line in left if line.startswith("q2")] == ["b"]
+    assert run([*arguments[:-1], "seeds.tsv", "--exclude-seed", "seeds.tsv"]) == 2
+
+
 def test_explain_in_three_forms(index, capsys):
     capsys.readouterr()
     assert run(["explain", "i.tw", "sorted lists", "a"]) == 0
@@ -418,7 +472,7 @@ def test_a_results_file_that_cannot_be_written(index, capsys):
 
 
 def test_bugs_are_owned(monkeypatch, capsys, index):
-    def broken(*_):
+    def broken(*_, **__):
         raise RuntimeError("surprise")
 
     monkeypatch.setattr("termwise.search.searcher.Searcher.open", broken)
@@ -447,7 +501,7 @@ def test_that_kernels_are_compiled_is_said_on_a_terminal(
 
 
 def test_interruption_exits_with_130(monkeypatch, index):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("termwise.search.searcher.Searcher.open", interrupted)

@@ -384,3 +384,51 @@ def test_pieces_of_a_word_cover_it_and_are_told_apart():
     assert named[-2:] == ["unlink (un)", "unlink (##link)"]
     assert "## marks one that continues a word" in page.text("footer")
     assert "##" not in explanation_html(EXPLANATION)
+
+
+# --- query by example -------------------------------------------------------------------------------------------
+
+BY_EXAMPLE = Explanation(
+    "Molten rock, a volcano <b>",
+    "d1",
+    3.0,
+    0.0,
+    (
+        part("rock", 2.0, [(7, 11)], [(4, 8)]),
+        part("volcano", 1.0, [(15, 22)], origin="expansion"),
+        part("molten", 0.0, [(0, 6)], origin="absent"),
+    ),
+    (),
+    "The rock & its heat.",
+    example="seed <1>",
+)
+
+
+def test_the_two_texts_of_a_query_by_example_stand_beside_each_other():
+    page = Page(explanation_html(BY_EXAMPLE))
+    assert page.title == "d1 · seed <1>"
+    assert [one["text"] for one in page.all("h1")] == ["Documents like seed <1>"]
+    assert [one["text"] for one in page.all("h3")] == ["Example seed <1>", "Found d1"]
+    texts = [one["text"] for one in page.all("div") if "text" in one["attributes"].get("class", "").split()]
+    assert texts == ["Molten rock, a volcano <b>", "The rock & its heat."]
+
+
+def test_words_that_only_the_example_says_are_outlined():
+    page = Page(explanation_html(BY_EXAMPLE))
+    outlined = [one for one in page.all("mark") if "added" in one["attributes"]["class"].split()]
+    assert [one["text"] for one in outlined] == ["volcano"]
+    assert outlined[0]["attributes"]["data-t"] == "2"
+    assert "Outlined in the example" in explanation_html(BY_EXAMPLE)
+    exact = replace(BY_EXAMPLE, contributions=BY_EXAMPLE.contributions[:1])
+    assert "Outlined in the example" not in explanation_html(exact)
+
+
+def test_a_long_example_is_shown_in_passages():
+    long = replace(BY_EXAMPLE, query="Molten rock " + "word " * (WHOLE_TEXT // 4))
+    assert len(explanation_html(long)) < WHOLE_TEXT
+
+
+def test_few_terms_are_listed_first_of_a_query_by_example():
+    many = tuple(part(f"t{i}", 1.0, [(i, i + 1)], [(i, i + 1)]) for i in range(20))
+    page = Page(explanation_html(replace(BY_EXAMPLE, contributions=many, score=20.0)))
+    assert [one["text"] for one in page.all("summary")] == ["8 more terms"]

@@ -194,3 +194,52 @@ def test_looking_changes_nothing():
     assert rendered(view) == rendered(view)
     rendered(view, colour=True, width=50)
     assert rendered(view) == rendered(explanation_renderable(EXPLANATION))
+
+
+BY_EXAMPLE = Explanation(
+    "Molten rock, a volcano",
+    "d1",
+    3.0,
+    0.0,
+    (part("rock", 2.0, [(7, 11)], [(4, 8)]), part("volcano", 1.0, [(15, 22)], origin="expansion")),
+    (),
+    "The rock and its heat.",
+    example="seed",
+)
+
+
+def test_a_query_by_example_stands_beside_the_document():
+    shown = lines(explanation_renderable(BY_EXAMPLE))
+    assert shown[:3] == ["d1", "score 3", "like seed"]
+    assert shown[-3:] == [
+        "  seed                                    d1",
+        "  Molten ‹rock›, a ‹+volcano›             The ‹rock› and its heat.",
+        "‹+word›: not in the document, which the model weighs for it nevertheless",
+    ]
+
+
+def test_a_query_by_example_stands_above_the_document_where_room_is_short():
+    shown = lines(explanation_renderable(BY_EXAMPLE, width=40))
+    at = shown.index("seed")
+    assert shown[at : at + 4] == [
+        "seed",
+        "  Molten ‹rock›, a ‹+volcano›",
+        "d1",
+        "  The ‹rock› and its heat.",
+    ]
+
+
+def test_the_example_is_shown_where_the_document_is_not_stored():
+    shown = lines(explanation_renderable(replace(BY_EXAMPLE, text=None)))
+    assert any("Molten ‹rock›" in line and "not stored in this" in line for line in shown)
+
+
+def test_a_long_example_is_shown_in_passages():
+    long = replace(BY_EXAMPLE, query="Molten rock, a volcano " + "word " * 5_000)
+    assert len(lines(explanation_renderable(long))) < 60
+    assert len(lines(explanation_renderable(long, full=True))) > 400
+
+
+def test_an_example_cannot_command_the_terminal():
+    hostile = replace(HOSTILE, example="seed\x1b[31m\nsecond", query="a \x1b[2J merge \ud800")
+    assert "\x1b" not in rendered(explanation_renderable(hostile))

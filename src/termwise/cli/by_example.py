@@ -1,0 +1,103 @@
+"""Options of the verbs that take a document as the query, and long queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from termwise.cli.options import model_settings
+from termwise.errors import MalformedRecordError, MissingFileError, UsageError
+from termwise.regular_files import read_regular
+from termwise.sealed_json import Misfit
+
+if TYPE_CHECKING:
+    from termwise.search import Searcher
+    from termwise.search.by_example import Example
+    from termwise.search.query_settings import QuerySettings
+
+LONGEST = 100_000_000
+"""Bytes of the largest file that is read as a query."""
+
+Like = Annotated[
+    str | None,
+    typer.Option(
+        "--like",
+        metavar="DOC_ID",
+        help="The query is this document of the index, which is no answer to itself.",
+        show_default=False,
+    ),
+]
+LikeFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--like-file", metavar="FILE", help="The query is the text of this file.", show_default=False
+    ),
+]
+Weigh = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--weigh",
+        metavar="NAME=VALUE",
+        help="How the terms of long queries weigh: terms=30, idf_power=1, counts=once, counts=saturated with k3=8, "
+        "least_documents=2; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
+def query_settings(pairs: Sequence[str] | None, *, like: str | None = None) -> QuerySettings:
+    """Read ``--weigh``. Where the query is a document of the index, terms that it alone has can find nothing.
+
+    Raises
+    ------
+    UnknownNameError, ParameterError
+        If there is no such setting, or it cannot have this value.
+    """
+    from termwise.search.query_settings import QuerySettings
+
+    given = model_settings(pairs or (), option="--weigh", example="--weigh terms=30 --weigh idf_power=1")
+    return QuerySettings.parse(given, defaults={} if like is None else {"least_documents": 2})
+
+
+def example_of(searcher: Searcher, doc_id: str | None, file: Path | None) -> Example | None:
+    """Read the document that ``--like`` or ``--like-file`` names; None where neither is given.
+
+    Raises
+    ------
+    UsageError
+        If both are given.
+    MissingFileError, MalformedRecordError
+        If the file is not there, or is no text.
+    TermwiseError
+        As `Example.of` does.
+    """
+    from termwise.search.by_example import Example
+
+    if doc_id is not None and file is not None:
+        raise UsageError("--like and --like-file exclude each other")
+    if doc_id is not None:
+        return Example.of(searcher, doc_id)
+    return None if file is None else Example(file.name, _text_of(file))
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return read_regular(file, LONGEST).decode("utf-8-sig")
+    except OSError as error:
+        raise MissingFileError(
+            "the text cannot be read", facts=[("file", file), ("reason", error.strerror or error)]
+        ) from error
+    except Misfit as error:
+        raise MalformedRecordError(
+            "this is not a file of text",
+            facts=[("file", file), ("expected", error.expected), ("seen", error.seen)],
+        ) from error
+    except UnicodeDecodeError as error:
+        raise MalformedRecordError(
+            "the text is not in UTF-8",
+            facts=[("file", file), ("byte", error.start)],
+            fixes=[f"iconv -t UTF-8 {file} > text.txt"],
+        ) from error

@@ -1,0 +1,104 @@
+"""A document that is the query: never its own answer, and shown beside what it finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from termwise import Document, Query, Run, Searcher, build_index
+from termwise.errors import ParameterError, UnknownIdError
+from termwise.search.by_example import Example
+
+DOCUMENTS = [
+    Document("p1", "flutter of thin wings in supersonic flow"),
+    Document("p2", "panel flutter in supersonic flow"),
+    Document("p3", "heat transfer in a boundary layer"),
+    Document("twin", "flutter of thin wings  in\nsupersonic flow"),
+    Document("p4", "thin plates"),
+]
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory):
+    return build_index(DOCUMENTS, tmp_path_factory.mktemp("i") / "i.tw", store_text=True)
+
+
+@pytest.fixture(scope="module")
+def silent(tmp_path_factory):
+    """The same without texts."""
+    return build_index(DOCUMENTS, tmp_path_factory.mktemp("i") / "i.tw")
+
+
+def test_a_document_is_no_answer_to_itself(searcher):
+    whole = searcher.rank(DOCUMENTS[0].text, k=10)
+    found = searcher.rank_like("p1", k=10)
+    assert whole.doc_ids[0] == "p1"
+    assert found.doc_ids == tuple(doc_id for doc_id in whole.doc_ids if doc_id != "p1")
+    assert "twin" in found.doc_ids  # another document, whatever it says
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_there_are_as_many_as_are_wanted(searcher, k):
+    assert searcher.rank_like("p1", k=k) == searcher.rank_like("p1", k=10).top(k)
+    assert len(searcher.rank_like("p1", k=k)) == k
+
+
+def test_a_text_from_elsewhere_is_no_answer_to_itself_where_texts_are_kept(searcher, silent):
+    example = Example("a file", DOCUMENTS[0].text + "\n")
+    ranking, same = example.rank(searcher, k=1)
+    assert (ranking.doc_ids, same) == (("p2",), ("p1", "twin"))
+    ranking, same = example.rank(silent, k=1)
+    assert (ranking.doc_ids, same) == (("p1",), ())
+
+
+def test_seeds_of_many_queries(searcher):
+    queries = [Query("p1", DOCUMENTS[0].text), Query("q", "thin plates")]
+    by_id = searcher.rank_many(queries, k=2, exclude="id").run
+    assert by_id["p1"] == Run([searcher.rank(queries[0], k=2, without=["p1"])])["p1"]
+    assert "p4" in by_id["q"].doc_ids
+    listed = searcher.rank_many(queries, k=5, exclude={"q": {"p4", "nowhere"}}).run
+    assert "p4" not in listed["q"].doc_ids
+    assert "p1" in listed["p1"].doc_ids
+
+
+def test_candidates_are_left_out_too(searcher):
+    found = searcher.rank("thin", k=2, candidates=["p4", "p1", "p3"], without=["p4"])
+    assert found.doc_ids == ("p1", "p3")
+
+
+def test_what_cannot_be_an_example(searcher, silent):
+    with pytest.raises(UnknownIdError):
+        searcher.rank_like("nowhere")
+    with pytest.raises(ParameterError, match="keeps no texts"):
+        silent.rank_like("p1")
+
+
+def test_the_explanation_stands_among_the_others(searcher):
+    explanation = Example.of(searcher, "p1").explain(searcher, "p2", competitors=3)
+    assert (explanation.example, explanation.query) == ("p1", DOCUMENTS[0].text)
+    assert explanation.rank == 2
+    assert "p1" not in {one.doc_id for one in explanation.competitors}
+    assert (
+        explanation.score
+        == dict(zip(searcher.rank_like("p1").doc_ids, searcher.rank_like("p1").scores, strict=True))["p2"]
+    )
+    file = Example("a file", DOCUMENTS[0].text).explain(searcher, "p2", competitors=3)
+    assert (file.rank, file.example) == (1, "a file")
+
+
+def test_an_example_of_which_nothing_is_found(tmp_path):
+    searcher = build_index(
+        [Document("a", "alone"), Document("b", ""), Document("c", "other")],
+        tmp_path / "i.tw",
+        store_text=True,
+    )
+    assert len(searcher.rank_like("a")) == 0
+    assert len(searcher.rank_like("b")) == 0
+    ranking, same = Example.of(searcher, "b").rank(searcher, k=3)
+    assert (len(ranking), same) == (0, ())
+
+
+def test_a_very_long_document_is_a_query(tmp_path):
+    words = " ".join(f"w{i % 20_000}" for i in range(50_000))
+    documents = [Document("long", words), Document("short", "w7 w8 w9"), Document("none", "else")]
+    searcher: Searcher = build_index(documents, tmp_path / "i.tw", store_text=True)
+    assert searcher.rank_like("long").doc_ids == ("short",)

@@ -1,0 +1,134 @@
+"""Weights of the terms of long queries, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from termwise import BM25, Document, Index, Searcher, VectorModel, build_index
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.search.query_settings import QuerySettings
+
+DOCUMENTS = [
+    Document("d1", "apple pear"),
+    Document("d2", "apple plum plum"),
+    Document("d3", "apple fig"),
+    Document("d4", "pear quince"),
+]
+QUERY = "apple apple apple pear plum plum fig unheard"
+
+
+@pytest.fixture(scope="module", params=["uint8", "float32"])
+def folder(request, tmp_path_factory):
+    """An index with an inverted view, and one without."""
+    out = tmp_path_factory.mktemp("indexes") / "i.tw"
+    build_index(DOCUMENTS, out, analyzer="whitespace", model=BM25(), quantiser=request.param)
+    assert (Index.open(out).segments[0].inverted is None) is (request.param == "float32")
+    return out
+
+
+def weights(folder, **given):
+    searcher = Searcher.open(folder, query=QuerySettings(**given))
+    terms, values = searcher.encode(QUERY).row(0)
+    return {searcher.index.vocabulary.token(term): value for term, value in zip(terms, values, strict=True)}
+
+
+def idf(folder, frequency):
+    documents = len(Index.open(folder))
+    return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
+
+
+def test_documents_are_counted(folder):
+    index = Index.open(folder)
+    found = {
+        token: int(index.document_frequencies[index.vocabulary.number(token)])
+        for token in ("apple", "pear", "plum", "fig", "quince")
+    }
+    assert found == {"apple": 3, "pear": 2, "plum": 1, "fig": 1, "quince": 1}
+    with pytest.raises(ValueError, match="read-only"):
+        index.document_frequencies[0] = 1
+
+
+def test_by_default_terms_weigh_as_often_as_they_occur(folder):
+    assert weights(folder) == {"apple": 3, "pear": 1, "plum": 2, "fig": 1}
+    searcher = Searcher.open(folder)
+    assert type(searcher.encoder).__name__ == "CountQueryEncoder"
+
+
+def test_once(folder):
+    assert weights(folder, counts="once") == {"apple": 1, "pear": 1, "plum": 1, "fig": 1}
+
+
+def test_saturated(folder):
+    found = weights(folder, counts="saturated", k3=2.0)
+    assert found == pytest.approx({"apple": 9 / 5, "pear": 1, "plum": 6 / 4, "fig": 1})
+
+
+def test_a_power_of_the_idf(folder):
+    found = weights(folder, idf_power=0.5)
+    assert found["apple"] == pytest.approx(3 * idf(folder, 3) ** 0.5)
+    assert found["fig"] == pytest.approx(idf(folder, 1) ** 0.5)
+
+
+def test_the_heaviest_are_chosen_by_idf_and_keep_their_weight(folder):
+    # plum 2 x 1.20, fig 1.20, apple 3 x .36, pear .69
+    assert weights(folder, terms=2) == {"plum": 2, "fig": 1}
+    assert weights(folder, terms=3) == {"plum": 2, "fig": 1, "apple": 3}
+
+
+def test_terms_of_fewer_documents_do_not_count(folder):
+    assert weights(folder, least_documents=2) == {"apple": 3, "pear": 1}
+    assert weights(folder, least_documents=2, terms=1) == {"apple": 3}
+    assert weights(folder, least_documents=9) == {}
+
+
+def test_a_background_follows_its_terms(tmp_path):
+    build_index(DOCUMENTS, tmp_path / "lm.tw", analyzer="whitespace", model="dirichlet")
+    searcher = Searcher.open(tmp_path / "lm.tw", query=QuerySettings(terms=1))
+    terms, values = searcher.encode(QUERY).row(0)
+    assert terms.tolist()[-1] == searcher.index.vocabulary.background
+    assert values.tolist() == [2.0, 2.0]  # plum twice, and as much for the document bias
+
+
+def test_a_query_of_a_few_terms_ranks_as_that_query(folder):
+    cut = Searcher.open(folder, query=QuerySettings(least_documents=2)).rank(QUERY)
+    assert cut == Searcher.open(folder).rank("apple apple apple pear")
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(["apple", "pear", "plum", "fig", "quince"]), max_size=30), st.integers(1, 6))
+def test_as_many_as_are_wanted(folder, words, terms):
+    searcher = Searcher.open(folder, query=QuerySettings(terms=terms))
+    found, values = searcher.encode(" ".join(words)).row(0)
+    assert len(found) == min(terms, len(set(words)))
+    assert (values > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"counts": "twice"}, UnknownNameError, "unknown counts"),
+        ({"k3": "-1"}, ParameterError, "out of range"),
+        ({"idf_power": "nan"}, ParameterError, "out of range"),
+        ({"terms": "1.5"}, ParameterError, "the query setting terms cannot be read"),
+        ({"terms": "-1"}, ParameterError, "out of range"),
+        ({"term": "3"}, UnknownNameError, "unknown query setting"),
+    ],
+)
+def test_what_is_not_a_setting(given, error, said):
+    with pytest.raises(error, match=said):
+        QuerySettings.parse(given)
+
+
+def test_queries_that_do_not_count_cannot_count_otherwise(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id": "a", "vector": {"apple": 1.5}}\n{"id": "b", "vector": {"pear": 2.0}}\n')
+    model = VectorModel(query="occurrences")
+    build_index(rows, tmp_path / "v.tw", analyzer="whitespace", model=model)
+    with pytest.raises(ParameterError, match="do not weigh their terms by how often"):
+        Searcher.open(tmp_path / "v.tw", query=QuerySettings(counts="saturated"))
+    kept = Searcher.open(tmp_path / "v.tw", query=QuerySettings(terms=1)).encode("apple pear pear")
+    assert len(kept.row(0)[0]) == 1
