@@ -19,7 +19,8 @@ fewer documents than are wanted, further ones are mixed from pairs of rows that 
 network gave to its term.
 
 Two sets of queries: ``short``, the questions that ship and first sentences of documents, and ``long``, the first 150
-tokens of documents, as in query by example. Both are held against what was to be reached.
+tokens of documents, as in query by example. Both are held against what was to be reached. Then the first stage alone,
+for queries of 5 to 200 distinct terms that documents begin with, the longest held against 5 ms.
 
 The process stays on one processor. Engines take turns, round after round; shown are the mean, the median and the 99th
 percentile of the queries, over the median round, and verdicts go by the median. Results are printed and appended, one
@@ -35,6 +36,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,12 @@ LIMITS = {"query encoding": 0.1, "re-ranking": 0.5, "first stage, k = 10": 2.0, 
 LONG = 150
 """Tokens of a long query."""
 
+LENGTHS = (5, 10, 25, 50, 100, 200)
+"""Distinct terms of the queries by which the first stage is timed against their length."""
+
+LONGEST_LIMIT = 5.0
+"""Milliseconds that were to be reached by the median with the longest of these, over 100,000 documents, k = 10."""
+
 Row = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
 
@@ -125,6 +133,8 @@ def main(given: Sequence[str] | None = None) -> None:
             report["kinds"][kind][name] = measure(
                 f"{kind}, {name} queries", searcher, texts, arguments.rounds
             )
+        texts = whole_documents(searcher, arguments)
+        report["kinds"][kind]["by length"] = by_length(kind, searcher, texts, arguments.rounds)
     conclude(report)
     append(report, "query_side", arguments.out)
 
@@ -148,6 +158,15 @@ def queries(analyzer: Analyzer, arguments: argparse.Namespace) -> dict[str, list
     return {"short": short[: arguments.queries], "long": long}
 
 
+def whole_documents(searcher: Searcher, arguments: argparse.Namespace) -> list[str]:
+    """Return documents that hold as many terms as the longest queries, the first ones in random order."""
+    texts = [document.text for document in open_collection(DATA).documents()]
+    random = np.random.default_rng(arguments.seed)
+    found = (texts[place] for place in random.permutation(len(texts)).tolist())
+    long_enough = (text for text in found if beginning(searcher, text, LENGTHS[-1]) is not None)
+    return list(islice(long_enough, arguments.long_queries))
+
+
 def verdicts(parts: dict[str, Any]) -> dict[str, Any]:
     """Hold our medians against what was to be reached."""
     return {name: held(parts[name]["termwise"]["ms"], limit) for name, limit in LIMITS.items()}
@@ -159,7 +178,7 @@ def conclude(report: dict[str, Any]) -> None:
         {
             f"{kind}, {name}: {part}": row
             for kind, entry in report["kinds"].items()
-            for name in ("short", "long")
+            for name in ("short", "long", "by length")
             for part, row in entry[name]["verdicts"].items()
         }
     )
@@ -221,20 +240,53 @@ def measure(title: str, searcher: Searcher, texts: Sequence[str], rounds: int) -
         )
     )
     peer = bm25s_engine(postings)
-    repeated = [np.repeat(vector.terms, vector.weights).tolist() for vector in vectors]
     for k in DEPTHS:
-        contestants: dict[str, Timer] = {
-            ours: each(rows, lambda row, k=k: first_stage(index, query_vector(index, row), k)),
-            "numpy": each(vectors, lambda vector, k=k: postings.search(vector, k)),
-        }
-        if peer is not None:
-            contestants["bm25s"] = each(repeated, partial(bm25s_search, peer, min(k, len(index))))
-        report[f"first stage, k = {k}"] = timed(
-            f"{title}: first stage, k = {k}, ms", contestants, rounds, ours
-        )
+        report[f"first stage, k = {k}"] = first_stages(title, index, rows, postings, peer, k, rounds)
         report[f"first stage, k = {k}, same scores"] = agreement(index, vectors, postings, k)
     report["verdicts"] = verdicts(report)
     return report
+
+
+def first_stages(
+    title: str, index: Index, rows: Sequence[TermWeights], postings: Postings, peer: Any, k: int, rounds: int
+) -> dict[str, Any]:
+    """Time the first stage of the engines."""
+    vectors = [query_vector(index, row) for row in rows]
+    contestants: dict[str, Timer] = {
+        "termwise": each(rows, lambda row: first_stage(index, query_vector(index, row), k)),
+        "numpy": each(vectors, lambda vector: postings.search(vector, k)),
+    }
+    if peer is not None:
+        repeated = [np.repeat(vector.terms, vector.weights).tolist() for vector in vectors]
+        contestants["bm25s"] = each(repeated, partial(bm25s_search, peer, min(k, len(index))))
+    return timed(f"{title}: first stage, k = {k}, ms", contestants, rounds, "termwise")
+
+
+def by_length(kind: str, searcher: Searcher, texts: Sequence[str], rounds: int) -> dict[str, Any]:
+    """Time the first stage for queries of more and more terms, cut from the same texts."""
+    index = searcher.index
+    postings = Impacts.of(index).postings(index.manifest.terms)
+    peer = bm25s_engine(postings)
+    report: dict[str, Any] = {"queries": len(texts), "k": DEPTHS[0], "terms": {}}
+    for terms in LENGTHS:
+        rows = [searcher.encode(beginning(searcher, text, terms) or text) for text in texts]
+        title = f"{kind}, queries of {terms} terms"
+        report["terms"][terms] = first_stages(title, index, rows, postings, peer, DEPTHS[0], rounds)
+    longest = report["terms"][LENGTHS[-1]]["termwise"]["ms"]
+    report["verdicts"] = {f"first stage, {LENGTHS[-1]} terms": held(longest, LONGEST_LIMIT)}
+    return report
+
+
+def beginning(searcher: Searcher, text: str, terms: int) -> str | None:
+    """Return as much of a text as holds so many terms of the index; None where it holds fewer."""
+    analysis = searcher.encoder.analyzer.analyze(text)
+    seen: set[str] = set()
+    for token, (_, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
+        if searcher.index.vocabulary.number(token) is not None:
+            seen.add(token)
+        if len(seen) == terms:
+            return text[:end]
+    return None
 
 
 def scored(index: Index, vector: Any, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

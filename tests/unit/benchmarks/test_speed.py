@@ -252,3 +252,15 @@ def test_torch_needs_a_network_in_float32(tmp_path):
     shipped = EncoderFolder.open("tilde").folder
     with pytest.raises(ParameterError, match="no network in float32"):
         encoding.main([f"--encoder={shipped}", f"--work={tmp_path}", f"--out={tmp_path}", "--threads=1"])
+
+
+def test_queries_are_cut_where_they_hold_so_many_terms(searcher):
+    import query_side
+
+    vocabulary = searcher.index.vocabulary
+    first, second, third = (vocabulary.token(term) for term in (3001, 3005, 3002))
+    text = f"{first} {first} {second} {third} more"
+    cut = query_side.beginning(searcher, text, 2)
+    assert cut == f"{first} {first} {second}"
+    assert len(searcher.encode(cut).row(0)[0]) == 2
+    assert query_side.beginning(searcher, first, 2) is None
