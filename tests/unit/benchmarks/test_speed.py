@@ -126,7 +126,7 @@ def test_every_part_is_held_against_its_limit(searcher, capsys):
     }
     assert not any(row["reached"] for row in query_side.verdicts(slow).values())
     both = {"verdicts": query_side.verdicts(slow)}
-    query_side.conclude({"kinds": {"tilde": {"short": report, "long": both}}})
+    query_side.conclude({"kinds": {"tilde": {"short": report, "long": both, "by length": both}}})
     said = capsys.readouterr()
     assert (said.out + said.err).count("NOT REACHED") >= 4
 
@@ -264,3 +264,12 @@ def test_queries_are_cut_where_they_hold_so_many_terms(searcher):
     assert cut == f"{first} {first} {second}"
     assert len(searcher.encode(cut).row(0)[0]) == 2
     assert query_side.beginning(searcher, first, 2) is None
+
+
+def test_the_first_stage_by_length(searcher, monkeypatch):
+    import query_side
+
+    monkeypatch.setattr(query_side, "LENGTHS", (1, 2))
+    texts = [" ".join(searcher.index.vocabulary.token(term) for term in (3001, 3002))] * 2
+    report = query_side.by_length("tildev2", searcher, texts, 2)
+    assert (list(report["terms"]), list(report["verdicts"])) == ([1, 2], ["first stage, 2 terms"])
