@@ -10,6 +10,7 @@ from termwise.fusion.indexes import fuse_indexes
 from termwise.fusion.learning import learn
 from termwise.fusion.linear import fuse, interpolate
 from termwise.fusion.objective import objective_of
+from termwise.fusion.oracle import Oracle, oracle
 from termwise.fusion.queries import QueryScales
 from termwise.fusion.ranks import reciprocal_rank_fusion
 from termwise.fusion.tuning import Cell, Tuning, tune
@@ -20,6 +21,7 @@ __all__ = [
     "Choice",
     "Fusion",
     "Learned",
+    "Oracle",
     "QueryScales",
     "Tuning",
     "fuse",
@@ -28,6 +30,7 @@ __all__ = [
     "interpolate",
     "learn",
     "objective_of",
+    "oracle",
     "reciprocal_rank_fusion",
     "tune",
 ]

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DataError, ParameterError, WeightError
-from termwise.evaluate import Evaluator, parse_measures
+from termwise.evaluate import Evaluation, Evaluator, parse_measures
 from termwise.evaluate.formats import shortlist
 from termwise.fusion.candidates import Candidates, Fused, Missing, gather, mixture, tie_order
 from termwise.fusion.curve import AlphaCurve
@@ -165,10 +165,23 @@ class MeasuredObjective:
     candidates: tuple[Candidates, ...]
     evaluator: Evaluator
 
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The judged queries for which there is something to fuse."""
+        return tuple(one.query_id for one in self.candidates)
+
     def value(self, weights: Sequence[float]) -> float:
         """Return the mean of the measure over the judged queries."""
-        fused = Run([one.ranking(weights) for one in self.candidates])
-        return self.evaluator.evaluate(fused).means[self.measure] or 0.0
+        return self._evaluated(weights).means[self.measure] or 0.0
+
+    def values(self, weights: Sequence[float]) -> Floats:
+        """Return the measure for each of the queries `held`; shape (q,)."""
+        evaluation = self._evaluated(weights)
+        of_query = dict(zip(evaluation.query_ids, evaluation.values[self.measure].tolist(), strict=True))
+        return np.array([of_query[query_id] for query_id in self.held], dtype=np.float64)
+
+    def _evaluated(self, weights: Sequence[float]) -> Evaluation:
+        return self.evaluator.evaluate(Run([one.ranking(weights) for one in self.candidates]))
 
 
 Objective: TypeAlias = RankedObjective | MeasuredObjective

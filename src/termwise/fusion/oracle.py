@@ -1,0 +1,235 @@
+"""What the best share of each query by itself would be worth: the oracle, which has read the judgments.
+
+No ranker can do this. The oracle says how much there is to gain over one share for all queries, and where it lies.
+
+Ties
+    For many queries a measure is the same for many shares, and then which of them is said to be best is a matter of
+    rule, on which means and counts of shares depend; its values do not. ``nearest``: the one that is nearest to the
+    share that is best for all. ``smallest`` and ``largest``: the ends, which pull the mean of the shares to one side.
+    Queries for which all shares are equal, `Oracle.indifferent`, are counted by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.fusion.candidates import Fused, Missing, check_choice
+from termwise.fusion.curve import EQUAL, NARROW
+from termwise.fusion.lines import TENTHS, grid, sweep, weights_at
+from termwise.fusion.objective import Objective, RankedObjective, objective_of, refuse_indifferent
+from termwise.fusion.queries import QueryScales
+from termwise.fusion.scaling import Scaling
+from termwise.progress import Progress, no_progress
+from termwise.records import Qrel, Run
+
+if TYPE_CHECKING:
+    from ir_measures import Measure
+
+OracleMethod = Literal["grid", "sweep"]
+"""Which shares are looked at: 0, 0.1, ..., 1, or all of them."""
+
+Ties = Literal["nearest", "smallest", "largest"]
+"""Which of equally good shares is taken."""
+
+Floats = npt.NDArray[np.float64]
+
+_FIRST, _SECOND = (1.0, 0.0), (0.0, 1.0)
+_QUARTILES = (25, 50, 75)
+
+
+@dataclass(frozen=True, eq=False)
+class Oracle:
+    """The best share of the first run for each query, beside the best one for all.
+
+    Attributes
+    ----------
+    measure, method, ties : str
+        What was made large, where it was looked for, and which of equal shares was taken.
+    alpha : float
+        The share of the first run that is best for all queries together.
+    query_ids : tuple of str of length q
+        The judged queries for which there is something to fuse.
+    judged : int
+        Judged queries, by which sums are divided; those that are not in `query_ids` count 0.
+    alphas : ndarray of shape (q,), float64
+        The best share for each query.
+    best, fixed : ndarray of shape (q,), float64
+        The measure there, and at `alpha`. No entry of `best` is smaller than that of `fixed`.
+    first, second : ndarray of shape (q,), float64
+        The measure of either run alone.
+    indifferent : ndarray of shape (q,), bool
+        Where all shares are as good as any other.
+    """
+
+    measure: str
+    method: OracleMethod
+    ties: Ties
+    alpha: float
+    query_ids: tuple[str, ...]
+    judged: int
+    alphas: Floats
+    best: Floats
+    fixed: Floats
+    first: Floats
+    second: Floats
+    indifferent: npt.NDArray[np.bool_]
+
+    def mean(self, values: Floats) -> float:
+        """Return the mean of values of the queries over all that are judged."""
+        return float(values.sum()) / self.judged
+
+    def summary(self) -> dict[str, Any]:
+        """Return what a row of a table says.
+
+        Returns
+        -------
+        dict
+            JSON-like: the names of measure, method and rule, ``queries`` (judged) and ``indifferent``; means of
+            ``first``, ``second``, ``fixed`` and ``oracle``, and of the shares of the oracle ``mean alpha``, the
+            ``quartiles`` (three), and the counts ``at 0`` and ``at 1``. Shares are of all queries in `query_ids`;
+            ``mean alpha, others`` is of those that are not indifferent, None where there is none.
+        """
+        told = self.alphas[~self.indifferent]
+        return {
+            "measure": self.measure,
+            "method": self.method,
+            "ties": self.ties,
+            "queries": self.judged,
+            "indifferent": int(self.indifferent.sum()),
+            "first": self.mean(self.first),
+            "second": self.mean(self.second),
+            "alpha": self.alpha,
+            "fixed": self.mean(self.fixed),
+            "oracle": self.mean(self.best),
+            "mean alpha": float(self.alphas.mean()),
+            "mean alpha, others": float(told.mean()) if len(told) else None,
+            "quartiles": [float(value) for value in np.percentile(self.alphas, _QUARTILES)],
+            "at 0": int((self.alphas == 0).sum()),
+            "at 1": int((self.alphas == 1).sum()),
+        }
+
+
+def oracle(
+    runs: Sequence[Run],
+    qrels: Iterable[Qrel],
+    *,
+    method: OracleMethod = "sweep",
+    ties: Ties = "nearest",
+    measure: str | Measure = "nDCG@10",
+    missing: Missing,
+    scaling: Scaling | Sequence[Scaling] = "z",
+    documents: Fused = "first",
+    queries: QueryScales | Sequence[QueryScales | None] | None = None,
+    progress: Progress = no_progress,
+) -> Oracle:
+    """Find the best share of the first of two runs for each judged query.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Two.
+    qrels : iterable of Qrel
+        The judgments.
+    method : {"sweep", "grid"}, optional
+        ``sweep``: of all shares, exactly; for nDCG, AP, RR, P, R and Success. ``grid``: of 0, 0.1, ..., 1, for any
+        measure.
+    ties : {"nearest", "smallest", "largest"}, optional
+        Which of equally good shares is taken; see the module.
+    measure, missing, scaling, documents, queries, progress
+        See `learn`.
+
+    Raises
+    ------
+    TermwiseError
+        As `learn` does.
+
+    Examples
+    --------
+    >>> from termwise.records import Qrel, Ranking
+    >>> one = Run([Ranking(["a", "b"], [2.0, 1.0], query_id=q) for q in ("q", "r")], name="one")
+    >>> other = Run([Ranking(["b", "a"], [2.0, 1.0], query_id=q) for q in ("q", "r")], name="other")
+    >>> found = oracle([one, other], [Qrel("q", "a", 1), Qrel("r", "b", 1)], measure="RR", missing="drop")
+    >>> found.alphas, found.best, found.mean(found.fixed)
+    (array([0.75, 0.25]), array([1., 1.]), 0.75)
+    """
+    check_choice("method", method, OracleMethod)
+    check_choice("ties", ties, Ties)
+    objective = objective_of(
+        runs,
+        qrels,
+        measure,
+        missing=missing,
+        scaling=scaling,
+        documents=documents,
+        queries=queries,
+        progress=progress,
+    )
+    chosen = (sweep if method == "sweep" else grid)(objective, progress=progress)
+    refuse_indifferent(objective)
+    first, second = objective.values(_FIRST), objective.values(_SECOND)
+    fixed = objective.values(weights_at(chosen.alpha, _FIRST, _SECOND))
+    known = {0.0: second, 1.0: first, chosen.alpha: fixed}
+    if method == "grid":
+        known = {
+            alpha: known.get(alpha, objective.values(weights_at(alpha, _FIRST, _SECOND))) for alpha in TENTHS
+        }
+    pieces = _pieces(objective, known, inside=method == "sweep")
+    picked = [_best(low, high, value, chosen.alpha, ties) for low, high, value in pieces]
+    return Oracle(
+        measure=objective.measure,
+        method=method,
+        ties=ties,
+        alpha=chosen.alpha,
+        query_ids=objective.held,
+        judged=len(objective.query_ids),
+        alphas=np.array([alpha for alpha, _ in picked]),
+        best=np.array([value for _, value in picked]),
+        fixed=fixed,
+        first=first,
+        second=second,
+        indifferent=np.array([float(np.ptp(value)) <= EQUAL for _, _, value in pieces]),
+    )
+
+
+def _pieces(
+    objective: Objective, known: dict[float, Floats], *, inside: bool
+) -> list[tuple[Floats, Floats, Floats]]:
+    """Return for each query the shares that are looked at: beginnings, ends and values, by beginning.
+
+    Points begin where they end. Between them are, with `inside`, the intervals on which nothing changes.
+    """
+    points = np.array(sorted(known))
+    values = np.stack([known[alpha] for alpha in points.tolist()])
+    found = []
+    curve = objective.curve(_FIRST, _SECOND) if inside and isinstance(objective, RankedObjective) else None
+    for query in range(len(objective.held)):
+        low, high, value = points, points, values[:, query]
+        if curve is not None:
+            steps = slice(curve.indptr[query], curve.indptr[query + 1])
+            begins = curve.alphas[steps]
+            ends = np.append(begins[1:], 1.0)
+            wide = ends - begins > NARROW
+            low = np.concatenate([low, begins[wide]])
+            high = np.concatenate([high, ends[wide]])
+            value = np.concatenate([value, curve.values[steps][wide]])
+            order = np.lexsort((high, low))
+            low, high, value = low[order], high[order], value[order]
+        found.append((low, high, value))
+    return found
+
+
+def _best(low: Floats, high: Floats, value: Floats, wanted: float, ties: Ties) -> tuple[float, float]:
+    """Return the best share and its value: a point itself, the middle of an interval."""
+    equal = np.flatnonzero(value >= value.max() - EQUAL)
+    if ties == "nearest":
+        distance = np.maximum(0, np.maximum(low[equal] - wanted, wanted - high[equal]))
+        inside = (low[equal] == wanted) & (high[equal] == wanted)
+        place = equal[int(np.lexsort((~inside, distance))[0])]
+    else:
+        place = equal[0 if ties == "smallest" else -1]
+    return float(low[place] + high[place]) / 2, float(value[place])
