@@ -19,12 +19,12 @@ from termwise.cli.weights import say_stand_ins
 from termwise.errors import UsageError
 
 if TYPE_CHECKING:
-    from termwise.fusion import Fusion, QueryScales
+    from termwise.fusion import Fusion, Oracle, QueryScales
     from termwise.records import Run
 
 _TAG, _SEPARATOR = "termwise", "space"
 
-_WAYS = "--alpha A, --weights FILE, --learn METHOD --qrels FILE, or --rrf"
+_WAYS = "--alpha A, --weights FILE, --learn METHOD --qrels FILE, --oracle METHOD --qrels FILE, or --rrf"
 
 
 def command(
@@ -56,6 +56,25 @@ def command(
             show_default=False,
         ),
     ] = None,
+    oracle: Annotated[
+        str | None,
+        typer.Option(
+            "--oracle",
+            metavar="grid|sweep",
+            help="Write nothing, but tell what the best share of each query of --qrels would be worth.",
+            show_default=False,
+        ),
+    ] = None,
+    ties: Annotated[
+        str | None,
+        typer.Option(
+            "--ties",
+            metavar="nearest|smallest|largest",
+            help="With --oracle: which of equally good shares is taken, the nearest to the best one for all, or an "
+            "end.  [default: nearest]",
+            show_default=False,
+        ),
+    ] = None,
     rrf: Annotated[
         bool, typer.Option("--rrf", help="Add up reciprocal ranks instead of scores; nothing to choose.")
     ] = False,
@@ -66,12 +85,12 @@ def command(
         ),
     ] = None,
     measure: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "-m",
             "--measure",
             metavar="MEASURE",
-            help="What to make large, as ir_measures spells it.  [default: nDCG@10]",
+            help="What to make large, as ir_measures spells it; with --oracle, may be repeated.  [default: nDCG@10]",
             show_default=False,
         ),
     ] = None,
@@ -172,6 +191,7 @@ def command(
 
     Examples: termwise fuse bm25.trec tilde.trec --alpha 0.3 --missing minimum --output mixed.trec,
     termwise fuse bm25.trec tilde.trec --learn sweep --qrels dev.qrels --missing minimum --save-weights w.json,
+    termwise fuse bm25.trec tilde.trec --oracle sweep --qrels dev.qrels -m nDCG@10 -m AP --missing minimum,
     termwise fuse bm25.tw tilde.tw --weights w.json --out both.tw
     """
     from termwise.collection import write_run
@@ -187,9 +207,11 @@ def command(
     if any(run.is_dir() for run in runs):
         of_runs: dict[str, object] = {
             "--learn": learn,
+            "--oracle": oracle,
+            "--ties": ties,
             "--rrf": rrf or None,
             "--qrels": qrels,
-            "--measure": measure,
+            "--measure": measure or None,
             "--seed": seed,
             "--missing": missing,
             "--documents": documents,
@@ -224,8 +246,15 @@ def command(
     _refuse(of_indexes, "indexes, and these are runs", ["leave them out, or give folders of indexes"])
     _check_combination(
         runs,
-        given={"--alpha": alpha, "--weights": weights, "--learn": learn, "--rrf": rrf or None},
-        learning={"--qrels": qrels, "--measure": measure, "--seed": seed},
+        given={
+            "--alpha": alpha,
+            "--weights": weights,
+            "--learn": learn,
+            "--oracle": oracle,
+            "--rrf": rrf or None,
+        },
+        judging={"--qrels": qrels, "--measure": measure or None},
+        rules={"--seed": seed, "--ties": ties},
         choices={"--missing": missing, "--normalise": normalise, "--documents": documents},
         kept={"--save-weights": save_weights},
         scales={"--queries": queries, "--index": index},
@@ -233,7 +262,18 @@ def command(
     )
     refuse_overwriting([output, save_weights], [*runs, qrels, weights, queries, *(index or [])])
     between = column_separator(separator)
+    if learn is not None and len(measure or ()) > 1:
+        raise UsageError(
+            "weights are learned for one measure",
+            facts=[("given", ", ".join(measure or ()))],
+            fixes=[f"-m {(measure or [''])[0]}", "--oracle sweep takes several"],
+        )
     read = read_runs(runs)
+    if oracle is not None:
+        scales = _query_scales(normalise or [], queries, index or [])
+        options = _rules(missing, normalise, documents) | {"queries": scales}
+        _tell_oracle(read, oracle, ties, cast(str, qrels), measure or ["nDCG@10"], options, as_json=as_json)
+        return
     fusion: Fusion | None = None
     if rrf:
         fused = reciprocal_rank_fusion(read, name=tag)
@@ -243,7 +283,8 @@ def command(
             scales = _query_scales(fusion.scaling, queries, index or [])
         else:
             scales = _query_scales(normalise or [], queries, index or [])
-            fusion = _made(read, alpha, learn, qrels, measure, seed, missing, normalise, documents, scales)
+            rules = _rules(missing, normalise, documents)
+            fusion = _made(read, alpha, learn, qrels, (measure or ["nDCG@10"])[0], seed, rules, scales)
             if documents is None and missing != "drop":
                 _say_left_out(read)
         if output is not None:
@@ -275,7 +316,8 @@ def _check_combination(
     runs: Sequence[Path],
     *,
     given: dict[str, object],
-    learning: dict[str, object],
+    judging: dict[str, object],
+    rules: dict[str, object],
     choices: dict[str, object],
     kept: dict[str, object],
     scales: dict[str, object],
@@ -300,15 +342,23 @@ def _check_combination(
             facts=[("runs", len(runs))],
             fixes=["--learn ascent --qrels FILE"],
         )
-    if way != "--learn":
-        _refuse(learning, "--learn", [f"leave them out, or learn weights: {_WAYS}"])
-    elif learning["--qrels"] is None:
+    if way not in ("--learn", "--oracle"):
+        _refuse(judging, "--learn and --oracle", [f"leave them out, or learn weights: {_WAYS}"])
+    elif judging["--qrels"] is None:
         raise UsageError("weights are learned from judgments", fixes=["add --qrels FILE"])
-    elif given["--learn"] in ("grid", "sweep"):
+    if given["--learn"] != "ascent":
         _refuse(
-            {"--seed": learning["--seed"]},
+            {"--seed": rules["--seed"]},
             "--learn ascent, the only method that draws at random",
             ["leave it out", "--learn ascent"],
+        )
+    if way != "--oracle":
+        _refuse({"--ties": rules["--ties"]}, "--oracle", ["leave it out", "--oracle sweep --qrels FILE"])
+    else:
+        _refuse(
+            {**kept, "--output": output},
+            "weights, and --oracle finds none: a share for each query needs its judgments",
+            ["--learn sweep finds one share for all"],
         )
     if way == "--weights":
         _refuse(
@@ -316,7 +366,7 @@ def _check_combination(
         )
     if way == "--rrf":
         _refuse({**choices, **kept, **scales}, "scores, and --rrf looks at ranks alone", [])
-    if way in ("--alpha", "--learn") and choices["--missing"] is None:
+    if way in ("--alpha", "--learn", "--oracle") and choices["--missing"] is None:
         raise UsageError(
             "say what a document gets from a run that does not rank it: --missing has no default, because "
             "each is wrong for some runs",
@@ -327,7 +377,7 @@ def _check_combination(
             ],
             fixes=["--missing minimum", "--missing drop", "--missing zero"],
         )
-    if output is None and way != "--learn":
+    if output is None and way not in ("--learn", "--oracle"):
         raise UsageError("there is no run file to write", fixes=["add --output FILE"])
 
 
@@ -367,30 +417,32 @@ def _query_scales(
     return each[0] if len(each) == 1 else each
 
 
+def _rules(missing: str | None, normalise: list[str] | None, documents: str | None) -> dict[str, Any]:
+    """Return how runs are scaled and what is fused; the values of names are checked where they are used."""
+    scaling = normalise or ["z"]
+    return {
+        "missing": missing,
+        "scaling": scaling[0] if len(scaling) == 1 else scaling,
+        "documents": documents or "first",
+    }
+
+
 def _made(
     runs: list[Run],
     alpha: float | None,
     learn: str | None,
     qrels: str | None,
-    measure: str | None,
+    measure: str,
     seed: int | None,
-    missing: str | None,
-    normalise: list[str] | None,
-    documents: str | None,
+    rules: dict[str, Any],
     scales: QueryScales | list[QueryScales | None] | None,
 ) -> Fusion:
-    """Make a fusion of the options; the values of names are checked where they are used."""
+    """Make a fusion of the options."""
     from termwise.collection import read_qrels
     from termwise.fusion import Fusion
     from termwise.fusion import learn as learn_weights
     from termwise.fusion.linear import shares_of
 
-    scaling = normalise or ["z"]
-    rules: dict[str, Any] = {
-        "missing": missing,
-        "scaling": scaling[0] if len(scaling) == 1 else scaling,
-        "documents": documents or "first",
-    }
     if alpha is not None:
         return Fusion([run.name for run in runs], shares_of(alpha), **rules)
     judgments = read_qrels(cast(str, qrels))
@@ -399,12 +451,98 @@ def _made(
             runs,
             judgments,
             method=cast(Any, learn),
-            measure=measure or "nDCG@10",
+            measure=measure,
             queries=scales,
             seed=seed or 0,
             progress=progress,
             **rules,
         )
+
+
+def _tell_oracle(
+    runs: list[Run],
+    method: str,
+    ties: str | None,
+    qrels: str,
+    measures: Sequence[str],
+    options: dict[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Print what the best share of each query would be worth."""
+    from termwise.collection import read_qrels
+    from termwise.fusion import oracle as find
+
+    judgments = list(read_qrels(qrels))
+    with progress_bar() as progress:
+        found = [
+            find(
+                runs,
+                judgments,
+                method=cast(Any, method),
+                ties=cast(Any, ties or "nearest"),
+                measure=measure,
+                progress=progress,
+                **options,
+            )
+            for measure in measures
+        ]
+    if as_json:
+        for one in found:
+            each = zip(one.query_ids, one.alphas.tolist(), one.best.tolist(), one.fixed.tolist(), strict=True)
+            print_json(
+                {
+                    "runs": [run.name for run in runs],
+                    **one.summary(),
+                    "each": [
+                        {"query": query_id, "alpha": alpha, "oracle": best, "fixed": fixed}
+                        for query_id, alpha, best, fixed in each
+                    ],
+                }
+            )
+    else:
+        print(_oracle_text(found, runs))
+
+
+def _oracle_text(found: Sequence[Oracle], runs: Sequence[Run]) -> str:
+    from termwise.evaluate import Column, Table, to_text
+
+    first, second = (run.name for run in runs)
+    rows = [one.summary() for one in found]
+    values = {"first": first, "second": second, "fixed": "one share", "oracle": "each its own"}
+    shares = {"alpha": "one share", "mean alpha": "mean"}
+    counts = {"at 0": "at 0", "at 1": "at 1", "indifferent": "any"}
+    quartiles = ("25 %", "50 %", "75 %")
+    worth = Table(
+        (
+            Column("measure", "mean", "text"),
+            *(Column(key, title, "measure") for key, title in values.items()),
+        ),
+        tuple((row["measure"], *(row[key] for key in values)) for row in rows),
+    )
+    chosen = Table(
+        (
+            Column("measure", f"share of {first}", "text"),
+            *(Column(key, title, "measure") for key, title in shares.items()),
+            *(Column(title, title, "measure") for title in quartiles),
+            *(Column(key, title, "count") for key, title in counts.items()),
+        ),
+        tuple(
+            (
+                row["measure"],
+                *(row[key] for key in shares),
+                *row["quartiles"],
+                *(row[key] for key in counts),
+            )
+            for row in rows
+        ),
+    )
+    rule = "the nearest to the one for all" if found[0].ties == "nearest" else f"the {found[0].ties}"
+    told = (
+        f"{found[0].judged:,} judged queries. any: for so many of them all shares are equally good.",
+        f"Of equally good shares {rule} was taken. The oracle has read the judgments: no ranker does as well.",
+    )
+    return "\n".join([to_text(worth), "", to_text(chosen), "", *told])
 
 
 def _say_left_out(runs: Sequence[Run]) -> None:

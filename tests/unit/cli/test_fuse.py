@@ -13,7 +13,7 @@ from termwise import reciprocal_rank_fusion as rrf
 from termwise.cli.fuse import _learned_text
 from termwise.cli.main import run
 from termwise.evaluate import evaluate
-from termwise.fusion import Fusion, learn
+from termwise.fusion import Fusion, learn, oracle
 
 BM25 = Run(
     [Ranking(["a", "b", "c"], [9.0, 6.0, 3.0], "q1"), Ranking(["b", "a", "c"], [5.0, 4.0, 1.0], "q2")], "bm25"
@@ -169,7 +169,16 @@ LEARN = ["--learn", "sweep", "--qrels", "qrels.txt", "--missing", "drop"]
         ([*TWO, "--learn", "sweep", "--missing", "drop"], "--qrels FILE"),
         ([*TWO, *ALPHA], "--output FILE"),
         ([*TWO, *ALPHA, "--qrels", "qrels.txt", "--output", "o"], "goes with --learn"),
-        ([*TWO, *ALPHA, "--seed", "1", "-m", "AP", "--output", "o"], "--measure, --seed go with --learn"),
+        ([*TWO, *ALPHA, "-m", "AP", "--output", "o"], "--measure goes with --learn and --oracle"),
+        ([*TWO, *ALPHA, "--seed", "1", "--output", "o"], "--seed goes with --learn ascent"),
+        ([*TWO, *LEARN, "-m", "AP", "-m", "RR"], "--oracle sweep takes several"),
+        ([*TWO, *LEARN, "--ties", "smallest"], "--ties goes with --oracle"),
+        ([*TWO, "--oracle", "sweep", "--missing", "drop"], "--qrels FILE"),
+        ([*TWO, "--oracle", "sweep", *LEARN[2:4]], "--missing has no default"),
+        ([*TWO, "--oracle", "swep", *LEARN[2:]], "did you mean sweep?"),
+        ([*TWO, "--oracle", "grid", *LEARN[2:], "--ties", "first"], "nearest"),
+        ([*TWO, "--oracle", "grid", *LEARN[2:], "--output", "o"], "--learn sweep finds one share"),
+        ([*TWO, "--oracle", "grid", *LEARN[2:], "--seed", "1"], "--learn ascent"),
         ([*TWO, *LEARN, "--seed", "3"], "--seed goes with --learn ascent"),
         ([*TWO, "--learn", "grid", *LEARN[2:], "--seed", "3"], "the only method that draws at random"),
         ([*TWO, "--alpha", "1.5", "--missing", "drop", "--output", "o"], "0 to 1"),
@@ -333,3 +342,31 @@ def test_what_only_other_runs_rank_is_left_out_and_that_is_said(place, capsys):
     for chosen in ("first", "union"):
         assert run(["fuse", "third.trec", "bm25.trec", *mixed, "--documents", chosen]) == 0
         assert "left out" not in capsys.readouterr().err
+
+
+def test_the_oracle_is_told_for_each_measure(place, capsys):
+    arguments = [
+        *TWO,
+        "--oracle",
+        "sweep",
+        "--qrels",
+        "qrels.txt",
+        "-m",
+        "nDCG@2",
+        "-m",
+        "AP",
+        "--missing",
+        "drop",
+    ]
+    assert run(arguments) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].split()[:3] == ["mean", "bm25", "tilde"]
+    assert [line.split()[0] for line in said[1:3]] == ["nDCG@2", "AP"]
+    assert said[4].startswith("share of bm25")
+    assert said[-1].startswith("Of equally good shares the nearest to the one for all was taken.")
+    assert run([*arguments, "--json", "--ties", "smallest"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    found = oracle([BM25, TILDE], QRELS, measure="nDCG@2", missing="drop", ties="smallest")
+    assert records[0]["oracle"] == found.mean(found.best)
+    assert [one["alpha"] for one in records[0]["each"]] == found.alphas.tolist()
+    assert (records[1]["measure"], records[1]["runs"]) == ("AP", ["bm25", "tilde"])
