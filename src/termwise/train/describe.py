@@ -105,7 +105,8 @@ def card_facts(
         Kind of network.
     run : mapping
         What `train_network` says of the run, and where its held-out pairs come from; ``trained_with`` holds what
-        ``expansion_terms``, ``counting`` and ``expansion_lift`` were in training where others were chosen since.
+        ``length``, ``idf_power``, ``expansion_terms``, ``counting`` and ``expansion_lift`` were in training where
+        others were chosen since.
     settings : TrainSettings
     given : mapping
         Some of `GIVEN`. ``data`` maps names of sources to ``{"license": ..., "origin": ...}``; ``reasons`` maps
@@ -169,7 +170,7 @@ def card_facts(
                 for one in _of_the_code(out, kind, settings)
             ),
         ],
-        "selection": selection,
+        "selection": " ".join([selection, *_chosen_since(out, run)]),
         "evaluation": given.get("evaluation", evaluation),
         "limits": given.get("limits", ["Texts unlike those it was trained on were not tried."]),
         "usage": given.get("usage", [f"termwise index COLLECTION --model {out.resolve().name} --out INDEX"]),
@@ -206,6 +207,23 @@ def _of_the_code(out: Path, kind: str, settings: TrainSettings) -> list[tuple[st
     if EncoderFolder.open(out).manifest.expansion is not None:
         found.append(tuple(part.format(length=settings.document_length) for part in _EXPANDED))
     return found
+
+
+def _chosen_since(out: Path, run: Mapping[str, Any]) -> list[str]:
+    """Say what an index does otherwise than training did, where that was chosen since."""
+    before = run.get("trained_with", {})
+    if not before:
+        return []
+    manifest = EncoderFolder.open(out).manifest
+    now: dict[str, Any] = {"length": manifest.length, "idf_power": manifest.idf_power}
+    if (record := manifest.expansion) is not None:
+        now |= {
+            "expansion_terms": record.terms,
+            "counting": record.counting,
+            "expansion_lift": record.lift,
+        }
+    told = [f"`{name}` {now[name]} ({then} in training)" for name, then in sorted(before.items())]
+    return [f"Chosen since, as defaults of an index: {', '.join(told)}."]
 
 
 def _expansion(record: ExpansionRecord | None, run: Mapping[str, Any]) -> str:

@@ -561,7 +561,11 @@ def test_what_termwise_index_does_is_what_was_chosen():
         used = {**described["settings"], "idf_power": encoder.idf_power}
         if kind == "tildev2":
             expansion = described["expansion"]["settings"]
-            used |= {"expansion_terms": expansion["terms"], "counting": expansion["counting"]}
+            used |= {
+                "expansion_terms": expansion["terms"],
+                "counting": expansion["counting"],
+                "expansion_lift": expansion.get("lift", 0),
+            }
         chosen = choices.settings.get(kind, {})
         assert chosen == {name: str(used[name]) for name in chosen}
 

@@ -100,3 +100,14 @@ def test_nothing_is_said_that_nobody_measured_or_told(tmp_path):
     )
     assert measured["evaluation"]["rows"] == [["none", "0.5000"]]
     assert measured["language"] == "de"
+
+
+def test_what_was_chosen_since_is_told_beside_what_training_did(folder):
+    settings = TrainSettings.for_kind("tildev2")
+    plain = card_facts(folder(length=98), "tildev2", RUN, settings, {})["selection"]
+    before = {"trained_with": {"expansion_terms": 32, "length": 64}}
+    told = card_facts(folder(length=98), "tildev2", RUN | before, settings, {})["selection"]
+    assert told == (
+        f"{plain} Chosen since, as defaults of an index: `expansion_terms` 48 (32 in training), `length` 98 (64 in "
+        "training)."
+    )
