@@ -6,16 +6,19 @@ Question
     in domain, Model 1 was to be at least 2 % better in the mean over the collections.
 Declared
     ``model1_tables.toml``: collections and splits, fields and their analyzers, the tables to choose among, systems,
-    contrasts, what was to be reached. ``msmarco.toml``: the same on MS MARCO, by the names of ir_datasets.
+    contrasts, what was to be reached. ``neural_model1.toml``: neural tables beside them, on two of the collections.
+    ``msmarco.toml``: the same on MS MARCO, by the names of ir_datasets.
 Order
     ::
 
-        python experiments/model1_tables/model1_tables.py choose --work WORK --pairs PAIRS --neural FOLDER
-        python experiments/model1_tables/model1_tables.py report --work WORK --pairs PAIRS --neural FOLDER
+        python experiments/model1_tables/model1_tables.py choose --work WORK --pairs PAIRS
+        python experiments/model1_tables/model1_tables.py report --work WORK --pairs PAIRS
 
     ``choose`` trains the tables (general pairs are those of ``--pairs``, as ``shipped_models/prepare.py`` leaves them)
     and chooses on dev queries only: for BM25 the weights, for Model 1 the table, p, lambda and the weights together.
-    A neural table is scored with the p and lambda it was made for; without ``--neural`` its row stays blank. The
+    Neural tables, trained beforehand with ``termwise train neural-model1``, are named with ``--neural
+    COLLECTION=FOLDER``; they are scored with the p and lambda they were made for, and without them the row stays blank
+    (``--plan neural_model1.toml``: the collections of the plan that have pairs enough to train one). The
     choices are in a file beside the plan, written after each; what is chosen of the same queries and tables is not
     chosen again. ``report`` applies them to the test queries. Tables and indexes stay in WORK; an interrupted training
     goes on where it was.
@@ -49,7 +52,7 @@ from pages import collected, macro_of, page, targets  # noqa: E402
 from ranked import Bench, Scored  # noqa: E402
 from trained import Table, Tables, dev_of, judged_split  # noqa: E402
 
-from termwise.errors import CheckFailedError, MissingFileError  # noqa: E402
+from termwise.errors import CheckFailedError, MissingFileError, UnknownNameError  # noqa: E402
 
 PACKAGES = ("termwise", "numpy", "numba", "tokenizers", "spacy", "simplemma", "ir-measures", "ir-datasets")
 
@@ -161,6 +164,17 @@ def _ranked(bench: Bench, system: System, choice: Choice | None, table: Table | 
     return scored if system.alone else bench.fused(system, scored, choice.fusion)
 
 
+def _neural(plan: Plan, given: Sequence[str]) -> dict[str, Path]:
+    """Read ``--neural``: folders by collection, that for all under the empty name."""
+    folders = {}
+    for pair in given:
+        name, equals, folder = pair.partition("=")
+        if equals and name not in plan.collections:
+            raise UnknownNameError.of("collection", name, plan.collections)
+        folders[name if equals else ""] = Path(folder if equals else pair)
+    return folders
+
+
 def main(given: Sequence[str] | None = None) -> None:
     """Run the experiment."""
     parser = argparse.ArgumentParser(
@@ -169,7 +183,13 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("what", choices=("choose", "report"))
     parser.add_argument("--work", type=Path, required=True, help="folder for tables and indexes; kept")
     parser.add_argument("--pairs", type=Path, metavar="FOLDER", help="general training pairs")
-    parser.add_argument("--neural", type=Path, metavar="FOLDER", help="an exported table of neural Model 1")
+    parser.add_argument(
+        "--neural",
+        action="append",
+        default=[],
+        metavar="[COLLECTION=]FOLDER",
+        help="an exported table of neural Model 1, for one collection or for all; may be repeated",
+    )
     parser.add_argument(
         "--data", type=Path, default=record.COLLECTIONS, help="folder of the judged collections"
     )
@@ -182,7 +202,12 @@ def main(given: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(given)
     plan = Plan.read(arguments.plan)
     tables = Tables(
-        plan, arguments.data, arguments.work, arguments.pairs, arguments.neural, arguments.threads
+        plan,
+        arguments.data,
+        arguments.work,
+        arguments.pairs,
+        _neural(plan, arguments.neural),
+        arguments.threads,
     )
     choices = Choices(arguments.choices or HERE / f"choices_{plan.name}.json", plan)
     {"choose": run_choose, "report": run_report}[arguments.what](plan, tables, choices, arguments)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -96,8 +96,8 @@ class Tables:
         Folder of the judged collections; folder for what is made.
     pairs : Path or None
         General training pairs.
-    neural : Path or None
-        A folder as ``termwise train neural-model1`` exports it.
+    neural : mapping of str to Path
+        Folders as ``termwise train neural-model1`` exports them, by collection; that of the empty name is for others.
     threads : int
         To train with; the tables are the same for any number.
     """
@@ -106,19 +106,26 @@ class Tables:
     data: Path
     work: Path
     pairs: Path | None = None
-    neural: Path | None = None
+    neural: Mapping[str, Path] = field(default_factory=dict)
     threads: int = 1
 
     def lacking(self, system: System) -> str | None:
         """Return why a system cannot be run, or None."""
-        if system.model == "neural-model1" and self.neural is None:
-            return "no neural table was named (--neural FOLDER)"
+        if system.model == "neural-model1":
+            without = [name for name in self.plan.collections if self._neural(name) is None]
+            if without:
+                return f"no neural table was named for {', '.join(without)} (--neural COLLECTION=FOLDER)"
         return None
+
+    def _neural(self, collection: str) -> Table | None:
+        folder = self.neural.get(collection, self.neural.get(""))
+        return None if folder is None else Table(str(folder))
 
     def of(self, system: System, collection: str) -> dict[str, Table]:
         """Return the tables that a system can be run with on a collection, by the names of their variants."""
         if system.model == "neural-model1":
-            return {NEURAL: Table(str(self.neural))}
+            table = self._neural(collection)
+            return {} if table is None else {NEURAL: table}
         found = {
             variant.name: self.table(variant, system.field, collection)
             for variant in self.plan.tables.values()
@@ -129,7 +136,7 @@ class Tables:
     def named(self, name: str, system: System, collection: str) -> Table | None:
         """Return one of these tables, or None where it cannot be had."""
         if name == NEURAL:
-            return None if self.neural is None else Table(str(self.neural))
+            return self._neural(collection)
         return self.table(self.plan.tables[name], system.field, collection)
 
     def table(self, variant: Variant, field: str, collection: str) -> Table | None:

@@ -23,7 +23,7 @@ class TypedSettings:
     """Base of records of settings, such as those of a training run.
 
     Fields are of the types bool, int, float, str, or Literal of names. A subclass gives the range of its numbers in
-    `ranges`; any number from 0 to `MOST` may stand for one that has none. `kind` is what errors call a setting.
+    `ranges`; any number from 0 to `MOST` may stand for one that has none. `called` is what errors call a setting.
 
     Raises
     ------
@@ -33,7 +33,7 @@ class TypedSettings:
         If a name is none of the choices.
     """
 
-    kind: ClassVar[str] = "training setting"
+    called: ClassVar[str] = "training setting"
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
 
     def __post_init__(self) -> None:
@@ -45,7 +45,7 @@ class TypedSettings:
             elif isinstance(value, bool) is not (hint is bool) or not isinstance(
                 value, (int, float) if hint is float else hint
             ):
-                raise _unreadable(self.kind, name, value, hint)
+                raise _unreadable(self.called, name, value, hint)
             elif hint in (int, float):
                 least, most = self.ranges.get(name, (0, MOST))
                 if not least <= value <= min(most, MOST):
@@ -76,8 +76,8 @@ class TypedSettings:
         values = dict(defaults)
         for name, text in given.items():
             if name not in hints:
-                raise UnknownNameError.of(cls.kind, name, hints)
-            values[name] = _parsed(cls.kind, name, text, hints[name])
+                raise UnknownNameError.of(cls.called, name, hints)
+            values[name] = _parsed(cls.called, name, text, hints[name])
         return cls(**values)
 
 
@@ -87,17 +87,17 @@ def _hints(kind: type[TypedSettings]) -> dict[str, Any]:
     return {one.name: hints[one.name] for one in dataclasses.fields(kind)}
 
 
-def _parsed(kind: str, name: str, text: str, hint: Any) -> object:
+def _parsed(called: str, name: str, text: str, hint: Any) -> object:
     try:
         if hint is bool:
             return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
         return hint(text) if hint in (int, float) else text
     except (ValueError, KeyError):
-        raise _unreadable(kind, name, text, hint) from None
+        raise _unreadable(called, name, text, hint) from None
 
 
-def _unreadable(kind: str, name: str, value: object, hint: Any) -> ParameterError:
+def _unreadable(called: str, name: str, value: object, hint: Any) -> ParameterError:
     return ParameterError(
-        f"the {kind} {name} cannot be read",
+        f"the {called} {name} cannot be read",
         facts=[("given", shown(value)), ("expected", _EXPECTED[hint])],
     )

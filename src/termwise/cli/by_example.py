@@ -41,15 +41,15 @@ Weigh = Annotated[
     typer.Option(
         "--weigh",
         metavar="NAME=VALUE",
-        help="How the terms of long queries weigh: terms=30, idf_power=1, counts=once, counts=saturated with k3=8, "
-        "least_documents=2; may be repeated.",
+        help="How the terms of long queries weigh: max_terms=30, min_df=2, idf_power=1, counts=once, counts=saturated "
+        "with k3=8; may be repeated.",
         show_default=False,
     ),
 ]
 
 
-def query_settings(pairs: Sequence[str] | None, *, like: str | None = None) -> QuerySettings:
-    """Read ``--weigh``. Where the query is a document of the index, terms that it alone has can find nothing.
+def query_settings(pairs: Sequence[str] | None) -> QuerySettings:
+    """Read ``--weigh``.
 
     Raises
     ------
@@ -58,8 +58,8 @@ def query_settings(pairs: Sequence[str] | None, *, like: str | None = None) -> Q
     """
     from termwise.search.query_settings import QuerySettings
 
-    given = model_settings(pairs or (), option="--weigh", example="--weigh terms=30 --weigh idf_power=1")
-    return QuerySettings.parse(given, defaults={} if like is None else {"least_documents": 2})
+    given = model_settings(pairs or (), option="--weigh", example="--weigh max_terms=30 --weigh idf_power=1")
+    return QuerySettings.parse(given)
 
 
 def example_of(searcher: Searcher, doc_id: str | None, file: Path | None) -> Example | None:
@@ -99,5 +99,5 @@ def _text_of(file: Path) -> str:
         raise MalformedRecordError(
             "the text is not in UTF-8",
             facts=[("file", file), ("byte", error.start)],
-            fixes=[f"iconv -t UTF-8 {file} > text.txt"],
+            fixes=[f"iconv -f LATIN1 -t UTF-8 {file} > text.txt, if it is in that encoding"],
         ) from error

@@ -65,12 +65,11 @@ def command(
                 f"termwise explain {folder} --like OTHER_ID DOC_ID",
             ],
         )
-    searcher = Searcher.open(folder, query=query_settings(weigh, like=like))
+    searcher = Searcher.open(folder, query=query_settings(weigh))
     example = example_of(searcher, like, like_file)
     if example is not None:
-        explanation = example.explain(searcher, query, competitors=competitors)
-    else:
-        assert doc_id is not None
+        (explanation,) = example.explain(searcher, [query], competitors=competitors)
+    elif doc_id is not None:
         _refuse_swapped(searcher, query, doc_id)
         explanation = searcher.explain(query, doc_id, competitors=competitors)
     if as_json:

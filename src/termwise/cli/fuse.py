@@ -259,6 +259,10 @@ def command(
         kept={"--save-weights": save_weights},
         scales={"--queries": queries, "--index": index},
         output=output,
+        written={
+            "--tag": None if tag == _TAG else tag,
+            "--separator": None if separator == _SEPARATOR else separator,
+        },
     )
     refuse_overwriting([output, save_weights], [*runs, qrels, weights, queries, *(index or [])])
     between = column_separator(separator)
@@ -273,6 +277,8 @@ def command(
         scales = _query_scales(normalise or [], queries, index or [])
         options = _rules(missing, normalise, documents) | {"queries": scales}
         _tell_oracle(read, oracle, ties, cast(str, qrels), measure or ["nDCG@10"], options, as_json=as_json)
+        if documents is None and missing != "drop":
+            _say_left_out(read)
         return
     fusion: Fusion | None = None
     if rrf:
@@ -322,6 +328,7 @@ def _check_combination(
     kept: dict[str, object],
     scales: dict[str, object],
     output: Path | None,
+    written: dict[str, object],
 ) -> None:
     """Refuse options that are missing, or that would be ignored."""
     if len(runs) < 2:
@@ -345,7 +352,7 @@ def _check_combination(
     if way not in ("--learn", "--oracle"):
         _refuse(judging, "--learn and --oracle", [f"leave them out, or learn weights: {_WAYS}"])
     elif judging["--qrels"] is None:
-        raise UsageError("weights are learned from judgments", fixes=["add --qrels FILE"])
+        raise UsageError(f"{way} goes by judgments", fixes=["add --qrels FILE"])
     if given["--learn"] != "ascent":
         _refuse(
             {"--seed": rules["--seed"]},
@@ -356,7 +363,7 @@ def _check_combination(
         _refuse({"--ties": rules["--ties"]}, "--oracle", ["leave it out", "--oracle sweep --qrels FILE"])
     else:
         _refuse(
-            {**kept, "--output": output},
+            {**kept, "--output": output, **written},
             "weights, and --oracle finds none: a share for each query needs its judgments",
             ["--learn sweep finds one share for all"],
         )
@@ -540,7 +547,7 @@ def _oracle_text(found: Sequence[Oracle], runs: Sequence[Run]) -> str:
     rule = "the nearest to the one for all" if found[0].ties == "nearest" else f"the {found[0].ties}"
     told = (
         f"{found[0].judged:,} judged queries. any: for so many of them all shares are equally good.",
-        f"Of equally good shares {rule} was taken. The oracle has read the judgments: no ranker does as well.",
+        f"Of equally good shares {rule} was taken. The oracle has read the judgments: no choice of shares does better.",
     )
     return "\n".join([to_text(worth), "", to_text(chosen), "", *told])
 

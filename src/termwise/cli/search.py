@@ -108,7 +108,7 @@ def command(
     """Search an index.
 
     Examples: termwise search DIR "merge two sorted lists" --explain,
-    termwise search DIR --like DOC_ID --weigh terms=30,
+    termwise search DIR --like DOC_ID --weigh max_terms=30,
     termwise search DIR --queries queries.jsonl --output run.trec
     """
     if sum(given is not None for given in (query, queries, like, like_file)) != 1:
@@ -120,16 +120,15 @@ def command(
                 f"termwise search {folder} --queries FILE --output RUN",
             ],
         )
-    settings = query_settings(weigh, like=like)
+    settings = query_settings(weigh)
     if queries is None:
         if output is not None or measure_time or tag is not None or threads is not None:
             raise UsageError("--output, --tag, --threads and --measure-time go with --queries")
         if exclude_seed is not None:
             raise UsageError("--exclude-seed goes with --queries; --like leaves its document out by itself")
         searcher = _opened(folder, settings)
-        asked = query if query is not None else example_of(searcher, like, like_file)
-        assert asked is not None
-        _answer(searcher, asked, 10 if k is None else k, explain=explain, as_json=as_json)
+        example = example_of(searcher, like, like_file)
+        _answer(searcher, query or "", example, 10 if k is None else k, explain=explain, as_json=as_json)
         if query is not None:
             _say_file(folder, query)
     else:
@@ -160,11 +159,13 @@ def _opened(folder: Path, settings: QuerySettings) -> Searcher:
     return Searcher.open(folder, query=settings)
 
 
-def _answer(searcher: Searcher, asked: str | Example, k: int, *, explain: bool, as_json: bool) -> None:
-    query = asked if isinstance(asked, str) else asked.text
+def _answer(
+    searcher: Searcher, query: str, example: Example | None, k: int, *, explain: bool, as_json: bool
+) -> None:
+    """Answer a question, or a document in its place."""
 
     def rank() -> tuple[Ranking, tuple[str, ...]]:
-        return (searcher.rank(asked, k=k), ()) if isinstance(asked, str) else asked.rank(searcher, k=k)
+        return (searcher.rank(query, k=k), ()) if example is None else example.rank(searcher, k=k)
 
     rank()  # loads the kernels, which is not what a search costs
     begin = time.perf_counter()
@@ -172,21 +173,24 @@ def _answer(searcher: Searcher, asked: str | Example, k: int, *, explain: bool, 
     seconds = time.perf_counter() - begin
     explanations = None
     if explain or not as_json:
-        explanations = [searcher.explain(query, doc_id) for doc_id in ranking.doc_ids]
+        explanations = (
+            searcher.explain_many(query, ranking.doc_ids)
+            if example is None
+            else example.explain(searcher, ranking.doc_ids)
+        )
     if as_json:
         for place, hit in enumerate(ranking, 1):
             record = {"rank": place, "doc_id": hit.doc_id, "score": hit.score}
             if explanations is not None:
                 record["explanation"] = explanations[place - 1].to_dict()
             print_json(record)
-        return
-    if len(ranking) == 0:
-        note("\n  ".join(_why_empty(searcher, query)))
-        return
-    from termwise.search.ranking_terminal import ranking_renderable
+    elif len(ranking):
+        from termwise.search.ranking_terminal import ranking_renderable
 
-    stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
-    note(f"{len(ranking)} of {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")
+        stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
+        note(f"{len(ranking)} of {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")
+    else:
+        note("\n  ".join(_why_empty(searcher, query, example)))
     if same:
         say(f"left out, since the text is the same: {_few(same)}")
 
@@ -201,10 +205,20 @@ def _say_file(folder: Path, query: str) -> None:
             )
 
 
-def _why_empty(searcher: Searcher, query: str) -> list[str]:
+def _why_empty(searcher: Searcher, query: str, example: Example | None) -> list[str]:
     """Say why nothing was found, and what else to try."""
+    from termwise.search.encoding import query_encoder_of
     from termwise.search.whole_words import word_around
 
+    text = query if example is None else example.text
+    if (
+        len(searcher.encode(text).row(0)[0])
+        == 0
+        < len(query_encoder_of(searcher.index).encode_query(text).row(0)[0])
+    ):
+        return ["no results: --weigh leaves out all terms of the query"]
+    if example is not None:
+        return ["no results: no other document shares a term with it"]
     vocabulary = searcher.index.vocabulary
     analysis = searcher.encoder.analyzer.analyze(query)
     unknown, weightless = dict[str, str](), dict[str, str]()

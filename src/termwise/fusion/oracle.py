@@ -1,11 +1,13 @@
 """What the best share of each query by itself would be worth: the oracle, which has read the judgments.
 
-No ranker can do this. The oracle says how much there is to gain over one share for all queries, and where it lies.
+No choice of shares does better. The oracle says how much there is to gain over one share for all queries, and where it
+lies.
 
 Ties
     For many queries a measure is the same for many shares, and then which of them is said to be best is a matter of
     rule, on which means and counts of shares depend; its values do not. ``nearest``: the one that is nearest to the
     share that is best for all. ``smallest`` and ``largest``: the ends, which pull the mean of the shares to one side.
+    Where documents swap they tie, so that the end of a stretch lies within it, by `NARROW` at least.
     Queries for which all shares are equal, `Oracle.indifferent`, are counted by themselves.
 """
 
@@ -57,7 +59,7 @@ class Oracle:
     judged : int
         Judged queries, by which sums are divided; those that are not in `query_ids` count 0.
     alphas : ndarray of shape (q,), float64
-        The best share for each query.
+        The best share for each query, by the rule of `ties`.
     best, fixed : ndarray of shape (q,), float64
         The measure there, and at `alpha`. No entry of `best` is smaller than that of `fixed`.
     first, second : ndarray of shape (q,), float64
@@ -154,8 +156,8 @@ def oracle(
     >>> one = Run([Ranking(["a", "b"], [2.0, 1.0], query_id=q) for q in ("q", "r")], name="one")
     >>> other = Run([Ranking(["b", "a"], [2.0, 1.0], query_id=q) for q in ("q", "r")], name="other")
     >>> found = oracle([one, other], [Qrel("q", "a", 1), Qrel("r", "b", 1)], measure="RR", missing="drop")
-    >>> found.alphas, found.best, found.mean(found.fixed)
-    (array([0.75, 0.25]), array([1., 1.]), 0.75)
+    >>> found.alphas.round(4), found.best, found.mean(found.fixed)
+    (array([0.75, 0.5 ]), array([1., 1.]), 0.75)
     """
     check_choice("method", method, OracleMethod)
     check_choice("ties", ties, Ties)
@@ -175,9 +177,9 @@ def oracle(
     fixed = objective.values(weights_at(chosen.alpha, _FIRST, _SECOND))
     known = {0.0: second, 1.0: first, chosen.alpha: fixed}
     if method == "grid":
-        known = {
-            alpha: known.get(alpha, objective.values(weights_at(alpha, _FIRST, _SECOND))) for alpha in TENTHS
-        }
+        for alpha in TENTHS:
+            if alpha not in known:
+                known[alpha] = objective.values(weights_at(alpha, _FIRST, _SECOND))
     pieces = _pieces(objective, known, inside=method == "sweep")
     picked = [_best(low, high, value, chosen.alpha, ties) for low, high, value in pieces]
     return Oracle(
@@ -224,12 +226,16 @@ def _pieces(
 
 
 def _best(low: Floats, high: Floats, value: Floats, wanted: float, ties: Ties) -> tuple[float, float]:
-    """Return the best share and its value: a point itself, the middle of an interval."""
+    """Return the best share and its value: of points themselves, of intervals what lies within."""
+    inset = np.minimum(NARROW, (high - low) / 2)
+    low, high = low + inset, high - inset
     equal = np.flatnonzero(value >= value.max() - EQUAL)
-    if ties == "nearest":
-        distance = np.maximum(0, np.maximum(low[equal] - wanted, wanted - high[equal]))
-        inside = (low[equal] == wanted) & (high[equal] == wanted)
-        place = equal[int(np.lexsort((~inside, distance))[0])]
-    else:
-        place = equal[0 if ties == "smallest" else -1]
-    return float(low[place] + high[place]) / 2, float(value[place])
+    if ties == "smallest":
+        place = equal[int(np.argmin(low[equal]))]
+        return float(low[place]), float(value[place])
+    if ties == "largest":
+        place = equal[int(np.argmax(high[equal]))]
+        return float(high[place]), float(value[place])
+    nearest = np.clip(wanted, low[equal], high[equal])
+    chosen = int(np.argmin(np.abs(nearest - wanted)))
+    return float(nearest[chosen]), float(value[equal[chosen]])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from termwise.exclusion import Excluded
 from termwise.records import Ranking
 from termwise.search.explanation import Explanation
 from termwise.search.searcher import Searcher
@@ -44,7 +46,7 @@ class Example:
         """Rank the documents for this one.
 
         A text from elsewhere may be that of a document of the index. Where texts are kept, results that say the same,
-        spaces apart, are no answer either.
+        but for white space, are no answer either.
 
         Returns
         -------
@@ -54,29 +56,36 @@ class Example:
             Other documents that would have been among them, but say the same.
         """
         if self.doc_id is not None:
-            return searcher.rank(self.text, k=k, without=(self.doc_id,)), ()
-        same: tuple[str, ...] = ()
-        wanted = _words(self.text)
+            return searcher.rank_like(self.doc_id, k=k), ()
+        row, wanted = searcher.encode(self.text), k
         while True:
-            ranking = searcher.rank(self.text, k=k, without=same)
-            texts = searcher.index.texts(searcher.index.find_many(ranking.doc_ids))
-            found = [
-                doc_id
-                for doc_id, text in zip(ranking.doc_ids, texts, strict=True)
-                if text is not None and _words(text) == wanted
-            ]
-            if not found:
-                return ranking, same
-            same += tuple(found)
+            ranking = searcher.rank(row, k=wanted)
+            same = self._same(searcher, ranking.doc_ids)
+            if len(ranking) < wanted or len(ranking) - len(same) >= k:
+                return Excluded.of({"": set(same)}).kept(ranking).top(k), same
+            wanted *= 2
 
-    def explain(self, searcher: Searcher, doc_id: str, *, competitors: int | None = None) -> Explanation:
-        """Show the score of a document for this one; see `Searcher.explain`."""
-        without: tuple[str, ...] = () if self.doc_id is None else (self.doc_id,)
-        if self.doc_id is None and competitors is not None:
-            _, without = self.rank(searcher, k=competitors)
-        explanation = searcher.explain(self.text, doc_id, competitors=competitors, without=without)
-        return replace(explanation, example=self.name)
+    def explain(
+        self, searcher: Searcher, doc_ids: Sequence[str], *, competitors: int | None = None
+    ) -> list[Explanation]:
+        """Show the scores of documents for this one; see `Searcher.explain_many`."""
+        exclude: tuple[str, ...] = ()
+        if self.doc_id is not None:
+            searcher, exclude = searcher.for_example(self.doc_id), (self.doc_id,)
+        elif competitors is not None:
+            everything = searcher.rank(self.text, k=max(1, len(searcher.index))).doc_ids
+            lowest = max((everything.index(one) for one in doc_ids if one in everything), default=0)
+            same = self._same(searcher, everything[: lowest + competitors + 1])
+            exclude = tuple(one for one in same if one not in doc_ids)
+        explained = searcher.explain_many(self.text, doc_ids, competitors=competitors, exclude=exclude)
+        return [replace(one, example=self.name) for one in explained]
 
-
-def _words(text: str) -> list[str]:
-    return text.split()
+    def _same(self, searcher: Searcher, doc_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return those documents that say what this one says."""
+        wanted = self.text.split()
+        texts = searcher.index.texts(searcher.index.find_many(doc_ids))
+        return tuple(
+            doc_id
+            for doc_id, text in zip(doc_ids, texts, strict=True)
+            if text is not None and text.split() == wanted
+        )

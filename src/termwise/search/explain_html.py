@@ -303,6 +303,8 @@ def _formula(explanation: Explanation, terms: Sequence[_Term], decimals: int) ->
 
 
 def _standing(explanation: Explanation) -> str:
+    if explanation.rank is None and explanation.example == explanation.doc_id:
+        return "the query itself, which is no answer"
     if explanation.rank is None:
         return "" if is_result(explanation) else "not a result: the document shares no term with the query"
     of = "" if explanation.results is None else f" of {explanation.results:,}"

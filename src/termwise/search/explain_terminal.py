@@ -134,6 +134,8 @@ class _ExplanationView:
             standing.append(f" · rank {explanation.rank:,}")
             if explanation.results is not None:
                 standing.append(f" of {explanation.results:,}")
+        elif explanation.example == explanation.doc_id:
+            standing.append(" · the query itself, which is no answer")
         elif not is_result(explanation):
             standing.append(" · not a result: the document shares no term with the query")
         if explanation.example is None:
@@ -224,9 +226,7 @@ class _ExplanationView:
             shown = [indented(table)]
         if added:
             sign = "‹+word›" if plain else "in italics"
-            shown.append(
-                Text(f"{sign}: not in the document, which the model weighs for it nevertheless", "dim")
-            )
+            shown.append(Text(f"{sign}: the document does not say this word; the model added it", "dim"))
         return shown
 
     def _passages(

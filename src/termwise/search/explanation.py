@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from termwise.index import Index
 from termwise.search.encoding import QueryEncoder
-from termwise.search.retrieval import first_stage, score_documents
+from termwise.search.retrieval import Found, first_stage, score_documents
 from termwise.search.shares import Source, Span, TranslationShares
 from termwise.search.vector import QueryVector, query_vector
 from termwise.text.analysis import Analysis
@@ -84,11 +84,13 @@ class Explanation:
     text : str or None
         The stored text of the document.
     rank : int or None
-        Rank among all documents, from 1; None where it was not asked for or the document is not a result.
+        Rank among all documents that are not excluded, from 1; None where it was not asked for or the document is not
+        a result.
     competitors : tuple of Competitor
         Documents around it in the ranking.
     results : int or None
-        Number of documents that share a term with the query; None where the rank was not asked for.
+        Number of documents that share a term with the query and are not excluded; None where the rank was not asked
+        for.
     example : str or None
         Name of the document that is the query, where it is one; see `termwise.search.by_example`.
     """
@@ -128,17 +130,14 @@ def explain(
     index: Index,
     encoder: QueryEncoder,
     query: str,
-    doc_id: str,
+    doc_ids: Sequence[str],
     *,
     competitors: int | None = None,
-    without: Collection[str] = (),
-) -> Explanation:
-    """Explain the score of one document; see `Searcher.explain`."""
-    ordinal = index.ordinal(doc_id)
-    row = encoder.encode_query(query)
-    vector = query_vector(index, row)
-    score = float(score_documents(index, vector, np.array([ordinal]))[0][0])
-    text = index.text(ordinal)
+    exclude: Collection[str] = (),
+) -> list[Explanation]:
+    """Explain the scores of documents for one query; see `Searcher.explain_many`."""
+    ordinals = [index.ordinal(doc_id) for doc_id in doc_ids]
+    vector = query_vector(index, encoder.encode_query(query))
     query_spans = _TokenSpans(encoder.analyzer.analyze(query))
     unknown = [
         span
@@ -146,22 +145,28 @@ def explain(
         if index.vocabulary.number(token) is None
         for span in spans
     ]
-    contributions = _contributions(index, encoder, vector, ordinal, query_spans, text)
-    rank, neighbours, results = (
-        (None, (), None) if competitors is None else _standing(index, vector, ordinal, competitors, without)
-    )
-    return Explanation(
-        query=query,
-        doc_id=doc_id,
-        score=score,
-        constant=vector.constant,
-        contributions=contributions,
-        unknown=tuple(sorted(unknown)),
-        text=text,
-        rank=rank,
-        competitors=neighbours,
-        results=results,
-    )
+    ranked = None if competitors is None else _ranked(index, vector, exclude)
+    found = []
+    for doc_id, ordinal in zip(doc_ids, ordinals, strict=True):
+        text = index.text(ordinal)
+        rank, neighbours, results = (
+            (None, (), None) if ranked is None else _standing(index, ranked, ordinal, competitors or 0)
+        )
+        found.append(
+            Explanation(
+                query=query,
+                doc_id=doc_id,
+                score=float(score_documents(index, vector, np.array([ordinal]))[0][0]),
+                constant=vector.constant,
+                contributions=_contributions(index, encoder, vector, ordinal, query_spans, text),
+                unknown=tuple(sorted(unknown)),
+                text=text,
+                rank=rank,
+                competitors=neighbours,
+                results=results,
+            )
+        )
+    return found
 
 
 def _contributions(
@@ -244,13 +249,19 @@ class _TokenSpans(Mapping[str, tuple[Span, ...]]):
         return len(self._positions)
 
 
-def _standing(
-    index: Index, vector: QueryVector, ordinal: int, neighbours: int, without: Collection[str]
-) -> tuple[int | None, tuple[Competitor, ...], int]:
+def _ranked(index: Index, vector: QueryVector, exclude: Collection[str]) -> Found:
+    """Rank all documents but those that are no answer."""
     ordinals, scores = first_stage(index, vector, len(index))
-    if without:
-        kept = ~np.isin(ordinals, index.find_many(list(without)))
+    if exclude:
+        kept = ~np.isin(ordinals, index.find_many(list(exclude)))
         ordinals, scores = ordinals[kept], scores[kept]
+    return ordinals, scores
+
+
+def _standing(
+    index: Index, ranked: Found, ordinal: int, neighbours: int
+) -> tuple[int | None, tuple[Competitor, ...], int]:
+    ordinals, scores = ranked
     position = np.flatnonzero(ordinals == ordinal)
     if len(position) == 0:
         here = len(ordinals)

@@ -3,22 +3,22 @@
 A question of five words needs none of this. Of a query of two hundred, many terms say little: they cost time and bring
 noise. What is set here is static, it needs no network, and it goes for every model alike:
 
-===================  =================================================================================================
-``counts``           ``raw``: a term weighs as often as it occurs, c. ``saturated``: (k3 + 1) c / (k3 + c), as BM25
-                     weighs the terms of queries (Robertson et al., TREC-3, 1994). ``once``: 1.
-``idf_power``        and so many powers of its idf in the index, ln(1 + (N - df + 0.5) / (df + 0.5)). BM25 has weighed
-                     its documents by the idf once already.
-``least_documents``  a term that fewer documents have does not count. Of a document of the index that is the query, a
-                     term that no other has can find nothing.
-``terms``            only the terms count that weigh most, this weight times the idf if that is not in it yet, as
-                     search engines choose the terms of a query for "more like this".
-===================  =================================================================================================
+=============  =======================================================================================================
+``counts``     ``raw``: a term weighs as often as it occurs, c. ``saturated``: (k3 + 1) c / (k3 + c), as BM25 weighs the
+               terms of queries (Robertson et al., TREC-3, 1994). ``once``: 1.
+``idf_power``  and so many powers of its idf in the index, ln(1 + (N - df + 0.5) / (df + 0.5)). BM25 has weighed its
+               documents by the idf once already.
+``min_df``     a term that fewer documents have does not count.
+``max_terms``  only so many terms count: those for which this weight times the idf is largest, as search engines choose
+               the terms of a query for "more like this". Where the query is a document of the index, terms that no
+               other one has are passed over.
+=============  =======================================================================================================
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -32,6 +32,8 @@ from termwise.text import Analyzer
 from termwise.typed_settings import TypedSettings
 from termwise.weights import TermWeights
 
+_K3 = 8.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class QuerySettings(TypedSettings):
@@ -42,26 +44,35 @@ class QuerySettings(TypedSettings):
     counts : {"raw", "saturated", "once"}
         What becomes of the number of times that a query says a term.
     k3 : float
-        Of ``saturated``: 0 is ``once``, a large one ``raw``.
+        Of ``saturated`` and only of it: 0 is ``once``, a large one ``raw``.
     idf_power : float
         Power of the idf that weights are multiplied by; 0 for none.
-    least_documents : int
+    min_df : int
         Documents that have a term that counts, at least.
-    terms : int
-        Terms that count, the heaviest of the others; 0 for all.
+    max_terms : int
+        Terms that count, the heaviest of those that are left; 0 for all.
     """
 
-    kind: ClassVar[str] = "query setting"
+    called: ClassVar[str] = "query setting"
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
         "k3": (0, 1e6),
         "idf_power": (0, LARGEST_POWER),
     }
 
     counts: Literal["raw", "saturated", "once"] = "raw"
-    k3: float = 8.0
+    k3: float = _K3
     idf_power: float = 0.0
-    least_documents: int = 0
-    terms: int = 0
+    min_df: int = 0
+    max_terms: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k3 != _K3 and self.counts != "saturated":
+            raise ParameterError(
+                "k3 is how fast counts are saturated, and they are not",
+                facts=[("k3", self.k3), ("counts", self.counts)],
+                fixes=["counts=saturated", "leave k3 out"],
+            )
 
 
 def with_settings(encoder: QueryEncoder, index: Index, settings: QuerySettings) -> QueryEncoder:
@@ -90,33 +101,52 @@ def with_settings(encoder: QueryEncoder, index: Index, settings: QuerySettings) 
             facts=[("index", index.path), ("they weigh by", weighting), ("counts", settings.counts)],
             fixes=["leave the setting counts out"],
         )
-    return _WeighedQueryEncoder(encoder, index, settings)
+    return WeighedQueryEncoder(encoder, index, settings)
 
 
 @dataclass(frozen=True, eq=False)
-class _WeighedQueryEncoder:
-    """Weighs the rows of another encoder again."""
+class WeighedQueryEncoder:
+    """Weighs the rows of another encoder again.
+
+    Attributes
+    ----------
+    encoder : QueryEncoder
+        The other one.
+    index : Index
+        Whose document frequencies are used.
+    settings : QuerySettings
+    example : int or None
+        Position of the document that queries are the text of, if they are.
+    """
 
     encoder: QueryEncoder
     index: Index
     settings: QuerySettings
+    example: int | None = None
 
     @property
     def analyzer(self) -> Analyzer:
+        """What cuts the query into tokens."""
         return self.encoder.analyzer
 
+    def of_example(self, ordinal: int) -> WeighedQueryEncoder:
+        """Return the same for queries that are the text of this document."""
+        return replace(self, example=ordinal)
+
     def encode_query(self, query: str) -> TermWeights:
+        """Return one row over the vocabulary of the index."""
         row = self.encoder.encode_query(query)
         terms, values = row.row(0)
         background = self.index.vocabulary.background
-        if background is not None:
-            terms, values = terms[terms != background], values[terms != background]
+        if background is not None and len(terms) and int(terms[-1]) == background:
+            terms, values = terms[:-1], values[:-1]
         weights = self._weights(terms, values.astype(np.float64))
         kept = weights > 0
-        found = dict(zip(terms[kept].tolist(), weights[kept].tolist(), strict=True))
-        if found and background is not None:
-            found[background] = sum(found.values())
-        return TermWeights.from_rows([found], row.vocabulary)
+        terms, weights = terms[kept], weights[kept]
+        if background is not None and len(terms):
+            terms = np.append(terms, np.int32(background))
+            weights = np.append(weights, weights.sum())
+        return TermWeights(np.array([0, len(terms)]), terms, weights.astype(np.float32), row.vocabulary)
 
     def _weights(
         self, terms: npt.NDArray[np.int32], counts: npt.NDArray[np.float64]
@@ -128,15 +158,16 @@ class _WeighedQueryEncoder:
             weights = np.ones_like(counts)
         elif settings.counts == "saturated":
             weights = (settings.k3 + 1) * counts / (settings.k3 + counts)
-        if not settings.idf_power and not settings.least_documents and not settings.terms:
+        if not settings.idf_power and not settings.min_df and not settings.max_terms:
             return weights
         frequencies = self.index.document_frequencies[terms]
         documents = len(self.index)
-        least = max(1, settings.least_documents)
+        chosen = weights * idf_factors(frequencies, documents, max(1.0, settings.idf_power))
         weights = weights * idf_factors(frequencies, documents, settings.idf_power)
-        weights = np.where(frequencies >= least, weights, 0)
-        if not 0 < settings.terms < np.count_nonzero(weights):
-            return weights
-        heavy = weights if settings.idf_power else weights * idf_factors(frequencies, documents, 1.0)
-        chosen = np.lexsort((terms, -heavy))[: settings.terms]
-        return np.where(np.isin(np.arange(len(terms)), chosen), weights, 0)
+        usable = frequencies >= max(1, settings.min_df)
+        if settings.max_terms:
+            if self.example is not None:
+                usable &= frequencies > np.isin(terms, self.index.row(self.example)[0])
+            order = np.lexsort((terms, -chosen, ~usable))
+            usable[order[settings.max_terms :]] = False
+        return np.where(usable, weights, 0.0)

@@ -19,7 +19,7 @@ from termwise.progress import Progress, no_progress
 from termwise.records import Query, Ranking, Run
 from termwise.search.encoding import QueryEncoder, query_encoder_of
 from termwise.search.explanation import Explanation, explain
-from termwise.search.query_settings import QuerySettings, with_settings
+from termwise.search.query_settings import QuerySettings, WeighedQueryEncoder, with_settings
 from termwise.search.retrieval import candidate_ordinals, first_stage, score_documents
 from termwise.search.vector import query_vector
 from termwise.weights import TermWeights
@@ -51,6 +51,13 @@ class Searcher:
         An opened index.
     encoder : QueryEncoder, optional
         What turns text into query weights; by default the one the index was built for.
+    query : QuerySettings, optional
+        How the terms of queries weigh, where they are whole documents.
+
+    Raises
+    ------
+    ParameterError
+        If `index` is none, or `query` does not go with the queries of the index.
 
     Examples
     --------
@@ -63,7 +70,13 @@ class Searcher:
     ('b',)
     """
 
-    def __init__(self, index: Index, encoder: QueryEncoder | None = None) -> None:
+    def __init__(
+        self,
+        index: Index,
+        encoder: QueryEncoder | None = None,
+        *,
+        query: QuerySettings = QuerySettings(),  # noqa: B008
+    ) -> None:
         if not isinstance(index, Index):
             raise ParameterError(
                 "a searcher is made of an opened index",
@@ -71,7 +84,7 @@ class Searcher:
                 fixes=["Searcher.open(path)"],
             )
         self.index = index
-        self.encoder = query_encoder_of(index) if encoder is None else encoder
+        self.encoder = with_settings(query_encoder_of(index) if encoder is None else encoder, index, query)
 
     def __repr__(self) -> str:
         model = self.index.manifest.encoder.get("model", {}).get("name", "unknown model")
@@ -79,22 +92,8 @@ class Searcher:
 
     @classmethod
     def open(cls, path: str | Path, *, query: QuerySettings = QuerySettings()) -> Searcher:  # noqa: B008
-        """Open an index folder for searching; see `Index.open` for what can go wrong.
-
-        Parameters
-        ----------
-        path : str or Path
-            The folder.
-        query : QuerySettings, optional
-            How the terms of queries weigh, where they are whole documents.
-
-        Raises
-        ------
-        ParameterError
-            If `query` does not go with the queries of the index.
-        """
-        index = Index.open(path)
-        return cls(index, with_settings(query_encoder_of(index), index, query))
+        """Open an index folder for searching; see `Index.open` for what can go wrong."""
+        return cls(Index.open(path), query=query)
 
     def encode(self, query: str) -> TermWeights:
         """Turn the text of a query into one row of query weights."""
@@ -141,7 +140,20 @@ class Searcher:
         ParameterError
             If the index keeps no texts, or `k` is not a whole number of 1 or more.
         """
-        return self.rank(self.query_of(doc_id), k=k, without=(doc_id,))
+        return self.for_example(doc_id).rank(self.query_of(doc_id), k=k, exclude=(doc_id,))
+
+    def for_example(self, doc_id: str) -> Searcher:
+        """Return a searcher for queries that are the text of a document: terms that it alone has are not chosen.
+
+        Raises
+        ------
+        UnknownIdError
+            If the index holds no such document.
+        """
+        ordinal = self.index.ordinal(doc_id)
+        if not isinstance(self.encoder, WeighedQueryEncoder):
+            return self
+        return Searcher(self.index, self.encoder.of_example(ordinal))
 
     def rank(
         self,
@@ -149,7 +161,7 @@ class Searcher:
         *,
         k: int = 10,
         candidates: Sequence[str] | None = None,
-        without: Collection[str] = (),
+        exclude: str | Collection[str] = (),
     ) -> Ranking:
         """Rank the documents for one query.
 
@@ -163,7 +175,7 @@ class Searcher:
             Score and order these documents only. All of them are ranked, also those that share no term with
             the query, and ties keep the given order. Without candidates only documents that share a term with
             the query are results, and ties are ordered as the documents were indexed.
-        without : collection of str, optional
+        exclude : str or collection of str, optional
             Documents that are no answer; what stood below them moves up. There need not be such documents.
 
         Returns
@@ -180,7 +192,7 @@ class Searcher:
         """
         query_id = query.query_id if isinstance(query, Query) else ""
         row = query if isinstance(query, TermWeights) else self.encode(query_text(query))
-        return self._rank_row(row, checked_k(k), candidates, query_id, Excluded.of({query_id: set(without)}))
+        return self._rank_row(row, checked_k(k), candidates, query_id, _excluded(query_id, exclude))
 
     def rank_many(
         self,
@@ -256,7 +268,7 @@ class Searcher:
         doc_id: str,
         *,
         competitors: int | None = None,
-        without: Collection[str] = (),
+        exclude: str | Collection[str] = (),
     ) -> Explanation:
         """Show the score of a document for a query as a sum over terms.
 
@@ -269,7 +281,7 @@ class Searcher:
         competitors : int, optional
             Also state the rank of the document and name this many documents above and below it. Costs a full
             ranking.
-        without : collection of str, optional
+        exclude : str or collection of str, optional
             Documents that are no answer, which the ranking is without; see `rank`.
 
         Raises
@@ -277,8 +289,21 @@ class Searcher:
         UnknownIdError
             If the index holds no such document.
         """
-        text = query_text(query)
-        return explain(self.index, self.encoder, text, doc_id, competitors=competitors, without=without)
+        return self.explain_many(query, [doc_id], competitors=competitors, exclude=exclude)[0]
+
+    def explain_many(
+        self,
+        query: str | Query,
+        doc_ids: Sequence[str],
+        *,
+        competitors: int | None = None,
+        exclude: str | Collection[str] = (),
+    ) -> list[Explanation]:
+        """Explain the scores of several documents for one query, which is read once; see `explain`."""
+        left_out = _excluded("", exclude).of_query("")
+        return explain(
+            self.index, self.encoder, query_text(query), doc_ids, competitors=competitors, exclude=left_out
+        )
 
     def _rank_row(
         self,
@@ -319,6 +344,10 @@ def timed_run(
         progress("re-rank", len(rankings), len(queries))
     times = np.array(seconds, dtype=np.float64).reshape(-1, 2)
     return TimedRun(Run(rankings, name), times[:, 0], times[:, 1])
+
+
+def _excluded(query_id: str, given: str | Collection[str]) -> Excluded:
+    return Excluded.of({query_id: given if isinstance(given, str) else frozenset(given)})
 
 
 def query_text(query: str | Query) -> str:

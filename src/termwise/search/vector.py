@@ -59,7 +59,8 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
     """Prepare one row of query weights for an index.
 
     Whole-number weights are used as they are. Others are rounded to multiples of a power of two, chosen so that the
-    largest is between 2048 and 4095 units; the smallest is at least one.
+    largest of a term is between 2048 and 4095 units; the smallest is at least one. The document bias, whose weight is
+    the sum of the others, has the same unit.
 
     Parameters
     ----------
@@ -101,11 +102,12 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
             "a query term lies outside the vocabulary", facts=[("term", int(terms[-1])), ("terms", slots)]
         )
     exact = manifest.quantiser.kind == "float32"
-    scale = 1.0 if exact else _query_scale(real)
+    biased = bool(manifest.background and len(terms) and int(terms[-1]) == manifest.terms)
+    scale = 1.0 if exact else _query_scale(real, biased=biased, bias_bits=manifest.quantiser.bias_bits)
     weights: npt.NDArray[Any] = real if exact else np.maximum(1, np.rint(real / scale)).astype(np.int64)
     constant = float(index.floors[terms] @ (weights * scale)) if len(index.floors) else 0.0
     background = weights.dtype.type(0)
-    if manifest.background and len(terms) and int(terms[-1]) == manifest.terms:
+    if biased:
         background = weights[-1]
         terms, weights = terms[:-1], weights[:-1]
     unit = manifest.quantiser.scale * scale
@@ -125,7 +127,13 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
     return QueryVector(terms, weights, background.item(), scale, unit, constant, bound)
 
 
-def _query_scale(weights: npt.NDArray[np.float64]) -> float:
+def _query_scale(weights: npt.NDArray[np.float64], *, biased: bool, bias_bits: int) -> float:
+    """Return the unit of query weights; with a bias, the weight of which is the last, coarser where sums need room."""
     if len(weights) == 0 or bool((weights == np.rint(weights)).all()):
         return 1.0
-    return math.ldexp(1.0, math.frexp(float(weights.max()))[1] - QUERY_LEVELS.bit_length())
+    terms = weights[:-1] if biased and len(weights) > 1 else weights
+    scale = math.ldexp(1.0, math.frexp(float(terms.max()))[1] - QUERY_LEVELS.bit_length())
+    if biased:
+        largest = (float(terms.sum()) * 255 * 2**bias_bits + float(weights[-1]) * 65535) / scale
+        scale *= 2.0 ** max(0, math.ceil(math.log2(largest / MAX_SCORE)) + 1)
+    return scale

@@ -74,9 +74,12 @@ def test_version_and_help(capsys):
         (["search", "i.tw", "--like", "a", "--like-file", "docs.jsonl"], "one of them"),
         (["search", "i.tw", "--like", "a", "--exclude-seed", "id"], "by itself"),
         (["search", "i.tw", "--like", "a", "--output", "r"], "--queries"),
-        (["search", "i.tw", "x", "--weigh", "terms"], "--weigh terms=30"),
-        (["search", "i.tw", "x", "--weigh", "term=3"], "did you mean terms?"),
-        (["search", "i.tw", "x", "--weigh", "terms=3", "--weigh", "terms=4"], "--weigh terms=4, once"),
+        (["search", "i.tw", "x", "--weigh", "terms"], "--weigh max_terms=30"),
+        (["search", "i.tw", "x", "--weigh", "max_term=3"], "did you mean max_terms?"),
+        (
+            ["search", "i.tw", "x", "--weigh", "max_terms=3", "--weigh", "max_terms=4"],
+            "--weigh max_terms=4, once",
+        ),
         (["search", "i.tw", "x", "--weigh", "counts=twice"], "saturated"),
         (["explain", "i.tw", "lists"], "--like OTHER_ID DOC_ID"),
         (["explain", "i.tw", "lists", "a", "--like", "b"], "only the one to explain"),
@@ -385,11 +388,13 @@ def test_a_document_is_the_query(index, capsys):
     capsys.readouterr()
     assert run(["search", "i.tw", "--like", "b", "--json"]) == 0
     assert [record["doc_id"] for record in lines(capsys)] == ["a", "c"]
-    assert run(["search", "i.tw", "--like", "b", "--explain", "--weigh", "terms=1"]) == 0
+    assert run(["search", "i.tw", "--like", "b", "--explain", "--weigh", "max_terms=1"]) == 0
     assert "list" in capsys.readouterr().out
     assert run(["explain", "i.tw", "a", "--like", "b", "--json"]) == 0
     (record,) = lines(capsys)
     assert (record["example"], record["rank"]) == ("b", 1)
+    assert run(["search", "i.tw", "--like", "b", "--explain", "--json", "-k", "1"]) == 0
+    assert lines(capsys)[0]["explanation"]["example"] == "b"
     assert run(["explain", "i.tw", "a", "--like", "b", "--html", "e.html"]) == 0
     assert "Documents like <bdi>b</bdi>" in (index.parent / "e.html").read_text()
 
@@ -401,6 +406,12 @@ def test_a_file_is_the_query(index, capsys):
     streams = capsys.readouterr()
     assert streams.out.split()[2] == "a"
     assert "left out, since the text is the same: b" in streams.err
+    assert run(["search", "i.tw", "--like-file", "one.txt", "--json"]) == 0
+    assert "the same: b" in capsys.readouterr().err
+    assert run(["search", "i.tw", "--like-file", "one.txt", "--weigh", "min_df=9"]) == 0
+    assert "--weigh leaves out all terms" in capsys.readouterr().err
+    (index.parent / "two.txt").write_text("shuffle")
+    assert run(["explain", "i.tw", "c", "--like-file", "one.txt", "--competitors", "0"]) == 0
     assert run(["explain", "i.tw", "c", "--like-file", "one.txt"]) == 0
     assert "like one.txt" in capsys.readouterr().out
 

@@ -179,6 +179,7 @@ LEARN = ["--learn", "sweep", "--qrels", "qrels.txt", "--missing", "drop"]
         ([*TWO, "--oracle", "grid", *LEARN[2:], "--ties", "first"], "nearest"),
         ([*TWO, "--oracle", "grid", *LEARN[2:], "--output", "o"], "--learn sweep finds one share"),
         ([*TWO, "--oracle", "grid", *LEARN[2:], "--seed", "1"], "--learn ascent"),
+        ([*TWO, "--oracle", "grid", *LEARN[2:], "--tag", "x"], "--tag goes with weights"),
         ([*TWO, *LEARN, "--seed", "3"], "--seed goes with --learn ascent"),
         ([*TWO, "--learn", "grid", *LEARN[2:], "--seed", "3"], "the only method that draws at random"),
         ([*TWO, "--alpha", "1.5", "--missing", "drop", "--output", "o"], "0 to 1"),

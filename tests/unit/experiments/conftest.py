@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 EXPERIMENTS = ROOT / "experiments"
+FOLDERS = ("zero_shot", "tilde_tables", "shipped_models", "model1_tables", "query_alpha")
 
 WORDS = ("merge", "sort", "list", "cat", "dog", "read", "file", "heap", "queue", "wing", "flow", "heat")
 
@@ -41,7 +42,7 @@ def toy() -> ModuleType:
 def _on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     if not EXPERIMENTS.is_dir():
         pytest.skip("the experiments are not part of this distribution")
-    parts = (EXPERIMENTS / name for name in ("zero_shot", "tilde_tables", "shipped_models", "model1_tables"))
+    parts = (EXPERIMENTS / name for name in FOLDERS)
     for folder in (EXPERIMENTS, *parts, ROOT / "benchmarks"):
         monkeypatch.syspath_prepend(str(folder))
     import record

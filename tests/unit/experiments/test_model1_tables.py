@@ -220,7 +220,7 @@ def test_choose_then_report(run, tmp_path, data, pairs):
     assert all(one["p_holm"] >= one["p_permutation"] for one in found)
     page = (tmp_path / "out" / "toy.md").read_text()
     assert "| bm25+neural | .307 | – | – | – | – | – | – |" in page
-    assert "- bm25+neural: no neural table was named (--neural FOLDER)" in page
+    assert "- bm25+neural: no neural table was named for" in page
     assert "pets has no dev split: 12 of its training queries" in page
     assert "lemm by `standard`" in page
 

@@ -432,3 +432,11 @@ def test_few_terms_are_listed_first_of_a_query_by_example():
     many = tuple(part(f"t{i}", 1.0, [(i, i + 1)], [(i, i + 1)]) for i in range(20))
     page = Page(explanation_html(replace(BY_EXAMPLE, contributions=many, score=20.0)))
     assert [one["text"] for one in page.all("summary")] == ["8 more terms"]
+
+
+def test_the_example_is_shown_where_the_document_is_not_stored():
+    page = Page(explanation_html(replace(BY_EXAMPLE, text=None)))
+    texts = [one["text"] for one in page.all("div") if "text" in one["attributes"].get("class", "").split()]
+    assert texts == ["Molten rock, a volcano <b>"]
+    assert "does not keep the texts" in explanation_html(replace(BY_EXAMPLE, text=None))
+    assert "the query itself, which is no answer" in explanation_html(replace(BY_EXAMPLE, doc_id="seed <1>"))

@@ -214,7 +214,7 @@ def test_a_query_by_example_stands_beside_the_document():
     assert shown[-3:] == [
         "  seed                                    d1",
         "  Molten ‹rock›, a ‹+volcano›             The ‹rock› and its heat.",
-        "‹+word›: not in the document, which the model weighs for it nevertheless",
+        "‹+word›: the document does not say this word; the model added it",
     ]
 
 
@@ -243,3 +243,8 @@ def test_a_long_example_is_shown_in_passages():
 def test_an_example_cannot_command_the_terminal():
     hostile = replace(HOSTILE, example="seed\x1b[31m\nsecond", query="a \x1b[2J merge \ud800")
     assert "\x1b" not in rendered(explanation_renderable(hostile))
+
+
+def test_the_example_itself_is_no_answer():
+    shown = lines(explanation_renderable(replace(BY_EXAMPLE, doc_id="seed")))
+    assert shown[1] == "score 3 · the query itself, which is no answer"
