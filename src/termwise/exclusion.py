@@ -43,7 +43,7 @@ class Excluded:
         Raises
         ------
         ParameterError
-            If it is a word other than ``"id"``.
+            If it is a word other than ``"id"``, or no mapping.
         """
         if given is None:
             return cls("none")
@@ -53,6 +53,11 @@ class Excluded:
             raise ParameterError(
                 f"unknown rule for leaving documents out: {given!r}",
                 facts=[("given", given), ("expected", "'id', or a mapping from query id to document ids")],
+            )
+        if not isinstance(given, Mapping):
+            raise ParameterError(
+                "what is left out is a mapping from query id to document ids, or 'id'",
+                facts=[("given", type(given).__name__)],
             )
         listed = {
             query_id: frozenset((doc_ids,) if isinstance(doc_ids, str) else doc_ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -29,7 +29,7 @@ from termwise.legible import legible_line
 if TYPE_CHECKING:
     from termwise.exclusion import Exclusion
     from termwise.index.reader import MappedVocabulary
-    from termwise.records import Ranking
+    from termwise.records import Query, Ranking
     from termwise.search import Searcher
     from termwise.search.by_example import Example
     from termwise.search.query_settings import QuerySettings
@@ -205,6 +205,21 @@ def _say_file(folder: Path, query: str) -> None:
             )
 
 
+def _note_left_out(searcher: Searcher, queries: Sequence[Query], exclude: Exclusion) -> None:
+    """Say how many documents are no answers, and to how many queries."""
+    from termwise.exclusion import Excluded
+
+    if exclude is None:
+        return
+    excluded = Excluded.of(exclude)
+    counts = [
+        int((searcher.index.find_many(sorted(excluded.of_query(query.query_id))) >= 0).sum())
+        for query in queries
+    ]
+    told = f"left out: {sum(counts):,} documents, of {sum(map(bool, counts)):,} of {len(queries):,} queries"
+    (note if any(counts) else say)(told)
+
+
 def _why_empty(searcher: Searcher, query: str, example: Example | None) -> list[str]:
     """Say why nothing was found, and what else to try."""
     from termwise.search.encoding import query_encoder_of
@@ -281,6 +296,7 @@ def _answer_file(
             progress=progress,
         )
     seconds = time.perf_counter() - begin
+    _note_left_out(searcher, wanted, exclude)
     write_run(timed.run, output, separator=separator)
     if measure_time:
         from termwise.evaluate import Latency, latency_table, to_text

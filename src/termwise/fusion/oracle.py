@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from termwise.errors import ParameterError
 from termwise.fusion.candidates import Fused, Missing, check_choice
 from termwise.fusion.curve import EQUAL, NARROW
-from termwise.fusion.lines import TENTHS, grid, sweep, weights_at
+from termwise.fusion.lines import TENTHS, grid, inexact, sweep, weights_at
 from termwise.fusion.objective import Objective, RankedObjective, objective_of, refuse_indifferent
 from termwise.fusion.queries import QueryScales
 from termwise.fusion.scaling import Scaling
@@ -63,7 +64,7 @@ class Oracle:
     best, fixed : ndarray of shape (q,), float64
         The measure there, and at `alpha`. No entry of `best` is smaller than that of `fixed`.
     first, second : ndarray of shape (q,), float64
-        The measure of either run alone.
+        The measure with all weight on either run, over the documents that are fused.
     indifferent : ndarray of shape (q,), bool
         Where all shares are as good as any other.
     """
@@ -171,6 +172,10 @@ def oracle(
         queries=queries,
         progress=progress,
     )
+    if objective.runs != 2:
+        raise ParameterError("an oracle divides between two runs", facts=[("runs", objective.runs)])
+    if method == "sweep" and not isinstance(objective, RankedObjective):
+        raise inexact(objective.measure, ["method='grid', or --oracle grid"])
     chosen = (sweep if method == "sweep" else grid)(objective, progress=progress)
     refuse_indifferent(objective)
     first, second = objective.values(_FIRST), objective.values(_SECOND)

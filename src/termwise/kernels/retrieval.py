@@ -31,6 +31,9 @@ MAX_SCORE = 2**38
 MAX_BINS = 4096
 """Bounds are sorted by counting into at most this many bins."""
 
+GIVE_UP = 16
+"""After so many terms, and again after as many, it is seen whether those that are left could bring a block in."""
+
 OK = 0
 CORRUPT = 1
 
@@ -77,12 +80,14 @@ def _bound_blocks(
     n_postings: int,
     bounds: Array,
     cells: Array,
+    largest: Array,
 ) -> bool:
     """Add up the largest impacts per block and note where each term's postings of the block begin.
 
-    ``cells[block * q + i]`` becomes ``first posting << 9 | number of postings`` of query term i, 0 where the term
-    has none. Returns False where a file position points outside its array, or where the entries of a term do not
-    go up from block to block: one block counted twice would break the bound the caller has put on all sums.
+    ``cells[block * q + i]`` becomes ``first posting << 17 | largest impact << 9 | number of postings`` of query term i,
+    0 where the term has none; ``largest[i]`` the most that the term adds anywhere. Returns False where a file position
+    points outside its array, or where the entries of a term do not go up from block to block: one block counted twice
+    would break the bound the caller has put on all sums.
     """
     n_blocks = len(bounds)
     n_terms = len(query_terms)
@@ -102,8 +107,10 @@ def _bound_blocks(
             if block <= before or block >= n_blocks or position + count > end:
                 return False
             before = block
-            bounds[block] += weight * entry_max[entry]
-            cells[block * n_terms + i] = (position << 9) | count
+            most = weight * entry_max[entry]
+            bounds[block] += most
+            largest[i] = max(largest[i], most)
+            cells[block * n_terms + i] = (position << 17) | (np.int64(entry_max[entry]) << 9) | count
             position += count
         if position != end:
             return False
@@ -197,9 +204,10 @@ def retrieve(
         return none, OK
     bounds = np.zeros(n_blocks, dtype=query_weights.dtype)
     cells = np.zeros(n_blocks * n_terms, dtype=np.int64)
+    largest = np.zeros(n_terms, dtype=query_weights.dtype)
     if not _bound_blocks(
         query_terms, query_weights, term_entries, term_postings,
-        entry_block, entry_count, entry_max, len(posting_offset), bounds, cells,
+        entry_block, entry_count, entry_max, len(posting_offset), bounds, cells, largest,
     ):  # fmt: skip
         return none, CORRUPT
     if background_weight > 0:
@@ -209,6 +217,7 @@ def retrieve(
     queue = np.empty(n_blocks, dtype=np.int32)
     shift = _sort_blocks(bounds, queue)
 
+    heaviest = np.argsort(-largest) if n_terms > GIVE_UP else np.arange(n_terms)
     lowest_ordinal = (np.int64(1) << ORDINAL_BITS) - 1
     sums = np.zeros(256, dtype=query_weights.dtype)  # any uint8 offset is inside, damaged or not
     heap = np.empty(k, dtype=np.int64)
@@ -223,13 +232,24 @@ def retrieve(
         if bound < least:
             continue
         first = np.int64(block) << block_bits
-        for i in range(n_terms):
+        left = bound
+        added = 0
+        for place in range(n_terms):
+            i = heaviest[place]
             cell = cells[np.int64(block) * n_terms + i]
             if cell != 0:
                 weight = query_weights[i]
-                begin = cell >> 9
+                begin = cell >> 17
                 for position in range(begin, begin + (cell & 511)):
                     sums[posting_offset[position]] += weight * posting_impact[position]
+                left -= weight * number((cell >> 9) & 255)
+                added += 1
+                if added % GIVE_UP == 0 and held == k:
+                    best = zero
+                    for offset in range(size):
+                        best = max(best, sums[offset])
+                    if best + left < least:
+                        break
         floor = least
         if background_weight > 0:
             floor = max(zero + 1, least - background_weight * block_bias[block])

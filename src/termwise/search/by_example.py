@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from termwise.errors import ParameterError
 from termwise.exclusion import Excluded
 from termwise.records import Ranking
 from termwise.search.explanation import Explanation
@@ -28,6 +29,10 @@ class Example:
     name: str
     text: str
     doc_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise ParameterError("an example is a text", facts=[("given", type(self.text).__name__)])
 
     @classmethod
     def of(cls, searcher: Searcher, doc_id: str) -> Example:
@@ -74,9 +79,7 @@ class Example:
             searcher, exclude = searcher.for_example(self.doc_id), (self.doc_id,)
         elif competitors is not None:
             everything = searcher.rank(self.text, k=max(1, len(searcher.index))).doc_ids
-            lowest = max((everything.index(one) for one in doc_ids if one in everything), default=0)
-            same = self._same(searcher, everything[: lowest + competitors + 1])
-            exclude = tuple(one for one in same if one not in doc_ids)
+            exclude = tuple(one for one in self._same(searcher, everything) if one not in doc_ids)
         explained = searcher.explain_many(self.text, doc_ids, competitors=competitors, exclude=exclude)
         return [replace(one, example=self.name) for one in explained]
 

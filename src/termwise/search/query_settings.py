@@ -9,9 +9,9 @@ noise. What is set here is static, it needs no network, and it goes for every mo
 ``idf_power``  and so many powers of its idf in the index, ln(1 + (N - df + 0.5) / (df + 0.5)). BM25 has weighed its
                documents by the idf once already.
 ``min_df``     a term that fewer documents have does not count.
-``max_terms``  only so many terms count: those for which this weight times the idf is largest, as search engines choose
-               the terms of a query for "more like this". Where the query is a document of the index, terms that no
-               other one has are passed over.
+``max_terms``  only so many terms count: those for which ``counts`` times the idf, or a higher power of it, is largest,
+               as search engines choose the terms of a query for "more like this". Where the query is a document of
+               the index, terms that no other one has are passed over.
 =============  =======================================================================================================
 """
 

@@ -83,6 +83,12 @@ class Searcher:
                 facts=[("given", type(index).__name__)],
                 fixes=["Searcher.open(path)"],
             )
+        if not isinstance(query, QuerySettings):
+            raise ParameterError(
+                "how query terms weigh is said by QuerySettings",
+                facts=[("given", type(query).__name__)],
+                fixes=["query=QuerySettings(max_terms=30)"],
+            )
         self.index = index
         self.encoder = with_settings(query_encoder_of(index) if encoder is None else encoder, index, query)
 
@@ -107,8 +113,12 @@ class Searcher:
         UnknownIdError
             If the index holds no such document.
         ParameterError
-            If the index keeps no texts.
+            If the index keeps no texts, or the identifier is no text.
         """
+        if not isinstance(doc_id, str):
+            raise ParameterError(
+                "a document is named by its identifier, a text", facts=[("given", type(doc_id).__name__)]
+            )
         text = self.index.text(self.index.ordinal(doc_id))
         if text is None:
             raise ParameterError(
@@ -140,7 +150,8 @@ class Searcher:
         ParameterError
             If the index keeps no texts, or `k` is not a whole number of 1 or more.
         """
-        return self.for_example(doc_id).rank(self.query_of(doc_id), k=k, exclude=(doc_id,))
+        query = self.query_of(doc_id)
+        return self.for_example(doc_id).rank(query, k=k, exclude=doc_id)
 
     def for_example(self, doc_id: str) -> Searcher:
         """Return a searcher for queries that are the text of a document: terms that it alone has are not chosen.
@@ -300,6 +311,12 @@ class Searcher:
         exclude: str | Collection[str] = (),
     ) -> list[Explanation]:
         """Explain the scores of several documents for one query, which is read once; see `explain`."""
+        if isinstance(doc_ids, str):
+            raise ParameterError("several documents are a list of identifiers", facts=[("given", doc_ids)])
+        if competitors is not None and (not is_integer(competitors) or competitors < 0):
+            raise ParameterError(
+                "competitors is how many documents to name, 0 or more", facts=[("competitors", competitors)]
+            )
         left_out = _excluded("", exclude).of_query("")
         return explain(
             self.index, self.encoder, query_text(query), doc_ids, competitors=competitors, exclude=left_out

@@ -427,6 +427,9 @@ def test_seeds_are_left_out_of_a_run(index, capsys):
     assert [line.split()[2] for line in left if line.startswith("q1")] == ["b", "c"]
     assert [line.split()[2] for line in left if line.startswith("q2")] == ["b"]
     assert run([*arguments[:-1], "seeds.tsv", "--exclude-seed", "seeds.tsv"]) == 2
+    capsys.readouterr()
+    assert run([*arguments, "--exclude-seed", "id"]) == 0
+    assert "left out: 0 documents, of 0 of 2 queries" in capsys.readouterr().err
 
 
 def test_explain_in_three_forms(index, capsys):

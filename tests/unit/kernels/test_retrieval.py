@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from termwise.kernels import reference
 from termwise.kernels.retrieval import (
     CORRUPT,
+    GIVE_UP,
     MAX_SCORE,
     OK,
     ORDINAL_BITS,
@@ -225,6 +226,35 @@ def test_agrees_with_the_definition(data: st.DataObject) -> None:
         assert view.top(query, k, background, number) == (everything[:k], OK)
 
 
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(GIVE_UP - 1, 4 * GIVE_UP),
+    st.sampled_from([0, 3, 8]),
+    st.booleans(),
+)
+@settings(max_examples=60)
+def test_blocks_that_are_given_up_hold_nothing_that_was_wanted(
+    seed: int, terms: int, block_bits: int, biased: bool
+) -> None:
+    """Queries of many terms, a few of them heavy, so that blocks are left before all of their terms are added."""
+    random = np.random.default_rng(seed)
+    chance = random.uniform(0.1, 0.9)
+    rows = [
+        {term: int(random.integers(1, 256)) for term in range(terms) if random.random() < chance}
+        for _ in range(60)
+    ]
+    weights = np.maximum(1, (2000 * random.random(terms) ** 6).astype(int)).tolist()
+    query = dict(enumerate(weights))
+    bias = random.integers(0, 500, len(rows)).tolist() if biased else None
+    background = 300 if biased else 0
+    view = invert(
+        rows, n_terms=terms, order=random.permutation(len(rows)).tolist(), bias=bias, block_bits=block_bits
+    )
+    everything = expected(rows, query, len(rows), bias, background)
+    for k in (1, 3, 10):
+        assert view.top(query, k, background, np.int64) == (everything[:k], OK)
+
+
 def changed(view: View, name: str, position: int, value: int) -> View:
     array = getattr(view, name).copy()
     array[position] = value
@@ -298,19 +328,20 @@ def test_entries_of_one_block_cannot_overflow_a_bound() -> None:
 
 
 def test_cells_hold_the_largest_block_at_the_largest_position() -> None:
-    """A cell packs the first posting and up to 256 postings into one signed 64-bit integer."""
+    """A cell packs the first posting, the largest impact and up to 256 postings into one signed 64-bit integer."""
     first, count = 2**32 - 1 - 256, 256
-    cell = (first << 9) | count
-    assert cell < 2**63
-    assert (cell >> 9, cell & 511) == (first, count)
-    bounds, cells = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    cell = (first << 17) | (1 << 9) | count
+    assert (first << 17) | (255 << 9) | count < 2**63
+    assert (cell >> 17, (cell >> 9) & 255, cell & 511) == (first, 1, count)
+    bounds, cells, largest = (np.zeros(1, dtype=kind) for kind in (np.int32, np.int64, np.int32))
     assert _bound_blocks(
         np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32),
         np.array([0, 1], dtype=np.uint32), np.array([first, first + count], dtype=np.uint32),
         np.zeros(1, dtype=np.uint16), np.full(1, 255, dtype=np.uint8), np.ones(1, dtype=np.uint8),
-        2**32 - 1, bounds, cells,
+        2**32 - 1, bounds, cells, largest,
     )  # fmt: skip
     assert cells.tolist() == [cell]
+    assert (bounds.tolist(), largest.tolist()) == ([1], [1])
 
 
 @pytest.mark.parametrize("top", [0, 1, 4095, 4096, 10**6, 2**31 - 1, MAX_SCORE - 1])

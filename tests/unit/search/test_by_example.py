@@ -95,6 +95,29 @@ def test_many_twins_are_left_out(tmp_path):
     assert (ranking.doc_ids, len(same)) == (("a",), 40)
 
 
+def test_twins_below_are_no_competitors(searcher):
+    (explanation,) = Example("a file", DOCUMENTS[0].text).explain(searcher, ["p2"], competitors=9)
+    assert not {"p1", "twin"} & {one.doc_id for one in explanation.competitors}
+    assert explanation.results == len(Example("a file", DOCUMENTS[0].text).rank(searcher, k=10)[0])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda searcher: Searcher(searcher.index, query={"max_terms": 3}),
+        lambda searcher: searcher.rank_like(3),
+        lambda searcher: Example("f", None),
+        lambda searcher: searcher.explain_many("thin", "p2"),
+        lambda searcher: searcher.explain("thin", "p2", competitors=1.5),
+        lambda searcher: searcher.explain("thin", "p2", competitors=-1),
+        lambda searcher: searcher.rank_many([Query("q", "thin")], exclude=[("q", "p1")]),
+    ],
+)
+def test_arguments_of_another_type(searcher, wrong):
+    with pytest.raises(ParameterError):
+        wrong(searcher)
+
+
 def test_several_explanations_are_those_of_each(searcher):
     doc_ids = searcher.rank_like("p1").doc_ids
     together = searcher.explain_many(DOCUMENTS[0].text, doc_ids, competitors=1, exclude="p1")
