@@ -99,7 +99,7 @@ class Evaluation:
 
     Examples
     --------
-    >>> from termwise.records import Qrel, Run
+    >>> from termwise.records import Qrel, Ranking, Run
     >>> run = Run([Ranking(["a", "b"], [2.0, 1.0], query_id="q1")], name="mine")
     >>> result = evaluate(run, [Qrel("q1", "b", 1), Qrel("q2", "a", 1)], ["RR@10", "P@1"])
     >>> result.means
@@ -257,7 +257,7 @@ def evaluate(
     --------
     A query whose own document is found first, and left out:
 
-    >>> from termwise.records import Qrel, Run
+    >>> from termwise.records import Qrel, Ranking, Run
     >>> run = Run([Ranking(["seed", "b"], [9.0, 1.0], query_id="q")])
     >>> qrels = [Qrel("q", "seed", 1), Qrel("q", "b", 1)]
     >>> evaluate(run, qrels, ["P@1", "R@1"], exclude={"q": "seed"}).means
@@ -274,7 +274,7 @@ class Evaluator:
 
     Examples
     --------
-    >>> from termwise.records import Qrel, Run
+    >>> from termwise.records import Qrel, Ranking, Run
     >>> evaluator = Evaluator([Qrel("q", "b", 1)], ["RR"])
     >>> for order in (["a", "b"], ["b", "a"]):
     ...     print(evaluator.evaluate(Run([Ranking(order, [1.0, 1.0], query_id="q")])).means)

@@ -158,7 +158,7 @@ def oracle(
     >>> other = Run([Ranking(["b", "a"], [2.0, 1.0], query_id=q) for q in ("q", "r")], name="other")
     >>> found = oracle([one, other], [Qrel("q", "a", 1), Qrel("r", "b", 1)], measure="RR", missing="drop")
     >>> found.alphas.round(4), found.best, found.mean(found.fixed)
-    (array([0.75, 0.5 ]), array([1., 1.]), 0.75)
+    (array([0.5 , 0.25]), array([1., 1.]), 0.75)
     """
     check_choice("method", method, OracleMethod)
     check_choice("ties", ties, Ties)
