@@ -149,8 +149,9 @@ def explain(
     found = []
     for doc_id, ordinal in zip(doc_ids, ordinals, strict=True):
         text = index.text(ordinal)
+        around = 0 if doc_id in exclude else competitors or 0
         rank, neighbours, results = (
-            (None, (), None) if ranked is None else _standing(index, ranked, ordinal, competitors or 0)
+            (None, (), None) if ranked is None else _standing(index, ranked, ordinal, around)
         )
         found.append(
             Explanation(

@@ -176,8 +176,8 @@ def full_name(part: Contribution, query: str) -> str:
     >>> full_name(Contribution("##lib", "exact", 1.0, 2.0, 2.0, ((4, 7),)), "pathlib")
     'pathlib (##lib)'
     """
-    name = label(part, query)
-    return f"{name} ({stem(part, query)})" if _is_piece(part, query) else name
+    name, term = label(part, query), stem(part, query)
+    return f"{name} ({term})" if term and _is_piece(part, query) else name
 
 
 def stem(part: Contribution, query: str) -> str:

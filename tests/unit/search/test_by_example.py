@@ -65,6 +65,11 @@ def test_candidates_are_left_out_too(searcher):
     assert found.doc_ids == ("p1", "p3")
 
 
+def test_the_example_itself_stands_nowhere(searcher):
+    (explanation,) = Example.of(searcher, "p1").explain(searcher, ["p1"], competitors=2)
+    assert (explanation.rank, explanation.competitors) == (None, ())
+
+
 def test_what_cannot_be_an_example(searcher, silent):
     with pytest.raises(UnknownIdError):
         searcher.rank_like("nowhere")

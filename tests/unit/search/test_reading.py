@@ -251,3 +251,8 @@ def test_what_a_term_is_made_of_is_said_in_words():
     assert [name for name, _ in made.parts] == ["directories", "Delete", "itself"]
     assert [share for _, share in made.parts] == pytest.approx([0.6, 0.3, 0.1])
     assert made.more == 0
+
+
+def test_a_word_and_a_longer_one_it_begins_have_no_empty_brackets():
+    both = Contribution("branch", "exact", 1.0, 1.0, 1.0, ((0, 6), (7, 13)))
+    assert full_name(both, "branch branchname") == "branch, branchname"
