@@ -16,8 +16,8 @@ Method
     The gap closed is (foretold − one share) / (oracle − one share) of the pooled means, with an interval by bootstrap
     over the queries within collections. No collection is named to a learner.
 Looked at before
-    A first version, which believed learners in full and lacked three of the features, was run on the same queries: ridge
-    closed -4.5 % of the gap (-8.0 to -1.2), boosting -5.0 % (-11.3 to 0.7). What is reported is the second version.
+    A first version, which believed learners in full and lacked three of the features, was run on the same queries:
+    ridge closed -4.5 % of the gap (-8.0 to -1.2), boosting -5.0 % (-11.3 to 0.7). The second version is reported.
 Result
     ``results/query_alpha.md``, ``.json``.
 """
