@@ -243,7 +243,7 @@ def as_chosen(manifest: EncoderManifest, chosen: Mapping[str, str]) -> EncoderMa
     ParameterError
         If a manifest has no place for a setting.
     """
-    before: dict[str, Any] = {"length": manifest.length, "idf_power": manifest.idf_power}
+    before = manifest.defaults
     changed: dict[str, Any] = {}
     if "length" in chosen:
         changed["length"] = int(chosen["length"])
@@ -251,11 +251,6 @@ def as_chosen(manifest: EncoderManifest, chosen: Mapping[str, str]) -> EncoderMa
         changed["idf_power"] = float(chosen["idf_power"])
     expansion = manifest.expansion
     if expansion is not None:
-        before |= {
-            "expansion_terms": expansion.terms,
-            "counting": expansion.counting,
-            "expansion_lift": expansion.lift,
-        }
         expansion = replace(
             expansion,
             terms=int(chosen.get("expansion_terms", expansion.terms)),

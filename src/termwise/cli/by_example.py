@@ -96,8 +96,10 @@ def _text_of(file: Path) -> str:
             facts=[("file", file), ("expected", error.expected), ("seen", error.seen)],
         ) from error
     except UnicodeDecodeError as error:
+        from termwise.collection.lines import CONVERT
+
         raise MalformedRecordError(
             "the text is not in UTF-8",
             facts=[("file", file), ("byte", error.start)],
-            fixes=[f"iconv -f LATIN1 -t UTF-8 {file} > text.txt, if it is in that encoding"],
+            fixes=[CONVERT],
         ) from error

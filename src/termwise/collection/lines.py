@@ -17,6 +17,9 @@ from termwise.errors import MalformedRecordError, MissingFileError, StorageError
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
+CONVERT = "convert the file: iconv -f latin1 -t utf-8 OLD > NEW    (name the encoding it has)"
+"""What to do with a text that is not UTF-8."""
+
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -115,7 +118,7 @@ def _decoded(raw: bytes, path: Path, number: int, offset: int) -> str:
             expected="UTF-8",
             seen=f"byte 0x{raw[error.start]:02x} at offset {offset + error.start}, in {around!r}",
             message="a line is not UTF-8",
-            fixes=["convert the file: iconv -f latin1 -t utf-8 OLD > NEW    (name the encoding it has)"],
+            fixes=[CONVERT],
         ) from error
 
 

@@ -160,6 +160,21 @@ class EncoderManifest:
     trained: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What the model of an index does where nothing else is set, by the names of its parameters.
+
+        ``length`` and ``idf_power``; with an expansion ``expansion_terms``, ``counting`` and ``expansion_lift``, too.
+        """
+        found: dict[str, Any] = {"length": self.length, "idf_power": self.idf_power}
+        if self.expansion is not None:
+            found |= {
+                "expansion_terms": self.expansion.terms,
+                "counting": self.expansion.counting,
+                "expansion_lift": self.expansion.lift,
+            }
+        return found
+
     def to_bytes(self) -> bytes:
         """Serialise, see `ModelFolders.sealed`."""
         return FOLDERS.sealed(asdict(self))

@@ -214,14 +214,7 @@ def _chosen_since(out: Path, run: Mapping[str, Any]) -> list[str]:
     before = run.get("trained_with", {})
     if not before:
         return []
-    manifest = EncoderFolder.open(out).manifest
-    now: dict[str, Any] = {"length": manifest.length, "idf_power": manifest.idf_power}
-    if (record := manifest.expansion) is not None:
-        now |= {
-            "expansion_terms": record.terms,
-            "counting": record.counting,
-            "expansion_lift": record.lift,
-        }
+    now = EncoderFolder.open(out).manifest.defaults
     told = [f"`{name}` {now[name]} ({then} in training)" for name, then in sorted(before.items())]
     return [f"Chosen since, as defaults of an index: {', '.join(told)}."]
 
