@@ -34,7 +34,7 @@ from termwise.train.teacher import Teacher
 Batch = dict[str, Tensor]
 
 _TEACHER_QUERY = 64
-"""Most pieces of a query that a teacher reads, special ones included."""
+"""Pieces of a query that a teacher reads at the most, special ones included, unless longer ones are learned from."""
 
 _NO_SCORE = -1e4
 """Stands for a passage that takes no part in a softmax, where infinity would give 0 times infinity."""
@@ -210,7 +210,7 @@ class Collator:
                 self.pieces.framed(special.cls, row[: settings.document_length - 2]) for row in passages
             ]
             batch["teacher_passage_ids"], batch["teacher_passage_mask"] = self.pieces.padded(teacher_rows)
-            asked = [self.pieces.framed(special.cls, row[: _TEACHER_QUERY - 2]) for row in queries]
+            asked = [self.pieces.framed(special.cls, row[: _teacher_query(settings) - 2]) for row in queries]
             batch["teacher_query_ids"], batch["teacher_query_mask"] = self.pieces.padded(asked)
         return batch
 
@@ -287,7 +287,7 @@ class TrainingStep(Step):
         # In a list, so that it is no part of what is trained and kept.
         self._teacher = [Teacher.load(settings.teacher)] if settings.taught else []
         for teacher in self._teacher:
-            check_network(teacher, terms=len(kept), length=max(settings.document_length, _TEACHER_QUERY))
+            check_network(teacher, terms=len(kept), length=max(settings.document_length, _teacher_query(settings)))
 
     def forward(self, batch: Batch) -> dict[str, Any]:
         """Return ``{"loss": tensor of shape ()}``."""
@@ -342,3 +342,7 @@ class TrainingStep(Step):
         )
         share = self.settings.teacher_weight
         return (1 - share) * loss + share * distilled
+
+
+def _teacher_query(settings: TrainSettings) -> int:
+    return max(_TEACHER_QUERY, settings.query_length)
