@@ -109,6 +109,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"model_folders", "typed_settings", "text", "collection", "kernels", "translation", "train"},
     "rerank": GROUND
     | {
+        "folder_kinds",
         "sealed_json",
         "staged_folder",
         "model_folders",
@@ -134,7 +135,7 @@ HEAVY = {
     "torch": {"train", "neural_model1", "rerank"},
     "transformers": {"train", "rerank"},
     "safetensors": {"train", "neural_model1", "rerank"},
-    "sentence_transformers": {"train"},
+    "sentence_transformers": {"train", "rerank"},
     "accelerate": {"train", "rerank"},
     "onnx": {"train"},
     "onnxruntime": {"encode"},

@@ -52,12 +52,13 @@ def command(
         ),
     ] = None,
     scorer: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--scorer",
-            metavar="DIR",
-            help="Score the stored texts by a network that reads them with the query, of termwise train bert-model1; "
-            "the index is one of any model with --store-text then.",
+            metavar="NAME|DIR",
+            help="Score the stored texts by a network that reads them with the query: one of termwise train "
+            "bert-model1, or a cross-encoder of sentence-transformers; the index is one of any model with "
+            "--store-text then.",
             show_default=False,
         ),
     ] = None,
@@ -79,7 +80,7 @@ def command(
     """
     from termwise.collection import read_run, write_run
 
-    refuse_overwriting([output], [run, queries, folder, tuned, scorer, *table_places(table)])
+    refuse_overwriting([output], [run, queries, folder, tuned, _place(scorer), *table_places(table)])
     between = column_separator(separator)
     if scorer is None:
         rank_many = _ranker(folder, table, settings, tuned, threads)
@@ -126,16 +127,22 @@ def _ranker(
     return partial(Searcher.open(folder).rank_many, threads=threads or available_processors())
 
 
-def _reading_ranker(folder: Path, scorer: Path) -> Callable[..., TimedRun]:
+def _reading_ranker(folder: Path, scorer: str) -> Callable[..., TimedRun]:
     """Return what ranks by a network that reads query and text together, on a graphics processor if there is one."""
     from termwise.train.extra import require_training
 
     require_training()
     from termwise.index import Index
     from termwise.rerank.candidates import TextReranker
-    from termwise.rerank.folder import fastest_device, open_scorer
+    from termwise.rerank.folder import fastest_device
+    from termwise.rerank.opening import open_text_scorer
 
-    return TextReranker(Index.open(folder), open_scorer(scorer, device=fastest_device())).rank_many
+    return TextReranker(Index.open(folder), open_text_scorer(scorer, device=fastest_device())).rank_many
+
+
+def _place(scorer: str | None) -> Path | None:
+    """Return the folder of a scorer, which is not to be overwritten; None for a name on a hub."""
+    return Path(scorer) if scorer is not None and Path(scorer).exists() else None
 
 
 def _refuse_with_scorer(options: Mapping[str, object]) -> None:

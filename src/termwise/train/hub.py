@@ -23,7 +23,12 @@ _PATIENCE = 5.0
 """Seconds to wait for the hub to answer."""
 
 
-def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
+def hub_options(
+    base: str | Path,
+    *needed: tuple[str, ...],
+    noun: str = "encoder",
+    fix: str = "--base FOLDER, one with config.json, model.safetensors and tokenizer.json",
+) -> dict[str, bool]:
     """Find out how a model is loaded: from its folder, from what was downloaded before, or from the hub.
 
     Parameters
@@ -32,6 +37,8 @@ def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
         A folder, or a name on the hub.
     *needed : tuple of str
         Files of the model, one of each tuple.
+    noun, fix : str, optional
+        For the error: what is looked for, and what to do.
 
     Returns
     -------
@@ -53,14 +60,14 @@ def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
     if reason is None:
         return options
     raise ModelFormatError(
-        "there is no encoder of that name",
+        f"there is no {noun} of that name",
         facts=[
-            ("base", base),
+            ("name", base),
             ("as a folder", "there is none"),
             ("downloaded before", "no"),
             ("the hub", reason),
         ],
-        fixes=["--base FOLDER, one with config.json, model.safetensors and tokenizer.json"],
+        fixes=[fix],
     )
 
 

@@ -287,7 +287,9 @@ class TrainingStep(Step):
         # In a list, so that it is no part of what is trained and kept.
         self._teacher = [Teacher.load(settings.teacher)] if settings.taught else []
         for teacher in self._teacher:
-            check_network(teacher, terms=len(kept), length=max(settings.document_length, _teacher_query(settings)))
+            check_network(
+                teacher, terms=len(kept), length=max(settings.document_length, _teacher_query(settings))
+            )
 
     def forward(self, batch: Batch) -> dict[str, Any]:
         """Return ``{"loss": tensor of shape ()}``."""

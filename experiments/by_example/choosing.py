@@ -1,0 +1,132 @@
+"""What is chosen, for each part of the queries on other ones: variants of systems, and shares of BM25.
+
+A system with several variants gets the one with the largest mean of the measure; of equally good ones the first. An
+interpolation gets a variant of its second system and a share together. Scores are mixed as z-scores of each query,
+over the documents of the first system, all of which the second has scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from declared import System
+from ranking import Bench
+
+from termwise.fusion import interpolate, objective_of
+from termwise.fusion.objective import Objective
+from termwise.records import Run
+
+Floats = npt.NDArray[np.float64]
+
+MIXED = {"missing": "minimum", "scaling": "z", "documents": "first"}
+"""How scores are mixed; no document is missing."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A system on the queries that are reported, each with what other queries chose.
+
+    Attributes
+    ----------
+    run : Run
+        The reported queries.
+    choices : list of dict
+        For each part: how many queries were reported and chose, the ``variant`` and, of interpolations, ``alpha``.
+    parts : list of (Run, Run)
+        Of interpolations: the two runs that were mixed, for each part.
+    """
+
+    run: Run
+    choices: list[dict[str, Any]]
+    parts: list[tuple[Run, Run]]
+
+
+class Choosing:
+    """The systems of a bench, chosen.
+
+    Parameters
+    ----------
+    bench : Bench
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._measure = bench.measures[0]
+        self._shares = np.linspace(0.0, 1.0, bench.plan.shares).tolist()
+        self._means: dict[tuple[str, int], dict[str, float]] = {}
+        self._kept: dict[str, Chosen] = {}
+
+    def chosen(self, name: str) -> Chosen:
+        """Return a system with what was chosen for it."""
+        if name not in self._kept:
+            system = self._bench.plan.systems[name]
+            self._kept[name] = self._mixed(system) if system.mix else self._single(system)
+        return self._kept[name]
+
+    def variant(self, name: str, part: int) -> Mapping[str, Any]:
+        """Return the variant of a system that is shown for a part."""
+        variant: Mapping[str, Any] = self.chosen(name).choices[part]["variant"]
+        return variant
+
+    def _single(self, system: System) -> Chosen:
+        rankings, choices = [], []
+        for part in self._bench.parts:
+            number = self._best_variant(system, part.choosing)
+            run = self._bench.run(system, system.variants[number])
+            rankings += [run[query_id] for query_id in part.reported if query_id in run]
+            choices.append(self._counts(part) | {"variant": dict(system.variants[number])})
+        return Chosen(Run(rankings, system.name), choices, [])
+
+    def _best_variant(self, system: System, choosing: Sequence[str]) -> int:
+        if len(system.variants) == 1:
+            return 0
+        means = []
+        for number, variant in enumerate(system.variants):
+            key = (system.name, number)
+            if key not in self._means:
+                run = self._bench.run(system, variant)
+                evaluation = self._bench.judged.evaluate(run, [self._measure])
+                values = evaluation.values[self._measure].tolist()
+                self._means[key] = dict(zip(evaluation.query_ids, values, strict=True))
+            means.append(np.mean([self._means[key][query_id] for query_id in choosing]))
+        return int(np.argmax(means))
+
+    def _mixed(self, system: System) -> Chosen:
+        first, second = (self._bench.plan.systems[name] for name in system.mix)
+        objectives: dict[tuple[int, int], Objective] = {}
+        curves: dict[tuple[int, int], dict[str, Floats]] = {}
+        rankings, choices, parts = [], [], []
+        for part in self._bench.parts:
+            own = self._best_variant(first, part.choosing)
+            best: tuple[float, int, float] | None = None
+            for number, variant in enumerate(second.variants):
+                key = (own, number)
+                if key not in curves:
+                    runs = [self._bench.run(first, first.variants[own]), self._bench.run(second, variant)]
+                    objectives[key] = objective_of(runs, self._bench.judged.qrels, self._measure, **MIXED)
+                    curves[key] = curves_of(objectives[key], self._shares)
+                values = np.mean([curves[key].get(query_id, np.zeros(len(self._shares))) for query_id in part.choosing], axis=0)
+                place = int(np.argmax(values))
+                if best is None or values[place] > best[0] + 1e-12:
+                    best = (float(values[place]), number, self._shares[place])
+            assert best is not None
+            _, number, alpha = best
+            runs = [self._bench.run(first, first.variants[own]), self._bench.run(second, second.variants[number])]
+            one, other = (Run([run[q] for q in part.reported if q in run], run.name) for run in runs)
+            rankings += list(interpolate(one, other, alpha=alpha, **MIXED))
+            parts.append((one, other))
+            choices.append(self._counts(part) | {"variant": dict(second.variants[number]), "alpha": alpha})
+        return Chosen(Run(rankings, system.name), choices, parts)
+
+    def _counts(self, part: Any) -> dict[str, Any]:
+        return {"reported": len(part.reported), "choosing": len(part.choosing)}
+
+
+def curves_of(objective: Objective, shares: Sequence[float]) -> dict[str, Floats]:
+    """Return for each query the measure at each share of the first run."""
+    values = np.stack([objective.values((share, 1 - share)) for share in shares], axis=1)
+    return dict(zip(objective.held, values, strict=True))

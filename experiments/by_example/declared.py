@@ -1,0 +1,207 @@
+"""The declarative file of the study: collections, systems, tables, targets."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from plan_parts import part
+
+from termwise.errors import ParameterError, UnknownNameError
+
+NO_VARIANT: tuple[Mapping[str, Any], ...] = ({},)
+
+
+@dataclass(frozen=True)
+class Data:
+    """A collection with the queries that are reported, and how what is tuned is kept from them.
+
+    Attributes
+    ----------
+    name : str
+        What tables call it.
+    split : str
+        The judgments that are reported.
+    choose : str
+        The split that choices are made on. Empty where there is none: then the queries of `split` are dealt out to
+        `folds`, and each fold gets what the others choose.
+    folds : int
+        How many.
+    paper : str
+        Queries whose identifiers are the same up to here are of one paper, and in one fold.
+    folder : str
+        Where it lies, if not under its name.
+    candidates : {"first", "judged"}
+        What is ranked: all documents by a first stage, re-ranked by networks; or for each query those that are judged,
+        as in SciDocs.
+    """
+
+    name: str
+    split: str
+    choose: str = ""
+    folds: int = 0
+    paper: str = ""
+    folder: str = ""
+    candidates: Literal["first", "judged"] = "first"
+
+    def __post_init__(self) -> None:
+        if bool(self.choose) == bool(self.folds):
+            raise ParameterError(
+                "choices are made on a split of their own, or in folds",
+                facts=[("collection", self.name), ("choose", self.choose), ("folds", self.folds)],
+            )
+
+
+@dataclass(frozen=True)
+class System:
+    """A ranker.
+
+    Attributes
+    ----------
+    name, title : str
+        In the plan, and in tables.
+    model : str
+        Name of the model of its index.
+    analyzer : str
+        For models of counts.
+    encoder : str
+        For networks: the name of an encoder, a key of ``--encoder`` or a folder of ``--models``.
+    settings : mapping of str to str
+        Of the model.
+    variants : tuple of mapping
+        What is chosen among, the first where nothing can be chosen: further settings of the model and, under ``weigh``,
+        how the terms of queries weigh (`termwise.search.query_settings`).
+    cross_encoder : str
+        Name of a cross-encoder, instead of a model.
+    length, depth : int
+        Of the cross-encoder: pieces that it reads, and documents of the first stage that it scores; the others follow
+        in their order.
+    mix : tuple of str
+        Two systems whose scores are interpolated, instead of a model.
+    published : str
+        The row of the paper.
+    """
+
+    name: str
+    title: str
+    model: str = ""
+    analyzer: str = ""
+    encoder: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    variants: tuple[Mapping[str, Any], ...] = NO_VARIANT
+    cross_encoder: str = ""
+    length: int = 512
+    depth: int = 100
+    mix: tuple[str, ...] = ()
+    published: str = ""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Networks by name."""
+        named = (self.encoder, self.settings.get("expansion_encoder", ""), self.cross_encoder)
+        return tuple(name for name in named if name and name != "none")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of systems, each with a letter.
+
+    Attributes
+    ----------
+    name, title : str
+    rows : tuple of str
+        Systems, in their order.
+    """
+
+    name: str
+    title: str
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What was to be reached: so many times the mean of another system."""
+
+    collection: str
+    systems: tuple[str, ...]
+    over: str
+    measures: tuple[str, ...]
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The study.
+
+    Attributes
+    ----------
+    name, title, source : str
+        Of the results; the paper.
+    measures : tuple of str
+        The first is what choices are made by.
+    graded : tuple of str
+        Further ones, where a judgment says more than relevant.
+    depth : int
+        Documents of a first stage.
+    first : str
+        The system whose documents networks re-rank, and the baseline of differences.
+    shares : int
+        Shares of BM25 that are tried, from 0 to 1.
+    level : float
+        Of the tests.
+    collections, systems, tables, targets
+        Their parts.
+    """
+
+    name: str
+    title: str
+    source: str
+    measures: tuple[str, ...]
+    graded: tuple[str, ...]
+    depth: int
+    first: str
+    shares: int
+    level: float
+    collections: tuple[Data, ...]
+    systems: Mapping[str, System]
+    tables: tuple[Table, ...]
+    targets: tuple[Target, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> Plan:
+        """Read the file.
+
+        Raises
+        ------
+        ParameterError, UnknownNameError
+            If a part is not understood, or names a system that is not there.
+        """
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        systems = {name: part(System, entry, name=name) for name, entry in given.pop("systems").items()}
+        plan: Plan = part(
+            cls,
+            given
+            | {
+                "collections": [part(Data, entry) for entry in given["collections"]],
+                "tables": [part(Table, entry) for entry in given["tables"]],
+                "targets": [part(Target, entry) for entry in given.get("targets", [])],
+            },
+            systems=systems,
+        )
+        for name in plan.named():
+            if name not in systems:
+                raise UnknownNameError.of("system of the plan", name, systems)
+        return plan
+
+    def named(self) -> Iterator[str]:
+        """Yield the systems that other parts name."""
+        yield self.first
+        for system in self.systems.values():
+            yield from system.mix
+        for table in self.tables:
+            yield from table.rows
+        for target in self.targets:
+            yield from (*target.systems, target.over)

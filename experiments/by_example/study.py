@@ -1,0 +1,272 @@
+r"""The study of queries by example: the tables and the figure of the paper, on any judged collection.
+
+Question
+    When the query is a document, how do BM25, query likelihood, TILDE, TILDEv2 and a cross-encoder rank, what do they
+    gain by being mixed with BM25, and what would the best share for each query gain?
+Declared
+    ``study.toml``, ``scidocs.toml``: collections, systems, the rows of each table, targets.
+Run
+    ``python experiments/by_example/study.py PLAN --work WORK --models MODELS``. Networks are folders of MODELS, those
+    that ship, or named with ``--network NAME=FOLDER``; a row without its network stays blank and says so. Indexes, and
+    what networks have read, stay in WORK. For SciDocs, ``scidocs.py`` writes the collections first.
+Tuned
+    Whatever is chosen - k1 and b, lambda, the weights of query terms, the share of BM25 - is chosen on other queries
+    than those it is reported for: on a split of its own or, where there is none, in folds by paper.
+Letters
+    A value carries the letters of the rows that it is significantly better than: paired t-tests with Bonferroni's
+    correction over all pairs of rows, as in the paper. The sign-flip test and intervals stand in the JSON.
+Oracle
+    The best share for each query and measure among 0, 0.1, ..., 1, with the smallest of equal ones, which is what the
+    paper's counts imply, and with the nearest to the one for all.
+Result
+    ``results/NAME.md``, ``.json``, ``NAME_shares.svg``; numbers only. ``WORK/NAME.html`` is the report with texts: the
+    tables, the curves, each query, and the queries that gain and lose most with what their scores are made of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import record  # noqa: E402
+from choosing import MIXED, Choosing, curves_of  # noqa: E402
+from declared import Plan, System, Table  # noqa: E402
+from ranking import Bench, Tools  # noqa: E402
+
+from termwise.encode import shipped_encoders  # noqa: E402
+from termwise.errors import MissingFileError, ParameterError, UnknownNameError  # noqa: E402
+from termwise.evaluate import Comparison, compare  # noqa: E402
+from termwise.fusion import objective_of, oracle  # noqa: E402
+from termwise.records import Run  # noqa: E402
+
+PACKAGES = (
+    "termwise", "numpy", "numba", "scipy", "onnxruntime", "tokenizers", "ir-measures", "sentence-transformers"
+)  # fmt: skip
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+TENTHS = [number / 10 for number in range(11)]
+POINTS = np.linspace(0.0, 1.0, 51).tolist()
+
+
+def measured(bench: Bench, plan: Plan) -> dict[str, Any]:
+    """Rank, choose and measure all systems on one collection."""
+    choosing = Choosing(bench)
+    rows: dict[str, Any] = {}
+    runs: dict[str, Run] = {}
+    for name, system in plan.systems.items():
+        lacking = bench.tools.lacking(plan, name)
+        if lacking is not None:
+            record.say(f"not run: {name}: {lacking}")
+            rows[name] = {"title": system.title, "not run": lacking}
+            continue
+        chosen = choosing.chosen(name)
+        runs[name] = Run(list(chosen.run), name)
+        rows[name] = {"title": system.title, "chosen": chosen.choices}
+        record.say(f"  {bench.data.name}: {name}")
+    tables = {}
+    for table in plan.tables:
+        here = [name for name in table.rows if name in runs]
+        if len(here) > 1:
+            tables[table.name] = lettered(bench, [runs[name] for name in here], plan.level)
+    against = contrasts(bench, list(runs.values()), plan.first)
+    for name, run in runs.items():
+        evaluation = bench.reported.evaluate(run, bench.measures)
+        rows[name]["measures"] = evaluation.means
+        rows[name]["intervals"] = {
+            measure: record.mean_interval(values) for measure, values in evaluation.values.items()
+        }
+        rows[name]["values"] = {measure: values.tolist() for measure, values in evaluation.values.items()}
+        rows[name]["against"] = against.get(name, {})
+    return {
+        "documents": len(bench.searcher(plan.systems[plan.first], {}).index),
+        "queries": len(bench.reported.queries),
+        "query_ids": [query.query_id for query in bench.reported.queries],
+        "measures": bench.measures,
+        "rows": rows,
+        "letters": tables,
+        "shares": {
+            name: of_shares(bench, choosing, plan.systems[name]) for name in runs if plan.systems[name].mix
+        },
+        "data": bench.judged.data,
+    }
+
+
+def lettered(bench: Bench, runs: Sequence[Run], level: float) -> dict[str, dict[str, str]]:
+    """Return for each measure and run the letters of the runs that it is significantly better than."""
+    comparison = _compare(bench, runs, pairs="all")
+    letters = dict(zip((run.name for run in runs), LETTERS, strict=False))
+    found: dict[str, dict[str, str]] = {}
+    for measure in comparison.measures:
+        better: dict[str, list[str]] = {run.name: [] for run in runs}
+        for contrast in comparison.of(measure):
+            p = contrast.p("t", "bonferroni")
+            if p is not None and p < level:
+                winner, loser = contrast.run, contrast.baseline
+                if contrast.difference < 0:
+                    winner, loser = loser, winner
+                better[winner].append(letters[loser])
+        found[measure] = {name: "".join(sorted(those)) for name, those in better.items()}
+    return found
+
+
+def contrasts(bench: Bench, runs: Sequence[Run], baseline: str) -> dict[str, Any]:
+    """Hold every run against the first stage: difference, interval, p, and the ratio of the means."""
+    comparison = _compare(bench, runs, baseline=baseline)
+    base = next(one for one in comparison.evaluations if one.run == baseline)
+    found: dict[str, Any] = {}
+    for contrast in comparison.contrasts:
+        other = next(one for one in comparison.evaluations if one.run == contrast.run)
+        values = np.stack([other.values[contrast.measure], base.values[contrast.measure]])
+        drawn = record.resampled_means(values)
+        usable = drawn[:, 1] > 0
+        low, high = np.percentile(drawn[usable, 0] / drawn[usable, 1], record.PERCENTILES)
+        mean = float(values[1].mean())
+        found.setdefault(contrast.run, {})[contrast.measure] = record.contrast_record(contrast) | {
+            "ratio": float(values[0].mean()) / mean if mean else None,
+            "ratio interval": [float(low), float(high)],
+        }
+    return found
+
+
+def _compare(bench: Bench, runs: Sequence[Run], **how: Any) -> Comparison:
+    """Compare without taking queries apart that a run does not hold."""
+    return compare(
+        runs,
+        bench.reported.qrels,
+        bench.measures,
+        exclude=bench.reported.seeds or None,
+        resamples=record.RESAMPLES,
+        seed=record.SEED,
+        **how,
+    )
+
+
+def of_shares(bench: Bench, choosing: Choosing, system: System) -> dict[str, Any]:
+    """Return what each share of the first system is worth, and the best one for each query."""
+    chosen = choosing.chosen(system.name)
+    one, other = (Run([ranking for pair in chosen.parts for ranking in pair[place]], name) for place, name in enumerate(system.mix))
+    found: dict[str, Any] = {"chosen": [choice["alpha"] for choice in chosen.choices], "measures": {}}
+    for measure in bench.measures:
+        objective = objective_of([one, other], bench.reported.qrels, measure, **MIXED)
+        curves = curves_of(objective, POINTS)
+        judged = len(objective.query_ids)
+        entry: dict[str, Any] = {
+            "alphas": POINTS,
+            "means": (np.sum(list(curves.values()), axis=0) / judged).tolist(),
+        }
+        for ties in ("smallest", "nearest"):
+            best = oracle([one, other], bench.reported.qrels, method="grid", ties=ties, measure=measure, **MIXED)  # type: ignore[arg-type]
+            entry[ties] = best.summary()
+            entry[f"{ties}, each"] = dict(zip(best.query_ids, best.alphas.tolist(), strict=True))
+        entry["oracle, each"] = dict(zip(best.query_ids, best.best.tolist(), strict=True))
+        found["measures"][measure] = entry
+    return found
+
+
+def targets(plan: Plan, results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Say what was reached."""
+    found = []
+    for target in plan.targets:
+        rows = results.get(target.collection, {}).get("rows", {})
+        for name in target.systems:
+            for measure in target.measures:
+                entry = rows.get(name, {}).get("against", {}).get(measure)
+                if target.over != plan.first or entry is None:
+                    continue
+                found.append(
+                    {
+                        "collection": target.collection,
+                        "system": name,
+                        "over": target.over,
+                        "measure": measure,
+                        "wanted": target.ratio,
+                        "ratio": entry["ratio"],
+                        "ratio interval": entry["ratio interval"],
+                        "difference": entry["difference"],
+                        "interval": entry["interval"],
+                        "p_permutation": entry["p_permutation"],
+                        "reached": entry["ratio"] is not None and entry["ratio"] >= target.ratio,
+                    }
+                )
+    return found
+
+
+def networks(arguments: argparse.Namespace) -> tuple[dict[str, str], dict[str, str]]:
+    """Return networks and other files by name."""
+    found = {name: name for name in shipped_encoders()}
+    files: dict[str, str] = {}
+    if arguments.models is not None:
+        if not arguments.models.is_dir():
+            raise MissingFileError("there is no such folder of networks", facts=[("folder", arguments.models)])
+        for folder in sorted(arguments.models.iterdir()):
+            if (folder / "encoder.json").is_file() or (folder / "model.safetensors").is_file():
+                found[folder.name] = str(folder)
+            if folder.suffix == ".txt":
+                files[folder.stem] = str(folder)
+    for pair in arguments.network:
+        name, equals, folder = pair.partition("=")
+        if not equals:
+            raise ParameterError("a network is named as NAME=FOLDER", facts=[("given", pair)])
+        found[name] = folder
+    return found, files
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("plan", type=Path)
+    parser.add_argument("--work", type=Path, required=True, help="kept between runs")
+    parser.add_argument("--models", type=Path, metavar="FOLDER", help="what train.py made")
+    parser.add_argument("--network", action="append", default=[], metavar="NAME=FOLDER")
+    parser.add_argument("--collections", type=Path, default=record.COLLECTIONS)
+    parser.add_argument("--only", action="append", metavar="COLLECTION")
+    parser.add_argument("--out", type=Path, default=record.RESULTS)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    arguments = parser.parse_args(given)
+    from pages import page, share_figures
+    from report import write_report
+
+    plan = Plan.read(arguments.plan)
+    for name in arguments.only or ():
+        if name not in {data.name for data in plan.collections}:
+            raise UnknownNameError.of("collection of the plan", name, [data.name for data in plan.collections])
+    begin = time.perf_counter()
+    provenance = record.provenance(PACKAGES) | {"load": os.getloadavg()}
+    found, files = networks(arguments)
+    tools = Tools(found, files, arguments.work, arguments.threads)
+    benches, results = {}, {}
+    for data in plan.collections:
+        if arguments.only and data.name not in arguments.only:
+            continue
+        benches[data.name] = Bench(data, plan, tools, arguments.collections)
+        results[data.name] = measured(benches[data.name], plan)
+        record.say(f"{data.name}: {time.perf_counter() - begin:.0f} s")
+    needed = sorted({one for system in plan.systems.values() for one in system.needs})
+    result = {
+        "experiment": plan.name,
+        "config": asdict(plan),
+        "networks": tools.identities(needed),
+        "collections": results,
+        "targets": targets(plan, results),
+        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+    }
+    record.save(result, page(plan, result), arguments.out, plan.name)
+    (arguments.out / f"{plan.name}_shares.svg").write_text(share_figures(plan, results), encoding="utf-8")
+    report = arguments.work / f"{plan.name}.html"
+    write_report(report, plan, result, benches)
+    record.say(f"wrote {report}")
+
+
+if __name__ == "__main__":
+    record.script(main)

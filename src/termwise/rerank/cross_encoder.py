@@ -1,0 +1,171 @@
+"""A cross-encoder of sentence-transformers as a scorer of texts.
+
+BERT reads ``[CLS] query [SEP] document [SEP]``, and a linear layer over what stands at ``[CLS]`` gives one number
+(Nogueira & Cho, arXiv 1901.04085). The score is that number as it leaves the layer: whatever function the model would
+put over it, a logistic one mostly, rounds scores of good documents to 1 and changes no order.
+
+Where the two texts are too long together, the tokenizer takes pieces off the end of the longer one, so that of two long
+documents each keeps half of the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from termwise.arguments import check, check_count, check_texts
+from termwise.errors import MissingExtraError, ModelFormatError, ParameterError
+from termwise.train.hub import CONFIG, TOKENIZER, WEIGHTS, hub_options
+from termwise.train.loading import quiet
+from termwise.train.telling import first_line
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+_FIX = "name a folder that CrossEncoder has saved, with config.json, model.safetensors and a tokenizer"
+
+
+class CrossEncoderScorer:
+    """Scores texts by a cross-encoder; a `termwise.scoring.TextScorer`.
+
+    Stateless: no call changes what a later call returns.
+
+    Parameters
+    ----------
+    model : sentence_transformers.CrossEncoder
+        With one output.
+    name : str, optional
+        What the scorer is called in tables.
+    batch : int, optional
+        Texts that go through the network at once. Scores do not depend on it, but for rounding.
+
+    Raises
+    ------
+    ModelFormatError
+        If the model has several outputs, as one that tells classes apart has.
+    """
+
+    def __init__(self, model: CrossEncoder, *, name: str = "cross-encoder", batch: int = 32) -> None:
+        check("name", name, isinstance(name, str), "a name")
+        check_count("batch", batch)
+        if model.num_labels != 1:
+            raise ModelFormatError(
+                "a ranker gives one score, and this network several",
+                facts=[("scorer", name), ("outputs", model.num_labels)],
+                fixes=["name a cross-encoder that was trained to rank"],
+            )
+        self._model = model
+        self._name = name
+        self._batch = batch
+
+    @classmethod
+    def open(
+        cls, model: str | Path, *, device: str = "cpu", length: int | None = None, batch: int = 32
+    ) -> CrossEncoderScorer:
+        """Load a cross-encoder.
+
+        Parameters
+        ----------
+        model : str or Path
+            A folder in the layout of transformers, or a name on its hub, such as
+            ``cross-encoder/ms-marco-MiniLM-L6-v2``.
+        device : str, optional
+            Where the network runs, as torch names it.
+        length : int, optional
+            Most pieces of query and document together, special ones included; what the model brings unless given.
+        batch : int, optional
+            Texts that go through the network at once.
+
+        Returns
+        -------
+        CrossEncoderScorer
+            Named like the folder, or like the name on the hub.
+
+        Raises
+        ------
+        MissingExtraError
+            If sentence-transformers is not installed.
+        ModelFormatError
+            If there is no such model, or it is none that gives one score for two texts.
+        ParameterError
+            If the network reads fewer pieces than `length`.
+        """
+        try:
+            from sentence_transformers import CrossEncoder
+        except ImportError:
+            raise MissingExtraError.of("sentence-transformers", "cross-encoder", "a cross-encoder") from None
+        options = hub_options(model, CONFIG, WEIGHTS, TOKENIZER, noun="cross-encoder", fix=_FIX)
+        try:
+            with quiet(bars=not Path(model).is_dir()):
+                loaded = CrossEncoder(
+                    str(model),
+                    device=device,
+                    local_files_only=options.get("local_files_only", False),
+                    max_length=length,
+                    activation_fn=torch.nn.Identity(),
+                )
+        except Exception as error:  # neither library documents a type
+            raise ModelFormatError(
+                "the cross-encoder cannot be loaded",
+                facts=[("scorer", model), ("sentence-transformers says", first_line(error))],
+                fixes=[_FIX],
+            ) from error
+        if length is not None:
+            readable = loaded.model.config.max_position_embeddings
+            if not 4 <= length <= readable:
+                raise ParameterError(
+                    "the network cannot read texts of this length",
+                    facts=[("scorer", model), ("length", length), ("readable", f"4 to {readable} pieces")],
+                )
+        folder = Path(model)
+        return cls(loaded, name=folder.resolve().name if folder.is_dir() else str(model), batch=batch)
+
+    @property
+    def name(self) -> str:
+        """What the scorer is called in tables."""
+        return self._name
+
+    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each text for the query.
+
+        Parameters
+        ----------
+        query : str
+        texts : sequence of str of length n
+
+        Returns
+        -------
+        ndarray of shape (n,), float64
+            Any number; larger is better.
+
+        Raises
+        ------
+        ParameterError
+            If query or texts are no strings.
+        ModelFormatError
+            If a score is not a finite number.
+        """
+        check("query", query, isinstance(query, str), "a text")
+        check_texts(texts)
+        if not texts:
+            return np.zeros(0)
+        found = self._model.predict(
+            [(query, text) for text in texts],
+            batch_size=self._batch,
+            show_progress_bar=False,
+            activation_fn=torch.nn.Identity(),
+            convert_to_numpy=True,
+        )
+        scores = np.asarray(found, dtype=np.float64)
+        if not np.isfinite(scores).all():
+            place = int(np.flatnonzero(~np.isfinite(scores))[0])
+            raise ModelFormatError(
+                "the network gave a score that is not a finite number",
+                facts=[("scorer", self._name), ("text", f"number {place + 1}"), ("score", scores[place])],
+            )
+        return scores
