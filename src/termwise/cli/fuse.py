@@ -5,7 +5,7 @@ With folders of indexes in the place of runs, `termwise.cli.fuse_indexes` makes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -14,9 +14,9 @@ import typer
 from termwise.cli.fuse_indexes import fuse_folders
 from termwise.cli.judged import read_runs, wanted_queries
 from termwise.cli.options import JsonFlag, Separator, Threads, column_separator
-from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
+from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting, write_text
 from termwise.cli.weights import say_stand_ins
-from termwise.errors import UsageError
+from termwise.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from termwise.fusion import Fusion, Oracle, QueryScales
@@ -72,6 +72,16 @@ def command(
             metavar="nearest|smallest|largest",
             help="With --oracle: which of equally good shares is taken, the nearest to the best one for all, or an "
             "end.  [default: nearest]",
+            show_default=False,
+        ),
+    ] = None,
+    plot: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            help="With --oracle: draw what every share is worth, to a .png, .svg or .pdf, or to an .html page with "
+            "every query; may be repeated. Needs the extra plot.",
             show_default=False,
         ),
     ] = None,
@@ -191,7 +201,7 @@ def command(
 
     Examples: termwise fuse bm25.trec tilde.trec --alpha 0.3 --missing minimum --output mixed.trec,
     termwise fuse bm25.trec tilde.trec --learn sweep --qrels dev.qrels --missing minimum --save-weights w.json,
-    termwise fuse bm25.trec tilde.trec --oracle sweep --qrels dev.qrels -m nDCG@10 -m AP --missing minimum,
+    termwise fuse bm25.trec tilde.trec --oracle sweep --qrels dev.qrels -m nDCG@10 -m AP --missing minimum --plot f.svg,
     termwise fuse bm25.tw tilde.tw --weights w.json --out both.tw
     """
     from termwise.collection import write_run
@@ -209,6 +219,7 @@ def command(
             "--learn": learn,
             "--oracle": oracle,
             "--ties": ties,
+            "--plot": plot or None,
             "--rrf": rrf or None,
             "--qrels": qrels,
             "--measure": measure or None,
@@ -254,7 +265,7 @@ def command(
             "--rrf": rrf or None,
         },
         judging={"--qrels": qrels, "--measure": measure or None},
-        rules={"--seed": seed, "--ties": ties},
+        rules={"--seed": seed, "--ties": ties, "--plot": plot or None},
         choices={"--missing": missing, "--normalise": normalise, "--documents": documents},
         kept={"--save-weights": save_weights},
         scales={"--queries": queries, "--index": index},
@@ -264,7 +275,9 @@ def command(
             "--separator": None if separator == _SEPARATOR else separator,
         },
     )
-    refuse_overwriting([output, save_weights], [*runs, qrels, weights, queries, *(index or [])])
+    drawn = plot or []
+    forms = [_form_of(path) for path in drawn]
+    refuse_overwriting([output, save_weights, *drawn], [*runs, qrels, weights, queries, *(index or [])])
     between = column_separator(separator)
     if learn is not None and len(measure or ()) > 1:
         raise UsageError(
@@ -276,7 +289,9 @@ def command(
     if oracle is not None:
         scales = _query_scales(normalise or [], queries, index or [])
         options = _rules(missing, normalise, documents) | {"queries": scales}
-        _tell_oracle(read, oracle, ties, cast(str, qrels), measure or ["nDCG@10"], options, as_json=as_json)
+        measures = measure or ["nDCG@10"]
+        found = _tell_oracle(read, oracle, ties, cast(str, qrels), measures, options, as_json=as_json)
+        _draw(found, read, dict(zip(drawn, forms, strict=True)))
         if documents is None and missing != "drop":
             _say_left_out(read)
         return
@@ -360,7 +375,11 @@ def _check_combination(
             ["leave it out", "--learn ascent"],
         )
     if way != "--oracle":
-        _refuse({"--ties": rules["--ties"]}, "--oracle", ["leave it out", "--oracle sweep --qrels FILE"])
+        _refuse(
+            {name: rules[name] for name in ("--ties", "--plot")},
+            "--oracle",
+            ["leave it out", "--oracle sweep --qrels FILE"],
+        )
     else:
         _refuse(
             {**kept, "--output": output, **written},
@@ -475,8 +494,8 @@ def _tell_oracle(
     options: dict[str, Any],
     *,
     as_json: bool,
-) -> None:
-    """Print what the best share of each query would be worth."""
+) -> list[Oracle]:
+    """Print what the best share of each query would be worth, and return it."""
     from termwise.collection import read_qrels
     from termwise.fusion import oracle as find
 
@@ -501,6 +520,7 @@ def _tell_oracle(
                 {
                     "runs": [run.name for run in runs],
                     **one.summary(),
+                    "curve": list(zip(one.places.tolist(), one.means.tolist(), strict=True)),
                     "each": [
                         {"query": query_id, "alpha": alpha, "oracle": best, "fixed": fixed}
                         for query_id, alpha, best, fixed in each
@@ -509,6 +529,35 @@ def _tell_oracle(
             )
     else:
         print(_oracle_text(found, runs))
+    return found
+
+
+def _form_of(path: Path) -> str:
+    """Return what kind of figure a file holds, by its ending."""
+    from termwise.fusion.figure import FORMATS
+
+    ending = path.suffix.removeprefix(".").lower()
+    if ending not in (*FORMATS, "html"):
+        raise UnknownNameError.of("kind of figure", ending or path.name, (*FORMATS, "html"))
+    return ending
+
+
+def _draw(found: Sequence[Oracle], runs: Sequence[Run], files: Mapping[Path, str]) -> None:
+    """Write the figure of what was found into files, and say so."""
+    if not files:
+        return
+    from termwise.collection.writing import write_bytes_whole
+    from termwise.fusion.figure import ShareCurve, figure_bytes, shares_figure
+    from termwise.fusion.page import shares_html
+
+    first, second = (run.name for run in runs)
+    for path, form in files.items():
+        if form == "html":
+            write_text(path, shares_html(found, first=first, second=second))
+        else:
+            figure = shares_figure([ShareCurve.of(one) for one in found], first=first, second=second)
+            write_bytes_whole(path, figure_bytes(figure, form))
+        note(f"{path}: written")
 
 
 def _oracle_text(found: Sequence[Oracle], runs: Sequence[Run]) -> str:

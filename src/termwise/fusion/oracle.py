@@ -41,6 +41,9 @@ Ties = Literal["nearest", "smallest", "largest"]
 
 Floats = npt.NDArray[np.float64]
 
+HUNDREDTHS = tuple(number / 100 for number in range(101))
+"""Where the curve of an exact oracle is shown."""
+
 _FIRST, _SECOND = (1.0, 0.0), (0.0, 1.0)
 _QUARTILES = (25, 50, 75)
 
@@ -67,6 +70,8 @@ class Oracle:
         The measure with all weight on either run, over the documents that are fused.
     indifferent : ndarray of shape (q,), bool
         Where all shares are as good as any other.
+    places, means : ndarray of shape (p,), float64
+        Shares from 0 to 1, tenths or hundredths, and the mean over all judged queries with that share for all.
     """
 
     measure: str
@@ -81,6 +86,8 @@ class Oracle:
     first: Floats
     second: Floats
     indifferent: npt.NDArray[np.bool_]
+    places: Floats
+    means: Floats
 
     def mean(self, values: Floats) -> float:
         """Return the mean of values of the queries over all that are judged."""
@@ -181,10 +188,13 @@ def oracle(
     first, second = objective.values(_FIRST), objective.values(_SECOND)
     fixed = objective.values(weights_at(chosen.alpha, _FIRST, _SECOND))
     known = {0.0: second, 1.0: first, chosen.alpha: fixed}
+    shown = dict(known)
+    places = TENTHS if method == "grid" else HUNDREDTHS
+    for alpha in places:
+        if alpha not in shown:
+            shown[alpha] = objective.values(weights_at(alpha, _FIRST, _SECOND))
     if method == "grid":
-        for alpha in TENTHS:
-            if alpha not in known:
-                known[alpha] = objective.values(weights_at(alpha, _FIRST, _SECOND))
+        known = shown
     pieces = _pieces(objective, known, inside=method == "sweep")
     picked = [_best(low, high, value, chosen.alpha, ties) for low, high, value in pieces]
     return Oracle(
@@ -200,6 +210,8 @@ def oracle(
         first=first,
         second=second,
         indifferent=np.array([float(np.ptp(value)) <= EQUAL for _, _, value in pieces]),
+        places=np.array(places),
+        means=np.array([float(shown[alpha].sum()) / len(objective.query_ids) for alpha in places]),
     )
 
 

@@ -173,6 +173,9 @@ LEARN = ["--learn", "sweep", "--qrels", "qrels.txt", "--missing", "drop"]
         ([*TWO, *ALPHA, "--seed", "1", "--output", "o"], "--seed goes with --learn ascent"),
         ([*TWO, *LEARN, "-m", "AP", "-m", "RR"], "--oracle sweep takes several"),
         ([*TWO, *LEARN, "--ties", "smallest"], "--ties goes with --oracle"),
+        ([*TWO, *LEARN, "--plot", "f.svg"], "--plot goes with --oracle"),
+        ([*TWO, "--oracle", "grid", *LEARN[2:], "--plot", "f.gif"], "unknown kind of figure"),
+        ([*TWO, "--oracle", "grid", *LEARN[2:], "--plot", "f"], "kind of figure"),
         ([*TWO, "--oracle", "sweep", "--missing", "drop"], "--qrels FILE"),
         ([*TWO, "--oracle", "sweep", *LEARN[2:4]], "--missing has no default"),
         ([*TWO, "--oracle", "swep", *LEARN[2:]], "did you mean sweep?"),
@@ -237,6 +240,22 @@ def test_bad_data(place, capsys, arguments, said):
     assert streams.out == ""
     assert said in streams.err
     assert not (place / "o").exists()
+
+
+def test_what_an_oracle_finds_is_drawn(place, capsys):
+    pytest.importorskip("matplotlib")
+    asked = [*TWO, "--oracle", "grid", *LEARN[2:], "--plot", "f.svg", "--plot", "f.html"]
+    assert run([*asked, "--json"]) == 0
+    streams = capsys.readouterr()
+    found = json.loads(streams.out)
+    assert [place for place, _ in found["curve"]] == [number / 10 for number in range(11)]
+    assert found["curve"][0][1] == found["second"]
+    assert "f.svg: written\nf.html: written\n" in streams.err
+    assert "<svg" in (place / "f.svg").read_text()
+    assert "<svg" in (place / "f.html").read_text()
+    before = (place / "f.svg").read_bytes()
+    assert run(asked) == 0
+    assert (place / "f.svg").read_bytes() == before
 
 
 # --- indexes in the place of runs -----------------------------------------------------------------------------------
