@@ -41,7 +41,7 @@ def main() -> None:
         for source, titled in SOURCES.items():
             with (given.pairs / part / f"{source}.jsonl").open(encoding="utf-8") as file:
                 read = [json.loads(line) for line in file]
-            pairs = list(halves(((one["query"] if titled else "", one["passage"]) for one in read)))
+            pairs = list(halves((one["query"] if titled else "", one["passage"]) for one in read))
             with (given.out / part / f"{source}.jsonl").open("w", encoding="utf-8") as file:
                 for query, passage in pairs:
                     file.write(json.dumps({"query": query, "passage": passage}, ensure_ascii=False) + "\n")

@@ -19,8 +19,8 @@ Oracle
     The best share for each query and measure among 0, 0.1, ..., 1, with the smallest of equal ones, which is what the
     paper's counts imply, and with the nearest to the one for all.
 Result
-    ``results/NAME.md``, ``.json``, ``NAME_shares.svg``; numbers only. ``WORK/NAME.html`` is the report with texts: the
-    tables, the curves, each query, and the queries that gain and lose most with what their scores are made of.
+    ``results/NAME.md``, ``.json``, ``NAME_COLLECTION.svg``; numbers only. ``WORK/NAME.html`` is the report with texts:
+    the tables, the curves, each query, and those that gain and lose most with what their scores are made of.
 """
 
 from __future__ import annotations
@@ -40,22 +40,21 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
-from choosing import MIXED, Choosing, curves_of  # noqa: E402
-from declared import Plan, System, Table  # noqa: E402
-from ranking import Bench, Tools  # noqa: E402
+from rankers import Bench, Tools  # noqa: E402
+from study_plan import Plan, System  # noqa: E402
+from tuned import MIXED, Choosing, curves_of  # noqa: E402
 
 from termwise.encode import shipped_encoders  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError  # noqa: E402
 from termwise.evaluate import Comparison, compare  # noqa: E402
 from termwise.fusion import objective_of, oracle  # noqa: E402
+from termwise.fusion.lines import TENTHS  # noqa: E402
 from termwise.records import Run  # noqa: E402
 
 PACKAGES = (
     "termwise", "numpy", "numba", "scipy", "onnxruntime", "tokenizers", "ir-measures", "sentence-transformers"
 )  # fmt: skip
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-TENTHS = [number / 10 for number in range(11)]
-POINTS = np.linspace(0.0, 1.0, 51).tolist()
 
 
 def measured(bench: Bench, plan: Plan) -> dict[str, Any]:
@@ -154,21 +153,29 @@ def _compare(bench: Bench, runs: Sequence[Run], **how: Any) -> Comparison:
 def of_shares(bench: Bench, choosing: Choosing, system: System) -> dict[str, Any]:
     """Return what each share of the first system is worth, and the best one for each query."""
     chosen = choosing.chosen(system.name)
-    one, other = (Run([ranking for pair in chosen.parts for ranking in pair[place]], name) for place, name in enumerate(system.mix))
+    one, other = (
+        Run([ranking for pair in chosen.parts for ranking in pair[place]], name)
+        for place, name in enumerate(system.mix)
+    )
     found: dict[str, Any] = {"chosen": [choice["alpha"] for choice in chosen.choices], "measures": {}}
     for measure in bench.measures:
-        objective = objective_of([one, other], bench.reported.qrels, measure, **MIXED)
-        curves = curves_of(objective, POINTS)
+        objective = objective_of([one, other], bench.qrels, measure, **MIXED)
+        curves = curves_of(objective, TENTHS)
         judged = len(objective.query_ids)
         entry: dict[str, Any] = {
-            "alphas": POINTS,
+            "alphas": TENTHS,
             "means": (np.sum(list(curves.values()), axis=0) / judged).tolist(),
         }
         for ties in ("smallest", "nearest"):
-            best = oracle([one, other], bench.reported.qrels, method="grid", ties=ties, measure=measure, **MIXED)  # type: ignore[arg-type]
+            best = oracle([one, other], bench.qrels, method="grid", ties=ties, measure=measure, **MIXED)  # type: ignore[arg-type]
             entry[ties] = best.summary()
             entry[f"{ties}, each"] = dict(zip(best.query_ids, best.alphas.tolist(), strict=True))
         entry["oracle, each"] = dict(zip(best.query_ids, best.best.tolist(), strict=True))
+        entry["indifferent"] = [
+            query_id
+            for query_id, any_share in zip(best.query_ids, best.indifferent, strict=True)
+            if any_share
+        ]
         found["measures"][measure] = entry
     return found
 
@@ -207,7 +214,9 @@ def networks(arguments: argparse.Namespace) -> tuple[dict[str, str], dict[str, s
     files: dict[str, str] = {}
     if arguments.models is not None:
         if not arguments.models.is_dir():
-            raise MissingFileError("there is no such folder of networks", facts=[("folder", arguments.models)])
+            raise MissingFileError(
+                "there is no such folder of networks", facts=[("folder", arguments.models)]
+            )
         for folder in sorted(arguments.models.iterdir()):
             if (folder / "encoder.json").is_file() or (folder / "model.safetensors").is_file():
                 found[folder.name] = str(folder)
@@ -234,13 +243,15 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=record.RESULTS)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_args(given)
-    from pages import page, share_figures
-    from report import write_report
+    from study_page import figure_of, page
+    from study_report import write_report
 
     plan = Plan.read(arguments.plan)
     for name in arguments.only or ():
         if name not in {data.name for data in plan.collections}:
-            raise UnknownNameError.of("collection of the plan", name, [data.name for data in plan.collections])
+            raise UnknownNameError.of(
+                "collection of the plan", name, [data.name for data in plan.collections]
+            )
     begin = time.perf_counter()
     provenance = record.provenance(PACKAGES) | {"load": os.getloadavg()}
     found, files = networks(arguments)
@@ -262,7 +273,10 @@ def main(given: Sequence[str] | None = None) -> None:
         "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
     }
     record.save(result, page(plan, result), arguments.out, plan.name)
-    (arguments.out / f"{plan.name}_shares.svg").write_text(share_figures(plan, results), encoding="utf-8")
+    for name, entry in results.items():
+        if entry["shares"]:
+            drawn = arguments.out / f"{plan.name}_{name.replace(' ', '_')}.svg"
+            drawn.write_bytes(figure_of(plan, entry, entry["measures"][0]))
     report = arguments.work / f"{plan.name}.html"
     write_report(report, plan, result, benches)
     record.say(f"wrote {report}")

@@ -62,10 +62,33 @@ def main() -> None:
         out = given.models / name
         if (out / "encoder.json").is_file() or (out / "model.safetensors").is_file():
             record.say(f"{name}: {out} is there")
+        elif networks[name]["kind"] == "vocabulary":
+            make_vocabulary(networks[name], given, out.with_suffix(".txt"))
         elif networks[name]["kind"] == "cross-encoder":
             train_cross_encoder(networks[name], given, out)
         else:
             train_encoder(name, networks[name], given, out)
+
+
+def make_vocabulary(entry: Mapping[str, Any], given: argparse.Namespace, out: Path) -> None:
+    """Learn word pieces from the texts: a vocabulary of their field, as SciBERT has one of its own."""
+    from tokenizers.implementations import BertWordPieceTokenizer
+
+    if out.is_file():
+        record.say(f"{out} is there")
+        return
+    sources = read_sources(given.halves / "train")
+    learned = BertWordPieceTokenizer(lowercase=True)
+    learned.train_from_iterator(
+        (text for source in sources for text in (*source.queries, *source.passages)),
+        vocab_size=entry["size"],
+        min_frequency=entry["least"],
+        show_progress=False,
+    )
+    given.models.mkdir(parents=True, exist_ok=True)
+    pieces = sorted(learned.get_vocab().items(), key=lambda item: item[1])
+    out.write_text("".join(f"{piece}\n" for piece, _ in pieces), encoding="utf-8")
+    record.say(f"{out}: {len(pieces):,} pieces")
 
 
 def train_encoder(name: str, entry: Mapping[str, Any], given: argparse.Namespace, out: Path) -> None:

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 import record
-from declared import Data, Plan, System
 from dividing import Part, by_paper
 from encoded import index_counts, index_encoded
 from judged import Judged, documents_folder
+from study_plan import Data, Plan, System
 
 from termwise.collection import read_run, write_run
 from termwise.encode import EncoderFolder, shipped_encoders
 from termwise.errors import ParameterError
 from termwise.models import NetworkModel, make_model
-from termwise.records import Ranking, Run
+from termwise.records import Qrel, Ranking, Run
 from termwise.search import Searcher
 from termwise.search.query_settings import QuerySettings
 
@@ -108,6 +108,16 @@ class Bench:
         graded = any(qrel.relevance > 1 for qrel in self.reported.qrels)
         return [*self.plan.measures, *(self.plan.graded if graded else ())]
 
+    @property
+    def qrels(self) -> list[Qrel]:
+        """The judgments that are reported, without those of the documents that queries are made of."""
+        return _without_seeds(self.reported)
+
+    @property
+    def all_qrels(self) -> list[Qrel]:
+        """The same with those that choose."""
+        return _without_seeds(self.judged)
+
     def run(self, system: System, variant: Mapping[str, Any]) -> Run:
         """Rank with a variant of a system: for all queries, those that choose included, seeds left out."""
         key = _digest(system.name, json.dumps(variant, sort_keys=True))
@@ -127,7 +137,9 @@ class Bench:
             settings["encoder"] = self.tools.networks[system.encoder]
         identities = self.tools.identities(system.needs)
         shown = {key: value for key, value in settings.items() if key not in ("encoder", "expansion_encoder")}
-        folder = self.work / f"{model}-{_digest(system.analyzer, json.dumps([shown, identities], sort_keys=True))}"
+        folder = (
+            self.work / f"{model}-{_digest(system.analyzer, json.dumps([shown, identities], sort_keys=True))}"
+        )
         key = folder.name
         if key not in self._searchers:
             documents = self.judged.documents
@@ -186,8 +198,17 @@ class Bench:
 
         first = self.run(self.plan.systems[self.plan.first], {})
         place = self.tools.networks[system.cross_encoder]
-        known = [self.tools.identities(system.needs), system.length, system.depth, self.data.split, self.data.choose]
-        head = _digest(json.dumps(known, sort_keys=True), *(f"{r.query_id} {d}" for r in first for d in r.doc_ids[: system.depth]))
+        known = [
+            self.tools.identities(system.needs),
+            system.length,
+            system.depth,
+            self.data.split,
+            self.data.choose,
+        ]
+        head = _digest(
+            json.dumps(known, sort_keys=True),
+            *(f"{r.query_id} {d}" for r in first for d in r.doc_ids[: system.depth]),
+        )
         file = self.work / f"crossed-{head}.trec"
         if not file.is_file():
             scorer = CrossEncoderScorer.open(place, length=system.length)
@@ -195,9 +216,13 @@ class Bench:
             rankings = []
             asked = {query.query_id: query.text for query in self.judged.queries}
             for number, ranking in enumerate(first):
-                scored = scorer.score(asked[ranking.query_id], [texts[one] for one in ranking.doc_ids[: system.depth]])
+                scored = scorer.score(
+                    asked[ranking.query_id], [texts[one] for one in ranking.doc_ids[: system.depth]]
+                )
                 order = np.argsort(-scored, kind="stable")
-                rankings.append(Ranking([ranking.doc_ids[i] for i in order.tolist()], scored[order], ranking.query_id))
+                rankings.append(
+                    Ranking([ranking.doc_ids[i] for i in order.tolist()], scored[order], ranking.query_id)
+                )
                 if number % 20 == 0:
                     record.say(f"  {self.data.name}: cross-encoder, {number:,} of {len(first):,} queries")
             write_run(Run(rankings, system.name), file)
@@ -215,10 +240,13 @@ class Bench:
         if not self.data.choose:
             return self.reported
         other = Judged.read(self.data.name, folder, self.data.choose)
-        both = {query.query_id for query in self.reported.queries} & {query.query_id for query in other.queries}
+        both = {query.query_id for query in self.reported.queries} & {
+            query.query_id for query in other.queries
+        }
         if both:
             raise ParameterError(
-                "a query is both reported and chosen by", facts=[("collection", self.data.name), ("query", min(both))]
+                "a query is both reported and chosen by",
+                facts=[("collection", self.data.name), ("query", min(both))],
             )
         return replace(
             self.reported,
@@ -226,6 +254,10 @@ class Bench:
             qrels=[*self.reported.qrels, *other.qrels],
             data=self.reported.data | other.data,
         )
+
+
+def _without_seeds(judged: Judged) -> list[Qrel]:
+    return [qrel for qrel in judged.qrels if qrel.doc_id not in judged.seeds.get(qrel.query_id, ())]
 
 
 def _with_tail(head: Run, first: Run) -> Run:
@@ -246,4 +278,3 @@ def _with_tail(head: Run, first: Run) -> Run:
 
 def _digest(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
-

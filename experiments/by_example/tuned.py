@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from declared import System
-from ranking import Bench
+from rankers import Bench
+from study_plan import System
 
 from termwise.fusion import interpolate, objective_of
 from termwise.fusion.objective import Objective
@@ -107,15 +107,21 @@ class Choosing:
                 key = (own, number)
                 if key not in curves:
                     runs = [self._bench.run(first, first.variants[own]), self._bench.run(second, variant)]
-                    objectives[key] = objective_of(runs, self._bench.judged.qrels, self._measure, **MIXED)
+                    objectives[key] = objective_of(runs, self._bench.all_qrels, self._measure, **MIXED)
                     curves[key] = curves_of(objectives[key], self._shares)
-                values = np.mean([curves[key].get(query_id, np.zeros(len(self._shares))) for query_id in part.choosing], axis=0)
+                values = np.mean(
+                    [curves[key].get(query_id, np.zeros(len(self._shares))) for query_id in part.choosing],
+                    axis=0,
+                )
                 place = int(np.argmax(values))
                 if best is None or values[place] > best[0] + 1e-12:
                     best = (float(values[place]), number, self._shares[place])
             assert best is not None
             _, number, alpha = best
-            runs = [self._bench.run(first, first.variants[own]), self._bench.run(second, second.variants[number])]
+            runs = [
+                self._bench.run(first, first.variants[own]),
+                self._bench.run(second, second.variants[number]),
+            ]
             one, other = (Run([run[q] for q in part.reported if q in run], run.name) for run in runs)
             rankings += list(interpolate(one, other, alpha=alpha, **MIXED))
             parts.append((one, other))

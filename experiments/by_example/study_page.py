@@ -1,0 +1,156 @@
+"""The Markdown page of the study, and its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import record
+from study_plan import Plan, Table
+
+from termwise.fusion.figure import ShareCurve, figure_bytes, shares_figure
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def page(plan: Plan, result: Mapping[str, Any]) -> str:
+    """Write the page: what was to be reached, the tables of each collection, what the shares are worth."""
+    parts = [
+        f"# {plan.title}",
+        f"After {plan.source}. Made by `experiments/by_example/study.py`. Values of a system with something to choose "
+        "are of queries that did not choose; what was chosen stands in the JSON, part by part. A value carries the "
+        f"letters of the rows that it is significantly better than: paired t-test, p < {plan.level} after Bonferroni's "
+        "correction over all pairs of rows. Differences are paired, from the first stage; p by sign flips, not "
+        "corrected.",
+        _networks(result),
+    ]
+    if result["targets"]:
+        parts += ["## What was to be reached", _targets(result["targets"])]
+    for name, entry in result["collections"].items():
+        parts += [
+            f"## {name}",
+            f"{entry['queries']:,} queries, {entry['documents']:,} documents.",
+        ]
+        for table in plan.tables:
+            parts += [f"### {table.title}", _table(plan, table, entry)]
+        parts += ["### Shares of the first system", _shares(plan, entry)]
+    return "\n\n".join([*(part for part in parts if part), record.about(dict(result))])
+
+
+def figure_of(plan: Plan, entry: Mapping[str, Any], measure: str) -> bytes:
+    """Draw what each share is worth, a panel an interpolation; the bytes of an SVG file."""
+    curves = [curve_of(plan.systems[name].title, found, measure) for name, found in entry["shares"].items()]
+    return figure_bytes(shares_figure(curves, first=plan.first, second="the other"), "svg")
+
+
+def curve_of(title: str, found: Mapping[str, Any], measure: str) -> ShareCurve:
+    """Return one panel."""
+    values = found["measures"][measure]
+    summary = values["smallest"]
+    told = [
+        values["smallest, each"][query]
+        for query in values["smallest, each"]
+        if query not in values["indifferent"]
+    ]
+    return ShareCurve(
+        title=title,
+        places=np.array(values["alphas"]),
+        means=np.array(values["means"]),
+        oracle=summary["oracle"],
+        marked=tuple(sorted(set(found["chosen"]))),
+        best=np.array(told),
+        indifferent=summary["indifferent"],
+    )
+
+
+def _networks(result: Mapping[str, Any]) -> str:
+    return "\n".join(f"- network `{name}`: {identity[:19]}…" for name, identity in result["networks"].items())
+
+
+def _targets(found: Sequence[Mapping[str, Any]]) -> str:
+    rows = [
+        (
+            one["collection"],
+            f"{one['system']} over {one['over']}",
+            one["measure"],
+            f"≥ {one['wanted']:.2f}",
+            record.number(one["ratio"]),
+            record.interval(one["ratio interval"]),
+            record.number(one["difference"], signed=True),
+            record.interval(one["interval"], signed=True),
+            record.p_value(one["p_permutation"]),
+            "yes" if one["reached"] else "no",
+        )
+        for one in found
+    ]
+    head = (
+        "collection",
+        "systems",
+        "measure",
+        "wanted",
+        "ratio",
+        "95 %",
+        "difference",
+        "95 %",
+        "p",
+        "reached",
+    )
+    return record.table(head, rows, left=3)
+
+
+def _table(plan: Plan, table: Table, entry: Mapping[str, Any]) -> str:
+    measures = entry["measures"]
+    found = entry["letters"].get(table.name, {})
+    rows = []
+    letters = iter(LETTERS)
+    for name in table.rows:
+        row = entry["rows"][name]
+        if "not run" in row:
+            rows.append((f"– {row['title']}: {row['not run']}", *[""] * (len(measures) + 3)))
+            continue
+        cells = []
+        for measure in measures:
+            better = found.get(measure, {}).get(name, "")
+            cells.append(
+                record.number(row["measures"][measure]) + (f" <sup>{better}</sup>" if better else "")
+            )
+        contrast = row["against"].get(measures[0])
+        rows.append(
+            (
+                f"{next(letters)}) {row['title']}",
+                *cells,
+                "" if contrast is None else record.number(contrast["difference"], signed=True),
+                "" if contrast is None else record.interval(contrast["interval"], signed=True),
+                "" if contrast is None else record.p_value(contrast["p_permutation"]),
+            )
+        )
+    return record.table(("row", *measures, f"{measures[0]} − {plan.first}", "95 %", "p"), rows)
+
+
+def _shares(plan: Plan, entry: Mapping[str, Any]) -> str:
+    rows = []
+    for name, found in entry["shares"].items():
+        chosen = ", ".join(f"{alpha:.2f}" for alpha in found["chosen"])
+        for number, (measure, values) in enumerate(found["measures"].items()):
+            smallest, nearest = values["smallest"], values["nearest"]
+            rows.append(
+                (
+                    plan.systems[name].title if number == 0 else "",
+                    measure,
+                    chosen if number == 0 else "",
+                    record.number(entry["rows"][name]["measures"][measure]),
+                    record.number(smallest["oracle"]),
+                    record.number(smallest["mean alpha"]),
+                    record.number(nearest["mean alpha"]),
+                    f"{smallest['at 0']:,}",
+                    f"{smallest['at 1']:,}",
+                    f"{smallest['indifferent']:,}",
+                    record.number(smallest["quartiles"][2] - smallest["quartiles"][0]),
+                )
+            )
+    head = (
+        "systems", "measure", "chosen", "worth", "oracle", "mean share, smallest of equal", "nearest", "at 0", "at 1",
+        "any", "inter-quartile range",
+    )  # fmt: skip
+    return record.table(head, rows, left=2)

@@ -1,0 +1,249 @@
+"""The report of the study as one HTML page with texts, which stays in the work folder.
+
+For each collection: the tables, what every share is worth, how single queries fare, and those that gain and lose most
+by being mixed, each with the document that moves most and the terms that its two scores are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import record
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from rankers import Bench
+from study_page import LETTERS, curve_of
+from study_plan import Plan, System
+from tuned import Choosing
+
+from termwise.collection.writing import written_whole
+from termwise.fusion.figure import figure_bytes, shares_figure
+from termwise.records import Ranking
+from termwise.search.explanation import Explanation
+
+SHOWN = 3
+"""Queries that gain most, and that lose most, of each interpolation."""
+
+TERMS = 8
+"""Terms of a score that are shown."""
+
+LONGEST = 420
+"""Characters of a text that are shown."""
+
+SIZE = 260
+"""Width and height of the field of a scatter plot."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A query in a scatter plot."""
+
+    x: float
+    y: float
+    title: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a term adds to a score, beside the largest there is."""
+
+    term: str
+    origin: str
+    score: str
+    width: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query that gains or loses, and the document that moves most."""
+
+    query_id: str
+    query: str
+    before: str
+    after: str
+    gained: bool
+    document: str
+    grade: int
+    ranks: str
+    scores: tuple[tuple[str, str, tuple[Part, ...]], ...]
+
+
+def write_report(path: Path, plan: Plan, result: Mapping[str, Any], benches: Mapping[str, Bench]) -> None:
+    """Write the page."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).resolve().parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    sections = [_section(plan, name, result["collections"][name], bench) for name, bench in benches.items()]
+    page = environment.get_template("study.html.j2").render(
+        plan=plan,
+        sections=sections,
+        targets=[_target(one) for one in result["targets"]],
+        about=record.about(dict(result)),
+    )
+    with written_whole(path) as write:
+        write(page)
+
+
+def _target(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "what": f"{one['collection']}: {one['system']} over {one['over']}, {one['measure']}",
+        "wanted": f"{one['wanted']:.2f}",
+        "ratio": record.number(one["ratio"]),
+        "interval": record.interval(one["ratio interval"]),
+        "reached": one["reached"],
+    }
+
+
+def _section(plan: Plan, name: str, entry: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+    choosing = Choosing(bench)
+    texts = bench.texts()
+    asked = {query.query_id: query.text for query in bench.reported.queries}
+    main = entry["measures"][0]
+    mixes = []
+    for mix, found in entry["shares"].items():
+        system = plan.systems[mix]
+        curves = [curve_of(measure, found, measure) for measure in entry["measures"]]
+        first, second = (plan.systems[part].title for part in system.mix)
+        drawing = figure_bytes(shares_figure(curves, first=first, second=second), "svg").decode()
+        before, after = (np.array(entry["rows"][one]["values"][main]) for one in (system.mix[0], mix))
+        mixes.append(
+            {
+                "title": system.title,
+                "chosen": ", ".join(f"{alpha:.2f}" for alpha in found["chosen"]),
+                "drawing": drawing[drawing.index("<svg") :],
+                "points": _points(entry["query_ids"], before, after, asked),
+                "cases": _cases(bench, choosing, system, entry["query_ids"], before, after, asked, texts),
+            }
+        )
+    return {
+        "name": name,
+        "queries": f"{entry['queries']:,}",
+        "documents": f"{entry['documents']:,}",
+        "measures": entry["measures"],
+        "main": main,
+        "tables": [_table(plan, table, entry) for table in plan.tables],
+        "mixes": mixes,
+    }
+
+
+def _table(plan: Plan, table: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
+    letters = iter(LETTERS)
+    better = entry["letters"].get(table.name, {})
+    rows = []
+    for name in table.rows:
+        row = entry["rows"][name]
+        if "not run" in row:
+            rows.append({"letter": "–", "title": row["title"], "why": row["not run"], "cells": []})
+            continue
+        cells = [
+            {
+                "value": record.number(row["measures"][measure]),
+                "interval": record.interval(row["intervals"][measure]),
+                "letters": better.get(measure, {}).get(name, ""),
+            }
+            for measure in entry["measures"]
+        ]
+        rows.append({"letter": next(letters), "title": row["title"], "why": "", "cells": cells})
+    return {"title": table.title, "rows": rows}
+
+
+def _points(query_ids: Sequence[str], before: Any, after: Any, asked: Mapping[str, str]) -> list[Point]:
+    return [
+        Point(
+            round(float(x) * SIZE, 1),
+            round(SIZE - float(y) * SIZE, 1),
+            f"{query_id}: {record.number(float(x))} to {record.number(float(y))}. {_short(asked[query_id], 90)}",
+        )
+        for query_id, x, y in zip(query_ids, before, after, strict=True)
+    ]
+
+
+def _cases(
+    bench: Bench,
+    choosing: Choosing,
+    system: System,
+    query_ids: Sequence[str],
+    before: Any,
+    after: Any,
+    asked: Mapping[str, str],
+    texts: Mapping[str, str],
+) -> list[Case]:
+    order = np.argsort(after - before, kind="stable").tolist()
+    picked = [place for place in (*order[::-1][:SHOWN], *order[:SHOWN]) if after[place] != before[place]]
+    chosen = choosing.chosen(system.name)
+    part_of = {query_id: number for number, part in enumerate(bench.parts) for query_id in part.reported}
+    cases = []
+    for place in dict.fromkeys(picked):
+        query_id = query_ids[place]
+        number = part_of[query_id]
+        gained = bool(after[place] > before[place])
+        moved = _moved(bench, query_id, chosen.parts[number][0][query_id], chosen.run[query_id], up=gained)
+        if moved is None:
+            continue
+        doc_id, grade, ranks = moved
+        scores = []
+        variants = (choosing.variant(system.mix[0], number), chosen.choices[number]["variant"])
+        for name, variant in zip(system.mix, variants, strict=True):
+            searcher = bench.searcher(bench.plan.systems[name], variant)
+            explained = searcher.explain(asked[query_id], doc_id)
+            scores.append(
+                (bench.plan.systems[name].title, record.number(explained.score, digits=2), _parts(explained))
+            )
+        cases.append(
+            Case(
+                query_id=query_id,
+                query=_short(asked[query_id], LONGEST),
+                before=record.number(float(before[place])),
+                after=record.number(float(after[place])),
+                gained=gained,
+                document=_short(texts[doc_id], LONGEST),
+                grade=grade,
+                ranks=ranks,
+                scores=tuple(scores),
+            )
+        )
+    return cases
+
+
+def _moved(
+    bench: Bench, query_id: str, before: Ranking, after: Ranking, *, up: bool
+) -> tuple[str, int, str] | None:
+    """Return the relevant document whose reciprocal rank changes most, its grade and its two ranks."""
+    ranks = [{doc_id: rank for rank, doc_id in enumerate(one.doc_ids, start=1)} for one in (before, after)]
+    grades = {
+        qrel.doc_id: qrel.relevance
+        for qrel in bench.qrels
+        if qrel.query_id == query_id and qrel.relevance > 0
+    }
+    moves = [
+        ((1 / ranks[1][doc_id] - 1 / ranks[0][doc_id]) * grade, doc_id)
+        for doc_id, grade in grades.items()
+        if doc_id in ranks[0] and doc_id in ranks[1]
+    ]
+    if not moves:
+        return None
+    move, doc_id = max(moves) if up else min(moves)
+    if (move > 0) != up:
+        return None
+    return doc_id, grades[doc_id], f"{ranks[0][doc_id]:,} → {ranks[1][doc_id]:,}"
+
+
+def _parts(explained: Explanation) -> tuple[Part, ...]:
+    told = [one for one in explained.contributions if one.score > 0][:TERMS]
+    largest = max((one.score for one in told), default=1.0)
+    return tuple(
+        Part(one.term, one.origin, record.number(one.score, digits=2), round(100 * one.score / largest))
+        for one in told
+    )
+
+
+def _short(text: str, longest: int) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= longest else f"{plain[: longest - 1].rsplit(' ', 1)[0]} …"

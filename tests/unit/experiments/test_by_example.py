@@ -1,0 +1,432 @@
+"""The study of queries by example, whole, on collections of fifty documents."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from termwise.collection import read_qrels, read_run
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.evaluate import evaluate
+
+PLAN = """
+name = "small"
+title = "Small"
+source = "nobody"
+measures = ["nDCG@10", "AP"]
+graded = ["AP(rel=2)"]
+depth = 30
+first = "bm25"
+shares = 11
+level = 0.05
+
+[[collections]]
+name = "dogs"
+split = "test"
+folds = 2
+paper = "_"
+
+[[collections]]
+name = "cats"
+split = "test"
+choose = "dev"
+candidates = "judged"
+
+[systems.bm25]
+title = "BM25"
+model = "bm25"
+analyzer = "english"
+
+[systems.lm]
+title = "LM"
+model = "jm"
+analyzer = "stm2"
+variants = [{ lambda = "0.1" }, { lambda = "0.7" }]
+
+[systems.tildev2]
+title = "TILDEv2"
+encoder = "two"
+settings = { expansion_encoder = "one", expansion_terms = "2" }
+variants = [{}, { weigh = { counts = "once" } }]
+
+[systems.absent]
+title = "absent"
+encoder = "nowhere"
+
+[systems.mixed]
+title = "BM25 + TILDEv2"
+mix = ["bm25", "tildev2"]
+
+[[tables]]
+name = "one"
+title = "All"
+rows = ["bm25", "lm", "tildev2", "absent", "mixed"]
+
+[[targets]]
+collection = "dogs"
+systems = ["mixed"]
+over = "bm25"
+measures = ["nDCG@10"]
+ratio = 0.5
+"""
+
+
+@pytest.fixture
+def study(tmp_path, encoders, collections):
+    import study
+
+    (tmp_path / "plan.toml").write_text(PLAN)
+
+    def run(*more):
+        given = [str(tmp_path / "plan.toml"), "--work", str(tmp_path / "work"), "--threads", "1"]
+        given += ["--collections", str(collections), "--out", str(tmp_path / "out")]
+        given += ["--network", f"one={encoders['tilde']}", "--network", f"two={encoders['tildev2']}"]
+        study.main([*given, *more])
+        return json.loads((tmp_path / "out" / "small.json").read_text())
+
+    return run
+
+
+def test_the_whole_study(study, tmp_path):
+    found = study()
+    assert set(found["collections"]) == {"dogs", "cats"}
+    assert found["networks"].keys() == {"one", "two"}
+    for entry in found["collections"].values():
+        rows = entry["rows"]
+        assert entry["queries"] == 10
+        assert entry["measures"] == ["nDCG@10", "AP"], "no judgment has grades"
+        assert rows["absent"]["not run"] == "no network nowhere was named"
+        shares = entry["shares"]["mixed"]["measures"]["nDCG@10"]
+        fixed = np.array(shares["means"])
+        assert shares["nearest"]["oracle"] >= fixed.max() - 1e-9
+        assert shares["smallest"]["mean alpha"] <= shares["nearest"]["mean alpha"]
+        assert fixed[-1] == pytest.approx(rows["bm25"]["measures"]["nDCG@10"], abs=1e-5)
+        assert (
+            all(
+                best >= fused - 1e-6
+                for best, fused in zip(
+                    shares["oracle, each"].values(), rows["mixed"]["values"]["nDCG@10"], strict=True
+                )
+            )
+            or len(shares["alphas"]) > 11
+        ), "a grid of tenths can be below a finer choice"
+    assert found["targets"][0]["reached"]
+    page = (tmp_path / "out" / "small.md").read_text()
+    assert "## What was to be reached" in page
+    assert "absent: no network nowhere was named" in page
+    assert (tmp_path / "out" / "small_dogs.svg").read_text().startswith("<?xml")
+    report = (tmp_path / "work" / "small.html").read_text()
+    assert report.count("<circle") == 20
+    assert "default-src 'none'" in report
+    assert "Queries that gain and lose most" in report
+
+
+def test_what_is_tuned_is_tuned_on_other_queries(study):
+    found = study()
+    folded = found["collections"]["dogs"]["rows"]["lm"]["chosen"]
+    assert [(part["reported"], part["choosing"]) for part in folded] == [(5, 5), (5, 5)]
+    split = found["collections"]["cats"]["rows"]["lm"]["chosen"]
+    assert [(part["reported"], part["choosing"]) for part in split] == [(10, 10)]
+
+
+def test_a_second_run_says_the_same(study):
+    one, two = study(), study()
+    for name in one["collections"]:
+        assert one["collections"][name]["rows"] == two["collections"][name]["rows"]
+
+
+def test_no_query_is_answered_by_its_own_document(tmp_path, encoders, collections):
+    from rankers import Bench, Tools
+    from study_plan import Plan
+
+    (tmp_path / "plan.toml").write_text(PLAN)
+    plan = Plan.read(tmp_path / "plan.toml")
+    tools = Tools({"one": encoders["tilde"], "two": encoders["tildev2"]}, {}, tmp_path / "work")
+    bench = Bench(plan.collections[0], plan, tools, collections)
+    for name in ("bm25", "tildev2"):
+        system = plan.systems[name]
+        for ranking in bench.run(system, system.variants[0]):
+            assert f"d{ranking.query_id[1:]}" not in ranking.doc_ids
+    assert all(qrel.doc_id != f"d{qrel.query_id[1:]}" for qrel in bench.qrels)
+
+
+def test_judged_candidates_are_all_that_is_ranked(tmp_path, encoders, collections):
+    from rankers import Bench, Tools
+    from study_plan import Plan
+
+    (tmp_path / "plan.toml").write_text(PLAN)
+    plan = Plan.read(tmp_path / "plan.toml")
+    bench = Bench(plan.collections[1], plan, Tools({}, {}, tmp_path / "work"), collections)
+    judged = {
+        (qrel.query_id, qrel.doc_id) for qrel in read_qrels(collections / "cats" / "qrels" / "test.tsv")
+    }
+    run = bench.run(plan.systems["bm25"], {})
+    found = {(one.query_id, doc_id) for one in run for doc_id in one.doc_ids if int(one.query_id[1:]) < 10}
+    assert found == judged
+    alone = evaluate(run, bench.qrels, ["AP"]).means["AP"]
+    assert alone == 1.0, "all candidates are relevant here"
+
+
+def test_letters_by_hand(tmp_path, encoders, collections):
+    """A run that is right everywhere is better than one that is wrong everywhere, and has its letter."""
+    from rankers import Bench, Tools
+    from study import lettered
+    from study_plan import Plan
+
+    from termwise import Ranking, Run
+
+    (tmp_path / "plan.toml").write_text(PLAN)
+    plan = Plan.read(tmp_path / "plan.toml")
+    bench = Bench(plan.collections[0], plan, Tools({}, {}, tmp_path / "work"), collections)
+    relevant = {qrel.query_id: qrel.doc_id for qrel in bench.qrels}
+    first = {"good": 1, "bad": 6, "also bad": 6}
+    runs = []
+    for name, rank in first.items():
+        rankings = []
+        for place, (query_id, doc_id) in enumerate(relevant.items()):
+            others = [f"x{number}" for number in range(rank - 1 + place % 2)]
+            doc_ids = [*others, doc_id]
+            rankings.append(Ranking(doc_ids, np.arange(len(doc_ids), 0, -1.0), query_id))
+        runs.append(Run(rankings, name))
+    assert lettered(bench, runs, 0.05)["nDCG@10"] == {"good": "bc", "bad": "", "also bad": ""}
+
+
+def test_the_plans_that_ship_are_understood(tmp_path):
+    from study_plan import Plan
+    from tests.unit.experiments.conftest import EXPERIMENTS
+
+    for name in ("study.toml", "scidocs.toml"):
+        plan = Plan.read(EXPERIMENTS / "by_example" / name)
+        assert {"table 1", "table 2", "table 3"} == {table.name for table in plan.tables}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ('mix = ["bm25", "tildev2"]', 'mix = ["bm25", "tilde"]', UnknownNameError),
+        ('choose = "dev"', "", ParameterError),
+        ("depth = 30", "deep = 30", ParameterError),
+    ],
+)
+def test_a_plan_that_is_wrong(tmp_path, old, new, error):
+    from study_plan import Plan
+
+    (tmp_path / "plan.toml").write_text(PLAN.replace(old, new))
+    with pytest.raises(error):
+        Plan.read(tmp_path / "plan.toml")
+
+
+def test_an_unknown_collection_is_named(study):
+    with pytest.raises(UnknownNameError, match="collection of the plan"):
+        study("--only", "birds")
+
+
+def test_a_cross_encoder_reranks_the_head(tmp_path, toy, collections):
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("sentence_transformers")
+    from rankers import Bench, Tools
+    from study_plan import Plan
+
+    torch.manual_seed(1)
+    network = transformers.BertForSequenceClassification(
+        toy.configuration(initializer_range=0.5, num_labels=1)
+    )
+    folder = toy.save(network, tmp_path / "crossed")
+    crossed = '[systems.crossed]\ntitle = "crossed"\ncross_encoder = "crossed"\nlength = 64\ndepth = 3\n\n[[tables]]'
+    (tmp_path / "plan.toml").write_text(PLAN.replace("[[tables]]", crossed, 1))
+    plan = Plan.read(tmp_path / "plan.toml")
+    bench = Bench(
+        plan.collections[0], plan, Tools({"crossed": str(folder)}, {}, tmp_path / "work"), collections
+    )
+    first, run = (bench.run(plan.systems[name], {}) for name in ("bm25", "crossed"))
+    for ranking in first:
+        assert set(run[ranking.query_id].doc_ids[:3]) == set(ranking.doc_ids[:3])
+        assert run[ranking.query_id].doc_ids[3:] == ranking.doc_ids[3:]
+    (kept,) = bench.work.glob("crossed-*.trec")
+    assert len(read_run(kept)) == len(first)
+
+
+def test_halves_of_a_text():
+    from halves import halves
+
+    text = "One is. Two is. Three is. Four is."
+    ((query, passage),) = halves([("Title", text), ("Title", text), ("Short", "One is. Two is.")])
+    words = sorted(f"{query} {passage}".split())
+    assert words == sorted(f"Title. {text}".split())
+    assert "One" in query.split() + passage.split()
+    assert not set(query.split()) & set(passage.split()) - {"is."}
+
+
+def test_folds_by_paper():
+    from dividing import by_paper
+
+    asked = [f"p{number}_{facet}" for number in range(9) for facet in ("background", "result")]
+    parts = by_paper(asked, 2, "_")
+    assert sorted(one for part in parts for one in part.reported) == sorted(asked)
+    for part in parts:
+        assert not {one[:2] for one in part.reported} & {one[:2] for one in part.choosing}
+        assert len(part.reported) + len(part.choosing) == len(asked)        fused = rows["mixed"]["values"]["nDCG@10"]
+        best = list(shares["oracle, each"].values())
+        assert all(one >= other - 1e-5 for one, other in zip(best, fused, strict=True))
+    assert found["targets"][0]["reached"]
+    page = (tmp_path / "out" / "small.md").read_text()
+    assert "## What was to be reached" in page
+    assert "absent: no network nowhere was named" in page
+    assert (tmp_path / "out" / "small_dogs.svg").read_text().startswith("<?xml")
+    report = (tmp_path / "work" / "small.html").read_text()
+    assert report.count("<circle") == 20
+    assert "default-src 'none'" in report
+    assert "Queries that gain and lose most" in report
+
+
+def test_what_is_tuned_is_tuned_on_other_queries(study):
+    found = study()
+    folded = found["collections"]["dogs"]["rows"]["lm"]["chosen"]
+    assert [(part["reported"], part["choosing"]) for part in folded] == [(5, 5), (5, 5)]
+    split = found["collections"]["cats"]["rows"]["lm"]["chosen"]
+    assert [(part["reported"], part["choosing"]) for part in split] == [(10, 10)]
+
+
+def test_a_second_run_says_the_same(study):
+    one, two = study(), study()
+    for name in one["collections"]:
+        assert one["collections"][name]["rows"] == two["collections"][name]["rows"]
+
+
+def test_no_query_is_answered_by_its_own_document(tmp_path, encoders, collections):
+    from rankers import Bench, Tools
+    from study_plan import Plan
+
+    (tmp_path / "plan.toml").write_text(PLAN)
+    plan = Plan.read(tmp_path / "plan.toml")
+    tools = Tools({"one": encoders["tilde"], "two": encoders["tildev2"]}, {}, tmp_path / "work")
+    bench = Bench(plan.collections[0], plan, tools, collections)
+    for name in ("bm25", "tildev2"):
+        system = plan.systems[name]
+        for ranking in bench.run(system, system.variants[0]):
+            assert f"d{ranking.query_id[1:]}" not in ranking.doc_ids
+    assert all(qrel.doc_id != f"d{qrel.query_id[1:]}" for qrel in bench.qrels)
+
+
+def test_judged_candidates_are_all_that_is_ranked(tmp_path, encoders, collections):
+    from rankers import Bench, Tools
+    from study_plan import Plan
+
+    (tmp_path / "plan.toml").write_text(PLAN)
+    plan = Plan.read(tmp_path / "plan.toml")
+    bench = Bench(plan.collections[1], plan, Tools({}, {}, tmp_path / "work"), collections)
+    judged = {
+        (qrel.query_id, qrel.doc_id) for qrel in read_qrels(collections / "cats" / "qrels" / "test.tsv")
+    }
+    run = bench.run(plan.systems["bm25"], {})
+    found = {(one.query_id, doc_id) for one in run for doc_id in one.doc_ids if int(one.query_id[1:]) < 10}
+    assert found == judged
+    alone = evaluate(run, bench.qrels, ["AP"]).means["AP"]
+    assert alone == 1.0, "all candidates are relevant here"
+
+
+def test_letters_by_hand(tmp_path, encoders, collections):
+    """A run that is right everywhere is better than one that is wrong everywhere, and has its letter."""
+    from rankers import Bench, Tools
+    from study import lettered
+    from study_plan import Plan
+
+    from termwise import Ranking, Run
+
+    (tmp_path / "plan.toml").write_text(PLAN)
+    plan = Plan.read(tmp_path / "plan.toml")
+    bench = Bench(plan.collections[0], plan, Tools({}, {}, tmp_path / "work"), collections)
+    relevant = {qrel.query_id: qrel.doc_id for qrel in bench.qrels}
+    first = {"good": 1, "bad": 6, "also bad": 6}
+    runs = []
+    for name, rank in first.items():
+        rankings = []
+        for place, (query_id, doc_id) in enumerate(relevant.items()):
+            others = [f"x{number}" for number in range(rank - 1 + place % 2)]
+            doc_ids = [*others, doc_id]
+            rankings.append(Ranking(doc_ids, np.arange(len(doc_ids), 0, -1.0), query_id))
+        runs.append(Run(rankings, name))
+    assert lettered(bench, runs, 0.05)["nDCG@10"] == {"good": "bc", "bad": "", "also bad": ""}
+
+
+def test_the_plans_that_ship_are_understood(tmp_path):
+    from study_plan import Plan
+    from tests.unit.experiments.conftest import EXPERIMENTS
+
+    for name in ("study.toml", "scidocs.toml"):
+        plan = Plan.read(EXPERIMENTS / "by_example" / name)
+        assert {"table 1", "table 2", "table 3"} == {table.name for table in plan.tables}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ('mix = ["bm25", "tildev2"]', 'mix = ["bm25", "tilde"]', UnknownNameError),
+        ('choose = "dev"', "", ParameterError),
+        ("depth = 30", "deep = 30", ParameterError),
+    ],
+)
+def test_a_plan_that_is_wrong(tmp_path, old, new, error):
+    from study_plan import Plan
+
+    (tmp_path / "plan.toml").write_text(PLAN.replace(old, new))
+    with pytest.raises(error):
+        Plan.read(tmp_path / "plan.toml")
+
+
+def test_an_unknown_collection_is_named(study):
+    with pytest.raises(UnknownNameError, match="collection of the plan"):
+        study("--only", "birds")
+
+
+def test_a_cross_encoder_reranks_the_head(tmp_path, toy, collections):
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("sentence_transformers")
+    from rankers import Bench, Tools
+    from study_plan import Plan
+
+    torch.manual_seed(1)
+    network = transformers.BertForSequenceClassification(
+        toy.configuration(initializer_range=0.5, num_labels=1)
+    )
+    folder = toy.save(network, tmp_path / "crossed")
+    crossed = '[systems.crossed]\ntitle = "crossed"\ncross_encoder = "crossed"\nlength = 64\ndepth = 3\n\n[[tables]]'
+    (tmp_path / "plan.toml").write_text(PLAN.replace("[[tables]]", crossed, 1))
+    plan = Plan.read(tmp_path / "plan.toml")
+    bench = Bench(
+        plan.collections[0], plan, Tools({"crossed": str(folder)}, {}, tmp_path / "work"), collections
+    )
+    first, run = (bench.run(plan.systems[name], {}) for name in ("bm25", "crossed"))
+    for ranking in first:
+        assert set(run[ranking.query_id].doc_ids[:3]) == set(ranking.doc_ids[:3])
+        assert run[ranking.query_id].doc_ids[3:] == ranking.doc_ids[3:]
+    (kept,) = bench.work.glob("crossed-*.trec")
+    assert len(read_run(kept)) == len(first)
+
+
+def test_halves_of_a_text():
+    from halves import halves
+
+    text = "One is. Two is. Three is. Four is."
+    ((query, passage),) = halves([("Title", text), ("Title", text), ("Short", "One is. Two is.")])
+    words = sorted(f"{query} {passage}".split())
+    assert words == sorted(f"Title. {text}".split())
+    assert "One" in query.split() + passage.split()
+    assert not set(query.split()) & set(passage.split()) - {"is."}
+
+
+def test_folds_by_paper():
+    from dividing import by_paper
+
+    asked = [f"p{number}_{facet}" for number in range(9) for facet in ("background", "result")]
+    parts = by_paper(asked, 2, "_")
+    assert sorted(one for part in parts for one in part.reported) == sorted(asked)
+    for part in parts:
+        assert not {one[:2] for one in part.reported} & {one[:2] for one in part.choosing}
+        assert len(part.reported) + len(part.choosing) == len(asked)
