@@ -77,9 +77,11 @@ def measured(bench: Bench, plan: Plan) -> dict[str, Any]:
         here = [name for name in table.rows if name in runs]
         if len(here) > 1:
             tables[table.name] = lettered(bench, [runs[name] for name in here], plan.level)
+    query_ids: list[str] = []
     against = contrasts(bench, list(runs.values()), plan.first)
     for name, run in runs.items():
         evaluation = bench.reported.evaluate(run, bench.measures)
+        query_ids = list(evaluation.query_ids)
         rows[name]["measures"] = evaluation.means
         rows[name]["intervals"] = {
             measure: record.mean_interval(values) for measure, values in evaluation.values.items()
@@ -89,7 +91,7 @@ def measured(bench: Bench, plan: Plan) -> dict[str, Any]:
     return {
         "documents": len(bench.searcher(plan.systems[plan.first], {}).index),
         "queries": len(bench.reported.queries),
-        "query_ids": [query.query_id for query in bench.reported.queries],
+        "query_ids": query_ids,
         "measures": bench.measures,
         "rows": rows,
         "letters": tables,
