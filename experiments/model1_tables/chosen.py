@@ -216,17 +216,17 @@ def _learned(bench: Bench, system: System) -> Fusion:
 
 
 def _tuned(bench: Bench, system: System, table: Table) -> Fusion:
-    """Choose p, lambda and the weights together; a neural table is taken with the p and lambda it was made for."""
+    """Choose p, lambda and the weights together; or the weights alone, with the p and lambda a table was made for."""
     plan, scorer = bench.plan, bench.scorer(system, table, {})
-    neural = system.model == "neural-model1"
+    made_for = system.model == "neural-model1" and not system.tuned
     tuning = tune(
         scorer,
         Run(bench.candidates, BASELINE),
         bench.judged.queries,
         bench.judged.qrels,
         measure=plan.measure,
-        self_translations=[scorer.self_translation] if neural else plan.self_translations,
-        lambdas=[scorer.lambda_] if neural else plan.lambdas,
+        self_translations=[scorer.self_translation] if made_for else plan.self_translations,
+        lambdas=[scorer.lambda_] if made_for else plan.lambdas,
         scaling="z",
         name=system.name,
         progress=progress_lines(f"{bench.judged.name}: {system.name}"),

@@ -103,6 +103,8 @@ class System:
     alone : bool
         Whether an index searches the collection. All other systems score the candidates of the baseline, and are
         fused with it.
+    tuned : bool
+        Of a neural table: whether p and lambda are chosen too. Without it they are those that it was made for.
     published : str
         The figure of the paper.
     """
@@ -114,6 +116,7 @@ class System:
     index_of: str = ""
     keep: int = 256
     alone: bool = False
+    tuned: bool = False
     published: str = ""
 
     @property

@@ -94,7 +94,13 @@ def run_report(plan: Plan, tables: Tables, choices: Choices, arguments: argparse
     made = {choice.collection: {} for choice, _ in _all(used)}
     for choice, table in _all(used):
         made[choice.collection][choice.system] = asdict(choice) | (
-            {"table, bytes": table.bytes, "table, entries": table.entries} if table is not None else {}
+            {
+                "table, bytes": table.bytes,
+                "table, entries": table.entries,
+                "table, trained": table.description,
+            }
+            if table is not None
+            else {}
         )
     result: dict[str, Any] = {
         "experiment": plan.name,

@@ -156,6 +156,7 @@ def _notes(result: Mapping[str, Any], plan: Plan) -> str:
         "one-byte weights, so many of a document, and the same weights of the fusion. What gathering has more is lost "
         "by pruning and rounding.",
     ]
+    lines += _neural_notes(result, plan)
     for name, entry in result["collections"].items():
         collection = plan.collections[name]
         if collection.chosen_on:
@@ -171,6 +172,25 @@ def _notes(result: Mapping[str, Any], plan: Plan) -> str:
                 "relevant document and count 0 for every system."
             )
     return "\n".join(f"- {line}" for line in lines)
+
+
+def _neural_notes(result: Mapping[str, Any], plan: Plan) -> list[str]:
+    """Say how neural tables were trained: of each collection, what departs from nothing a reader could know."""
+    told = {}
+    for name, choices in result["choices"].items():
+        for system, choice in choices.items():
+            trained = choice.get("table, trained", {})
+            if plan.systems[system].model == "neural-model1" and "steps" in trained:
+                settings = trained["settings"]
+                told[name] = (
+                    f"{name} {settings['epochs']} epochs, {trained['steps']:,} steps of {settings['batch']} queries, "
+                    f"least probability {settings['least']:g}, {choice['table, entries']:,} of them"
+                )
+    if not told:
+        return []
+    return [
+        f"Neural tables: {'; '.join(told.values())}. Without an own choice their p and lambda are those of training."
+    ]
 
 
 def _main_table(result: Mapping[str, Any], plan: Plan) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import record
 from declared import NEURAL, Entry, Plan, System, Variant
@@ -82,6 +83,11 @@ class Table:
     def entries(self) -> int:
         """Number of its probabilities."""
         return read_manifest(self.place).entries
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """What it says of its training."""
+        return dict(read_manifest(self.place).description)
 
 
 @dataclass(frozen=True)

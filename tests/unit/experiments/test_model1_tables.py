@@ -355,7 +355,7 @@ def test_the_first_analyzer_that_is_installed(monkeypatch):
         declared.installed(["lemmas"])
 
 
-@pytest.mark.parametrize("name", ["model1_tables", "msmarco"])
+@pytest.mark.parametrize("name", ["model1_tables", "msmarco", "msmarco_documents", "neural_model1", "neural_model1_whole"])
 def test_the_plans_of_the_experiment(name, monkeypatch):
     import declared
 
