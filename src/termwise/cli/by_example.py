@@ -70,7 +70,7 @@ def example_of(searcher: Searcher, doc_id: str | None, file: Path | None) -> Exa
     UsageError
         If both are given.
     MissingFileError, MalformedRecordError
-        If the file is not there, or is no text.
+        If the file is not there, or is no text, or an empty one.
     TermwiseError
         As `Example.of` does.
     """
@@ -80,7 +80,12 @@ def example_of(searcher: Searcher, doc_id: str | None, file: Path | None) -> Exa
         raise UsageError("--like and --like-file exclude each other")
     if doc_id is not None:
         return Example.of(searcher, doc_id)
-    return None if file is None else Example(file.name, _text_of(file))
+    if file is None:
+        return None
+    text = _text_of(file)
+    if not text.strip():
+        raise MalformedRecordError("the text is empty", facts=[("file", file)], fixes=["name a file with words"])
+    return Example(file.name, text)
 
 
 def _text_of(file: Path) -> str:

@@ -139,6 +139,7 @@ def test_k_of_nothing_is_wrong_usage(index, capsys, k):
         (["search", "i.tw", "--like", "nope"], "nope"),
         (["search", "i.tw", "--like-file", "nowhere.txt"], "nowhere.txt"),
         (["search", "i.tw", "--like-file", "."], "not a file of text"),
+        (["search", "i.tw", "--like-file", "empty.txt"], "the text is empty"),
         (["search", "i.tw", "--like-file", "bad.jsonl"], "not in UTF-8"),
         (["search", "i.tw", "--queries", "queries.jsonl", "--output", "o", "--exclude-seed", "no"], "no"),
         (["evaluate", "--qrels", "nowhere.tsv", "queries.jsonl"], "nowhere.tsv"),
@@ -148,6 +149,7 @@ def test_k_of_nothing_is_wrong_usage(index, capsys, k):
 def test_bad_data_exits_with_3_and_names_it(index, capsys, arguments, said):
     (index.parent / "empty.jsonl").write_text("")
     (index.parent / "bad.jsonl").write_bytes(b'{"_id": "a", "text": "\xff"}\n')
+    (index.parent / "empty.txt").write_text(" \n")
     (index.parent / "twice.jsonl").write_text('{"_id": "a", "text": "x"}\n' * 2)
     (index.parent / "foreign.trec").write_text("q1 Q0 zzz 1 2.0 x\n")
     capsys.readouterr()
