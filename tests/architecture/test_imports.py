@@ -74,6 +74,7 @@ ALLOWED: dict[str, set[str]] = {
         "translation",
     },
     "evaluate": GROUND | {"exclusion", "pages"},
+    "probes": GROUND | {"scoring", "evaluate"},
     "fusion": GROUND
     | {"sealed_json", "weights", "text", "collection", "kernels", "index", "search", "evaluate"},
     "build": GROUND

@@ -5,7 +5,7 @@ Where scaling is fixed, the fused scores of indexes are those of one index: `fus
 
 from termwise.fusion.curve import AlphaCurve, Choice
 from termwise.fusion.folding import index_weights
-from termwise.fusion.fusion import Fusion, Learned
+from termwise.fusion.fusion import Fusion, Learned, TunedTable
 from termwise.fusion.indexes import fuse_indexes
 from termwise.fusion.learning import learn
 from termwise.fusion.linear import fuse, interpolate
@@ -23,6 +23,7 @@ __all__ = [
     "Learned",
     "Oracle",
     "QueryScales",
+    "TunedTable",
     "Tuning",
     "fuse",
     "fuse_indexes",

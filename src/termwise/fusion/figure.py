@@ -160,7 +160,7 @@ def _draw_curve(axes: Axes, curve: ShareCurve) -> None:
 
 
 def _draw_best(axes: Axes, curve: ShareCurve) -> None:
-    axes.hist(curve.best, bins=_BINS, color=EACH, rwidth=0.85)
+    axes.hist(curve.best, bins=_BINS.tolist(), color=EACH, rwidth=0.85)
     if curve.indifferent:
         axes.set_title(f"{curve.indifferent:,} more: any share is as good", fontsize=7, color="#555", pad=2)
     axes.set_xlim(-0.06, 1.06)

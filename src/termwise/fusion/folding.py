@@ -97,15 +97,25 @@ def _varying(run: str, scaling: Scaling) -> ParameterError:
 def _check_settings(fusion: Fusion, number: int, index: Index) -> None:
     model = index.manifest.encoder.get("model", {})
     built = model.get("parameters", {})
-    tuned = fusion.settings[number]
-    unlike = [name for name in tuned if name not in built or built[name] != tuned[name]]
+    tuned, table = fusion.settings[number], fusion.tables[number]
+    unlike = [
+        (name, f"{built.get(name, 'none')}, tuned {tuned[name]}")
+        for name in tuned
+        if name not in built or built[name] != tuned[name]
+    ]
+    compiled = index.manifest.encoder.get("table", {})
+    if table is not None and compiled.get("id") != table.id:
+        unlike.append(("table", f"{compiled.get('name', 'none')}, tuned with {table.name}"))
     if unlike:
         raise ParameterError(
             "an index was not built with the settings that its weight was tuned with",
             facts=[
                 ("index", index.path),
                 ("model", model.get("name", "unknown")),
-                *((name, f"{built.get(name, 'none')}, tuned {tuned[name]}") for name in unlike),
+                *unlike,
             ],
-            fixes=["build it with them: termwise index COLLECTION --model model1 --settings FILE --out DIR"],
+            fixes=[
+                "build it with them: termwise index COLLECTION "
+                f"--model {'model1' if table is None else table.name} --settings FILE --out DIR"
+            ],
         )

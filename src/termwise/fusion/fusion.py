@@ -8,6 +8,8 @@
     missing, documents           as in `fuse`
     learned                      null, or how the weights were found: `Learned`
     settings                     one object for each run: settings of its model that were tuned with the weights
+    tables                       for each run null, or name and id of the translation table that its settings were tuned
+                                 for; absent where there is none
 """
 
 from __future__ import annotations
@@ -94,6 +96,23 @@ class Learned:
 
 @final
 @dataclass(frozen=True)
+class TunedTable:
+    """The translation table that settings were tuned for.
+
+    Attributes
+    ----------
+    name : str
+        As it was given: the name of one that ships, or a path.
+    id : str
+        Equal ids mean equal tables, see `termwise.translation.manifest.TableManifest`.
+    """
+
+    name: str
+    id: str
+
+
+@final
+@dataclass(frozen=True)
 class Fusion:
     """Weights for runs, with the scaling and the rules they belong to.
 
@@ -114,6 +133,8 @@ class Fusion:
     settings : sequence of mapping, optional
         One for each run: the settings of its model that were tuned with the weights, by the names of the command line;
         empty for the others, and where nothing was tuned.
+    tables : sequence of (TunedTable or None), optional
+        One for each run: the table that its settings were tuned for; None where that is not known, or there is none.
 
     Raises
     ------
@@ -137,6 +158,7 @@ class Fusion:
     documents: Fused
     learned: Learned | None
     settings: tuple[Settings, ...] = field(hash=False)
+    tables: tuple[TunedTable | None, ...]
 
     def __init__(
         self,
@@ -148,6 +170,7 @@ class Fusion:
         documents: Fused = "first",
         learned: Learned | None = None,
         settings: Sequence[Settings] | None = None,
+        tables: Sequence[TunedTable | None] | None = None,
     ) -> None:
         check_choice("missing", missing, Missing)
         check_choice("documents", documents, Fused)
@@ -158,6 +181,7 @@ class Fusion:
         object.__setattr__(self, "documents", documents)
         object.__setattr__(self, "learned", learned)
         object.__setattr__(self, "settings", _checked_settings(settings, len(self.runs)))
+        object.__setattr__(self, "tables", _checked_tables(tables, len(self.runs)))
 
     def apply(
         self,
@@ -194,13 +218,19 @@ class Fusion:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, texts and numbers."""
-        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        plain: dict[str, Any] = json.loads(json.dumps(self._body()))
         return plain
 
     def to_bytes(self) -> bytes:
         """Return the bytes of the file."""
-        body = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        body = {"format": FORMAT, "version": VERSION, **self._body()}
         return canonical_bytes({**body, "checksum": checksum_of(body)})
+
+    def _body(self) -> dict[str, Any]:
+        body = asdict(self)
+        if not any(self.tables):
+            del body["tables"]
+        return body
 
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all; one that is there is replaced.
@@ -299,7 +329,7 @@ def _damaged(path: Path, expected: str, seen: object) -> DataError:
 
 def _fusion(body: Mapping[str, Any]) -> Fusion:
     names = {one.name for one in fields(Fusion)}
-    body = expect_object(body, names | {"format", "version", "checksum"}, "an object")
+    body = expect_object({"tables": None, **body}, names | {"format", "version", "checksum"}, "an object")
     expect_whole(body["version"], "version", 1, VERSION)
     runs = [_text(value, "runs") for value in _list(body["runs"], "runs")]
     if not runs:
@@ -314,6 +344,9 @@ def _fusion(body: Mapping[str, Any]) -> Fusion:
         documents=cast(Fused, _choice(body["documents"], "documents", Fused)),
         learned=None if body["learned"] is None else _learned(body["learned"], len(runs)),
         settings=[_settings(value) for value in _list(body["settings"], "settings")],
+        tables=None
+        if body["tables"] is None
+        else [_table(value) for value in _list(body["tables"], "tables")],
     )
 
 
@@ -324,6 +357,23 @@ def _settings(value: object) -> Settings:
         if not isinstance(given, str | bool):
             _number(given, f"settings.{name}")
     return value
+
+
+def _table(value: object) -> TunedTable | None:
+    if value is None:
+        return None
+    body = expect_object(value, {one.name for one in fields(TunedTable)}, "tables")
+    return TunedTable(_text(body["name"], "tables.name"), _text(body["id"], "tables.id"))
+
+
+def _checked_tables(tables: Sequence[TunedTable | None] | None, runs: int) -> tuple[TunedTable | None, ...]:
+    made = tuple(tables) if tables is not None else (None,) * runs
+    if len(made) != runs:
+        raise ParameterError(
+            "there is a table or None for each run, or nothing for all",
+            facts=[("tables", len(made)), ("runs", runs)],
+        )
+    return made
 
 
 def _checked_settings(settings: Sequence[Settings] | None, runs: int) -> tuple[Settings, ...]:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from termwise.arguments import check_count
 from termwise.errors import DataError, ParameterError, UnknownIdError
 from termwise.fusion.curve import EQUAL, AlphaCurve
-from termwise.fusion.fusion import Fusion, Learned, Settings
+from termwise.fusion.fusion import Fusion, Learned, Settings, TunedTable
 from termwise.fusion.learning import learn
 from termwise.fusion.lines import inexact
 from termwise.fusion.objective import RankedObjective, objective_of, refuse_indifferent
@@ -100,6 +100,7 @@ def tune(
     scales: QueryScales | Sequence[QueryScales | None] | None = None,
     folds: int = 5,
     name: str = "model1",
+    table: TunedTable | None = None,
     progress: Progress = no_progress,
 ) -> Tuning:
     """Choose p, lambda and the weights of a fusion together.
@@ -124,6 +125,8 @@ def tune(
         Parts of the queries for the cross-validated estimate, 2 or more; 0 for no estimate.
     name : str, optional
         What the translation is called in the fusion.
+    table : TunedTable, optional
+        What the table of the scorer is called where it lies, for the fusion to keep.
     progress : callable, optional
         Called with a stage name, what is done of it, and the total.
 
@@ -183,7 +186,7 @@ def tune(
     learned = cast(Learned, fusion.learned)
     if validation is not None:
         learned = replace(learned, estimate=validation.estimate(), folds=folds)
-    fusion = replace(fusion, learned=learned, settings=({}, _settings(scorer, best)))
+    fusion = replace(fusion, learned=learned, settings=({}, _settings(scorer, best)), tables=(None, table))
     return Tuning(tuple(cells), best, fusion)
 
 

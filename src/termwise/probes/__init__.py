@@ -1,0 +1,40 @@
+"""Probes show what a ranker really responds to.
+
+A probe is a stream of controlled pairs: a query and two texts that differ in one thing. The scores of a ranker say
+which it prefers, or that it sees no difference; the mean over many pairs is the ranker's answer (MacAvaney et al.,
+ABNIRML, TACL 2022). Any `termwise.scoring.TextScorer` can be asked.
+"""
+
+from termwise.probes.gaps import median_gap, percentile_gap, pooled_gaps, query_gaps, top_gaps
+from termwise.probes.probe import Probe
+from termwise.probes.reading import ByQuery, ByRank, Constant, Reading
+from termwise.probes.result import Counts, ProbeResult
+from termwise.probes.running import run_probe
+from termwise.probes.sample import Sample, content_hash, random_for
+from termwise.probes.statistics import Estimate, compared, estimate, published_t
+from termwise.probes.sweeping import Sweep, sweep
+
+__all__ = [
+    "ByQuery",
+    "ByRank",
+    "Constant",
+    "Counts",
+    "Estimate",
+    "Probe",
+    "ProbeResult",
+    "Reading",
+    "Sample",
+    "Sweep",
+    "compared",
+    "content_hash",
+    "estimate",
+    "median_gap",
+    "percentile_gap",
+    "pooled_gaps",
+    "published_t",
+    "query_gaps",
+    "random_for",
+    "run_probe",
+    "sweep",
+    "top_gaps",
+]

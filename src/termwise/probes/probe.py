@@ -1,0 +1,45 @@
+"""What a probe is: a stream of samples, and how they are to be read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Literal
+
+from termwise.probes.sample import Sample
+
+Strategy = Literal["measure-and-match", "manipulation", "transfer", "axiom"]
+"""How the pairs come about: found among judged documents that agree in one thing and differ in another; made by
+changing a text; taken from a data set of pairs; or found and made to meet the conditions of a retrieval axiom."""
+
+
+class Probe(ABC):
+    """A question to a ranker, put as controlled pairs.
+
+    Attributes
+    ----------
+    name : str
+        Lower case with hyphens, distinct among probes.
+    title : str
+        What tables call it.
+    strategy : str
+        See `Strategy`.
+    symmetric : bool
+        Whether the order of the two texts means nothing: then an effect says that they are told apart.
+    """
+
+    name: str
+    title: str
+    strategy: Strategy
+    symmetric: bool = False
+
+    @abstractmethod
+    def samples(self, seed: int) -> Iterator[Sample]:
+        """Yield the samples, in any order.
+
+        Parameters
+        ----------
+        seed : int
+            Of all that is drawn. A sample depends on it and on itself, see `termwise.probes.sample.random_for`; never
+            on the samples before it.
+        """

@@ -1,0 +1,105 @@
+"""A sample: a query and two texts that differ in one thing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from termwise.errors import DuplicateIdError, ParameterError
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One controlled pair.
+
+    Attributes
+    ----------
+    sample_id : str
+        Distinct within its probe, and always the same for the same pair: what is drawn at random for a sample depends
+        on it, and on nothing that stands around it.
+    query : str
+        The information need.
+    first, second : str
+        The texts. An effect above 0 says that the first is preferred.
+    query_id : str
+        Samples of one query depend on each other; they are drawn together where intervals are made. The query itself
+        unless given.
+    facts : mapping
+        JSON-like: where the texts come from, what was changed.
+    """
+
+    sample_id: str
+    query: str
+    first: str
+    second: str
+    query_id: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("sample_id", "query", "first", "second", "query_id"):
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                raise ParameterError(
+                    "a sample is made of strings", facts=[("field", name), ("given", type(value).__name__)]
+                )
+        if not self.sample_id:
+            raise ParameterError("a sample has an identifier", facts=[("query", self.query[:60])])
+        if not self.query_id:
+            object.__setattr__(self, "query_id", self.query)
+
+
+def checked(samples: Iterable[Sample]) -> list[Sample]:
+    """Return samples as a list, ordered by their identifiers.
+
+    Raises
+    ------
+    DuplicateIdError
+        If two have one identifier.
+    """
+    found: dict[str, Sample] = {}
+    for sample in samples:
+        if sample.sample_id in found:
+            raise DuplicateIdError("two samples have one identifier", facts=[("sample", sample.sample_id)])
+        found[sample.sample_id] = sample
+    return [found[name] for name in sorted(found)]
+
+
+def content_hash(samples: Iterable[Sample]) -> str:
+    """Return ``sha256:`` and a digest of what the samples say, whatever order they come in.
+
+    Two systems whose results have one hash have seen the same texts.
+
+    Examples
+    --------
+    >>> one, two = Sample("1", "q", "a", "b"), Sample("2", "q", "c", "d")
+    >>> content_hash([one, two]) == content_hash([two, one])
+    True
+    """
+    digest = hashlib.sha256()
+    for sample in checked(samples):
+        line = json.dumps([sample.sample_id, sample.query_id, sample.query, sample.first, sample.second])
+        digest.update(f"{line}\n".encode("ascii"))
+    return f"sha256:{digest.hexdigest()}"
+
+
+def random_for(seed: int, *parts: str) -> random.Random:
+    """Return a generator for one sample: it depends on the seed and on these parts alone.
+
+    Parameters
+    ----------
+    seed : int
+        Of the whole run.
+    *parts : str
+        Mostly the name of the probe and the identifier of the sample, or its text.
+
+    Examples
+    --------
+    >>> random_for(1, "typos", "d7").random() == random_for(1, "typos", "d7").random()
+    True
+    """
+    text = json.dumps([seed, *parts])
+    return random.Random(int.from_bytes(hashlib.sha256(text.encode("ascii")).digest(), "big"))

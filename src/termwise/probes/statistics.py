@@ -1,0 +1,178 @@
+r"""How sure an effect is: intervals and tests that know which samples depend on each other.
+
+Samples of one query share a text or a query, so that thousands of them say little more than one. With the queries as
+clusters, :math:`s_g` the sum of the effects of query g and :math:`n_g` the number of its samples, the score is the
+ratio :math:`\sum s_g / \sum n_g`:
+
+====================  ================================================================================================
+`interval`            queries are drawn with replacement, each with all its samples; percentiles of the ratio
+`clustered_t`         a t-test of the score against 0 with the variance of a ratio over clusters,
+                      :math:`\sum_g (s_g - s\,n_g)^2 / (\sum n_g)^2 \cdot G/(G-1)`, and G - 1 degrees of freedom
+                      (Liang & Zeger, Biometrika 1986; the usual correction for few clusters)
+`published_t`         the paired t-test of the two scores over all samples, as published: it knows neither thresholds
+                      nor clusters. None for a symmetric probe, whose order means nothing
+`compared`            two scorers on the same samples: the difference of their scores, with interval and clustered test
+====================  ================================================================================================
+
+A statistic that is not defined is None: all of them without a sample, tests and intervals with a single query or where
+nothing varies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import ParameterError
+from termwise.probes.result import ProbeResult
+
+Values = npt.NDArray[np.float64]
+
+CONFIDENCE, RESAMPLES, SEED = 0.95, 10_000, 0
+
+_AT_ONCE = 4_000_000  # drawn queries held in memory
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over samples, with what is known of its error.
+
+    Attributes
+    ----------
+    value : float or None
+        The mean; None without a sample.
+    low, high : float or None
+        Bounds of its interval.
+    t, p : float or None
+        Of the clustered test against 0, two-sided.
+    queries, samples : int
+        How many there are.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    t: float | None
+    p: float | None
+    queries: int
+    samples: int
+
+
+def estimate(
+    result: ProbeResult, *, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = SEED
+) -> Estimate:
+    """Return the score of a probe with interval and clustered test.
+
+    Examples
+    --------
+    >>> _estimate(np.array([1.0, 1.0, 0.0, 1.0]), ["a", "a", "b", "c"], 0.95, 100, 0).value
+    0.75
+    """
+    return _estimate(result.effects.astype(np.float64), result.query_ids, confidence, resamples, seed)
+
+
+def compared(
+    one: ProbeResult,
+    other: ProbeResult,
+    *,
+    confidence: float = CONFIDENCE,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Estimate:
+    """Return the score of one scorer minus that of another on the same samples.
+
+    Raises
+    ------
+    ParameterError
+        If the samples are not the same.
+    """
+    if one.content != other.content:
+        raise ParameterError(
+            "two results are compared on the same samples",
+            facts=[
+                ("probe", one.probe),
+                (one.scorer, f"{len(one):,} samples, {one.content[:19]}"),
+                (other.scorer, f"{len(other):,} samples, {other.content[:19]}"),
+            ],
+            fixes=["ask both the same probe with the same seed and data"],
+        )
+    differences = one.effects.astype(np.float64) - other.effects
+    return _estimate(differences, one.query_ids, confidence, resamples, seed)
+
+
+def published_t(result: ProbeResult) -> tuple[float | None, float | None]:
+    """Return t and p of the two-sided paired t-test over the scores of all samples.
+
+    None for symmetric probes, for fewer than two samples, where differences do not vary, and where one is infinite.
+    """
+    differences = result.differences
+    if (
+        result.symmetric
+        or len(differences) < 2
+        or not np.isfinite(differences).all()
+        or not np.ptp(differences)
+    ):
+        return None, None
+    from scipy.stats import ttest_1samp
+
+    found = ttest_1samp(differences, 0.0)
+    return float(found.statistic), float(found.pvalue)
+
+
+def clustered_t(values: Values, query_ids: Sequence[str]) -> tuple[float | None, float | None]:
+    """Return t and p of the mean of values against 0, queries being clusters; see the module."""
+    sums, sizes = _clusters(values, query_ids)
+    clusters = len(sums)
+    if clusters < 2:
+        return None, None
+    mean = sums.sum() / sizes.sum()
+    variance = float(((sums - mean * sizes) ** 2).sum()) / float(sizes.sum()) ** 2 * clusters / (clusters - 1)
+    if variance <= 0:
+        return None, None
+    from scipy.stats import t as student
+
+    t = float(mean / np.sqrt(variance))
+    return t, float(2 * student.sf(abs(t), clusters - 1))
+
+
+def interval(
+    values: Values, query_ids: Sequence[str], *, confidence: float, resamples: int, seed: int
+) -> tuple[float | None, float | None]:
+    """Return percentile bounds of the mean of values, by bootstrap over queries; see the module."""
+    sums, sizes = _clusters(values, query_ids)
+    clusters = len(sums)
+    if clusters < 2 or not np.ptp(values):
+        return None, None
+    generator = np.random.default_rng(seed)
+    means = np.empty(resamples)
+    step = max(1, _AT_ONCE // clusters)
+    for begin in range(0, resamples, step):
+        end = min(begin + step, resamples)
+        drawn = generator.integers(0, clusters, size=(end - begin, clusters), dtype=np.int32)
+        means[begin:end] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    outside = 50 * (1 - confidence)
+    low, high = np.percentile(means, [outside, 100 - outside])
+    return float(low), float(high)
+
+
+def _estimate(
+    values: Values, query_ids: Sequence[str], confidence: float, resamples: int, seed: int
+) -> Estimate:
+    if not len(values):
+        return Estimate(None, None, None, None, None, 0, 0)
+    low, high = interval(values, query_ids, confidence=confidence, resamples=resamples, seed=seed)
+    t, p = clustered_t(values, query_ids)
+    return Estimate(float(values.mean()), low, high, t, p, len(set(query_ids)), len(values))
+
+
+def _clusters(values: Values, query_ids: Sequence[str]) -> tuple[Values, Values]:
+    """Return the sum and the number of the values of each query."""
+    if not len(values):
+        return np.empty(0), np.empty(0)
+    _, number = np.unique(np.array(query_ids, dtype=object), return_inverse=True)
+    sums: Values = np.bincount(number, weights=values)
+    sizes: Values = np.bincount(number).astype(np.float64)
+    return sums, sizes
