@@ -76,7 +76,7 @@ ALLOWED: dict[str, set[str]] = {
     "evaluate": GROUND | {"exclusion", "pages"},
     "probes": GROUND | {"scoring", "evaluate"},
     "fusion": GROUND
-    | {"sealed_json", "weights", "text", "collection", "kernels", "index", "search", "evaluate"},
+    | {"sealed_json", "pages", "weights", "text", "collection", "kernels", "index", "search", "evaluate"},
     "build": GROUND
     | {
         "processes",

@@ -173,6 +173,6 @@ def _clusters(values: Values, query_ids: Sequence[str]) -> tuple[Values, Values]
     if not len(values):
         return np.empty(0), np.empty(0)
     _, number = np.unique(np.array(query_ids, dtype=object), return_inverse=True)
-    sums: Values = np.bincount(number, weights=values)
+    sums: Values = np.bincount(number, weights=values).astype(np.float64)
     sizes: Values = np.bincount(number).astype(np.float64)
     return sums, sizes
