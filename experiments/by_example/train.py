@@ -94,11 +94,15 @@ def make_vocabulary(entry: Mapping[str, Any], given: argparse.Namespace, out: Pa
 def train_encoder(name: str, entry: Mapping[str, Any], given: argparse.Namespace, out: Path) -> None:
     """Train TILDE or TILDEv2 by ``termwise train``."""
     base = str(given.base) if entry["base"] == BASE else entry["base"]
+    if (given.models / base).is_dir():
+        base = str(given.models / base)
     command = [sys.executable, "-m", "termwise", "train", entry["kind"], "--out", str(out), "--base", base]
     command += ["--data", str(given.halves / "train"), "--validation", str(given.halves / "validation")]
     command += ["--threads", str(given.threads)]
     if "expand-with" in entry:
-        command += ["--expand-with", str(given.models / entry["expand-with"])]
+        expanding = entry["expand-with"]
+        command += ["--expand-with", expanding if expanding == "none" else str(given.models / expanding)]
+    if "expansion-terms" in entry:
         command += ["--expansion-terms", str(entry["expansion-terms"])]
     for setting, value in entry.items():
         if setting not in ABOUT_TRAINING:
