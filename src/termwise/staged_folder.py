@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,6 +93,34 @@ class StagedFolder:
                 facts=[("folder", out), ("found", self.manifest)],
                 fixes=["name another folder with --out", f"if it is of no use any more: remove {out} first"],
             )
+
+    @contextmanager
+    def working_in(self, folder: Path) -> Iterator[None]:
+        """Make a folder and see that it can be written to, before any work is done.
+
+        Parameters
+        ----------
+        folder : Path
+            Where work goes on: a folder of this kind, or one inside it. What was made here and is empty in the end goes
+            again.
+
+        Raises
+        ------
+        StorageError
+            If it cannot be made or written to.
+        """
+        with self._storage(folder):
+            missing = [place for place in (folder, *folder.parents) if not place.exists()]
+        try:
+            with self._storage(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+                with tempfile.TemporaryFile(dir=folder) as file:
+                    file.write(b"\0")
+            yield
+        finally:
+            for place in missing:
+                with suppress(OSError):
+                    place.rmdir()
 
     @contextmanager
     def stage(self, out: Path) -> Iterator[Path]:

@@ -63,3 +63,48 @@ def test_one_that_is_finished(tmp_path: Path) -> None:
         KIND.refuse_finished(tmp_path)
     assert dict(caught.value.facts) == {"folder": tmp_path, "found": "pot.json"}
     assert "--out" in caught.value.fixes[0]
+
+
+def work(folder: Path, ends: BaseException, *, keeping: str | None = None) -> None:
+    """Begin in a folder, leave a file there, and end otherwise than well."""
+    with KIND.working_in(folder):
+        assert list(folder.iterdir()) == []
+        if keeping is not None:
+            (folder / keeping).write_text("hours of work")
+        raise ends
+
+
+def test_a_place_to_work_in_is_made_and_goes_again_if_nothing_came_of_it(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "pot" / "training"
+    for ends in (ForeignFolderError("no"), KeyboardInterrupt()):
+        with pytest.raises(type(ends)):
+            work(folder, ends)
+        assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ForeignFolderError):
+        work(folder, ForeignFolderError("no"), keeping="state")
+    assert (folder / "state").read_text() == "hours of work"
+
+
+def test_an_empty_place_that_was_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "pot").mkdir()
+    with KIND.working_in(tmp_path / "pot" / "training"):
+        pass
+    assert list(tmp_path.iterdir()) == [tmp_path / "pot"]
+
+
+def test_a_place_that_cannot_be_worked_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    began = AssertionError("it began")
+    (tmp_path / "file").write_text("mine")
+    for place in ("file", "file/deeper/training"):
+        with pytest.raises(StorageError, match="the pot cannot be written") as caught:
+            work(tmp_path / place, began)
+        assert str(tmp_path / "file") in str(dict(caught.value.facts)["path"])
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+    def full(**_: object) -> object:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("termwise.staged_folder.tempfile.TemporaryFile", full)
+    with pytest.raises(StorageError, match="cannot be written"):
+        work(tmp_path / "pot" / "training", began)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

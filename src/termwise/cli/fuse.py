@@ -114,6 +114,16 @@ def command(
             show_default=False,
         ),
     ] = None,
+    starts: Annotated[
+        int | None,
+        typer.Option(
+            "--starts",
+            metavar="N",
+            min=1,
+            help="Starts of ascent: more take longer and may find more.  [default: 5]",
+            show_default=False,
+        ),
+    ] = None,
     missing: Annotated[
         str | None,
         typer.Option(
@@ -224,6 +234,7 @@ def command(
             "--qrels": qrels,
             "--measure": measure or None,
             "--seed": seed,
+            "--starts": starts,
             "--missing": missing,
             "--documents": documents,
             "--queries": queries,
@@ -265,7 +276,7 @@ def command(
             "--rrf": rrf or None,
         },
         judging={"--qrels": qrels, "--measure": measure or None},
-        rules={"--seed": seed, "--ties": ties, "--plot": plot or None},
+        rules={"--seed": seed, "--starts": starts, "--ties": ties, "--plot": plot or None},
         choices={"--missing": missing, "--normalise": normalise, "--documents": documents},
         kept={"--save-weights": save_weights},
         scales={"--queries": queries, "--index": index},
@@ -305,7 +316,8 @@ def command(
         else:
             scales = _query_scales(normalise or [], queries, index or [])
             rules = _rules(missing, normalise, documents)
-            fusion = _made(read, alpha, learn, qrels, (measure or ["nDCG@10"])[0], seed, rules, scales)
+            drawing = {"seed": seed or 0, "restarts": starts or 5}
+            fusion = _made(read, alpha, learn, qrels, (measure or ["nDCG@10"])[0], drawing, rules, scales)
             if documents is None and missing != "drop":
                 _say_left_out(read)
         if output is not None:
@@ -370,7 +382,7 @@ def _check_combination(
         raise UsageError(f"{way} goes by judgments", fixes=["add --qrels FILE"])
     if given["--learn"] != "ascent":
         _refuse(
-            {"--seed": rules["--seed"]},
+            {name: rules[name] for name in ("--seed", "--starts")},
             "--learn ascent, the only method that draws at random",
             ["leave it out", "--learn ascent"],
         )
@@ -459,7 +471,7 @@ def _made(
     learn: str | None,
     qrels: str | None,
     measure: str,
-    seed: int | None,
+    drawing: dict[str, Any],
     rules: dict[str, Any],
     scales: QueryScales | list[QueryScales | None] | None,
 ) -> Fusion:
@@ -479,8 +491,8 @@ def _made(
             method=cast(Any, learn),
             measure=measure,
             queries=scales,
-            seed=seed or 0,
             progress=progress,
+            **drawing,
             **rules,
         )
 

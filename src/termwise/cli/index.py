@@ -108,13 +108,15 @@ def command(
     from termwise.models import Model1, NetworkModel
 
     given = model_settings(settings or ())
-    if tuned is not None and not isinstance(chosen_model(model, given), Model1):
-        raise UsageError(
-            "--settings goes with a translation table",
-            facts=[("file", tuned), ("model", model)],
-            fixes=["--model model1, or the folder of a table", "leave --settings out"],
-        )
-    chosen = chosen_model(model, with_tuned(tuned, given))
+    chosen = chosen_model(model, given)
+    if tuned is not None:
+        if not isinstance(chosen, Model1):
+            raise UsageError(
+                "--settings goes with a translation table",
+                facts=[("file", tuned), ("model", model)],
+                fixes=["--model model1, or the folder of a table", "leave --settings out"],
+            )
+        chosen = chosen_model(model, with_tuned(tuned, given, chosen.table))
     names, numbers = field_names(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
     work = None

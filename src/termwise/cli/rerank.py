@@ -116,7 +116,9 @@ def _ranker(
     if table is not None:
         if threads is not None:
             raise UsageError("with --table queries are scored on one thread", fixes=["leave --threads out"])
-        return opened_scorer(folder, table, with_tuned(tuned, model_settings(settings or ()))).rank_many
+        return opened_scorer(
+            folder, table, with_tuned(tuned, model_settings(settings or ()), table)
+        ).rank_many
     if settings is not None or tuned is not None:
         raise UsageError(
             "--set and --settings go with --table; the settings of an index were chosen when it was built",

@@ -59,11 +59,13 @@ def command(table: Table, words: Words, k: Depth = 10, seen: Seen = None, as_jso
     least = int(opened.occurrences.sum()) // _RARE if seen is None else seen
     known: dict[str, str] = {}
     refusals: list[UnknownNameError] = []
-    for word in words:
+    for word in [part for given in words for part in given.split() or [given]]:
         terms = analyzer.tokens(word)
         translated = [term for term in terms if opened.row(term) or opened.column(term)]
         if not translated:
             refusals.append(_refusal(opened, word, terms))
+        else:
+            refusals += [_refusal(opened, term, [term]) for term in terms if term not in translated]
         for term in translated:
             known.setdefault(term, word if len(terms) > 1 else "")
     for refusal in refusals if known else refusals[1:]:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from termwise.errors import DataError, ParameterError, UsageError
+from termwise.legible import short_digest
 
 if TYPE_CHECKING:
+    from termwise.fusion import Fusion
     from termwise.fusion.fusion import Settings
     from termwise.search.translation import TranslationScorer
 
@@ -28,23 +30,33 @@ _OF_AN_INDEX = ("table", "keep", "prune")
 """Parameters of `Model1` that say how a table is compiled, which a scorer does without."""
 
 
-def with_tuned(file: Path | None, given: Mapping[str, str]) -> dict[str, str]:
+def with_tuned(file: Path | None, given: Mapping[str, str], table: str) -> dict[str, str]:
     """Add the settings of a file that ``termwise tune`` wrote to those that are given, as texts.
+
+    Parameters
+    ----------
+    file : Path or None
+        None for none.
+    given : mapping of str to str
+        As with ``--set``.
+    table : str
+        The table that they are for: the name of one that ships, or a folder.
 
     Raises
     ------
     DataError
         If the file holds no tuned settings, or one that `Model1` does not take.
     ParameterError
-        If a setting is both in the file and given.
+        If a setting is both in the file and given, or the file is about another table.
     MissingFileError
-        If the file cannot be read.
+        If the file, or the table, cannot be read.
     """
     if file is None:
         return dict(given)
     from termwise.fusion import Fusion
 
-    tuned = [settings for settings in Fusion.open(file).settings if settings]
+    fusion = Fusion.open(file)
+    tuned = [settings for settings in fusion.settings if settings]
     if len(tuned) != 1:
         raise DataError(
             "the file holds weights, but no tuned settings",
@@ -52,6 +64,7 @@ def with_tuned(file: Path | None, given: Mapping[str, str]) -> dict[str, str]:
             fixes=["give a file that termwise tune wrote"],
         )
     _check_kept(tuned[0], file)
+    _check_table(fusion, table, file)
     twice = sorted(set(given) & set(tuned[0]))
     if twice:
         raise ParameterError(
@@ -130,6 +143,28 @@ def _check_kept(settings: Settings, file: Path) -> None:
                 facts=[("file", file), ("setting", name), ("why", error.message), *error.facts],
                 fixes=["give a file that termwise tune wrote, or tune again"],
             ) from None
+
+
+def _check_table(fusion: Fusion, table: str, file: Path) -> None:
+    """Refuse a table that is not the one that a file was tuned for, where the file says which."""
+    from termwise.translation.folder import read_manifest
+
+    for tuned in filter(None, fusion.tables):
+        found = read_manifest(table).id
+        if found != tuned.id:
+            raise ParameterError(
+                "the settings were tuned for another translation table",
+                facts=[
+                    ("file", file),
+                    ("tuned for", f"{tuned.name}  {short_digest(tuned.id)}"),
+                    ("given", f"{table}  {short_digest(found)}"),
+                ],
+                fixes=[
+                    f"give the table that they were tuned for: {tuned.name}",
+                    f"tune for this one: termwise tune DIR --table {table} ... --output FILE",
+                    "leave --settings out, and set what is wanted with --set",
+                ],
+            )
 
 
 def _texts(settings: Settings) -> dict[str, str]:

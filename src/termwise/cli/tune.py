@@ -115,8 +115,9 @@ def command(
     Example: termwise tune said.tw --table words --first bm25.trec --queries dev.jsonl --qrels dev.qrels --output t.json
     """
     from termwise.collection import read_qrels
-    from termwise.fusion import QueryScales, tune
+    from termwise.fusion import QueryScales, TunedTable, tune
     from termwise.fusion.tuning import LAMBDAS, SELF_TRANSLATIONS
+    from termwise.translation.folder import read_manifest
 
     refuse_overwriting([output], [folder, *table_places(table), first, queries, qrels])
     if output is not None and output.exists() and not overwrite:
@@ -145,6 +146,7 @@ def command(
             scaling=cast(Any, scaling[0] if len(scaling) == 1 else scaling),
             scales=scales,
             folds=folds,
+            table=TunedTable(table, read_manifest(table).id),
             progress=progress,
         )
     if output is not None:

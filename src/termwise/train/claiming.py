@@ -11,7 +11,7 @@ from typing import Any
 
 from termwise.collection.writing import written_whole
 from termwise.encode.manifest import Precision
-from termwise.errors import ForeignFolderError, MalformedRecordError, TermwiseError
+from termwise.errors import ForeignFolderError, MalformedRecordError, StorageError, TermwiseError
 from termwise.staged_folder import StagedFolder
 
 SETTINGS = "settings.json"
@@ -40,6 +40,8 @@ def claim(
         If the folder holds another run, or a run and `resume` is false.
     MalformedRecordError
         If what was written down is damaged.
+    StorageError
+        If the folder cannot be made or written to.
     """
     file = folder / SETTINGS
     if not resume:
@@ -55,7 +57,14 @@ def claim(
                 fixes=["name another folder, or give the data and settings that the run was started with"],
             )
         return
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            "the folder of the training run cannot be made",
+            facts=[("folder", folder), ("system says", error.strerror or str(error))],
+            fixes=["choose a folder that can be written and has room with --out"],
+        ) from error
     with written_whole(file) as write:
         write(json.dumps(described, indent=1) + "\n")
 

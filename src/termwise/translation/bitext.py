@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,6 +26,9 @@ MEMORY = 1 << 30
 _BATCH = 512
 _BATCH_LENGTH = 1 << 17
 """Texts, and characters, that are cut at a time."""
+
+_LARGE = 10_000_000
+"""Cells of a single pair above which it is named."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,7 @@ def make_bitext(
     memory: int = MEMORY,
     threads: int = 1,
     progress: Progress = no_progress,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Bitext:
     """Cut passages into chunks about as long as their queries, and put them beside each other [1]_.
 
@@ -154,6 +158,8 @@ def make_bitext(
     threads : int, optional
         Processes that cut texts, once there prove to be many. The bitext is the same for any number.
     progress : callable, optional
+    say : callable, optional
+        Called with a line where pairs are so long that a single one takes long to train on.
 
     Raises
     ------
@@ -188,7 +194,7 @@ def make_bitext(
     with Workers(partial(number_texts, analyzer), threads=threads) as workers:
         terms = _Terms(analyzer, workers)
         parts = [
-            _part(source, terms, ratio, longest_ratio, sample, random, progress)
+            _part(source, terms, ratio, longest_ratio, symmetrise, sample, random, progress)
             for source in sources
             if len(source)
         ]
@@ -207,6 +213,7 @@ def make_bitext(
             ],
             fixes=["choose another analyzer, a larger longest_ratio or sample, or more data"],
         )
+    _say_large([one for part in parts for one in part.large], say)
     vocabulary = terms.vocabulary()
     scratch = _Scratch(None if folder is None else Path(folder), memory)
     frequencies = np.zeros(len(vocabulary), dtype=np.int64)
@@ -235,6 +242,35 @@ class _Part:
     chunks: Side
     frequencies: npt.NDArray[np.int64]
     facts: BitextFacts
+    large: list[_Large]
+
+
+@dataclass(frozen=True)
+class _Large:
+    """A pair that makes very many cells: its number in its source, from 1, and the terms of its sides."""
+
+    source: str
+    number: int
+    query: int
+    passage: int
+    cells: int
+
+
+def _cells(query: npt.NDArray[np.int32], passage: npt.NDArray[np.int32], *, symmetrise: bool) -> int:
+    """Count the pairs of different terms that two texts bring together."""
+    asked, answered = np.unique(query), np.unique(passage)
+    cells = len(asked) * len(answered)
+    return 2 * cells - len(np.intersect1d(asked, answered)) ** 2 if symmetrise else cells
+
+
+def _say_large(large: Sequence[_Large], say: Callable[[str], None]) -> None:
+    """Name the largest of these pairs."""
+    if not large:
+        return
+    most = max(large, key=lambda one: one.cells)
+    which = f"pair {most.number:,} of {most.source}, {most.query:,} x {most.passage:,} terms"
+    others = f", and {len(large) - 1:,} more above {_LARGE:,}" if len(large) > 1 else ""
+    say(f"{which}, makes {most.cells:,} cells{others}: such pairs take much time and memory")
 
 
 class _Terms:
@@ -283,6 +319,7 @@ def _part(
     terms: _Terms,
     ratio: float,
     longest_ratio: float,
+    symmetrise: bool,
     sample: float,
     random: np.random.Generator,
     progress: Progress,
@@ -299,7 +336,9 @@ def _part(
     row, passage = query_of[order], passage_of[order]
     query_length, length = np.diff(query_starts)[row], np.diff(passage_starts)[passage]
     sided = (query_length > 0) & (length > 0)
-    row, passage, query_length, length = (one[sided] for one in (row, passage, query_length, length))
+    number, row, passage, query_length, length = (
+        one[sided] for one in (order, row, passage, query_length, length)
+    )
     size = chunk_lengths(query_length, length, ratio)
     pieces = -(-length // size)
     pair = np.repeat(np.arange(len(row)), pieces)
@@ -310,6 +349,15 @@ def _part(
     drawn = even & (random.random(len(pair)) < sample) if sample < 1 else even
     first = (passage_starts[:-1][passage][pair] + within)[drawn]
     held = np.bincount(row[pair][drawn], minlength=len(used))
+    taken = np.zeros(len(row), dtype=np.bool_)
+    taken[pair[drawn]] = True
+    large = []
+    for place in np.flatnonzero(taken & (2 * query_length * length > _LARGE)).tolist():
+        query = query_tokens[query_starts[row[place]] : query_starts[row[place] + 1]]
+        answer = passage_tokens[passage_starts[passage[place]] : passage_starts[passage[place] + 1]]
+        cells = _cells(query, answer, symmetrise=symmetrise)
+        if cells > _LARGE:
+            large.append(_Large(source.name, int(number[place]) + 1, len(query), len(answer), cells))
     kept = held > 0
     counts = BitextFacts(
         pairs=len(source),
@@ -321,7 +369,7 @@ def _part(
     chunks = Side(_boundaries(held[kept]), first, chunk[drawn].astype(np.int32), passage_tokens)
     rows = np.arange(kept.sum() + 1)
     queries = Side(rows, query_starts[:-1][kept], np.diff(query_starts)[kept].astype(np.int32), query_tokens)
-    return _Part(queries, chunks, _frequencies(passage_starts, passage_tokens, len(terms)), counts)
+    return _Part(queries, chunks, _frequencies(passage_starts, passage_tokens, len(terms)), counts, large)
 
 
 def chunk_lengths(

@@ -13,10 +13,11 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from termwise.kernels.translation import (
     likely_cells,
     transpose,
 )
+from termwise.legible import shown
 from termwise.progress import Progress, no_progress
 from termwise.regular_files import read_regular, regular_size
 from termwise.sealed_json import (
@@ -115,7 +117,7 @@ def estimate(
     floor: float = 0.0,
     drop: float = 0.0,
     folder: str | Path | None = None,
-    identity: str = "",
+    identity: Mapping[str, Any] = MappingProxyType({}),
     resume: bool = False,
     threads: int = 1,
     progress: Progress = no_progress,
@@ -137,8 +139,8 @@ def estimate(
         probabilities below `floor` count as `floor`, and shares of an occurrence of at most `drop` are not counted.
     folder : str or Path, optional
         Where the state of the run is kept after each iteration.
-    identity : str, optional
-        What the run is of; it goes on only where this is the same.
+    identity : mapping, optional
+        What the run is of, JSON-like; it goes on only where this is the same. Under ``settings`` those of the run.
     resume : bool, optional
         Go on from the state in `folder`, if there is one.
     threads : int, optional
@@ -150,7 +152,7 @@ def estimate(
     ParameterError
         If a number is out of its range.
     ForeignFolderError
-        If `folder` holds another run, or a run and `resume` is false.
+        If `folder` holds another run, naming what differs, or a run and `resume` is false.
     CorruptModelError
         If the state in `folder` is damaged.
     StorageError
@@ -291,9 +293,9 @@ class _Found:
 class _State:
     """The folder in which a run keeps how far it has come: the counts of the last iteration, and `STATE`."""
 
-    def __init__(self, folder: Path, identity: str) -> None:
+    def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
         self._folder = folder
-        self._identity = identity
+        self._identity: dict[str, Any] = json.loads(json.dumps(dict(identity)))
 
     def found(self) -> _Found | None:
         """Return where the run in the folder is, or None where none is under way."""
@@ -314,11 +316,7 @@ class _State:
             body = expect_object(body, keys, "the state")
             expect_choice(body["format"], "format", (FORMAT,))
             if body["identity"] != self._identity:
-                raise ForeignFolderError(
-                    "the folder holds a training of other data, with other settings or by another version",
-                    facts=[("folder", self._folder)],
-                    fixes=["name another folder with --out", f"begin again: remove {self._folder}"],
-                )
+                raise self._another(body["identity"])
             perplexities = body["perplexities"]
             if not isinstance(perplexities, list) or not all(isinstance(one, float) for one in perplexities):
                 raise Misfit("perplexities as an array of numbers", perplexities)
@@ -331,6 +329,28 @@ class _State:
             raise _damaged(path, misfit.expected, misfit.seen) from None
         except (ValueError, RecursionError) as error:
             raise _damaged(path, "JSON", error) from None
+
+    def _another(self, begun: object) -> ForeignFolderError:
+        """Say how the run in the folder differs: in which settings, and from which value to which."""
+        if not isinstance(begun, dict) or not isinstance(begun.get("settings", {}), dict):
+            raise Misfit("what the run is of as an object", shown(begun))
+        settings = _unlike(begun.get("settings", {}), self._identity.get("settings", {}))
+        told = {"settings", *(name for name, *_ in settings)}
+        others = [name for name, *_ in _unlike(begun, self._identity) if name not in told]
+        began = " ".join(f"--set {name}={before}" for name, before, _ in settings)
+        return ForeignFolderError(
+            "the folder holds a training of other data, with other settings or by another version",
+            facts=[
+                ("folder", self._folder),
+                *((name, f"{given}, began with {before}") for name, before, given in settings),
+                *([("differs in", ", ".join(others))] if others else []),
+            ],
+            fixes=[
+                *([f"go on as it began: --resume {began}"] if settings and not others else []),
+                "name another folder with --out",
+                f"begin again: remove {self._folder}",
+            ],
+        )
 
     def keep(
         self, cells: npt.NDArray[np.float64], nulls: npt.NDArray[np.float64], perplexities: Sequence[float]
@@ -365,6 +385,12 @@ class _State:
         for old in self._folder.glob("counts-*.f64"):
             if old != counts:
                 old.unlink(missing_ok=True)
+
+
+def _unlike(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, object, object]]:
+    """Return names whose values differ, with both."""
+    names = sorted({*before, *now})
+    return [(name, before.get(name), now.get(name)) for name in names if before.get(name) != now.get(name)]
 
 
 def _totals(

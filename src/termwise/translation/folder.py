@@ -276,7 +276,10 @@ def _manifest_bytes(folder: Path) -> bytes:
         other=lambda: ModelFormatError(
             "this folder does not hold a translation table",
             facts=[("path", folder), ("missing", NAME)],
-            fixes=[f"termwise train model1 --data DATA --out {folder}"],
+            fixes=[
+                "name one that ships, or the path of a table folder",
+                "termwise train model1 --data DATA --out DIR, with another folder",
+            ],
         ),
     )
 

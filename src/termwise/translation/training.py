@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -62,7 +60,7 @@ def train_model1(
     progress : callable, optional
         Called with a stage, what is done, and the total.
     say : callable, optional
-        Called with a line where there is nothing to go on with.
+        Called with a line where there is nothing to go on with, or a single pair takes long.
 
     Returns
     -------
@@ -82,6 +80,8 @@ def train_model1(
         If there is nothing to train on.
     ForeignFolderError
         If the folder holds something else, a run and `resume` is false, or a table and no run to go on with.
+    StorageError
+        If the folder cannot be made or written to; that is tried before anything is read.
     TermwiseError
         Whatever else is wrong with data, settings or folder.
     """
@@ -96,35 +96,37 @@ def train_model1(
         FOLDER.refuse_finished(out)
         if resume:
             say(f"nothing to resume in {work}: starting from the beginning")
-    analyzer = make_analyzer(settings.analyzer)
     clock = _Clock()
     read: list[dict[str, Any]] = []
-    bitext = make_bitext(
-        _sources(data, split, read),
-        analyzer,
-        ratio=settings.ratio,
-        longest_ratio=settings.longest_ratio,
-        symmetrise=settings.symmetrise,
-        sample=settings.sample,
-        seed=settings.seed,
-        folder=work,
-        threads=threads,
-        progress=progress,
-    )
-    clock.lap("read")
-    described = {"package": __version__, "data": read, "settings": asdict(settings)}
-    model = estimate(
-        bitext,
-        iterations=settings.iterations,
-        tolerance=settings.tolerance,
-        floor=settings.floor,
-        drop=settings.drop,
-        folder=work,
-        identity=_identity(described, analyzer.spec.fingerprint),
-        resume=resume,
-        threads=threads,
-        progress=progress,
-    )
+    with FOLDER.working_in(work):
+        analyzer = make_analyzer(settings.analyzer)
+        bitext = make_bitext(
+            _sources(data, split, read),
+            analyzer,
+            ratio=settings.ratio,
+            longest_ratio=settings.longest_ratio,
+            symmetrise=settings.symmetrise,
+            sample=settings.sample,
+            seed=settings.seed,
+            folder=work,
+            threads=threads,
+            progress=progress,
+            say=say,
+        )
+        clock.lap("read")
+        described = {"package": __version__, "data": read, "settings": asdict(settings)}
+        model = estimate(
+            bitext,
+            iterations=settings.iterations,
+            tolerance=settings.tolerance,
+            floor=settings.floor,
+            drop=settings.drop,
+            folder=work,
+            identity=_identity(described, analyzer.spec.fingerprint),
+            resume=resume,
+            threads=threads,
+            progress=progress,
+        )
     clock.lap("train")
     indptr, targets, probabilities = model.rows(least=settings.least)
     table = TranslationTable(
@@ -171,10 +173,14 @@ def _sources(
             yield source
 
 
-def _identity(described: dict[str, Any], analyzer: str) -> str:
+def _identity(described: dict[str, Any], analyzer: str) -> dict[str, Any]:
     settings = {name: value for name, value in described["settings"].items() if name not in _OF_THE_TABLE}
-    run = json.dumps({**described, "settings": settings, "analyzer": analyzer}, sort_keys=True)
-    return f"sha256:{hashlib.sha256(run.encode()).hexdigest()}"
+    return {
+        "version": described["package"],
+        "data": described["data"],
+        "settings": settings,
+        "analyzer": analyzer,
+    }
 
 
 class _Clock:

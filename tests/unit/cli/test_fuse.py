@@ -119,6 +119,9 @@ def test_learning_alone_prints(place, capsys):
     assert (record["run"], record["queries"], record["weights_file"]) == (None, None, None)
     assert record["fusion"]["runs"] == ["bm25", "tilde", "third"]
     assert record["fusion"]["learned"]["seed"] == 3
+    assert record["fusion"]["learned"]["restarts"] == 5
+    assert run(["fuse", "bm25.trec", "tilde.trec", "third.trec", *learning, "--starts", "2"]) == 0
+    assert json.loads(capsys.readouterr().out)["fusion"]["learned"]["restarts"] == 2
     assert record["fusion"]["learned"]["measure"] == "nDCG@10"
 
 
@@ -184,6 +187,9 @@ LEARN = ["--learn", "sweep", "--qrels", "qrels.txt", "--missing", "drop"]
         ([*TWO, "--oracle", "grid", *LEARN[2:], "--seed", "1"], "--learn ascent"),
         ([*TWO, "--oracle", "grid", *LEARN[2:], "--tag", "x"], "--tag goes with weights"),
         ([*TWO, *LEARN, "--seed", "3"], "--seed goes with --learn ascent"),
+        ([*TWO, *LEARN, "--starts", "3"], "--starts goes with --learn ascent"),
+        ([*TWO, *ALPHA, "--starts", "3", "--output", "o"], "--starts goes with --learn ascent"),
+        ([*TWO, "--learn", "ascent", *LEARN[2:], "--starts", "0"], "--starts"),
         ([*TWO, "--learn", "grid", *LEARN[2:], "--seed", "3"], "the only method that draws at random"),
         ([*TWO, "--alpha", "1.5", "--missing", "drop", "--output", "o"], "0 to 1"),
         ([*TWO, "third.trec", *ALPHA, "--output", "o"], "first of two runs"),

@@ -43,6 +43,20 @@ def test_training_says_what_came_out(place: Path, capsys: pytest.CaptureFixture[
     assert len(said.err.splitlines()) == 4
 
 
+def test_training_names_a_pair_that_makes_very_many_cells(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("termwise.translation.bitext._LARGE", 3)
+    assert run([*TRAIN, "--set", "analyzer=standard", "--json"]) == 0
+    said = capsys.readouterr()
+    told = [line for line in said.err.splitlines() if "cells" in line]
+    assert told == [
+        "pair 1 of pairs, 2 x 2 terms, makes 8 cells, and 2 more above 3: "
+        "such pairs take much time and memory"
+    ]
+    assert json.loads(said.out)["pairs"] == 3
+
+
 def test_training_as_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*TRAIN, "--json", "--set", "analyzer=standard"]) == 0
     facts = json.loads(capsys.readouterr().out)
@@ -79,6 +93,21 @@ def test_each_word_is_answered_on_its_own(table: Path, capsys: pytest.CaptureFix
     ]
     assert run(["table", "table", "...", "houses"]) == 2
     assert capsys.readouterr().out == ""
+
+
+def test_words_in_quotes_are_answered_as_separate_ones(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["table", "table", "house", "...", "houses", "book"]) == 0
+    separate = capsys.readouterr()
+    assert run(["table", "table", "house ... houses", " book"]) == 0
+    assert capsys.readouterr() == separate
+    assert run(["table", "table", "house,zzz"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("house (of house,zzz), seen once\n")
+    assert said.err == "the table has no translations of 'zzz'\n"
+    assert run(["table", "table", " "]) == 2
+    assert "the analyzer leaves it out" in capsys.readouterr().err
 
 
 def test_rare_words_are_left_out_unless_asked_for(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,6 +178,13 @@ def test_words_of_several_terms(place: Path, capsys: pytest.CaptureFixture[str])
 def test_no_such_table(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["table", "nowhere", "house"]) == 3
     assert "termwise train model1" in capsys.readouterr().err
+    (place / "docs.jsonl").write_text('{"_id": "a", "text": "house"}\n')
+    assert run(["index", "docs.jsonl", "--out", "words.tw"]) == 0
+    capsys.readouterr()
+    assert run(["table", "words.tw", "house"]) == 3
+    error = capsys.readouterr().err
+    assert "does not hold a translation table" in error
+    assert "termwise train model1 --data DATA --out DIR, with another folder" in error
 
 
 def test_no_network_library_is_needed(place: Path) -> None:

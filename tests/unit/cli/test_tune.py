@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from termwise import Fusion, Index, Searcher, TranslationScorer, read_qrels, read_queries, read_run
 from termwise.cli.main import run
-from termwise.fusion import tune
+from termwise.fusion import TunedTable, tune
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, open_table, write_table
+from termwise.translation.folder import read_manifest
 
 DOCUMENTS = {
     "a": "cardiac valve cardiac surgeon",
@@ -61,7 +63,8 @@ def found():
     scorer = TranslationScorer(Index.open("said.tw"), open_table("table"))
     first = read_run("bm25.trec", name="bm25")
     grid = {"self_translations": (0.1, 0.9), "lambdas": (0.1, 0.5)}
-    return tune(scorer, first, read_queries("q.tsv"), read_qrels("q.rel"), folds=3, **grid)
+    table = TunedTable("table", read_manifest("table").id)
+    return tune(scorer, first, read_queries("q.tsv"), read_qrels("q.rel"), folds=3, table=table, **grid)
 
 
 def test_every_stage_is_shown(place, monkeypatch):
@@ -233,6 +236,58 @@ def test_bad_settings_of_a_file_are_named_with_it(place, capsys, name, value, sa
         assert "the file holds a setting that cannot be used" in error
         assert all(part in error for part in ("t.json", name, said))
     assert not (place / "words.tw").exists()
+
+
+def tuned_for_another(place):
+    """Tune, and lay another table beside the one it was for."""
+    assert run([*TUNE, *GRID, "--output", "t.json"]) == 0
+    table = open_table("table")
+    write_table(replace(table, probabilities=table.probabilities / 2), place / "other")
+    return {name: read_manifest(name).id[:19] for name in ("table", "other")}
+
+
+def test_settings_that_were_tuned_for_another_table_are_refused(place, capsys):
+    digests = tuned_for_another(place)
+    again = ["--queries", "q.tsv", "--run", "bm25.trec", "--output", "out.trec"]
+    for name, code in (("other", 2), ("table", 0)):
+        for arguments in (
+            ["index", "docs.jsonl", "--model", f"./{name}", "--settings", "t.json", "--out", "words.tw"],
+            ["rerank", "said.tw", *again, "--table", name, "--settings", "t.json"],
+        ):
+            capsys.readouterr()
+            assert run(arguments) == code
+            error = capsys.readouterr().err
+            assert ("tuned for another translation table" in error) == (name == "other")
+            if name == "other":
+                assert f"table  {digests['table']}" in error
+                assert f"other  {digests['other']}" in error
+                assert "give the table that they were tuned for: table" in error
+                assert not (place / "words.tw").exists()
+    kept = (place / "table").rename(place / "moved")
+    assert run(["rerank", "said.tw", *again, "--table", str(kept), "--settings", "t.json"]) == 0
+
+
+def test_a_file_that_does_not_say_which_table_it_is_for_goes_with_any(place):
+    tuned_for_another(place)
+    old = replace(Fusion.open("t.json"), tables=None)
+    old.save("old.json")
+    assert "tables" not in json.loads((place / "old.json").read_text())
+    built = ["--model", "./other", "--settings", "old.json", "--out", "words.tw"]
+    assert run(["index", "docs.jsonl", *built]) == 0
+
+
+def test_an_index_of_another_table_does_not_fit_the_weights(place, capsys):
+    tuned_for_another(place)
+    assert run([*TUNE, *GRID, "--normalise", "raw", "--output", "t.json", "--overwrite"]) == 0
+    replace(Fusion.open("t.json"), tables=None).save("old.json")
+    for name, settings, code in (("table", "t.json", 0), ("other", "old.json", 2)):
+        built = ["--model", f"./{name}", "--settings", settings, "--overwrite", "--out", "model1.tw"]
+        assert run(["index", "docs.jsonl", *built]) == 0
+        capsys.readouterr()
+        assert run(["fuse", "bm25.tw", "model1.tw", "--weights", "t.json", "--out", f"{name}.tw"]) == code
+    error = capsys.readouterr().err
+    assert "not built with the settings" in error
+    assert "./other, tuned with table" in error
 
 
 def test_tuned_settings_go_with_a_table(place, capsys):

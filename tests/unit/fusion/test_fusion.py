@@ -10,7 +10,7 @@ from tests.unit.fusion.judged_runs import run_of
 
 from termwise import Fusion, fuse
 from termwise.errors import DataError, MissingFileError, ParameterError, StorageError, UnknownNameError
-from termwise.fusion import Learned
+from termwise.fusion import Learned, TunedTable
 from termwise.sealed_json import canonical_bytes, checksum_of
 
 LEARNED = Learned(
@@ -58,6 +58,18 @@ def test_it_is_applied_as_it_says():
     assert fusion.apply([BM25, TILDE], name="mine") == expected
     renamed = [run_of("test-bm25", {"q": {"a": 4.0, "b": 2.0}}), TILDE]
     assert fusion.apply(renamed)["q"] == expected["q"]
+
+
+def test_the_file_names_the_tables_that_settings_were_tuned_for(tmp_path):
+    path = tmp_path / "fusion.json"
+    known = replace(FUSION, tables=[None, TunedTable("words", "sha256:ab")])
+    known.save(path)
+    assert Fusion.open(path) == known != FUSION
+    assert json.loads(path.read_bytes())["tables"] == [None, {"name": "words", "id": "sha256:ab"}]
+    assert known.to_dict()["tables"] == [None, {"name": "words", "id": "sha256:ab"}]
+    assert "tables" not in json.loads(FUSION.to_bytes())
+    with pytest.raises(ParameterError, match="a table or None for each run"):
+        replace(FUSION, tables=[None])
 
 
 def test_settings_are_those_of_each_run():
@@ -176,6 +188,10 @@ LEARNED_BODY = json.loads(FUSION.to_bytes())["learned"]
         {"settings": [{}, []]},
         {"settings": [{}, {"lambda": None}]},
         {"settings": [{}, {"lambda": [0.1]}]},
+        {"tables": [None]},
+        {"tables": [None, "words"]},
+        {"tables": [None, {"name": "words"}]},
+        {"tables": [None, {"name": "words", "id": 3}]},
     ],
     ids=str,
 )

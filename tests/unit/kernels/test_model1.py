@@ -59,6 +59,19 @@ def test_weights_are_those_of_the_definition(documents, table, probabilities, p_
         assert list(got.values()) == pytest.approx([wanted[term] for term in got], rel=1e-6)
 
 
+def test_sums_over_a_long_document_are_rounded_once():
+    terms, random = 10_000, np.random.default_rng(4)
+    counts = random.integers(1, 5, terms).astype(np.float32)
+    chances = random.uniform(0.01, 0.9, terms).astype(np.float32)
+    _, _, weights = translation.model1_weights(
+        np.array([0, terms]), np.arange(terms, dtype=np.int32), counts,
+        np.arange(terms + 1), np.zeros(terms, dtype=np.int32), chances, np.ones(terms),
+        0.0, 0.5, 0.0, 0, np.empty(0),
+    )  # fmt: skip
+    mean = math.fsum(chance * count for chance, count in zip(chances.tolist(), counts.tolist(), strict=True))
+    assert weights.tolist() == [float(np.float32(math.log1p(mean / math.fsum(counts.tolist()))))]
+
+
 class Littered:
     """numpy, but what nobody has written yet holds what may lie there."""
 

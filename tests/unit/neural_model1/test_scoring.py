@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ pytest.importorskip("torch")
 import torch
 from tests.unit.neural_model1.conftest import PIECES, small_network
 
+from termwise.neural_model1 import scoring
 from termwise.neural_model1.bags import Bags
 from termwise.neural_model1.scoring import rank_all, scores_of
 
@@ -73,6 +75,36 @@ def test_every_document_is_ranked_for_every_query(network, monkeypatch):
         assert scores[i, :3].tolist() == pytest.approx(expected, rel=1e-5)
         assert scores[i, 3] == pytest.approx(len(query) * math.log(1e-8))
     assert not scores[3].any()
+
+
+@pytest.mark.parametrize("rows", [3, 512])
+def test_every_pair_of_pieces_goes_through_the_network_once(network, monkeypatch, rows):
+    monkeypatch.setattr("termwise.neural_model1.scoring._ROWS", rows)
+    seen = []
+
+    def vectors_of(network, terms, *, query):
+        made = of_terms(network, terms, query=query)
+        named[id(made)] = made, terms.tolist()
+        return made
+
+    def table(asked, held):
+        seen.extend((q, d) for q in named[id(asked)][1] for d in named[id(held)][1])
+        return of_pairs(asked, held)
+
+    named, of_terms, of_pairs = {}, scoring.vectors_of, network.pair.table
+    monkeypatch.setattr(scoring, "vectors_of", vectors_of)
+    monkeypatch.setattr(network.pair, "table", table)
+    rank_all(network, Bags.of([*QUERIES, *QUERIES]), Bags.of([*DOCUMENTS, *DOCUMENTS]), p_self=P)
+    queries, documents = ({piece for text in texts for piece in text} for texts in (QUERIES, DOCUMENTS))
+    assert sorted(seen) == sorted((q, d) for q in queries for d in documents)
+
+
+def test_two_threads_rank_as_one(network):
+    asked = [(Bags.of([query]), Bags.of(DOCUMENTS)) for query in QUERIES * 4]
+    alone = [rank_all(network, *one, p_self=P).tolist() for one in asked]
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(lambda one: rank_all(network, *one, p_self=P).tolist(), asked))
+    assert together == alone
 
 
 def test_what_is_nearly_impossible_counts_as_1e_8(network):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import tempfile
+import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,7 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.kernels import reference
+from termwise.search import translation as module
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table
 
@@ -120,6 +123,7 @@ SETTINGS = [
     {"p": 0.5, "lambda_": 0.0},
     {"p": 0.2, "lambda_": 0.1, "mode": "set"},
     {"p": 0.2, "lambda_": 0.1, "least": 0.2},
+    {"p": 0.5, "lambda_": 0.1, "least": 0.2},  # 0.25 stays, though half of it is less
     {"p": 0.2, "lambda_": 0.1, "background": "collection"},
     {"p": 0.2, "lambda_": 0.1, "background": "bitext"},
 ]
@@ -251,6 +255,43 @@ def test_many_queries_over_a_run(index):
     timed = scorer.rank_many([Query("q1", "doctor"), Query("q2", "car")], candidates=run)
     assert timed.run["q1"].doc_ids == ("c", "a")
     assert len(timed.run) == len(timed.encoding) == len(timed.scoring) == 1
+
+
+def test_two_threads_score_at_once_what_one_does(index, monkeypatch):
+    scorer = TranslationScorer(index, table_of(ROWS))
+    asked = ["heart doctor", "valve auto"]
+    ids = [document.doc_id for document in DOCUMENTS]
+    alone = [scorer.rank(query, candidates=ids) for query in asked]
+    meeting = threading.Barrier(2, timeout=30)
+
+    def gather(*given_):
+        meeting.wait()  # whoever held a lock here would wait for the other in vain
+        return gather_translations(*given_)
+
+    gather_translations = module.gather_translations
+    monkeypatch.setattr(module, "gather_translations", gather)
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(lambda query: scorer.rank(query, candidates=ids), asked))
+    assert [one.doc_ids for one in together] == [one.doc_ids for one in alone]
+    assert [one.scores.tolist() for one in together] == [one.scores.tolist() for one in alone]
+
+
+def test_sums_over_a_long_document_are_exact(tmp_path):
+    random = np.random.default_rng(4)
+    words = ["asked", *(f"w{number}" for number in range(10_000))]
+    times = random.integers(1, 5, 10_000).tolist()
+    chances = random.uniform(0.01, 0.9, 10_000).astype(np.float32).tolist()
+    rows = {word: {"asked": chance} for word, chance in zip(words[1:], chances, strict=True)}
+    text = " ".join(" ".join([word] * count) for word, count in zip(words[1:], times, strict=True))
+    index = said_by(tmp_path / "i", [Document("long", text)])
+    scorer = TranslationScorer(index, table_of(rows, words), background="bitext")
+    shares = [float(np.float32(count / sum(times))) for count in times]
+    mean = math.fsum(chance * share for chance, share in zip(chances, shares, strict=True))
+    parts = scorer.parts("asked", ["long"])
+    assert parts.translated.item() == pytest.approx(mean, rel=1e-12)
+    probability = 1 / sum(range(1, 10_002))
+    expected = math.log1p(0.7 * 0.9 * mean / (0.3 * probability))
+    assert scorer.rank("asked", candidates=["long"]).scores.item() == pytest.approx(expected, rel=1e-12)
 
 
 def test_candidates_are_checked(index):

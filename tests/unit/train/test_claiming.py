@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from termwise.errors import ForeignFolderError, ParameterError
+from termwise.errors import ForeignFolderError, ParameterError, StorageError
 from termwise.train.claiming import SETTINGS, claim, refuse_replacing, unclaimed_if_refused
 from termwise.train.write_folder import FOLDER
 
@@ -31,6 +31,16 @@ def test_a_run_that_is_refused_leaves_nothing_behind(tmp_path):
     with pytest.raises(ParameterError, match="graphics"):
         begin(tmp_path / "deep" / "out" / "training", REFUSED)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "notes").write_text("mine")
+    folder = tmp_path / "notes" / "training"
+    with pytest.raises(StorageError, match="cannot be made") as caught, unclaimed_if_refused(folder):
+        claim(folder, {"settings": {}}, resume=False)
+    assert dict(caught.value.facts)["folder"] == folder
+    assert "--out" in caught.value.fixes[0]
+    assert (tmp_path / "notes").read_text() == "mine"
 
 
 def test_what_was_there_before_stays(tmp_path):

@@ -116,6 +116,30 @@ def test_sources_are_put_below_each_other() -> None:
     assert bitext.facts.pairs == 3
 
 
+def test_pairs_that_make_very_many_cells_are_named_once() -> None:
+    def text(side: str, different: int) -> str:
+        return " ".join(f"{side}{place}" for place in range(different))
+
+    analyzer = make_analyzer("whitespace")
+    said: list[str] = []
+    one = source_of(
+        [(" ", "a"), ("a", "b c"), (text("q", 2300), f"{text('p', 2200)} q0 q0"), ("b", "b")], "one"
+    )
+    make_bitext([one], analyzer, say=said.append)
+    make_bitext([one], analyzer, symmetrise=False, say=said.append)  # half as many
+    same = source_of([(text("q", 2300), text("q", 2300))], "same")
+    make_bitext([same], analyzer, say=said.append)  # both ways the same
+    often = source_of([("q " * 4000, "p " * 4000), ("q", text("p", 9000))], "often")
+    make_bitext([often], analyzer, say=said.append)
+    two = source_of([(text("q", 3300), text("p", 3200))], "two")
+    make_bitext([one, two], analyzer, ratio=0.0, say=said.append)
+    assert said == [
+        "pair 3 of one, 2,300 x 2,202 terms, makes 10,124,599 cells: such pairs take much time and memory",
+        "pair 1 of two, 3,300 x 3,200 terms, makes 21,120,000 cells, and 1 more above 10,000,000: "
+        "such pairs take much time and memory",
+    ]
+
+
 def test_a_sample_is_a_part_and_the_same_each_time() -> None:
     pairs = [(f"q{number}", "1 2 3 4 5 6 7 8") for number in range(200)]
     parts = [bitext_of(pairs, sample=0.25, seed=seed) for seed in (1, 1, 2)]

@@ -192,6 +192,9 @@ def test_it_stops_when_nothing_is_gained() -> None:
     assert gains[-1] < 0.01 <= min(gains[:-1])
 
 
+MINE = {"data": "a", "settings": {"iterations": 2, "ratio": 1.5}}
+
+
 class Stopped(Exception):
     """Raised by a progress report, as an interrupt would be."""
 
@@ -210,44 +213,62 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     for stage in ("find cells", "iterate: 1 ", "iterate: 2 ", "iterate: 5 "):
         folder = tmp_path / stage
         with pytest.raises(Stopped):
-            estimate(bitext, tolerance=0, folder=folder, identity="a", progress=stop_at(stage))
-        resumed = estimate(bitext, tolerance=0, folder=folder, identity="a", resume=True, threads=3)
+            estimate(bitext, tolerance=0, folder=folder, identity=MINE, progress=stop_at(stage))
+        resumed = estimate(bitext, tolerance=0, folder=folder, identity=MINE, resume=True, threads=3)
         assert resumed.counts.tobytes() == whole.counts.tobytes()
         assert resumed.perplexities == whole.perplexities
         assert [path.name for path in folder.glob("counts-*")] == ["counts-5.f64"]
-    again = estimate(bitext, tolerance=0, folder=folder, identity="a", resume=True)
+    again = estimate(bitext, tolerance=0, folder=folder, identity=MINE, resume=True)
     assert again.counts.tobytes() == whole.counts.tobytes()
+
+
+def test_long_sides_are_not_cut() -> None:
+    query, passage = (" ".join(f"{side}{number}" for number in range(150)) for side in "qp")
+    bitext = bitext_of([(query, passage)], ratio=0.0)
+    assert (bitext.queries.length.tolist(), bitext.chunks.length.tolist()) == ([150], [150])
+    model = estimate(bitext, iterations=1)
+    assert len(model.sources) == 2 * 150 * 150
+    assert model.updates == 2 * 150 * 151
 
 
 def test_a_run_is_neither_overwritten_nor_mixed_with_another(tmp_path: Path) -> None:
     bitext = bitext_of(HOUSES)
-    estimate(bitext, iterations=2, folder=tmp_path, identity="a")
+    estimate(bitext, iterations=2, folder=tmp_path, identity=MINE)
     with pytest.raises(ForeignFolderError, match="not finished"):
-        estimate(bitext, iterations=2, folder=tmp_path, identity="a")
-    with pytest.raises(ForeignFolderError, match="other data"):
-        estimate(bitext, iterations=2, folder=tmp_path, identity="b", resume=True)
+        estimate(bitext, iterations=2, folder=tmp_path, identity=MINE)
+    other = {"data": "b", "settings": {"iterations": 9, "ratio": 1.5}}
+    with pytest.raises(ForeignFolderError, match="other data") as caught:
+        estimate(bitext, iterations=2, folder=tmp_path, identity=other, resume=True)
+    assert dict(caught.value.facts) == {
+        "folder": tmp_path,
+        "iterations": "9, began with 2",
+        "differs in": "data",
+    }
+    with pytest.raises(ForeignFolderError, match="other settings") as caught:
+        estimate(bitext, iterations=2, folder=tmp_path, identity={**other, "data": "a"}, resume=True)
+    assert caught.value.fixes[0] == "go on as it began: --resume --set iterations=2"
 
 
 def test_damaged_states_are_named(tmp_path: Path) -> None:
     bitext = bitext_of(HOUSES)
-    estimate(bitext, iterations=2, folder=tmp_path, identity="a")
+    estimate(bitext, iterations=2, folder=tmp_path, identity=MINE)
     for name in ("em.json", "counts-2.f64"):
         path = tmp_path / name
         data = path.read_bytes()
         for changed in (data[:-2], data[:40] + bytes([data[40] ^ 1]) + data[41:], b"", b"{}", data + b"1"):
             path.write_bytes(changed)
             with pytest.raises(CorruptModelError) as caught:
-                estimate(bitext, iterations=2, folder=tmp_path, identity="a", resume=True)
+                estimate(bitext, iterations=2, folder=tmp_path, identity=MINE, resume=True)
             assert dict(caught.value.facts)["file"] == path
         path.unlink()
         path.mkdir()
         with pytest.raises(CorruptModelError):
-            estimate(bitext, iterations=2, folder=tmp_path, identity="a", resume=True)
+            estimate(bitext, iterations=2, folder=tmp_path, identity=MINE, resume=True)
         path.rmdir()
         path.write_bytes(data)
     (tmp_path / "counts-2.f64").unlink()
     with pytest.raises(CorruptModelError):
-        estimate(bitext, iterations=2, folder=tmp_path, identity="a", resume=True)
+        estimate(bitext, iterations=2, folder=tmp_path, identity=MINE, resume=True)
 
 
 def test_a_state_that_cannot_be_written(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from termwise.errors import (
     ForeignFolderError,
     MissingFileError,
     ParameterError,
+    StorageError,
     UnknownNameError,
 )
 from termwise.translation import Model1Settings, open_table, train_model1
@@ -104,8 +105,16 @@ def test_an_interrupted_training_comes_to_the_same_bytes(data: Path, tmp_path: P
         with pytest.raises(ForeignFolderError, match="not finished"):
             train_model1(data, out, settings=settings)
         other = Model1Settings(analyzer="english", ratio=2.0)
-        with pytest.raises(ForeignFolderError, match="other settings"):
+        with pytest.raises(ForeignFolderError, match="other settings") as caught:
             train_model1(data, out, settings=other, resume=True)
+        assert ("ratio", "2.0, began with 1.5") in caught.value.facts
+        other = Model1Settings(analyzer="standard")
+        with pytest.raises(ForeignFolderError) as caught:
+            train_model1(data, out, settings=other, resume=True)
+        assert caught.value.facts == (
+            ("folder", out / "training"),
+            ("analyzer", "standard, began with english"),
+        )
     train_model1(data, out, settings=settings, resume=True, threads=2)
     assert content(out) == content(tmp_path / "whole")
 
@@ -162,6 +171,27 @@ def test_nothing_to_resume_is_said(data: Path, tmp_path: Path) -> None:
     said: list[str] = []
     train_model1(data, tmp_path / "table", resume=True, say=said.append)
     assert said == [f"nothing to resume in {tmp_path / 'table' / 'training'}: starting from the beginning"]
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(
+    data: Path, tmp_path: Path
+) -> None:
+    stages: list[str] = []
+    (tmp_path / "table").mkdir()
+    (tmp_path / "table" / "training").write_text("mine")
+    with pytest.raises(StorageError, match="translation table cannot be written") as caught:
+        train_model1(data, tmp_path / "table", progress=lambda stage, *_: stages.append(stage))
+    assert dict(caught.value.facts)["path"] == str(tmp_path / "table" / "training")
+    assert stages == []
+    assert (tmp_path / "table" / "training").read_text() == "mine"
+
+
+def test_a_training_that_is_refused_leaves_no_folder(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(EmptyCollectionError):
+        train_model1(data, tmp_path / "new" / "table", settings=Model1Settings(sample=0.0))
+    with pytest.raises(ParameterError, match="one name"):
+        train_model1([data, data], tmp_path / "new" / "table")
+    assert [path.name for path in tmp_path.iterdir()] == ["pairs.jsonl"]
 
 
 def test_settings_that_leave_nothing_of_the_table(data: Path, tmp_path: Path) -> None:
