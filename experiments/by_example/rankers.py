@@ -18,7 +18,7 @@ from study_plan import Data, Plan, System
 
 from termwise.collection import read_run, write_run
 from termwise.encode import EncoderFolder, shipped_encoders
-from termwise.errors import ParameterError
+from termwise.errors import DataError, ParameterError
 from termwise.models import NetworkModel, make_model
 from termwise.records import Qrel, Ranking, Run
 from termwise.search import Searcher
@@ -98,6 +98,7 @@ class Bench:
         self.reported = Judged.read(data.name, folder, data.split)
         self.parts = self._parts(folder)
         self.judged = self._with_choosing(folder)
+        self._check(folder)
         self.work = documents_folder(tools.work, folder)
         self._runs: dict[str, Run] = {}
         self._searchers: dict[str, Searcher] = {}
@@ -199,6 +200,7 @@ class Bench:
         first = self.run(self.plan.systems[self.plan.first], {})
         place = self.tools.networks[system.cross_encoder]
         known = [
+            self.judged.data,
             self.tools.identities(system.needs),
             system.length,
             system.depth,
@@ -227,6 +229,39 @@ class Bench:
                     record.say(f"  {self.data.name}: cross-encoder, {number:,} of {len(first):,} queries")
             write_run(Run(rankings, system.name), file)
         return _with_tail(read_run(file), first)
+
+    def _check(self, folder: Path) -> None:
+        """See that there is something to report and to choose by, before anything is ranked.
+
+        Raises
+        ------
+        DataError
+            If a judged query has no text, a part no query to choose by, or no judged document but its seeds.
+        """
+        texts = {query.query_id for query in self.judged.queries}
+        without = sorted({qrel.query_id for qrel in self.judged.qrels} - texts)
+        if without:
+            raise DataError(
+                "a judged query has no text",
+                facts=[("collection", folder), ("query", ", ".join(without[:5]))],
+            )
+        if not self.parts or any(not part.reported or not part.choosing for part in self.parts):
+            raise DataError(
+                "there are no other queries to choose by",
+                facts=[
+                    ("collection", folder),
+                    ("queries", len(self.reported.queries)),
+                    ("folds", self.data.folds),
+                ],
+            )
+        if self.data.candidates == "judged":
+            ranked = {qrel.query_id for qrel in self.all_qrels}
+            seedy = sorted(texts - ranked)
+            if seedy:
+                raise DataError(
+                    "nothing is judged for a query but its own document",
+                    facts=[("collection", folder), ("query", ", ".join(seedy[:5]))],
+                )
 
     def _parts(self, folder: Path) -> list[Part]:
         asked = tuple(query.query_id for query in self.reported.queries)

@@ -41,7 +41,7 @@ import record  # noqa: E402
 
 from termwise.collection import read_qrels  # noqa: E402
 from termwise.collection.writing import written_whole  # noqa: E402
-from termwise.errors import DataError, MalformedRecordError, MissingFileError  # noqa: E402
+from termwise.errors import DataError, MalformedRecordError, MissingFileError, StorageError  # noqa: E402
 from termwise.records import Qrel  # noqa: E402
 
 PAPERS = "paper_metadata_view_cite_read.json"
@@ -61,7 +61,8 @@ class Task:
     splits : mapping of str to list of Qrel
         ``train``, ``validation``, ``test``.
     lost : dict of str to int
-        Judgments that are left out, by what is missing: ``queries`` or ``documents``.
+        Judgments that are left out, by what is missing: ``queries`` or ``documents``; and ``both``, the validation
+        queries that are left out because they are test queries.
     """
 
     splits: Mapping[str, list[Qrel]]
@@ -90,12 +91,18 @@ def convert(data: Path, out: Path) -> dict[str, dict[str, int]]:
             fixes=["name the folder data of SciDocs, as its README says how to download it"],
         )
     papers = read_papers(data / PAPERS)
+    tasks = {name: read_task(data / folder, papers) for name, folder in TASKS.items()}
     shared: Path | None = None
     counts = {}
-    for name, folder in TASKS.items():
-        task = read_task(data / folder, papers)
+    for name, task in tasks.items():
         place = out / name
-        (place / "qrels").mkdir(parents=True, exist_ok=True)
+        try:
+            (place / "qrels").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(
+                "the collections cannot be written",
+                facts=[("folder", place), ("system says", error.strerror)],
+            ) from error
         shared = _corpus(place / "corpus.jsonl", papers, shared)
         asked = dict.fromkeys(qrel.query_id for qrels in task.splits.values() for qrel in qrels)
         with written_whole(place / "queries.jsonl") as write, written_whole(place / "seeds.tsv") as seed:
@@ -109,9 +116,13 @@ def convert(data: Path, out: Path) -> dict[str, dict[str, int]]:
                 write("query-id\tcorpus-id\tscore\n")
                 for qrel in qrels:
                     write(f"{qrel.query_id}\t{qrel.doc_id}\t{qrel.relevance}\n")
-        counts[name] = {"papers": len(papers), "judgments without their paper": sum(task.lost.values())} | {
-            split: len({qrel.query_id for qrel in qrels}) for split, qrels in task.splits.items()
-        }
+        empty = sum(not any(papers[query_id].values()) for query_id in asked)
+        counts[name] = {
+            "papers": len(papers),
+            "judgments without their paper": task.lost["queries"] + task.lost["documents"],
+            "validation queries that are test queries": task.lost["both"],
+            "queries without a text": empty,
+        } | {split: len({qrel.query_id for qrel in qrels}) for split, qrels in task.splits.items()}
     return counts
 
 
@@ -119,7 +130,7 @@ def read_papers(path: Path) -> dict[str, dict[str, str]]:
     """Read title and text of each paper; one without either is kept, and empty."""
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MalformedRecordError(
             "the papers are not JSON in UTF-8", facts=[("file", path), ("why", error)]
         ) from error
@@ -129,6 +140,8 @@ def read_papers(path: Path) -> dict[str, dict[str, str]]:
         )
     papers = {}
     for paper, about in given.items():
+        if not paper.strip():
+            raise MalformedRecordError("a paper has no identifier", facts=[("file", path)])
         if not isinstance(about, dict):
             raise MalformedRecordError(
                 "a paper is not an object",
@@ -143,7 +156,7 @@ def read_papers(path: Path) -> dict[str, dict[str, str]]:
 
 def read_task(folder: Path, papers: Mapping[str, Any]) -> Task:
     """Read and split the judgments of one task."""
-    lost = {"queries": 0, "documents": 0}
+    lost = {"queries": 0, "documents": 0, "both": 0}
 
     def known(name: str) -> list[Qrel]:
         kept = []
@@ -158,7 +171,9 @@ def read_task(folder: Path, papers: Mapping[str, Any]) -> Task:
 
     test = known("test.qrel")
     reported = {qrel.query_id for qrel in test}
-    validation = [qrel for qrel in known("val.qrel") if qrel.query_id not in reported]
+    given = known("val.qrel")
+    lost["both"] = len({qrel.query_id for qrel in given} & reported)
+    validation = [qrel for qrel in given if qrel.query_id not in reported]
     queries = sorted({qrel.query_id for qrel in validation})
     drawn = np.random.default_rng(SEED).permutation(len(queries))[: round(VALIDATION * len(queries))]
     chosen = {queries[place] for place in drawn.tolist()}
@@ -174,7 +189,7 @@ def read_task(folder: Path, papers: Mapping[str, Any]) -> Task:
             facts=[
                 ("folder", folder),
                 ("splits", ", ".join(empty)),
-                ("judgments without their paper", sum(lost.values())),
+                ("judgments without their paper", lost["queries"] + lost["documents"]),
             ],
         )
     return Task(splits, lost)
@@ -187,7 +202,8 @@ def _text(about: Mapping[str, Any], name: str, paper: str, path: Path) -> str:
             f"the {name} of a paper is not a text",
             facts=[("file", path), ("paper", paper), (name, repr(value)[:60])],
         )
-    return " ".join((value or "").split())
+    whole = (value or "").encode("utf-8", "replace").decode("utf-8")  # without halves of surrogate pairs
+    return " ".join(whole.split())
 
 
 def _corpus(path: Path, papers: Mapping[str, Mapping[str, str]], same: Path | None) -> Path:

@@ -130,11 +130,15 @@ def contrasts(bench: Bench, runs: Sequence[Run], baseline: str) -> dict[str, Any
         values = np.stack([other.values[contrast.measure], base.values[contrast.measure]])
         drawn = record.resampled_means(values)
         usable = drawn[:, 1] > 0
-        low, high = np.percentile(drawn[usable, 0] / drawn[usable, 1], record.PERCENTILES)
+        bounds = (
+            np.percentile(drawn[usable, 0] / drawn[usable, 1], record.PERCENTILES)
+            if usable.any()
+            else [None] * 2
+        )
         mean = float(values[1].mean())
         found.setdefault(contrast.run, {})[contrast.measure] = record.contrast_record(contrast) | {
             "ratio": float(values[0].mean()) / mean if mean else None,
-            "ratio interval": [float(low), float(high)],
+            "ratio interval": [None if bound is None else float(bound) for bound in bounds],
         }
     return found
 
@@ -190,7 +194,7 @@ def targets(plan: Plan, results: Mapping[str, Any]) -> list[dict[str, Any]]:
         for name in target.systems:
             for measure in target.measures:
                 entry = rows.get(name, {}).get("against", {}).get(measure)
-                if target.over != plan.first or entry is None:
+                if entry is None:  # of a system that was not run
                     continue
                 found.append(
                     {

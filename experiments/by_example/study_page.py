@@ -53,12 +53,13 @@ def curve_of(title: str, found: Mapping[str, Any], measure: str) -> ShareCurve:
         for query in values["smallest, each"]
         if query not in values["indifferent"]
     ]
+    chosen = sorted(set(found["chosen"]))
     return ShareCurve(
         title=title,
         places=np.array(values["alphas"]),
         means=np.array(values["means"]),
         oracle=summary["oracle"],
-        marked=tuple(sorted(set(found["chosen"]))),
+        marked=tuple((alpha, float(np.interp(alpha, values["alphas"], values["means"]))) for alpha in chosen),
         best=np.array(told),
         indifferent=summary["indifferent"],
     )

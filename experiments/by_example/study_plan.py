@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,9 @@ from typing import Any, Literal
 
 from plan_parts import part
 
-from termwise.errors import ParameterError, UnknownNameError
+from termwise.errors import MalformedRecordError, MissingFileError, ParameterError, UnknownNameError
+
+MOST_ROWS = 26
 
 NO_VARIANT: tuple[Mapping[str, Any], ...] = ({},)
 
@@ -48,7 +51,7 @@ class Data:
     candidates: Literal["first", "judged"] = "first"
 
     def __post_init__(self) -> None:
-        if bool(self.choose) == bool(self.folds):
+        if bool(self.choose) == bool(self.folds) or not isinstance(self.folds, int) or self.folds in (1, -1):
             raise ParameterError(
                 "choices are made on a split of their own, or in folds",
                 facts=[("collection", self.name), ("choose", self.choose), ("folds", self.folds)],
@@ -179,7 +182,7 @@ class Plan:
         ParameterError, UnknownNameError
             If a part is not understood, or names a system that is not there.
         """
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        given = _loaded(path)
         systems = {name: part(System, entry, name=name) for name, entry in given.pop("systems").items()}
         plan: Plan = part(
             cls,
@@ -194,7 +197,87 @@ class Plan:
         for name in plan.named():
             if name not in systems:
                 raise UnknownNameError.of("system of the plan", name, systems)
+        plan.check(path)
         return plan
+
+    def check(self, path: Path) -> None:
+        """See that the parts go together.
+
+        Raises
+        ------
+        ParameterError, UnknownNameError
+            If they do not; the first that is found is named.
+        """
+        names = [data.name for data in self.collections]
+        for holds, what, seen in (
+            (
+                _plain(self.name),
+                "the name of a plan is that of its files: letters, digits, - and _",
+                self.name,
+            ),
+            (all(_plain(name.replace(" ", "_")) for name in names), "collections have plain names", names),
+            (len(set(names)) == len(names), "two collections have one name", names),
+            (_whole(self.depth), "depth is a number of documents, 1 or more", self.depth),
+            (_whole(self.shares, 2), "shares is how many shares of BM25 are tried, 2 or more", self.shares),
+            (
+                isinstance(self.level, float) and 0 < self.level < 1,
+                "level is a number from 0 to 1",
+                self.level,
+            ),
+            (
+                isinstance(self.measures, tuple) and self.measures,
+                "measures are named in a list",
+                self.measures,
+            ),
+            (isinstance(self.graded, tuple), "graded measures are named in a list", self.graded),
+            (
+                self.first not in (*self._mixes, ""),
+                "the first stage is one system, and no mixture",
+                self.first,
+            ),
+        ):
+            if not holds:
+                raise ParameterError(what, facts=[("plan", path), ("given", seen)])
+        for data in self.collections:
+            if data.candidates not in ("first", "judged"):
+                raise UnknownNameError.of("kind of candidates", data.candidates, ("first", "judged"))
+        for system in self.systems.values():
+            self._check_system(system, path)
+        for table in self.tables:
+            if len(table.rows) > MOST_ROWS:
+                raise ParameterError(
+                    "a table has as many rows as there are letters",
+                    facts=[("plan", path), ("table", table.name)],
+                )
+        for target in self.targets:
+            if target.collection not in names:
+                raise UnknownNameError.of("collection of the plan", target.collection, names)
+            for measure in target.measures:
+                if measure not in (*self.measures, *self.graded):
+                    raise UnknownNameError.of("measure of the plan", measure, (*self.measures, *self.graded))
+            if target.over != self.first:
+                raise ParameterError(
+                    "a target is held against the first stage",
+                    facts=[("plan", path), ("over", target.over), ("first", self.first)],
+                )
+
+    @property
+    def _mixes(self) -> list[str]:
+        return [name for name, system in self.systems.items() if system.mix]
+
+    def _check_system(self, system: System, path: Path) -> None:
+        made = [bool(system.model or system.encoder), bool(system.cross_encoder), bool(system.mix)]
+        variants = isinstance(system.variants, tuple) and len(system.variants) > 0
+        if sum(made) != 1 or not variants or not all(isinstance(one, dict) for one in system.variants):
+            raise ParameterError(
+                "a system has a model, an encoder, a cross-encoder or a mix, and a list of variants",
+                facts=[("plan", path), ("system", system.name)],
+            )
+        if system.mix and (len(system.mix) != 2 or set(system.mix) & set(self._mixes)):
+            raise ParameterError(
+                "two systems are mixed, neither of them a mixture",
+                facts=[("plan", path), ("system", system.name), ("mix", ", ".join(system.mix))],
+            )
 
     def named(self) -> Iterator[str]:
         """Yield the systems that other parts name."""
@@ -205,3 +288,30 @@ class Plan:
             yield from table.rows
         for target in self.targets:
             yield from (*target.systems, target.over)
+
+
+def _loaded(path: Path) -> dict[str, Any]:
+    """Read a file of TOML with all that a plan needs."""
+    if not path.is_file():
+        raise MissingFileError("there is no such plan", facts=[("file", path)])
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise MalformedRecordError(
+            "the plan cannot be read", facts=[("file", path), ("why", error)]
+        ) from error
+    for name, kind in (("systems", dict), ("collections", list), ("tables", list)):
+        if not isinstance(given.get(name), kind) or not given[name]:
+            raise MalformedRecordError(f"the plan has no {name}", facts=[("file", path)])
+    for name, entry in given["systems"].items():
+        if not isinstance(entry, dict):
+            raise MalformedRecordError("a system is a table", facts=[("file", path), ("system", name)])
+    return given
+
+
+def _plain(name: object) -> bool:
+    return isinstance(name, str) and re.fullmatch(r"[\w-]+", name) is not None
+
+
+def _whole(value: object, least: int = 1) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least

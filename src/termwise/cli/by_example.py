@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from termwise.search.by_example import Example
     from termwise.search.query_settings import QuerySettings
 
+GZIP = b"\x1f\x8b"
+"""What a compressed file begins with."""
+
 LONGEST = 100_000_000
 """Bytes of the largest file that is read as a query."""
 
 Like = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--like",
         metavar="DOC_ID",
@@ -31,7 +34,7 @@ Like = Annotated[
     ),
 ]
 LikeFile = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
         "--like-file", metavar="FILE", help="The query is the text of this file.", show_default=False
     ),
@@ -62,13 +65,15 @@ def query_settings(pairs: Sequence[str] | None) -> QuerySettings:
     return QuerySettings.parse(given)
 
 
-def example_of(searcher: Searcher, doc_id: str | None, file: Path | None) -> Example | None:
+def example_of(
+    searcher: Searcher, doc_ids: Sequence[str] | None, files: Sequence[Path] | None
+) -> Example | None:
     """Read the document that ``--like`` or ``--like-file`` names; None where neither is given.
 
     Raises
     ------
     UsageError
-        If both are given.
+        If both are given, or one more than once.
     MissingFileError, MalformedRecordError
         If the file is not there, or is no text, or an empty one.
     TermwiseError
@@ -76,21 +81,36 @@ def example_of(searcher: Searcher, doc_id: str | None, file: Path | None) -> Exa
     """
     from termwise.search.by_example import Example
 
-    if doc_id is not None and file is not None:
+    if doc_ids and files:
         raise UsageError("--like and --like-file exclude each other")
-    if doc_id is not None:
-        return Example.of(searcher, doc_id)
-    if file is None:
+    for option, given in (("--like", doc_ids), ("--like-file", files)):
+        if given and len(given) > 1:
+            raise UsageError(
+                "the query is one document",
+                facts=[(option, ", ".join(map(str, given)))],
+                fixes=[f"{option} {given[0]}", "search for each, and fuse the runs"],
+            )
+    if doc_ids:
+        return Example.of(searcher, doc_ids[0])
+    if not files:
         return None
+    file = files[0]
     text = _text_of(file)
     if not text.strip():
-        raise MalformedRecordError("the text is empty", facts=[("file", file)], fixes=["name a file with words"])
+        raise MalformedRecordError(
+            "the text is empty", facts=[("file", file)], fixes=["name a file with words"]
+        )
     return Example(file.name, text)
 
 
 def _text_of(file: Path) -> str:
     try:
-        return read_regular(file, LONGEST).decode("utf-8-sig")
+        data = read_regular(file, LONGEST)
+        if data[:2] == GZIP:
+            raise MalformedRecordError(
+                "the file is compressed", facts=[("file", file)], fixes=[f"gunzip --keep {file}"]
+            )
+        return data.decode("utf-8-sig")
     except OSError as error:
         raise MissingFileError(
             "the text cannot be read", facts=[("file", file), ("reason", error.strerror or error)]

@@ -53,7 +53,7 @@ def command(
 
     if as_json and html is not None:
         raise UsageError("--json and --html exclude each other")
-    refuse_overwriting([html], [folder, like_file])
+    refuse_overwriting([html], [folder, *(like_file or [])])
     by_example = like is not None or like_file is not None
     if by_example is (doc_id is not None):
         raise UsageError(

@@ -16,7 +16,7 @@ from termwise.cli.judged import read_runs, wanted_queries
 from termwise.cli.options import JsonFlag, Separator, Threads, column_separator
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting, write_text
 from termwise.cli.weights import say_stand_ins
-from termwise.errors import UnknownNameError, UsageError
+from termwise.errors import DataError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from termwise.fusion import Fusion, Oracle, QueryScales
@@ -288,6 +288,7 @@ def command(
     )
     drawn = plot or []
     forms = [_form_of(path) for path in drawn]
+    _check_drawable(drawn)
     refuse_overwriting([output, save_weights, *drawn], [*runs, qrels, weights, queries, *(index or [])])
     between = column_separator(separator)
     if learn is not None and len(measure or ()) > 1:
@@ -297,12 +298,16 @@ def command(
             fixes=[f"-m {(measure or [''])[0]}", "--oracle sweep takes several"],
         )
     read = read_runs(runs)
+    _check_in_common(read)
     if oracle is not None:
         scales = _query_scales(normalise or [], queries, index or [])
         options = _rules(missing, normalise, documents) | {"queries": scales}
         measures = measure or ["nDCG@10"]
         found = _tell_oracle(read, oracle, ties, cast(str, qrels), measures, options, as_json=as_json)
-        _draw(found, read, dict(zip(drawn, forms, strict=True)))
+        told = (
+            f"{options['documents']} documents, missing: {missing}, scaled: {', '.join(normalise or ['z'])}"
+        )
+        _draw(found, read, dict(zip(drawn, forms, strict=True)), told)
         if documents is None and missing != "drop":
             _say_left_out(read)
         return
@@ -527,15 +532,24 @@ def _tell_oracle(
         ]
     if as_json:
         for one in found:
-            each = zip(one.query_ids, one.alphas.tolist(), one.best.tolist(), one.fixed.tolist(), strict=True)
+            columns = (one.alphas, one.best, one.fixed, one.first, one.second, one.indifferent)
+            each = zip(one.query_ids, *(values.tolist() for values in columns), strict=True)
             print_json(
                 {
                     "runs": [run.name for run in runs],
                     **one.summary(),
                     "curve": list(zip(one.places.tolist(), one.means.tolist(), strict=True)),
                     "each": [
-                        {"query": query_id, "alpha": alpha, "oracle": best, "fixed": fixed}
-                        for query_id, alpha, best, fixed in each
+                        {
+                            "query": query_id,
+                            "alpha": alpha,
+                            "oracle": best,
+                            "fixed": fixed,
+                            "first": first,
+                            "second": second,
+                            "indifferent": indifferent,
+                        }
+                        for query_id, alpha, best, fixed, first, second, indifferent in each
                     ],
                 }
             )
@@ -554,7 +568,46 @@ def _form_of(path: Path) -> str:
     return ending
 
 
-def _draw(found: Sequence[Oracle], runs: Sequence[Run], files: Mapping[Path, str]) -> None:
+def _check_in_common(runs: Sequence[Run]) -> None:
+    """Refuse runs of which one shares no query with the first.
+
+    Raises
+    ------
+    DataError
+        If there is one.
+    """
+    first = runs[0]
+    for run in runs[1:]:
+        if len(first) and len(run) and not set(first.rankings) & set(run.rankings):
+            raise DataError(
+                "two runs have no query in common",
+                facts=[
+                    ("run", f"{first.name}, such as {next(iter(first.rankings))}"),
+                    ("run", f"{run.name}, such as {next(iter(run.rankings))}"),
+                ],
+                fixes=["give runs of the same queries"],
+            )
+
+
+def _check_drawable(files: Sequence[Path]) -> None:
+    """See that figures can be drawn and written, before anything is computed."""
+    if not files:
+        return
+    from termwise.fusion.figure import check_matplotlib
+
+    check_matplotlib()
+    for path in files:
+        if path.is_dir():
+            raise UsageError("a folder stands where the figure should be", facts=[("path", path)])
+        if not path.parent.is_dir():
+            raise UsageError(
+                "there is no folder for the figure",
+                facts=[("path", path), ("missing", path.parent)],
+                fixes=[f"mkdir -p {path.parent}"],
+            )
+
+
+def _draw(found: Sequence[Oracle], runs: Sequence[Run], files: Mapping[Path, str], told: str) -> None:
     """Write the figure of what was found into files, and say so."""
     if not files:
         return
@@ -565,7 +618,7 @@ def _draw(found: Sequence[Oracle], runs: Sequence[Run], files: Mapping[Path, str
     first, second = (run.name for run in runs)
     for path, form in files.items():
         if form == "html":
-            write_text(path, shares_html(found, first=first, second=second))
+            write_text(path, shares_html(found, first=first, second=second, told=told))
         else:
             figure = shares_figure([ShareCurve.of(one) for one in found], first=first, second=second)
             write_bytes_whole(path, figure_bytes(figure, form))
@@ -578,8 +631,8 @@ def _oracle_text(found: Sequence[Oracle], runs: Sequence[Run]) -> str:
     first, second = (run.name for run in runs)
     rows = [one.summary() for one in found]
     values = {"first": first, "second": second, "fixed": "one share", "oracle": "each its own"}
-    shares = {"alpha": "one share", "mean alpha": "mean"}
-    counts = {"at 0": "at 0", "at 1": "at 1", "indifferent": "any"}
+    shares = {"alpha": "one share", "mean alpha, others": "mean"}
+    counts = {"best at 0": "at 0", "best at 1": "at 1", "indifferent": "any"}
     quartiles = ("25 %", "50 %", "75 %")
     worth = Table(
         (
@@ -599,7 +652,7 @@ def _oracle_text(found: Sequence[Oracle], runs: Sequence[Run]) -> str:
             (
                 row["measure"],
                 *(row[key] for key in shares),
-                *row["quartiles"],
+                *(row["quartiles, others"] or (None,) * 3),
                 *(row[key] for key in counts),
             )
             for row in rows
@@ -607,7 +660,8 @@ def _oracle_text(found: Sequence[Oracle], runs: Sequence[Run]) -> str:
     )
     rule = "the nearest to the one for all" if found[0].ties == "nearest" else f"the {found[0].ties}"
     told = (
-        f"{found[0].judged:,} judged queries. any: for so many of them all shares are equally good.",
+        f"{found[0].judged:,} judged queries. at 0, at 1: for so many {second}, or {first}, is as good as any share.",
+        "any: for so many all shares are equally good; mean and quartiles are of the others.",
         f"Of equally good shares {rule} was taken. The oracle has read the judgments: no choice of shares does better.",
     )
     return "\n".join([to_text(worth), "", to_text(chosen), "", *told])

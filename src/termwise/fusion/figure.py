@@ -7,15 +7,18 @@ machine is written into them.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import MissingExtraError, ParameterError, UnknownNameError
+from termwise.errors import MissingExtraError, ParameterError, UnknownNameError, UsageError
 from termwise.fusion.oracle import Oracle
+from termwise.legible import legible_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,8 +46,8 @@ class ShareCurve:
         Shares of the first run, from 0 to 1, and what they are worth for all.
     oracle : float
         What the best share of each query is worth.
-    marked : tuple of float
-        Shares that were chosen.
+    marked : tuple of (float, float)
+        Shares that were chosen, and what they are worth.
     best : ndarray of shape (q,), float64
         The best share of each query for which shares differ.
     indifferent : int
@@ -55,7 +58,7 @@ class ShareCurve:
     places: npt.NDArray[np.float64]
     means: npt.NDArray[np.float64]
     oracle: float
-    marked: tuple[float, ...]
+    marked: tuple[tuple[float, float], ...]
     best: npt.NDArray[np.float64]
     indifferent: int
 
@@ -67,7 +70,7 @@ class ShareCurve:
             places=found.places,
             means=found.means,
             oracle=found.mean(found.best),
-            marked=(found.alpha,),
+            marked=((found.alpha, found.mean(found.fixed)),),
             best=found.alphas[~found.indifferent],
             indifferent=int(found.indifferent.sum()),
         )
@@ -97,7 +100,11 @@ def shares_figure(curves: Sequence[ShareCurve], *, first: str, second: str) -> F
     """
     if not curves:
         raise ParameterError("a figure shows one curve or more")
-    _require()
+    with _settled():
+        return _drawn(curves, first, second)
+
+
+def _drawn(curves: Sequence[ShareCurve], first: str, second: str) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(_WIDTH * len(curves), _HEIGHT), layout="constrained")
@@ -131,12 +138,11 @@ def figure_bytes(figure: Figure, form: str) -> bytes:
     """
     if form not in FORMATS:
         raise UnknownNameError.of("kind of figure", form, FORMATS)
-    import matplotlib
-
     held = io.BytesIO()
     dated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[form]
-    # Text stays text in SVG; its identifiers are hashes, of which the salt is part.
-    with matplotlib.rc_context({"svg.hashsalt": "termwise", "svg.fonttype": "none"}):
+    with _settled() as settings:
+        # Text stays text in SVG; its identifiers are hashes, of which the salt is part.
+        settings.update({"svg.hashsalt": "termwise", "svg.fonttype": "none"})
         figure.savefig(
             held, format=form, dpi=150, metadata={**dated, "Creator": None} if form != "png" else {}
         )
@@ -148,10 +154,8 @@ def _draw_curve(axes: Axes, curve: ShareCurve) -> None:
     axes.axhline(
         curve.oracle, color=EACH, linewidth=1.8, linestyle="--", label="the best share for each query"
     )
-    marked = np.array(curve.marked)
-    axes.plot(
-        marked, np.interp(marked, curve.places, curve.means), "o", color=ONE, markersize=6, label="chosen"
-    )
+    marked = np.array(curve.marked).reshape(-1, 2)
+    axes.plot(marked[:, 0], marked[:, 1], "o", color=ONE, markersize=6, label="chosen")
     axes.set_title(_plain(curve.title), fontsize=10)
     axes.grid(color="#e4e4e4", linewidth=0.6)
     axes.set_axisbelow(True)
@@ -169,12 +173,38 @@ def _draw_best(axes: Axes, curve: ShareCurve) -> None:
 
 
 def _plain(text: str) -> str:
-    """Take the meaning from a dollar sign, which would begin a formula."""
-    return text.replace("$", r"\$")
+    """Make a name fit to stand in a figure; a dollar sign would begin a formula."""
+    return legible_line(text).replace("$", r"\$")
 
 
-def _require() -> None:
+def check_matplotlib() -> None:
+    """See that figures can be drawn, before anything is computed for them.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    UsageError
+        If it refuses to be loaded, as it does for settings of its own that it does not understand.
+    """
+    with _settled():
+        pass
+
+
+@contextmanager
+def _settled() -> Iterator[Any]:
+    """Draw with the settings that matplotlib comes with, whatever this machine has, and without its warnings."""
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib
     except ImportError:
         raise MissingExtraError.of("matplotlib", "plot", "a figure") from None
+    except Exception as error:  # whatever its files and variables of settings make it say
+        raise UsageError(
+            "matplotlib cannot be loaded",
+            facts=[("it says", " ".join(str(error).split())[:200])],
+            fixes=["unset MPLBACKEND", "look for a file matplotlibrc in this folder, and move it away"],
+        ) from error
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # letters that its font lacks are drawn as boxes
+        matplotlib.rcdefaults()
+        yield matplotlib.rcParams

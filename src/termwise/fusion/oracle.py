@@ -101,8 +101,10 @@ class Oracle:
         dict
             JSON-like: the names of measure, method and rule, ``queries`` (judged) and ``indifferent``; means of
             ``first``, ``second``, ``fixed`` and ``oracle``, and of the shares of the oracle ``mean alpha``, the
-            ``quartiles`` (three), and the counts ``at 0`` and ``at 1``. Shares are of all queries in `query_ids`;
-            ``mean alpha, others`` is of those that are not indifferent, None where there is none.
+            ``quartiles`` (three), and the counts ``at 0`` and ``at 1``, all of which depend on the rule of ties. Shares
+            are of all queries in `query_ids`; ``mean alpha, others`` and ``quartiles, others`` are of those that are
+            not indifferent, None where there is none, and of these ``best at 0`` and ``best at 1`` count those for
+            which no share is better than 0, or 1, whatever the rule.
         """
         told = self.alphas[~self.indifferent]
         return {
@@ -119,6 +121,11 @@ class Oracle:
             "mean alpha": float(self.alphas.mean()),
             "mean alpha, others": float(told.mean()) if len(told) else None,
             "quartiles": [float(value) for value in np.percentile(self.alphas, _QUARTILES)],
+            "quartiles, others": [float(value) for value in np.percentile(told, _QUARTILES)]
+            if len(told)
+            else None,
+            "best at 0": int((self.best - self.second <= EQUAL)[~self.indifferent].sum()),
+            "best at 1": int((self.best - self.first <= EQUAL)[~self.indifferent].sum()),
             "at 0": int((self.alphas == 0).sum()),
             "at 1": int((self.alphas == 1).sum()),
         }

@@ -28,7 +28,7 @@ class _Section:
     rows: tuple[_Row, ...]
 
 
-def shares_html(found: Sequence[Oracle], *, first: str, second: str) -> str:
+def shares_html(found: Sequence[Oracle], *, first: str, second: str, told: str = "") -> str:
     """Write oracles of the same two runs as one page: figure, means, every query.
 
     Parameters
@@ -37,6 +37,8 @@ def shares_html(found: Sequence[Oracle], *, first: str, second: str) -> str:
         One for each measure, one or more.
     first, second : str
         Names of the runs.
+    told : str, optional
+        How they were fused: which documents, what missing ones got, how scores were scaled.
 
     Returns
     -------
@@ -62,23 +64,25 @@ def shares_html(found: Sequence[Oracle], *, first: str, second: str) -> str:
         drawing=drawing[drawing.index("<svg") :],
         queries=f"{found[0].judged:,}",
         ties=found[0].ties,
+        told=told,
         sections=tuple(_section(one, first, second) for one in found),
     )
 
 
 def _section(found: Oracle, first: str, second: str) -> _Section:
     row = found.summary()
-    quartiles = " · ".join(_value(one) for one in row["quartiles"])
+    quartiles = " · ".join(_value(one) for one in row["quartiles, others"] or ()) or "–"
+    others = row["mean alpha, others"]
     summary = (
         (f"{first} alone", _value(row["first"])),
         (f"{second} alone", _value(row["second"])),
         (f"one share of {first} for all, {_value(row['alpha'])}", _value(row["fixed"])),
         ("the best share for each query", _value(row["oracle"])),
-        ("mean of the best shares", _value(row["mean alpha"])),
-        ("their quartiles", quartiles),
-        ("queries best at 0", f"{row['at 0']:,}"),
-        ("queries best at 1", f"{row['at 1']:,}"),
         ("queries for which all shares are equal", f"{row['indifferent']:,}"),
+        ("of the others: mean of the best shares", "–" if others is None else _value(others)),
+        ("their quartiles", quartiles),
+        (f"queries for which {second} alone is as good as any share", f"{row['best at 0']:,}"),
+        (f"queries for which {first} alone is", f"{row['best at 1']:,}"),
     )
     gains = found.best - found.fixed
     order = sorted(range(len(gains)), key=lambda place: -gains[place])

@@ -10,22 +10,26 @@ documents each keeps half of the window.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from termwise.arguments import check, check_count, check_texts
-from termwise.errors import MissingExtraError, ModelFormatError, ParameterError
+from termwise.errors import MissingExtraError, ModelFormatError, ParameterError, TermwiseError
 from termwise.train.hub import CONFIG, TOKENIZER, WEIGHTS, hub_options
 from termwise.train.loading import quiet
 from termwise.train.telling import first_line
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
+
+_USUAL = 512
+"""Pieces of a window where a model does not say."""
 
 _FIX = "name a folder that CrossEncoder has saved, with config.json, model.safetensors and a tokenizer"
 
@@ -102,6 +106,7 @@ class CrossEncoderScorer:
         options = hub_options(model, CONFIG, WEIGHTS, TOKENIZER, noun="cross-encoder", fix=_FIX)
         try:
             with quiet(bars=not Path(model).is_dir()):
+                _check_whole(model, options)
                 loaded = CrossEncoder(
                     str(model),
                     device=device,
@@ -109,6 +114,8 @@ class CrossEncoderScorer:
                     max_length=length,
                     activation_fn=torch.nn.Identity(),
                 )
+        except TermwiseError:
+            raise
         except Exception as error:  # neither library documents a type
             raise ModelFormatError(
                 "the cross-encoder cannot be loaded",
@@ -155,7 +162,7 @@ class CrossEncoderScorer:
         if not texts:
             return np.zeros(0)
         found = self._model.predict(
-            [(query, text) for text in texts],
+            [(self._readable(query), self._readable(text)) for text in texts],
             batch_size=self._batch,
             show_progress_bar=False,
             activation_fn=torch.nn.Identity(),
@@ -169,3 +176,42 @@ class CrossEncoderScorer:
                 facts=[("scorer", self._name), ("text", f"number {place + 1}"), ("score", scores[place])],
             )
         return scores
+
+    def _readable(self, text: str) -> str:
+        """Cut off words that no window holds: the tokenizer takes time and memory for what it cuts off itself."""
+        longest = (
+            getattr(self._model, "max_seq_length", None) or getattr(self._model, "max_length", None) or _USUAL
+        )
+        words = text.split(maxsplit=longest)
+        return text if len(words) <= longest else " ".join(words[:longest])
+
+
+def _check_whole(model: str | Path, options: Mapping[str, bool]) -> None:
+    """See that no weight would be filled with random numbers, and that the tokenizer is that of the network.
+
+    Raises
+    ------
+    ModelFormatError
+        If weights are missing, or most pieces of the vocabulary.
+    """
+    network, report = AutoModelForSequenceClassification.from_pretrained(
+        model, output_loading_info=True, **options
+    )
+    missing = sorted(report["missing_keys"])
+    if missing:
+        raise ModelFormatError(
+            "weights of the cross-encoder are missing: it would rank by random numbers",
+            facts=[("scorer", model), ("missing", f"{len(missing)} tensors, first {missing[0]}")],
+            fixes=["name a cross-encoder that was trained to rank; an encoder by itself is none"],
+        )
+    pieces = len(AutoTokenizer.from_pretrained(model, **options))
+    if 2 * pieces < network.config.vocab_size:
+        raise ModelFormatError(
+            "the tokenizer is not that of the network",
+            facts=[
+                ("scorer", model),
+                ("pieces of the tokenizer", pieces),
+                ("of the network", network.config.vocab_size),
+            ],
+            fixes=[_FIX],
+        )

@@ -222,10 +222,15 @@ def _load_head(network: BertModel1, path: Path) -> None:
 
 def _manifest_bytes(folder: Path) -> bytes:
     train = "termwise train bert-model1 --data DATA --base ENCODER --out DIR"
+    named = "or name a cross-encoder: its folder, or its name on the hub, such as cross-encoder/ms-marco-MiniLM-L6-v2"
     return FOLDERS.manifest_bytes(
         folder / NAME,
-        missing=lambda: MissingFileError("there is no such scorer", facts=[("path", folder)], fixes=[train]),
+        missing=lambda: MissingFileError(
+            "there is no such scorer", facts=[("path", folder)], fixes=[train, named]
+        ),
         other=lambda: ModelFormatError(
-            "this folder does not hold a scorer", facts=[("path", folder), ("missing", NAME)], fixes=[train]
+            "this folder does not hold a scorer",
+            facts=[("path", folder), ("missing", NAME)],
+            fixes=[train, named],
         ),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -84,6 +85,11 @@ def test_version_and_help(capsys):
         (["explain", "i.tw", "lists"], "--like OTHER_ID DOC_ID"),
         (["explain", "i.tw", "lists", "a", "--like", "b"], "only the one to explain"),
         (["explain", "i.tw", "a", "--like", "b", "--like-file", "docs.jsonl"], "exclude each other"),
+        (["explain", "i.tw", "a", "--like", "b", "--like", "c"], "the query is one document"),
+        (
+            ["search", "i.tw", "--like-file", "docs.jsonl", "--like-file", "docs.jsonl"],
+            "the query is one document",
+        ),
         (["search", "i.tw", "--queries", "queries.jsonl"], "run file"),
         (["search", "i.tw", "x", "--output", "r"], "--queries"),
         (["index", "docs.jsonl", "--out", "n", "--model", "bm52"], "bm25"),
@@ -140,6 +146,7 @@ def test_k_of_nothing_is_wrong_usage(index, capsys, k):
         (["search", "i.tw", "--like-file", "nowhere.txt"], "nowhere.txt"),
         (["search", "i.tw", "--like-file", "."], "not a file of text"),
         (["search", "i.tw", "--like-file", "empty.txt"], "the text is empty"),
+        (["search", "i.tw", "--like-file", "packed.gz"], "gunzip"),
         (["search", "i.tw", "--like-file", "bad.jsonl"], "not in UTF-8"),
         (["search", "i.tw", "--queries", "queries.jsonl", "--output", "o", "--exclude-seed", "no"], "no"),
         (["evaluate", "--qrels", "nowhere.tsv", "queries.jsonl"], "nowhere.tsv"),
@@ -149,6 +156,7 @@ def test_k_of_nothing_is_wrong_usage(index, capsys, k):
 def test_bad_data_exits_with_3_and_names_it(index, capsys, arguments, said):
     (index.parent / "empty.jsonl").write_text("")
     (index.parent / "bad.jsonl").write_bytes(b'{"_id": "a", "text": "\xff"}\n')
+    (index.parent / "packed.gz").write_bytes(gzip.compress(b"words"))
     (index.parent / "empty.txt").write_text(" \n")
     (index.parent / "twice.jsonl").write_text('{"_id": "a", "text": "x"}\n' * 2)
     (index.parent / "foreign.trec").write_text("q1 Q0 zzz 1 2.0 x\n")

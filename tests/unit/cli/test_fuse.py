@@ -179,6 +179,7 @@ LEARN = ["--learn", "sweep", "--qrels", "qrels.txt", "--missing", "drop"]
         ([*TWO, *LEARN, "--plot", "f.svg"], "--plot goes with --oracle"),
         ([*TWO, "--oracle", "grid", *LEARN[2:], "--plot", "f.gif"], "unknown kind of figure"),
         ([*TWO, "--oracle", "grid", *LEARN[2:], "--plot", "f"], "kind of figure"),
+        ([*TWO, "--oracle", "grid", *LEARN[2:], "--plot", "nope/f.svg"], "mkdir -p nope"),
         ([*TWO, "--oracle", "sweep", "--missing", "drop"], "--qrels FILE"),
         ([*TWO, "--oracle", "sweep", *LEARN[2:4]], "--missing has no default"),
         ([*TWO, "--oracle", "swep", *LEARN[2:]], "did you mean sweep?"),
@@ -234,11 +235,13 @@ def test_wrong_usage(place, capsys, arguments, said):
             "lowest",
         ),
         ([*TWO, "--learn", "grid", "--qrels", "other.txt", "--missing", "drop"], "no query in common"),
+        (["fuse", "bm25.trec", "far.trec", *ALPHA, "--output", "o"], "two runs have no query in common"),
     ],
 )
 def test_bad_data(place, capsys, arguments, said):
     (place / "inf.trec").write_text("q1 Q0 a 1 inf x\nq2 Q0 a 1 1 x\n")
     (place / "nan.trec").write_text("q1 Q0 a 1 nan x\n")
+    (place / "far.trec").write_text("q77 Q0 a 1 1 x\n")
     (place / "short.trec").write_text("q1 Q0 a 1 -1 x\n")
     (place / "other.txt").write_text("elsewhere 0 a 1\n")
     assert run(arguments) == 3

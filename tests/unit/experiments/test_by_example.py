@@ -10,7 +10,13 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from termwise.collection import read_qrels, read_run
-from termwise.errors import ParameterError, UnknownNameError
+from termwise.errors import (
+    DataError,
+    MalformedRecordError,
+    MissingFileError,
+    ParameterError,
+    UnknownNameError,
+)
 from termwise.evaluate import evaluate
 
 PLAN = """
@@ -201,8 +207,26 @@ def test_the_plans_that_ship_are_understood(tmp_path):
     ("old", "new", "error"),
     [
         ('mix = ["bm25", "tildev2"]', 'mix = ["bm25", "tilde"]', UnknownNameError),
+        ('mix = ["bm25", "tildev2"]', 'mix = ["bm25", "mixed"]', ParameterError),
+        ('mix = ["bm25", "tildev2"]', 'mix = ["bm25"]', ParameterError),
         ('choose = "dev"', "", ParameterError),
+        ("folds = 2", "folds = 1", ParameterError),
+        ("folds = 2", 'folds = "2"', ParameterError),
         ("depth = 30", "deep = 30", ParameterError),
+        ("depth = 30", "depth = 0", ParameterError),
+        ("shares = 11", "shares = 0", ParameterError),
+        ("level = 0.05", 'level = "x"', ParameterError),
+        ('measures = ["nDCG@10", "AP"]', 'measures = "AP"', ParameterError),
+        ('name = "small"', 'name = "../small"', ParameterError),
+        ('name = "cats"', 'name = "dogs"', ParameterError),
+        ('name = "cats"', 'name = "a/b"', ParameterError),
+        ('candidates = "judged"', 'candidates = "judgd"', UnknownNameError),
+        ('over = "bm25"', 'over = "lm"', ParameterError),
+        ('collection = "dogs"', 'collection = "birds"', UnknownNameError),
+        ('measures = ["nDCG@10"]\nratio', 'measures = ["nDCG@11"]\nratio', UnknownNameError),
+        ('first = "bm25"', 'first = "mixed"', ParameterError),
+        ("variants = [{}, {", "variants = []\nother = [{}, {", ParameterError),
+        ("[systems.bm25]", "[systems", MalformedRecordError),
     ],
 )
 def test_a_plan_that_is_wrong(tmp_path, old, new, error):
@@ -211,6 +235,27 @@ def test_a_plan_that_is_wrong(tmp_path, old, new, error):
     (tmp_path / "plan.toml").write_text(PLAN.replace(old, new))
     with pytest.raises(error):
         Plan.read(tmp_path / "plan.toml")
+
+
+def test_a_plan_that_is_not_there(tmp_path):
+    from study_plan import Plan
+
+    with pytest.raises(MissingFileError):
+        Plan.read(tmp_path / "nowhere.toml")
+
+
+def test_collections_that_cannot_be_studied(study, collections, tmp_path):
+    queries = collections / "dogs" / "queries.jsonl"
+    whole = queries.read_text()
+    queries.write_text("".join(line for line in whole.splitlines(keepends=True) if '"q3"' not in line))
+    with pytest.raises(DataError, match="has no text"):
+        study()
+    queries.write_text(whole)
+    qrels = collections / "dogs" / "qrels" / "test.tsv"
+    qrels.write_text("query-id\tcorpus-id\tscore\nq0\td20\t1\n")
+    with pytest.raises(DataError, match="no other queries to choose by"):
+        study()
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_unknown_collection_is_named(study):

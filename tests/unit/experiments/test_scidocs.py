@@ -8,7 +8,7 @@ import pytest
 
 from termwise.collection import open_collection, read_qrels, read_queries, read_seeds
 from termwise.collection.pairs import read_sources
-from termwise.errors import DataError, MalformedRecordError, MissingFileError
+from termwise.errors import DataError, MalformedRecordError, MissingFileError, StorageError
 
 TASKS = {"co-view": "coview", "co-read": "coread", "co-cite": "cocite", "cite": "cite"}
 
@@ -55,8 +55,14 @@ def test_four_collections_are_written(data, tmp_path):
 
     counts = convert(data, tmp_path / "out")
     assert counts["cite"] == {
-        "papers": 40, "judgments without their paper": 0, "train": 17, "validation": 3, "test": 4
-    }  # fmt: skip
+        "papers": 40,
+        "judgments without their paper": 0,
+        "validation queries that are test queries": 0,
+        "queries without a text": 0,
+        "train": 17,
+        "validation": 3,
+        "test": 4,
+    }
     for name in TASKS:
         folder = tmp_path / "out" / name
         documents = {one.doc_id: one.text for one in open_collection(folder).documents()}
@@ -112,7 +118,8 @@ def test_a_query_of_both_splits_is_a_test_query(data, tmp_path):
 
     with (data / "cite" / "val.qrel").open("a") as file:
         file.write("p20 0 p1 1\n")
-    assert convert(data, tmp_path / "out")["cite"]["train"] == 17
+    counts = convert(data, tmp_path / "out")["cite"]
+    assert (counts["train"], counts["validation queries that are test queries"]) == (17, 1)
     assert "p20" not in queries_of(tmp_path / "out" / "cite", "train")
     assert "p20" not in queries_of(tmp_path / "out" / "cite", "validation")
 
@@ -138,6 +145,8 @@ def test_all_that_is_missing_is_named(data, tmp_path):
         ("{", "not JSON"),
         ('{"p1": 3}', "a paper is not an object"),
         ('{"p1": {"title": 3}}', "title of a paper is not a text"),
+        ('{"": {"title": "x"}}', "no identifier"),
+        ("[" * 100_000, "not JSON"),
     ],
 )
 def test_papers_that_are_none(data, tmp_path, written, said):
@@ -145,6 +154,33 @@ def test_papers_that_are_none(data, tmp_path, written, said):
 
     (data / "paper_metadata_view_cite_read.json").write_text(written)
     with pytest.raises(MalformedRecordError, match=said):
+        convert(data, tmp_path / "out")
+
+
+def test_half_a_letter_is_no_trouble(data, tmp_path):
+    from scidocs import convert
+
+    path = data / "paper_metadata_view_cite_read.json"
+    path.write_text(path.read_text().replace("Title 5", "Title \\ud800"))
+    convert(data, tmp_path / "out")
+    texts = {one.doc_id: one.text for one in open_collection(tmp_path / "out" / "cite").documents()}
+    assert texts["p5"].startswith("Title ?")
+
+
+def test_all_tasks_are_read_before_anything_is_written(data, tmp_path):
+    from scidocs import convert
+
+    (data / "cite" / "val.qrel").write_text("p1 0 p2\n1\n")
+    with pytest.raises(MalformedRecordError):
+        convert(data, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_where_nothing_can_be_written(data, tmp_path):
+    from scidocs import convert
+
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(StorageError, match="cannot be written"):
         convert(data, tmp_path / "out")
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import os
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -45,6 +48,7 @@ def test_a_figure_shows_what_was_found(found):
     assert np.array_equal(line.get_ydata(), found[0].means)
     assert set(level.get_ydata()) == {found[0].mean(found[0].best)}
     assert marked.get_xdata().tolist() == [found[0].alpha]
+    assert marked.get_ydata().tolist() == [found[0].mean(found[0].fixed)]
     assert upper.get_title() == "RR"
     assert sum(patch.get_height() for patch in lower.patches) == 1  # the other query is indifferent
     assert lower.get_title() == "1 more: any share is as good"
@@ -99,6 +103,38 @@ def test_nothing_to_show_and_no_such_form(found):
         shares_html([], first="one", second="other")
     with pytest.raises(UnknownNameError, match="kind of figure"):
         figure_bytes(shares_figure([ShareCurve.of(found[0])], first="one", second="other"), "gif")
+
+
+def test_a_name_is_made_fit_for_a_figure(found):
+    from xml.etree import ElementTree
+
+    figure = shares_figure([ShareCurve.of(one) for one in found], first="a\nb\x1b[31m", second="日本")
+    written = figure_bytes(figure, "svg")
+    ElementTree.fromstring(written)
+    assert b"\x1b" not in written
+    assert "日本" in written.decode()
+
+
+def test_settings_of_the_machine_do_not_change_a_figure(found):
+    curves = [ShareCurve.of(one) for one in found]
+    expected = figure_bytes(shares_figure(curves, first="one", second="other"), "svg")
+    with matplotlib.rc_context({"figure.facecolor": "red", "axes.titlesize": 40, "svg.fonttype": "path"}):
+        assert figure_bytes(shares_figure(curves, first="one", second="other"), "svg") == expected
+        assert matplotlib.rcParams["axes.titlesize"] == 40
+
+
+def test_matplotlib_that_cannot_be_loaded():
+    """Settings that matplotlib refuses, in a process of their own: it reads them when it is loaded."""
+    code = (
+        "from termwise.fusion.figure import check_matplotlib\n"
+        "try:\n    check_matplotlib()\n"
+        "except Exception as error:\n    print(error.slug, error)"
+    )
+    environment = os.environ | {"MPLBACKEND": "nonsense"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("usage matplotlib cannot be loaded")
 
 
 def test_without_matplotlib_the_extra_is_named(found, monkeypatch):

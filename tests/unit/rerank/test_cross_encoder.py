@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -103,6 +105,32 @@ def test_folders_and_names_are_told_apart(folder, tmp_path, network, analyzer, m
     monkeypatch.setattr("termwise.train.hub._refusal", lambda base: "it does not answer")
     with pytest.raises(ModelFormatError, match="no cross-encoder of that name"):
         open_text_scorer("somebody/a-cross-encoder")
+
+
+def test_an_encoder_by_itself_is_no_ranker(tmp_path, base):
+    with pytest.raises(ModelFormatError, match="random numbers"):
+        CrossEncoderScorer.open(base)
+    folder = saved(tmp_path / "more")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
+    with pytest.raises(ModelFormatError, match="weights of the cross-encoder are missing"):
+        CrossEncoderScorer.open(folder)
+
+
+@pytest.mark.parametrize("words", [None, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nwing\n"])
+def test_another_tokenizer_is_refused(tmp_path, words):
+    folder = saved(tmp_path / "mine")
+    (folder / "vocab.txt").unlink()
+    if words is not None:
+        (folder / "vocab.txt").write_text(words)
+    with pytest.raises(ModelFormatError, match="tokenizer"):
+        CrossEncoderScorer.open(folder)
+
+
+def test_texts_without_end_cost_no_more_than_what_is_read(scorer):
+    long = "wing drag " * 100_000
+    found = scorer.score(long, [long, "wing drag " * 100])
+    assert found == pytest.approx(scorer.score("wing drag " * 100, ["wing drag " * 100] * 2), abs=1e-5)
 
 
 def test_a_folder_without_weights_says_so(tmp_path):
