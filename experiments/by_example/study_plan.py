@@ -84,6 +84,8 @@ class System:
         in their order.
     mix : tuple of str
         Two systems whose scores are interpolated, instead of a model.
+    by : str
+        The measure that choices are made by; the first of the plan unless given.
     published : str
         The row of the paper.
     """
@@ -99,6 +101,7 @@ class System:
     length: int = 512
     depth: int = 100
     mix: tuple[str, ...] = ()
+    by: str = ""
     published: str = ""
 
     @property
@@ -273,6 +276,8 @@ class Plan:
                 "a system has a model, an encoder, a cross-encoder or a mix, and a list of variants",
                 facts=[("plan", path), ("system", system.name)],
             )
+        if system.by not in ("", *self.measures, *self.graded):
+            raise UnknownNameError.of("measure of the plan", system.by, (*self.measures, *self.graded))
         if system.mix and (len(system.mix) != 2 or set(system.mix) & set(self._mixes)):
             raise ParameterError(
                 "two systems are mixed, neither of them a mixture",

@@ -57,7 +57,7 @@ class Choosing:
         self._bench = bench
         self._measure = bench.measures[0]
         self._shares = np.linspace(0.0, 1.0, bench.plan.shares).tolist()
-        self._means: dict[tuple[str, int], dict[str, float]] = {}
+        self._means: dict[tuple[str, int, str], dict[str, float]] = {}
         self._kept: dict[str, Chosen] = {}
 
     def chosen(self, name: str) -> Chosen:
@@ -75,22 +75,25 @@ class Choosing:
     def _single(self, system: System) -> Chosen:
         rankings, choices = [], []
         for part in self._bench.parts:
-            number = self._best_variant(system, part.choosing)
+            number = self._best_variant(system, part.choosing, self._by(system))
             run = self._bench.run(system, system.variants[number])
             rankings += [run[query_id] for query_id in part.reported if query_id in run]
             choices.append(self._counts(part) | {"variant": dict(system.variants[number])})
         return Chosen(Run(rankings, system.name), choices, [])
 
-    def _best_variant(self, system: System, choosing: Sequence[str]) -> int:
+    def _by(self, system: System) -> str:
+        return system.by or self._measure
+
+    def _best_variant(self, system: System, choosing: Sequence[str], measure: str) -> int:
         if len(system.variants) == 1:
             return 0
         means = []
         for number, variant in enumerate(system.variants):
-            key = (system.name, number)
+            key = (system.name, number, measure)
             if key not in self._means:
                 run = self._bench.run(system, variant)
-                evaluation = self._bench.judged.evaluate(run, [self._measure])
-                values = evaluation.values[self._measure].tolist()
+                evaluation = self._bench.judged.evaluate(run, [measure])
+                values = evaluation.values[measure].tolist()
                 self._means[key] = dict(zip(evaluation.query_ids, values, strict=True))
             means.append(np.mean([self._means[key][query_id] for query_id in choosing]))
         return int(np.argmax(means))
@@ -101,13 +104,13 @@ class Choosing:
         curves: dict[tuple[int, int], dict[str, Floats]] = {}
         rankings, choices, parts = [], [], []
         for part in self._bench.parts:
-            own = self._best_variant(first, part.choosing)
+            own = self._best_variant(first, part.choosing, self._by(system))
             best: tuple[float, int, float] | None = None
             for number, variant in enumerate(second.variants):
                 key = (own, number)
                 if key not in curves:
                     runs = [self._bench.run(first, first.variants[own]), self._bench.run(second, variant)]
-                    objectives[key] = objective_of(runs, self._bench.all_qrels, self._measure, **MIXED)
+                    objectives[key] = objective_of(runs, self._bench.all_qrels, self._by(system), **MIXED)
                     curves[key] = curves_of(objectives[key], self._shares)
                 values = np.mean(
                     [curves[key].get(query_id, np.zeros(len(self._shares))) for query_id in part.choosing],
