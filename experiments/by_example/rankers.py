@@ -194,10 +194,15 @@ class Bench:
         return Run(rankings, "judged")
 
     def _crossed(self, system: System) -> Run:
-        """Score the head of the first stage by a cross-encoder; the tail follows in its order."""
+        """Score the head of the first stage by a cross-encoder; the tail follows in its order.
+
+        Nothing is chosen for it, so that it reads the queries that are reported alone.
+        """
         from termwise.rerank.cross_encoder import CrossEncoderScorer
 
-        first = self.run(self.plan.systems[self.plan.first], {})
+        reported = {query.query_id for query in self.reported.queries}
+        whole = self.run(self.plan.systems[self.plan.first], {})
+        first = Run([ranking for ranking in whole if ranking.query_id in reported], whole.name)
         place = self.tools.networks[system.cross_encoder]
         known = [
             self.judged.data,
