@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _USUAL = 512
 """Pieces of a window where a model does not say."""
 
+_LONGEST = 100_000
+"""Words that are read at the most, where a tokenizer names a window without end."""
+
 _FIX = "name a folder that CrossEncoder has saved, with config.json, model.safetensors and a tokenizer"
 
 
@@ -179,9 +182,8 @@ class CrossEncoderScorer:
 
     def _readable(self, text: str) -> str:
         """Cut off words that no window holds: the tokenizer takes time and memory for what it cuts off itself."""
-        longest = (
-            getattr(self._model, "max_seq_length", None) or getattr(self._model, "max_length", None) or _USUAL
-        )
+        known = "max_seq_length" if hasattr(type(self._model), "max_seq_length") else "max_length"  # before 6
+        longest = min(getattr(self._model, known) or _USUAL, _LONGEST)
         words = text.split(maxsplit=longest)
         return text if len(words) <= longest else " ".join(words[:longest])
 
