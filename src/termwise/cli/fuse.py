@@ -15,7 +15,7 @@ from termwise.cli.fuse_indexes import fuse_folders
 from termwise.cli.judged import read_runs, wanted_queries
 from termwise.cli.options import JsonFlag, Separator, Threads, column_separator
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting, write_text
-from termwise.cli.weights import say_stand_ins
+from termwise.cli.weights import say_chosen_here, say_stand_ins
 from termwise.errors import DataError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -329,6 +329,7 @@ def command(
             fused = fusion.apply(read, queries=scales, name=tag)
         if weights is not None:
             say_stand_ins(weights, fusion, [run.name for run in read])
+            say_chosen_here(weights, fusion, read[0])
     if save_weights is not None and fusion is not None:
         fusion.save(save_weights)
     if output is not None:

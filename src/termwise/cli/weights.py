@@ -10,6 +10,7 @@ from termwise.cli.terminal import note
 
 if TYPE_CHECKING:
     from termwise.fusion import Fusion
+    from termwise.records import Run
 
 
 def say_stand_ins(file: Path, fusion: Fusion, names: Sequence[str]) -> None:
@@ -21,3 +22,9 @@ def say_stand_ins(file: Path, fusion: Fusion, names: Sequence[str]) -> None:
     ]
     if told:
         note(f"{file}: {', '.join(told)}")
+
+
+def say_chosen_here(file: Path, fusion: Fusion, run: Run) -> None:
+    """Say on stderr that weights are used on the very queries that chose them, where they are."""
+    if fusion.learned is not None and fusion.learned.chose_on(run.rankings):
+        note(f"{file}: chosen on these very queries; measure on others what the weights are worth")

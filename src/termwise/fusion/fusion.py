@@ -14,8 +14,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, cast, final, get_args
@@ -92,6 +93,16 @@ class Learned:
     estimate: float | None = None
     folds: int | None = None
     deviations: tuple[float | None, ...]
+
+    def chose_on(self, query_ids: Iterable[str]) -> bool:
+        """Tell whether these are the queries that the weights were chosen on: all of them, and no other."""
+        return hash_of_queries(query_ids) == self.queries_sha256
+
+
+def hash_of_queries(query_ids: Iterable[str]) -> str:
+    """Return the SHA-256 of identifiers, sorted, each followed by a line end."""
+    text = "".join(f"{query_id}\n" for query_id in sorted(query_ids))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @final

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from termwise.fusion.ascent import ascent
 from termwise.fusion.candidates import Fused, Missing, check_choice
 from termwise.fusion.curve import Choice
-from termwise.fusion.fusion import Fusion, Learned, Method
+from termwise.fusion.fusion import Fusion, Learned, Method, hash_of_queries
 from termwise.fusion.lines import grid, sweep
 from termwise.fusion.objective import objective_of, refuse_indifferent
 from termwise.fusion.queries import QueryScales
@@ -108,14 +107,13 @@ def learn(
     alone = tuple(
         objective.value([float(place == run) for place in range(len(runs))]) for run in range(len(runs))
     )
-    identifiers = "".join(f"{query_id}\n" for query_id in sorted(objective.query_ids))
     learned = Learned(
         method=method,
         measure=objective.measure,
         value=found.value,
         alone=alone,
         queries=len(objective.query_ids),
-        queries_sha256=hashlib.sha256(identifiers.encode("utf-8", "surrogatepass")).hexdigest(),
+        queries_sha256=hash_of_queries(objective.query_ids),
         low=found.low,
         high=found.high,
         ties=found.ties,

@@ -77,8 +77,15 @@ def test_learned_weights_are_shown_kept_and_used(place, capsys, method):
     assert streams.err == "w.json: written\nout.trec: 2 queries\n"
     value = evaluate(read_run("out.trec"), QRELS, ["nDCG@2"]).means["nDCG@2"]
     assert value == pytest.approx(fusion.learned.value)
+    capsys.readouterr()
     assert run([*TWO, "--weights", "w.json", "--output", "again.trec"]) == 0
     assert (place / "again.trec").read_bytes() == (place / "out.trec").read_bytes()
+    assert "w.json: chosen on these very queries" in capsys.readouterr().err
+    for name in ("bm25", "tilde"):
+        lines = (place / f"{name}.trec").read_text().splitlines(keepends=True)
+        (place / f"{name}.trec").write_text("".join(line for line in lines if line.startswith("q1")))
+    assert run([*TWO, "--weights", "w.json", "--output", "other.trec"]) == 0
+    assert "very queries" not in capsys.readouterr().err
 
 
 def test_runs_that_stand_for_others_are_named(place, capsys):
