@@ -41,7 +41,7 @@ def test_a_hub_that_does_not_answer_is_asked_once_and_said_soon(load, asked, cap
         load(NAME)
     assert time.monotonic() - begin < 20
     facts = dict(caught.value.facts)
-    assert (facts["base"], facts["the hub"]) == (NAME, "no route to host")
+    assert (facts["name"], facts["the hub"]) == (NAME, "no route to host")
     assert "--base FOLDER" in caught.value.fixes[0]
     ((url, timeout),) = asked
     assert url.endswith(f"{NAME}/resolve/main/config.json")
