@@ -6,7 +6,9 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 import record
 
 from termwise.collection import Collection, open_collection, read_qrels, read_queries, read_seeds
@@ -129,17 +131,41 @@ class Judged:
         """Measure a run, seeds left out."""
         return evaluate(run, self.qrels, measures, exclude=self.seeds or None)
 
-    def compare(self, runs: Sequence[Run], measures: Sequence[str], baseline: str) -> Comparison:
-        """Hold runs against one of them, seeds left out."""
+    def compare(
+        self,
+        runs: Sequence[Run],
+        measures: Sequence[str],
+        baseline: str,
+        *,
+        pairs: Literal["baseline", "all"] = "baseline",
+    ) -> Comparison:
+        """Hold runs against one of them, or all against each other; seeds left out."""
         return compare(
             runs,
             self.qrels,
             measures,
             baseline=baseline,
+            pairs=pairs,
             exclude=self.seeds or None,
             resamples=record.RESAMPLES,
             seed=record.SEED,
         )
+
+
+def with_tail(head: Run, first: Run) -> Run:
+    """Put behind the documents of a run those of another that it lacks, in their order."""
+    rankings = []
+    for ranking in first:
+        if ranking.query_id not in head:
+            rankings.append(ranking)
+            continue
+        best = head[ranking.query_id]
+        known = set(best.doc_ids)
+        tail = [doc_id for doc_id in ranking.doc_ids if doc_id not in known]
+        last = float(best.scores[-1]) if len(best) else 0.0
+        scores = np.concatenate([best.scores, last - np.arange(1, len(tail) + 1)])
+        rankings.append(Ranking([*best.doc_ids, *tail], scores, ranking.query_id))
+    return Run(rankings, head.name)
 
 
 def documents_folder(work: Path, data: str | Path) -> Path:

@@ -13,7 +13,7 @@ import numpy as np
 import record
 from dividing import Part, by_paper
 from encoded import index_counts, index_encoded
-from judged import Judged, documents_folder
+from judged import Judged, documents_folder, with_tail
 from study_plan import Data, Plan, System
 
 from termwise.collection import read_run, write_run
@@ -96,8 +96,9 @@ class Bench:
         self.tools = tools
         folder = collections / (data.folder or data.name)
         self.reported = Judged.read(data.name, folder, data.split)
-        self.parts = self._parts(folder)
-        self.judged = self._with_choosing(folder)
+        choosing = Judged.read(data.name, folder, data.choose) if data.choose else None
+        self.parts = self._parts(choosing)
+        self.judged = self._with_choosing(choosing)
         self._check(folder)
         self.work = documents_folder(tools.work, folder)
         self._runs: dict[str, Run] = {}
@@ -233,7 +234,7 @@ class Bench:
                 if number % 20 == 0:
                     record.say(f"  {self.data.name}: cross-encoder, {number:,} of {len(first):,} queries")
             write_run(Run(rankings, system.name), file)
-        return _with_tail(read_run(file), first)
+        return with_tail(read_run(file), first)
 
     def _check(self, folder: Path) -> None:
         """See that there is something to report and to choose by, before anything is ranked.
@@ -268,18 +269,16 @@ class Bench:
                     facts=[("collection", folder), ("query", ", ".join(seedy[:5]))],
                 )
 
-    def _parts(self, folder: Path) -> list[Part]:
+    def _parts(self, choosing: Judged | None) -> list[Part]:
         asked = tuple(query.query_id for query in self.reported.queries)
-        if self.data.folds:
+        if choosing is None:
             return by_paper(asked, self.data.folds, self.data.paper)
-        choosing = Judged.read(self.data.name, folder, self.data.choose)
         return [Part(asked, tuple(query.query_id for query in choosing.queries))]
 
-    def _with_choosing(self, folder: Path) -> Judged:
+    def _with_choosing(self, other: Judged | None) -> Judged:
         """Return the collection with the queries of both splits."""
-        if not self.data.choose:
+        if other is None:
             return self.reported
-        other = Judged.read(self.data.name, folder, self.data.choose)
         both = {query.query_id for query in self.reported.queries} & {
             query.query_id for query in other.queries
         }
@@ -298,22 +297,6 @@ class Bench:
 
 def _without_seeds(judged: Judged) -> list[Qrel]:
     return [qrel for qrel in judged.qrels if qrel.doc_id not in judged.seeds.get(qrel.query_id, ())]
-
-
-def _with_tail(head: Run, first: Run) -> Run:
-    """Put behind the documents of a run those of another that it lacks, in their order."""
-    rankings = []
-    for ranking in first:
-        if ranking.query_id not in head:
-            rankings.append(ranking)
-            continue
-        best = head[ranking.query_id]
-        known = set(best.doc_ids)
-        tail = [doc_id for doc_id in ranking.doc_ids if doc_id not in known]
-        last = float(best.scores[-1]) if len(best) else 0.0
-        scores = np.concatenate([best.scores, last - np.arange(1, len(tail) + 1)])
-        rankings.append(Ranking([*best.doc_ids, *tail], scores, ranking.query_id))
-    return Run(rankings, head.name)
 
 
 def _digest(*parts: str) -> str:

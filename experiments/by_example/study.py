@@ -41,12 +41,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
 from rankers import Bench, Tools  # noqa: E402
-from study_plan import Plan, System  # noqa: E402
+from study_plan import LETTERS, Plan, System  # noqa: E402
 from tuned import MIXED, Choosing, curves_of  # noqa: E402
 
 from termwise.encode import shipped_encoders  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError  # noqa: E402
-from termwise.evaluate import Comparison, compare  # noqa: E402
 from termwise.fusion import objective_of, oracle  # noqa: E402
 from termwise.fusion.lines import TENTHS  # noqa: E402
 from termwise.records import Run  # noqa: E402
@@ -54,7 +53,6 @@ from termwise.records import Run  # noqa: E402
 PACKAGES = (
     "termwise", "numpy", "numba", "scipy", "onnxruntime", "tokenizers", "ir-measures", "sentence-transformers"
 )  # fmt: skip
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def measured(bench: Bench, plan: Plan) -> dict[str, Any]:
@@ -104,7 +102,7 @@ def measured(bench: Bench, plan: Plan) -> dict[str, Any]:
 
 def lettered(bench: Bench, runs: Sequence[Run], level: float) -> dict[str, dict[str, str]]:
     """Return for each measure and run the letters of the runs that it is significantly better than."""
-    comparison = _compare(bench, runs, pairs="all")
+    comparison = bench.reported.compare(runs, bench.measures, runs[0].name, pairs="all")
     letters = dict(zip((run.name for run in runs), LETTERS, strict=False))
     found: dict[str, dict[str, str]] = {}
     for measure in comparison.measures:
@@ -122,7 +120,7 @@ def lettered(bench: Bench, runs: Sequence[Run], level: float) -> dict[str, dict[
 
 def contrasts(bench: Bench, runs: Sequence[Run], baseline: str) -> dict[str, Any]:
     """Hold every run against the first stage: difference, interval, p, and the ratio of the means."""
-    comparison = _compare(bench, runs, baseline=baseline)
+    comparison = bench.reported.compare(runs, bench.measures, baseline)
     base = next(one for one in comparison.evaluations if one.run == baseline)
     found: dict[str, Any] = {}
     for contrast in comparison.contrasts:
@@ -141,19 +139,6 @@ def contrasts(bench: Bench, runs: Sequence[Run], baseline: str) -> dict[str, Any
             "ratio interval": [None if bound is None else float(bound) for bound in bounds],
         }
     return found
-
-
-def _compare(bench: Bench, runs: Sequence[Run], **how: Any) -> Comparison:
-    """Compare without taking queries apart that a run does not hold."""
-    return compare(
-        runs,
-        bench.reported.qrels,
-        bench.measures,
-        exclude=bench.reported.seeds or None,
-        resamples=record.RESAMPLES,
-        seed=record.SEED,
-        **how,
-    )
 
 
 def of_shares(bench: Bench, choosing: Choosing, system: System) -> dict[str, Any]:

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import record
-from study_plan import Plan, Table
+from study_plan import LETTERS, Plan, Table
 
 from termwise.fusion.figure import ShareCurve, figure_bytes, shares_figure
-
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def page(plan: Plan, result: Mapping[str, Any]) -> str:

@@ -13,7 +13,8 @@ from plan_parts import part
 
 from termwise.errors import MalformedRecordError, MissingFileError, ParameterError, UnknownNameError
 
-MOST_ROWS = 26
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+"""Those of the rows of a table."""
 
 NO_VARIANT: tuple[Mapping[str, Any], ...] = ({},)
 
@@ -247,7 +248,7 @@ class Plan:
         for system in self.systems.values():
             self._check_system(system, path)
         for table in self.tables:
-            if len(table.rows) > MOST_ROWS:
+            if len(table.rows) > len(LETTERS):
                 raise ParameterError(
                     "a table has as many rows as there are letters",
                     facts=[("plan", path), ("table", table.name)],

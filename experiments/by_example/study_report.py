@@ -15,8 +15,8 @@ import numpy as np
 import record
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from rankers import Bench
-from study_page import LETTERS, curve_of
-from study_plan import Plan, System
+from study_page import curve_of
+from study_plan import LETTERS, Plan, System
 from tuned import Choosing
 
 from termwise.collection.writing import written_whole

@@ -14,7 +14,6 @@ other half of an abstract from passages that BM25 ranks high for the query and f
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -27,10 +26,11 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 import record  # noqa: E402
+from by_verb import train_by_verb  # noqa: E402
 
 from termwise.build import build_index  # noqa: E402
 from termwise.collection.pairs import Source, read_sources  # noqa: E402
-from termwise.errors import CheckFailedError, UnknownNameError  # noqa: E402
+from termwise.errors import UnknownNameError  # noqa: E402
 from termwise.records import Document, Query  # noqa: E402
 
 ABOUT_TRAINING = {"kind", "base", "expand-with", "expansion-terms"}
@@ -67,7 +67,7 @@ def main() -> None:
         elif networks[name]["kind"] == "cross-encoder":
             train_cross_encoder(networks[name], given, out)
         else:
-            train_encoder(name, networks[name], given, out)
+            train_encoder(networks[name], given, out)
 
 
 def make_vocabulary(entry: Mapping[str, Any], given: argparse.Namespace, out: Path) -> None:
@@ -91,31 +91,24 @@ def make_vocabulary(entry: Mapping[str, Any], given: argparse.Namespace, out: Pa
     record.say(f"{out}: {len(pieces):,} pieces")
 
 
-def train_encoder(name: str, entry: Mapping[str, Any], given: argparse.Namespace, out: Path) -> None:
+def train_encoder(entry: Mapping[str, Any], given: argparse.Namespace, out: Path) -> None:
     """Train TILDE or TILDEv2 by ``termwise train``."""
     base = str(given.base) if entry["base"] == BASE else entry["base"]
     if (given.models / base).is_dir():
         base = str(given.models / base)
-    command = [sys.executable, "-m", "termwise", "train", entry["kind"], "--out", str(out), "--base", base]
-    command += ["--data", str(given.halves / "train"), "--validation", str(given.halves / "validation")]
-    command += ["--threads", str(given.threads)]
+    options = ["--base", base, "--data", str(given.halves / "train")]
+    options += ["--validation", str(given.halves / "validation"), "--threads", str(given.threads)]
     if "expand-with" in entry:
         expanding = entry["expand-with"]
-        command += ["--expand-with", expanding if expanding == "none" else str(given.models / expanding)]
+        options += ["--expand-with", expanding if expanding == "none" else str(given.models / expanding)]
     if "expansion-terms" in entry:
-        command += ["--expansion-terms", str(entry["expansion-terms"])]
-    for setting, value in entry.items():
-        if setting not in ABOUT_TRAINING:
-            value = given.base if (setting, value) == ("teacher", BASE) else value
-            command += ["--set", f"{setting}={value}"]
-    if out.exists():
-        command.append("--resume")
-    record.say(" ".join(command))
-    done = subprocess.run(command, check=False)
-    if done.returncode != 0:
-        raise CheckFailedError(
-            "a network could not be trained", facts=[("network", name), ("exit status", done.returncode)]
-        )
+        options += ["--expansion-terms", str(entry["expansion-terms"])]
+    settings = {
+        setting: given.base if (setting, value) == ("teacher", BASE) else value
+        for setting, value in entry.items()
+        if setting not in ABOUT_TRAINING
+    }
+    train_by_verb(entry["kind"], out, options=options, settings=settings)
 
 
 def train_cross_encoder(entry: Mapping[str, Any], given: argparse.Namespace, out: Path) -> None:

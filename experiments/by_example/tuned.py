@@ -100,7 +100,6 @@ class Choosing:
 
     def _mixed(self, system: System) -> Chosen:
         first, second = (self._bench.plan.systems[name] for name in system.mix)
-        objectives: dict[tuple[int, int], Objective] = {}
         curves: dict[tuple[int, int], dict[str, Floats]] = {}
         rankings, choices, parts = [], [], []
         for part in self._bench.parts:
@@ -110,8 +109,8 @@ class Choosing:
                 key = (own, number)
                 if key not in curves:
                     runs = [self._bench.run(first, first.variants[own]), self._bench.run(second, variant)]
-                    objectives[key] = objective_of(runs, self._bench.all_qrels, self._by(system), **MIXED)
-                    curves[key] = curves_of(objectives[key], self._shares)
+                    objective = objective_of(runs, self._bench.all_qrels, self._by(system), **MIXED)
+                    curves[key] = curves_of(objective, self._shares)
                 values = np.mean(
                     [curves[key].get(query_id, np.zeros(len(self._shares))) for query_id in part.choosing],
                     axis=0,

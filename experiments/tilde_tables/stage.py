@@ -10,14 +10,14 @@ from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from encoded import Built, index_counts, index_encoded
-from judged import PREFIX, Judged
+from judged import PREFIX, Judged, with_tail
 from questions import Expanded, QuestionMaker, Questions
 
 from termwise.collection import Collection
 from termwise.encode import EncoderFolder, open_query_encoder
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.models import Tilde
-from termwise.records import Query, Ranking, Run
+from termwise.records import Query, Run
 from termwise.search.likelihoods import QueryDocumentLikelihood, QueryLikelihoods, StoredQueryVectors
 from termwise.search.searcher import TimedRun
 
@@ -171,7 +171,7 @@ class Stage:
             timed = self._timed(
                 lambda queries: searcher.rank_many(queries, k=self._depth, candidates=candidates)
             )
-            return replace(timed, run=self._with_tail(timed.run, first))
+            return replace(timed, run=with_tail(timed.run, self.first(first).run))
 
         return self._once(("ql", encoder, form, first, depth), make)
 
@@ -222,7 +222,7 @@ class Stage:
                     queries, candidates=candidates, k=self._depth, examples=examples
                 )
             )
-            return replace(timed, run=self._with_tail(timed.run, first))
+            return replace(timed, run=with_tail(timed.run, self.first(first).run))
 
         return self._once(("qdl", encoder, query_encoder, alpha, form, first, depth, stored), make)
 
@@ -267,19 +267,6 @@ class Stage:
         """Return the candidates that are re-ranked."""
         run = self.first(first).run
         return run if depth is None else self.judged.without_seeds(run, depth)
-
-    def _with_tail(self, run: Run, first: First) -> Run:
-        """Put behind the re-ranked documents those of the first stage that were not, in its order."""
-        rankings = []
-        for ranking in run:
-            known = set(ranking.doc_ids)
-            tail = [
-                doc_id for doc_id in self.first(first).run[ranking.query_id].doc_ids if doc_id not in known
-            ]
-            last = float(ranking.scores[-1]) if len(ranking) else 0.0
-            scores = np.concatenate([ranking.scores, last - np.arange(1, len(tail) + 1)])
-            rankings.append(Ranking([*ranking.doc_ids, *tail], scores, ranking.query_id))
-        return Run(rankings, run.name)
 
     def _first(self, name: First) -> TimedRun:
         searcher = self._bm25(name).searcher

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import time
 import tomllib
@@ -42,12 +41,13 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
+from by_verb import train_by_verb  # noqa: E402
 from charts import line_chart  # noqa: E402
 from judged import Judged, documents_folder  # noqa: E402
 from stage import ENCODE, Limits, Stage, Timing, dataset  # noqa: E402
 
 from termwise.encode import EncoderFolder, shipped_encoders  # noqa: E402
-from termwise.errors import CheckFailedError, MissingFileError, ParameterError, UnknownNameError  # noqa: E402
+from termwise.errors import MissingFileError, ParameterError, UnknownNameError  # noqa: E402
 from termwise.evaluate import Latency  # noqa: E402
 from termwise.fusion import interpolate  # noqa: E402
 from termwise.records import Run  # noqa: E402
@@ -407,31 +407,12 @@ def train(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
             **objective,
             **dict(pair.split("=", 1) for pair in arguments.set),
         }
-        command = [
-            sys.executable,
-            "-m",
-            "termwise",
-            "train",
-            "tilde",
-            "--base",
-            str(arguments.base),
-            "--out",
-            str(out),
-        ]
+        options = ["--base", str(arguments.base)]
         for data in arguments.pairs:
-            command += ["--data", data]
+            options += ["--data", data]
         if arguments.validation is not None:
-            command += ["--validation", arguments.validation]
-        for setting, value in settings.items():
-            command += ["--set", f"{setting}={value}"]
-        if out.exists():
-            command.append("--resume")
-        record.say(" ".join(command))
-        done = subprocess.run(command, check=False)
-        if done.returncode != 0:
-            raise CheckFailedError(
-                "a network could not be trained", facts=[("network", name), ("exit status", done.returncode)]
-            )
+            options += ["--validation", arguments.validation]
+        train_by_verb("tilde", out, options=options, settings=settings)
 
 
 def _sized(plan: Mapping[str, Any], size: str | None) -> Mapping[str, str]:

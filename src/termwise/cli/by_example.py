@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from termwise.search.by_example import Example
     from termwise.search.query_settings import QuerySettings
 
-GZIP = b"\x1f\x8b"
-"""What a compressed file begins with."""
-
 LONGEST = 100_000_000
 """Bytes of the largest file that is read as a query."""
 
@@ -104,9 +101,11 @@ def example_of(
 
 
 def _text_of(file: Path) -> str:
+    from termwise.collection.lines import CONVERT, GZIP_MAGIC
+
     try:
         data = read_regular(file, LONGEST)
-        if data[:2] == GZIP:
+        if data.startswith(GZIP_MAGIC):
             raise MalformedRecordError(
                 "the file is compressed", facts=[("file", file)], fixes=[f"gunzip --keep {file}"]
             )
@@ -121,8 +120,6 @@ def _text_of(file: Path) -> str:
             facts=[("file", file), ("expected", error.expected), ("seen", error.seen)],
         ) from error
     except UnicodeDecodeError as error:
-        from termwise.collection.lines import CONVERT
-
         raise MalformedRecordError(
             "the text is not in UTF-8",
             facts=[("file", file), ("byte", error.start)],

@@ -342,6 +342,7 @@ def test_training_says_what_it_lacks():
 
 
 def test_training_hands_on_what_the_file_declares(tmp_path, monkeypatch):
+    import by_verb
     import tables
 
     called = []
@@ -349,7 +350,7 @@ def test_training_hands_on_what_the_file_declares(tmp_path, monkeypatch):
     class Done:
         returncode = 0
 
-    monkeypatch.setattr(tables.subprocess, "run", lambda command, check: called.append(command) or Done())
+    monkeypatch.setattr(by_verb.subprocess, "run", lambda command, check: called.append(command) or Done())
     (tmp_path / "ql").mkdir()
     (tmp_path / "ql" / "encoder.json").write_text("{}")
     tables.main(
@@ -368,11 +369,12 @@ def test_training_hands_on_what_the_file_declares(tmp_path, monkeypatch):
 
 
 def test_a_table_is_trained_in_a_smaller_size(tmp_path, monkeypatch):
+    import by_verb
     import tables
 
     called = []
     done = SimpleNamespace(returncode=0)
-    monkeypatch.setattr(tables.subprocess, "run", lambda command, check: called.append(command) or done)
+    monkeypatch.setattr(by_verb.subprocess, "run", lambda command, check: called.append(command) or done)
     common = [
         "train", str(tables.HERE / "table3.toml"), "--pairs=pairs", "--base=base", f"--models={tmp_path}"
     ]  # fmt: skip
