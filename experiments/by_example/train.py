@@ -1,7 +1,8 @@
 """Train the networks of the study of queries by example, as ``recipe.toml`` says.
 
     python experiments/by_example/halves.py --pairs WORK/prepared --out WORK/halves
-    python experiments/by_example/train.py --halves WORK/halves --base BASE --models MODELS --size cpu
+    python experiments/by_example/neighbours.py --pairs WORK/prepared --base BASE --out WORK/neighbours
+    python experiments/by_example/train.py --pairs WORK --base BASE --models MODELS --size cpu
 
 BASE is a folder with all-MiniLM-L6-v2. In MODELS there is then one folder a network, named as in the recipe; what is
 there is not trained again, and an encoder whose training was interrupted goes on where it stopped. ``--only NAME``
@@ -33,9 +34,12 @@ from termwise.collection.pairs import Source, read_sources  # noqa: E402
 from termwise.errors import UnknownNameError  # noqa: E402
 from termwise.records import Document, Query  # noqa: E402
 
-ABOUT_TRAINING = {"kind", "base", "expand-with", "expansion-terms"}
+ABOUT_TRAINING = {"kind", "base", "pairs", "expand-with", "expansion-terms"}
 BASE = "base"
 """Stands in the recipe for the folder of the encoder that everything began with."""
+
+HALVES = "halves"
+"""Folder of the pairs that networks learn from, where the recipe names no other."""
 
 FIRST_RANK, LAST_RANK = 2, 30
 """Ranks of BM25 that negatives are drawn from: the first is often as good as what is judged."""
@@ -48,7 +52,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--halves", type=Path, required=True, help="what halves.py wrote")
+    parser.add_argument(
+        "--pairs", type=Path, required=True, help="folder with what halves.py and neighbours.py wrote"
+    )
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--models", type=Path, required=True, help="folder for the networks")
     parser.add_argument("--size", choices=sorted(recipe), default="cpu")
@@ -77,7 +83,7 @@ def make_vocabulary(entry: Mapping[str, Any], given: argparse.Namespace, out: Pa
     if out.is_file():
         record.say(f"{out} is there")
         return
-    sources = read_sources(given.halves / "train")
+    sources = read_sources(given.pairs / HALVES / "train")
     learned = BertWordPieceTokenizer(lowercase=True)
     learned.train_from_iterator(
         (text for source in sources for text in (*source.queries, *source.passages)),
@@ -96,8 +102,9 @@ def train_encoder(entry: Mapping[str, Any], given: argparse.Namespace, out: Path
     base = str(given.base) if entry["base"] == BASE else entry["base"]
     if (given.models / base).is_dir():
         base = str(given.models / base)
-    options = ["--base", base, "--data", str(given.halves / "train")]
-    options += ["--validation", str(given.halves / "validation"), "--threads", str(given.threads)]
+    pairs = given.pairs / entry.get("pairs", HALVES)
+    options = ["--base", base, "--data", str(pairs / "train")]
+    options += ["--validation", str(pairs / "validation"), "--threads", str(given.threads)]
     if "expand-with" in entry:
         expanding = entry["expand-with"]
         options += ["--expand-with", expanding if expanding == "none" else str(given.models / expanding)]
@@ -122,7 +129,7 @@ def train_cross_encoder(entry: Mapping[str, Any], given: argparse.Namespace, out
     losses = record.need("sentence_transformers.cross_encoder.losses", "sentence-transformers", "its losses")
     torch.set_num_threads(given.threads)
     torch.manual_seed(SEED)
-    rows = list(contrasts(read_sources(given.halves / "train"), entry, given))
+    rows = list(contrasts(read_sources(given.pairs / HALVES / "train"), entry, given))
     record.say(f"{len(rows):,} queries with {entry['negatives']} negatives each")
     base = str(given.base) if entry["base"] == BASE else entry["base"]
     network = of_cross_encoders.CrossEncoder(
