@@ -51,6 +51,8 @@ MAX_BYTES = (1 << 63) - 1
 
 _CHUNK = 1 << 20
 
+_OF_NETWORKS = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".onnx")
+
 _Made = TypeVar("_Made", bound=Analyzer)
 _Parsed = TypeVar("_Parsed")
 
@@ -359,3 +361,22 @@ def expect_objects(body: Mapping[str, Any], names: tuple[str, ...], prefix: str 
     for name in names:
         if not isinstance(body[name], dict):
             raise Misfit(f"{prefix}{name} as an object", type(body[name]).__name__)
+
+
+def folder_fingerprint(folder: Path, *said: object) -> str:
+    """Return ``sha256:`` and a digest of a folder that keeps no manifest of ours, such as one of sentence-transformers.
+
+    Parameters
+    ----------
+    folder : Path
+        All its files but readmes and pictures count.
+    *said : object
+        What else tells one use of the folder from another.
+    """
+    found = hashlib.sha256(repr(said).encode())
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() in _OF_NETWORKS and path.is_file():
+            found.update(f"{path.relative_to(folder).as_posix()}\n".encode())
+            with path.open("rb") as file:
+                found.update(hashlib.file_digest(file, "sha256").digest())
+    return f"sha256:{found.hexdigest()}"

@@ -74,7 +74,25 @@ ALLOWED: dict[str, set[str]] = {
         "translation",
     },
     "evaluate": GROUND | {"exclusion", "pages"},
-    "probes": GROUND | {"scoring", "evaluate"},
+    "scorers": GROUND
+    | {
+        "scoring",
+        "folder_kinds",
+        "model_folders",
+        "weights",
+        "text",
+        "collection",
+        "kernels",
+        "models",
+        "encode",
+        "index",
+        "search",
+        "translation",
+        "build",
+        "rerank",
+        "train",
+    },
+    "probes": GROUND | {"scoring", "scorers", "text", "collection", "evaluate", "pages"},
     "fusion": GROUND
     | {"sealed_json", "pages", "weights", "text", "collection", "kernels", "index", "search", "evaluate"},
     "build": GROUND

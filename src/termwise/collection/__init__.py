@@ -2,6 +2,7 @@
 
 from termwise.collection.files import JsonLinesCollection, TabSeparatedCollection
 from termwise.collection.lines import read_json_lines, read_lines
+from termwise.collection.open_statistics import OpenStatistics
 from termwise.collection.opening import open_collection
 from termwise.collection.protocol import Collection
 from termwise.collection.python_docs import PythonDocumentation
@@ -16,6 +17,7 @@ __all__ = [
     "Collection",
     "CollectionStatistics",
     "JsonLinesCollection",
+    "OpenStatistics",
     "PythonDocumentation",
     "PythonQuestions",
     "TabSeparatedCollection",

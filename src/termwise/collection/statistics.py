@@ -107,6 +107,11 @@ class CollectionStatistics:
             )
 
     @property
+    def closed(self) -> bool:
+        """Whether rows that are weighed with these statistics have to be of the collection itself."""
+        return True
+
+    @property
     def avgdl(self) -> float:
         """Mean document length in tokens: n_tokens / N."""
         return self.n_tokens / self.n_documents

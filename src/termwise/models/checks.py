@@ -139,7 +139,7 @@ def check_counts(counts: TermWeights, statistics: CollectionStatistics) -> None:
             fixes=["index weights that are there already with --model vectors"],
         )
     more = statistics.collection_frequencies[counts.terms] < counts.weights
-    if more.any():
+    if statistics.closed and more.any():
         row, term, weight = _where(counts, more)
         raise WeightError(
             "the statistics are not of the collection that the rows come from",

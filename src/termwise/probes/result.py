@@ -44,7 +44,10 @@ class ProbeResult:
     effects : ndarray of shape (n,), int8
         +1, 0 or -1.
     identical : int
-        Samples whose two texts are the same; they can only be neutral, and pull a score towards 0.
+        Samples whose two sides are the same; they can only be neutral, and pull a score towards 0.
+    cut : ndarray of shape (n,), bool; or None
+        Samples of which the scorer does not read a part, because a text is longer than its window; None where it does
+        not tell.
     """
 
     probe: str
@@ -58,6 +61,7 @@ class ProbeResult:
     second: Scores
     effects: npt.NDArray[np.int8]
     identical: int
+    cut: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.sample_ids)
@@ -107,6 +111,7 @@ class ProbeResult:
                 "score": self.score,
                 **counts._asdict(),
                 "identical": self.identical,
+                "cut": None if self.cut is None else int(self.cut.sum()),
             },
             ensure_ascii=False,
         )
@@ -121,6 +126,7 @@ class ProbeResult:
                     "first": _json_score(float(self.first[place])),
                     "second": _json_score(float(self.second[place])),
                     "effect": int(self.effects[place]),
+                    **({} if self.cut is None else {"cut": bool(self.cut[place])}),
                 },
                 ensure_ascii=False,
             )

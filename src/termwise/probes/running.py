@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import DataError, ParameterError, WeightError
+from termwise.errors import ParameterError
 from termwise.legible import shown
+from termwise.probes.asking import ask
 from termwise.probes.probe import Probe
 from termwise.probes.reading import Reading
 from termwise.probes.result import ProbeResult
 from termwise.probes.sample import Sample, checked, content_hash
 from termwise.progress import Progress, no_progress
-from termwise.scoring import TextScorer
+from termwise.scorers import ScoreStore
+from termwise.scoring import TextScorer, WindowedScorer
 
 
 def run_probe(
@@ -25,6 +26,7 @@ def run_probe(
     *,
     seed: int = 0,
     samples: Iterable[Sample] | None = None,
+    store: ScoreStore | None = None,
     progress: Progress = no_progress,
 ) -> ProbeResult:
     """Score the two texts of every sample, and read the scores.
@@ -42,8 +44,10 @@ def run_probe(
     samples : iterable of Sample, optional
         Those of the probe, or some of them, where they were made before. The result of a sample does not depend on
         which others there are, nor on their order.
+    store : ScoreStore, optional
+        Scores that are known, and where new ones are kept.
     progress : callable, optional
-        Called with a stage name, samples that are scored, and how many there are.
+        Called with a stage name, pairs that are scored, and how many there are.
 
     Returns
     -------
@@ -68,9 +72,10 @@ def run_probe(
             fixes=["Constant(median_gap(lists)), the median gap of the scorer"],
         )
     given = checked(probe.samples(seed) if samples is None else samples)
-    scores = scored(scorer, given, progress=progress)
-    first = np.array([scores[sample.query, sample.first] for sample in given], dtype=np.float64)
-    second = np.array([scores[sample.query, sample.second] for sample in given], dtype=np.float64)
+    sides = [sample.pairs for sample in given]
+    scores = ask(scorer, [pair for both in sides for pair in both], store=store, progress=progress)
+    first = np.array([scores[pair] for pair, _ in sides], dtype=np.float64)
+    second = np.array([scores[pair] for _, pair in sides], dtype=np.float64)
     query_ids = tuple(sample.query_id for sample in given)
     effects = reading.effects(query_ids, first, second)
     return ProbeResult(
@@ -84,54 +89,21 @@ def run_probe(
         first=first,
         second=second,
         effects=np.abs(effects) if probe.symmetric else effects,
-        identical=sum(sample.first == sample.second for sample in given),
+        identical=sum(sample.identical for sample in given),
+        cut=_cut(scorer, sides),
     )
 
 
-def scored(
-    scorer: TextScorer, samples: Sequence[Sample], *, progress: Progress = no_progress
-) -> dict[tuple[str, str], float]:
-    """Return the score of each distinct query and text.
-
-    Raises
-    ------
-    WeightError, DataError
-        See `run_probe`.
-    """
-    texts: dict[str, dict[str, None]] = {}
-    for sample in samples:
-        texts.setdefault(sample.query, {}).update({sample.first: None, sample.second: None})
-    found: dict[tuple[str, str], float] = {}
-    for done, (query, wanted) in enumerate(texts.items(), start=1):
-        asked = list(wanted)
-        for text, score in zip(asked, _scores(scorer, query, asked).tolist(), strict=True):
-            found[query, text] = score
-        progress(f"score: {scorer.name}", done, len(texts))
-    return found
-
-
-def _scores(scorer: TextScorer, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-    given: Any = scorer.score(query, texts)
-    scores = np.asarray(given, dtype=np.float64)
-    if scores.shape != (len(texts),):
-        raise DataError(
-            "the scorer did not give one score for each text",
-            facts=[
-                ("scorer", scorer.name),
-                ("query", shown(query)),
-                ("texts", len(texts)),
-                ("scores", f"shape {scores.shape}"),
-            ],
-        )
-    wrong = np.flatnonzero(np.isnan(scores))
-    if len(wrong):
-        raise WeightError(
-            "the scorer gave a score that is no number",
-            facts=[
-                ("scorer", scorer.name),
-                ("query", shown(query)),
-                ("text", shown(texts[int(wrong[0])])),
-                ("score", "NaN"),
-            ],
-        )
-    return scores
+def _cut(
+    scorer: TextScorer, sides: Sequence[tuple[tuple[str, str], tuple[str, str]]]
+) -> npt.NDArray[np.bool_] | None:
+    """Say of which samples a part is not read; None where the scorer does not tell."""
+    if not isinstance(scorer, WindowedScorer):
+        return None
+    if not sides:
+        return np.empty(0, dtype=np.bool_)
+    found = [
+        scorer.cut([query for query, _ in pairs], [text for _, text in pairs])
+        for pairs in zip(*sides, strict=True)
+    ]
+    return found[0] | found[1]

@@ -30,6 +30,8 @@ class Sample:
         unless given.
     facts : mapping
         JSON-like: where the texts come from, what was changed.
+    second_query : str, optional
+        The query that the second text is scored for, where the queries are what differs; the same one unless given.
     """
 
     sample_id: str
@@ -38,6 +40,7 @@ class Sample:
     second: str
     query_id: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    second_query: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("sample_id", "query", "first", "second", "query_id"):
@@ -46,10 +49,26 @@ class Sample:
                 raise ParameterError(
                     "a sample is made of strings", facts=[("field", name), ("given", type(value).__name__)]
                 )
+        if self.second_query is not None and not isinstance(self.second_query, str):
+            raise ParameterError(
+                "a sample is made of strings",
+                facts=[("field", "second_query"), ("given", type(self.second_query).__name__)],
+            )
         if not self.sample_id:
             raise ParameterError("a sample has an identifier", facts=[("query", self.query[:60])])
         if not self.query_id:
             object.__setattr__(self, "query_id", self.query)
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        """Query and text of both sides."""
+        other = self.query if self.second_query is None else self.second_query
+        return (self.query, self.first), (other, self.second)
+
+    @property
+    def identical(self) -> bool:
+        """Whether both sides say the same, so that no ranker can tell them apart."""
+        return self.pairs[0] == self.pairs[1]
 
 
 def checked(samples: Iterable[Sample]) -> list[Sample]:
@@ -81,7 +100,8 @@ def content_hash(samples: Iterable[Sample]) -> str:
     """
     digest = hashlib.sha256()
     for sample in checked(samples):
-        line = json.dumps([sample.sample_id, sample.query_id, sample.query, sample.first, sample.second])
+        said = [sample.sample_id, sample.query_id, sample.query, sample.first, sample.second]
+        line = json.dumps(said if sample.second_query is None else [*said, sample.second_query])
         digest.update(f"{line}\n".encode("ascii"))
     return f"sha256:{digest.hexdigest()}"
 

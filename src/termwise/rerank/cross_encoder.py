@@ -21,6 +21,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from termwise.arguments import check, check_count, check_texts
 from termwise.errors import MissingExtraError, ModelFormatError, ParameterError, TermwiseError
+from termwise.model_folders import folder_fingerprint
 from termwise.train.hub import CONFIG, TOKENIZER, WEIGHTS, hub_options
 from termwise.train.loading import quiet
 from termwise.train.telling import first_line
@@ -50,6 +51,8 @@ class CrossEncoderScorer:
         What the scorer is called in tables.
     batch : int, optional
         Texts that go through the network at once. Scores do not depend on it, but for rounding.
+    fingerprint : str, optional
+        Says that the same model gives the same scores; see `termwise.scoring.FingerprintedScorer`.
 
     Raises
     ------
@@ -57,7 +60,14 @@ class CrossEncoderScorer:
         If the model has several outputs, as one that tells classes apart has.
     """
 
-    def __init__(self, model: CrossEncoder, *, name: str = "cross-encoder", batch: int = 32) -> None:
+    def __init__(
+        self,
+        model: CrossEncoder,
+        *,
+        name: str = "cross-encoder",
+        batch: int = 32,
+        fingerprint: str | None = None,
+    ) -> None:
         check("name", name, isinstance(name, str), "a name")
         check_count("batch", batch)
         if model.num_labels != 1:
@@ -69,10 +79,17 @@ class CrossEncoderScorer:
         self._model = model
         self._name = name
         self._batch = batch
+        self.fingerprint = fingerprint
 
     @classmethod
     def open(
-        cls, model: str | Path, *, device: str = "cpu", length: int | None = None, batch: int = 32
+        cls,
+        model: str | Path,
+        *,
+        device: str = "cpu",
+        length: int | None = None,
+        batch: int = 32,
+        called: str | None = None,
     ) -> CrossEncoderScorer:
         """Load a cross-encoder.
 
@@ -87,11 +104,12 @@ class CrossEncoderScorer:
             Most pieces of query and document together, special ones included; what the model brings unless given.
         batch : int, optional
             Texts that go through the network at once.
+        called : str, optional
+            What the scorer is called in tables; by default like the folder, or like the name on the hub.
 
         Returns
         -------
         CrossEncoderScorer
-            Named like the folder, or like the name on the hub.
 
         Raises
         ------
@@ -133,7 +151,13 @@ class CrossEncoderScorer:
                     facts=[("scorer", model), ("length", length), ("readable", f"4 to {readable} pieces")],
                 )
         folder = Path(model)
-        return cls(loaded, name=folder.resolve().name if folder.is_dir() else str(model), batch=batch)
+        here = folder.is_dir()
+        return cls(
+            loaded,
+            name=called or (folder.resolve().name if here else str(model)),
+            batch=batch,
+            fingerprint=folder_fingerprint(folder, length) if here else None,
+        )
 
     @property
     def name(self) -> str:
@@ -162,10 +186,19 @@ class CrossEncoderScorer:
         """
         check("query", query, isinstance(query, str), "a text")
         check_texts(texts)
+        return self.score_pairs([query] * len(texts), texts)
+
+    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each text for the query at the same place; see `termwise.scoring.PairScorer`."""
+        check_texts(queries)
+        check_texts(texts)
         if not texts:
             return np.zeros(0)
         found = self._model.predict(
-            [(self._readable(query), self._readable(text)) for text in texts],
+            [
+                (self._readable(query), self._readable(text))
+                for query, text in zip(queries, texts, strict=True)
+            ],
             batch_size=self._batch,
             show_progress_bar=False,
             activation_fn=torch.nn.Identity(),
@@ -180,10 +213,26 @@ class CrossEncoderScorer:
             )
         return scores
 
+    def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Say of each pair whether its pieces are more than the window; see `termwise.scoring.WindowedScorer`."""
+        longest = self._window
+        pieces = self._model.tokenizer(
+            [self._readable(query) for query in queries],
+            [self._readable(text) for text in texts],
+            truncation=False,
+            verbose=False,
+        )["input_ids"]
+        return np.array([len(row) > longest for row in pieces], dtype=np.bool_)
+
+    @property
+    def _window(self) -> int:
+        """Pieces of query and text together."""
+        known = "max_seq_length" if hasattr(type(self._model), "max_seq_length") else "max_length"  # before 6
+        return min(getattr(self._model, known) or _USUAL, _LONGEST)
+
     def _readable(self, text: str) -> str:
         """Cut off words that no window holds: the tokenizer takes time and memory for what it cuts off itself."""
-        known = "max_seq_length" if hasattr(type(self._model), "max_seq_length") else "max_length"  # before 6
-        longest = min(getattr(self._model, known) or _USUAL, _LONGEST)
+        longest = self._window
         words = text.split(maxsplit=longest)
         return text if len(words) <= longest else " ".join(words[:longest])
 

@@ -115,7 +115,9 @@ def write_scorer(
         FOLDER.publish(stage, out)
 
 
-def open_scorer(folder: str | Path, *, device: str = "cpu", batch: int = 32) -> BertModel1Scorer:
+def open_scorer(
+    folder: str | Path, *, device: str = "cpu", batch: int = 32, name: str | None = None
+) -> BertModel1Scorer:
     """Open the folder of a scorer, comparing every file with the manifest.
 
     Parameters
@@ -126,11 +128,12 @@ def open_scorer(folder: str | Path, *, device: str = "cpu", batch: int = 32) -> 
         Where the network runs, as torch names it: ``cpu``, ``cuda``.
     batch : int, optional
         Windows that go through the encoder at once.
+    name : str, optional
+        By default that of the folder.
 
     Returns
     -------
     BertModel1Scorer
-        Named like the folder.
 
     Raises
     ------
@@ -156,16 +159,16 @@ def open_scorer(folder: str | Path, *, device: str = "cpu", batch: int = 32) -> 
     kind, network_kind, scorer_kind = KINDS[manifest.kind]
     config = _config(kind, manifest, folder)
     analyzer = FOLDERS.analyzer(folder, manifest.tokenizer, WordPieceAnalyzer)
-    for name in (CONFIG, WEIGHTS, HEAD):
-        if name not in manifest.files:
-            raise FOLDERS.damaged(folder / NAME, f"a file {name}", ", ".join(manifest.files) or "none")
-        FOLDERS.check_recorded(folder / name, manifest.files[name], _MAX_FILE)
+    for file in (CONFIG, WEIGHTS, HEAD):
+        if file not in manifest.files:
+            raise FOLDERS.damaged(folder / NAME, f"a file {file}", ", ".join(manifest.files) or "none")
+        FOLDERS.check_recorded(folder / file, manifest.files[file], _MAX_FILE)
     with torch.random.fork_rng(devices=[]):  # layers are filled at random before they are loaded
         network = network_kind(load_encoder(folder), config)
     _load_head(network, folder / HEAD)
     try:
         return scorer_kind(
-            network.to(placed), analyzer, name=folder.resolve().name or manifest.kind, batch=batch
+            network.to(placed), analyzer, name=name or folder.resolve().name or manifest.kind, batch=batch
         )
     except ModelFormatError as error:
         raise ModelFormatError(

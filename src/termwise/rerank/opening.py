@@ -15,7 +15,7 @@ from termwise.train.hub import CONFIG
 _ON_A_HUB = re.compile(r"[\w.-]*\w/[\w.-]+")
 
 
-def open_text_scorer(name: str | Path, *, device: str = "cpu") -> TextScorer:
+def open_text_scorer(name: str | Path, *, device: str = "cpu", called: str | None = None) -> TextScorer:
     """Open the folder of a scorer, or a cross-encoder of sentence-transformers.
 
     Parameters
@@ -25,6 +25,8 @@ def open_text_scorer(name: str | Path, *, device: str = "cpu") -> TextScorer:
         transformers; or the name of one on the hub, such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
     device : str, optional
         Where the network runs, as torch names it.
+    called : str, optional
+        What the scorer is called in tables; by default like its folder, or like its name on the hub.
 
     Returns
     -------
@@ -40,5 +42,5 @@ def open_text_scorer(name: str | Path, *, device: str = "cpu") -> TextScorer:
     of_transformers = kind_of(folder) is None and (folder / CONFIG[0]).is_file()
     named = not folder.exists() and _ON_A_HUB.fullmatch(str(name)) is not None
     if of_transformers or named:
-        return CrossEncoderScorer.open(name, device=device)
-    return open_scorer(folder, device=device)
+        return CrossEncoderScorer.open(name, device=device, called=called)
+    return open_scorer(folder, device=device, name=called)

@@ -1,0 +1,138 @@
+"""Two rankers interpolated, on texts that no candidate list holds.
+
+Interpolation with z-scores takes mean and deviation over the candidates of a query, and a text by itself has none. So
+the scale is fixed here: mean and standard deviation of each scorer over stated lists, those that its threshold is taken
+from (`termwise.probes.gaps`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.arguments import is_finite_number
+from termwise.errors import DataError, ParameterError
+from termwise.scorers.rows import check_pairs
+from termwise.scoring import FingerprintedScorer, PairScorer, TextScorer
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What makes scores of two rankers comparable.
+
+    Attributes
+    ----------
+    mean, deviation : float
+        Scores become (score - mean) / deviation; the deviation is above 0.
+    """
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, lists: Mapping[str, npt.NDArray[np.float64]]) -> Scale:
+        """Take mean and deviation of the scores of all lists together.
+
+        Raises
+        ------
+        DataError
+            If the scores do not differ, or one is not finite.
+
+        Examples
+        --------
+        >>> Scale.of({"q": np.array([1.0, 3.0]), "r": np.array([2.0, 2.0])})
+        Scale(mean=2.0, deviation=0.7071067811865476)
+        """
+        given = [np.asarray(values, dtype=np.float64) for values in lists.values()]
+        scores = np.concatenate([np.empty(0), *given])
+        if not len(scores) or not np.isfinite(scores).all() or not np.ptp(scores):
+            raise DataError(
+                "scores that do not differ, or are not finite, have no scale",
+                facts=[("lists", len(lists)), ("scores", len(scores))],
+            )
+        return cls(float(scores.mean()), float(scores.std()))
+
+
+class MixedScorer:
+    """alpha z(first) + (1 - alpha) z(second), on fixed scales; a `termwise.scoring.PairScorer`.
+
+    Parameters
+    ----------
+    first, second : TextScorer
+        The two rankers.
+    alpha : float
+        Share of the first, from 0 to 1.
+    scales : tuple of two Scale
+        Of the first and the second.
+    name : str, optional
+        By default both names with a plus.
+    """
+
+    def __init__(
+        self,
+        first: TextScorer,
+        second: TextScorer,
+        *,
+        alpha: float,
+        scales: tuple[Scale, Scale],
+        name: str | None = None,
+    ) -> None:
+        if not is_finite_number(alpha) or not 0 <= alpha <= 1:
+            raise ParameterError("a share is from 0 to 1", facts=[("alpha", alpha)])
+        self._scorers = (first, second)
+        self._alpha = float(alpha)
+        self._scales = scales
+        self.name = f"{first.name}+{second.name}" if name is None else name
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Equal ones give equal scores; None where that of a scorer is not known."""
+        known = [
+            scorer.fingerprint if isinstance(scorer, FingerprintedScorer) else None
+            for scorer in self._scorers
+        ]
+        if not all(known):
+            return None
+        said = [known, self._alpha, [[scale.mean, scale.deviation] for scale in self._scales]]
+        return f"sha256:{sha256(json.dumps(said).encode()).hexdigest()}"
+
+    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each text for the query; see `termwise.scoring.TextScorer`."""
+        return self.score_pairs([query] * len(texts), texts)
+
+    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each text for the query at the same place."""
+        check_pairs(queries, texts)
+        total = np.zeros(len(texts))
+        for scorer, scale, share in zip(
+            self._scorers, self._scales, (self._alpha, 1 - self._alpha), strict=True
+        ):
+            if share:
+                total += share * (pair_scores_of(scorer, queries, texts) - scale.mean) / scale.deviation
+        return total
+
+
+def pair_scores_of(
+    scorer: TextScorer, queries: Sequence[str], texts: Sequence[str]
+) -> npt.NDArray[np.float64]:
+    """Score pairs by any scorer: all at once where it can, query by query otherwise.
+
+    Returns
+    -------
+    ndarray of shape (n,), float64
+        As they come, not checked.
+    """
+    if isinstance(scorer, PairScorer):
+        return np.asarray(scorer.score_pairs(queries, texts), dtype=np.float64)
+    places: dict[str, list[int]] = {}
+    for place, query in enumerate(queries):
+        places.setdefault(query, []).append(place)
+    found = np.empty(len(texts))
+    for query, of_query in places.items():
+        found[of_query] = scorer.score(query, [texts[place] for place in of_query])
+    return found
