@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeGuard
 
 import numpy as np
@@ -125,3 +125,21 @@ def check_document(value: object) -> None:
             facts=[("given", f"{type(value).__name__}: {str(value)[:80]}")],
             fixes=["termwise.Document('id', 'text')"],
         )
+
+
+def check_pairs(queries: Sequence[str], texts: Sequence[str]) -> None:
+    """Refuse what are not as many queries as texts.
+
+    Raises
+    ------
+    ParameterError
+        If the lengths differ, or one is no string.
+    """
+    check("queries", queries, not isinstance(queries, str), "a list of texts")
+    check_texts(texts)
+    if len(queries) != len(texts):
+        raise ParameterError(
+            "a pair has a query and a text", facts=[("queries", len(queries)), ("texts", len(texts))]
+        )
+    for query in queries:
+        check("query", query, isinstance(query, str), "a text")

@@ -25,6 +25,7 @@ from termwise.cli import (
     fuse,
     index,
     inspect,
+    probe,
     rerank,
     search,
     table,
@@ -62,6 +63,7 @@ app.command("tune")(tune.command)
 app.command("explain")(explain.command)
 app.command("evaluate")(evaluate.command)
 app.command("compare")(compare.command)
+app.command("probe")(probe.command)
 app.command("inspect")(inspect.command)
 app.command("verify")(verify.command)
 app.command("table")(table.command)

@@ -21,6 +21,9 @@ class OpenStatistics(CollectionStatistics):
         Of the collection.
     n_terms : int
         Terms counted for, at least as many as the collection has; the others follow those.
+    untouched : int, optional
+        The first so many terms stay as they are, also at 0: a model that brings terms of its own knows what to make of
+        those that the collection lacks.
 
     Examples
     --------
@@ -29,13 +32,14 @@ class OpenStatistics(CollectionStatistics):
     (array([2, 1, 1]), 3, array([0.714, 0.286, 0.143]))
     """
 
-    def __init__(self, statistics: CollectionStatistics, n_terms: int) -> None:
+    def __init__(self, statistics: CollectionStatistics, n_terms: int, *, untouched: int = 0) -> None:
         added = n_terms - statistics.n_terms
+        least = (np.arange(n_terms) >= untouched).astype(np.int64)
         super().__init__(
             statistics.n_documents,
             statistics.n_tokens,
-            np.maximum(np.pad(statistics.document_frequencies, (0, added)), 1),
-            np.maximum(np.pad(statistics.collection_frequencies, (0, added)), 1),
+            np.maximum(np.pad(statistics.document_frequencies, (0, added)), least),
+            np.maximum(np.pad(statistics.collection_frequencies, (0, added)), least),
             max(1, statistics.n_tokens),
         )
 

@@ -4,7 +4,7 @@ Runs and judgments come as records; reading files is the business of :mod:`termw
 """
 
 from termwise.evaluate.compare import Comparison, Contrast, compare, compare_evaluations
-from termwise.evaluate.correction import bonferroni, holm
+from termwise.evaluate.correction import benjamini_hochberg, bonferroni, holm
 from termwise.evaluate.criterion import Correction, Criterion, Test, Verdict
 from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, MissingRule, evaluate
 from termwise.evaluate.latex import comparison_latex, evaluation_latex
@@ -44,6 +44,7 @@ __all__ = [
     "Table",
     "Test",
     "Verdict",
+    "benjamini_hochberg",
     "bonferroni",
     "compare",
     "compare_evaluations",

@@ -1,7 +1,7 @@
 """Corrections of p-values for making several comparisons at once.
 
-Both keep the probability of a single false discovery in the family below the level of the test, whatever the
-dependence between the tests.
+`bonferroni` and `holm` keep the probability of a single false discovery in the family below the level of the test,
+whatever the dependence between the tests; `benjamini_hochberg` keeps the share of false ones among the discoveries.
 """
 
 from __future__ import annotations
@@ -68,4 +68,42 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     for done, (p, place) in enumerate(known):
         largest = max(largest, min(1.0, (len(p_values) - done) * p))
         corrected[place] = largest
+    return tuple(corrected)
+
+
+def benjamini_hochberg(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Correct by the step-up rule of Benjamini and Hochberg.
+
+    With p(1) <= … <= p(m), the i-th becomes the smallest min(1, m·p(j) / j) over j >= i. What is kept below a level is
+    not the probability of one false discovery, but the share of discoveries that are false, on average and where tests
+    do not speak against each other.
+
+    Parameters
+    ----------
+    p_values : sequence of float or None, of length n
+        In [0, 1]. None stands for a test that was planned and could not be made: it stays None, and
+        counts in m, as if it had shown nothing (p = 1).
+
+    Returns
+    -------
+    tuple of float or None, of length n
+        In the same order.
+
+    References
+    ----------
+    Benjamini, Y. and Hochberg, Y. (1995). Controlling the false discovery rate: a practical and powerful approach to
+    multiple testing. Journal of the Royal Statistical Society B 57 (1), 289-300.
+
+    Examples
+    --------
+    >>> benjamini_hochberg([0.01, 0.03, 0.04, None])
+    (0.04, 0.05333333333333334, 0.05333333333333334, None)
+    """
+    m = len(p_values)
+    order = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    corrected: list[float | None] = [None] * m
+    smallest = 1.0
+    for rank, (p, place) in reversed(list(enumerate(order, start=1))):
+        smallest = min(smallest, m * p / rank)
+        corrected[place] = smallest
     return tuple(corrected)

@@ -1,9 +1,10 @@
-"""Networks that read a query and a document together, at query time: yardsticks for what an index can do without one.
+"""Networks that read queries, at query time: yardsticks for what an index can do without one.
 
 Each is a `termwise.scoring.TextScorer`, so it re-ranks the candidates of a run and can be probed like any ranker. None
-retrieves: a network that reads both texts has to run once for each pair of them.
+retrieves: a network that reads both texts has to run once for each pair of them, and a bi-encoder is here to be
+compared with, text by text.
 
-Nothing imports this package but its own verbs, and it needs the extra ``train``.
+Nothing imports this package but its own verbs and what opens scorers by name, and it needs the extra ``train``.
 
 A notice: a patent publication (US 12,026,187 B2, of the family of US20220253447A1) may concern neural Model 1 layers
 for ranking, of which `termwise.rerank.bert_model1` is one. Whoever uses it in earnest should take advice of their own.

@@ -5,7 +5,6 @@ can whoever stands behind a function, an HTTP address or a folder of sentence-tr
 """
 
 from termwise.scorers.background import Background
-from termwise.scorers.bi_encoder import BiEncoderScorer
 from termwise.scorers.counted import CountWeigher, TokenStatistics
 from termwise.scorers.encoded import EncodedWeigher, RowFrequencies
 from termwise.scorers.from_run import RunScorer
@@ -19,7 +18,6 @@ from termwise.scorers.store import ScoreStore
 
 __all__ = [
     "Background",
-    "BiEncoderScorer",
     "CountWeigher",
     "EncodedWeigher",
     "FunctionScorer",

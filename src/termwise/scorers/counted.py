@@ -142,6 +142,7 @@ class CountWeigher:
         self._numbers = Numbering((token, number) for number, token in enumerate(statistics.tokens))
         if analyzer.vocabulary is None and isinstance(model, ExpandingCountModel):
             self._numbers.of(model.added_terms)
+        self._known = len(self._numbers)
         self._lock = Lock()
         self._state = self._read()
 
@@ -173,7 +174,8 @@ class CountWeigher:
         vocabulary = Vocabulary(list(self._numbers))
         given = self._model
         model = given.over(vocabulary) if isinstance(given, ExpandingCountModel) else given
-        statistics = OpenStatistics(self._counted.counts, len(vocabulary))
+        known = self._known if isinstance(given, ExpandingCountModel) else 0
+        statistics = OpenStatistics(self._counted.counts, len(vocabulary), untouched=known)
         if model.background:
             vocabulary = Vocabulary(vocabulary, background=True)
         return _State(vocabulary, model, statistics, model.floors(statistics))

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import check_pairs
 from termwise.errors import DuplicateIdError, UnknownIdError
 from termwise.records import Run
-from termwise.scorers.rows import check_pairs
 
 
 class RunScorer:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check
-from termwise.scorers.rows import check_pairs
+from termwise.arguments import check, check_pairs
 
 
 class FunctionScorer:

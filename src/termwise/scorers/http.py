@@ -19,9 +19,8 @@ from urllib.request import Request, urlopen
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check_count, is_finite_number
+from termwise.arguments import check_count, check_pairs, is_finite_number
 from termwise.errors import DataError, ParameterError
-from termwise.scorers.rows import check_pairs
 
 TRIES = 3
 """Times that a request is sent which fails for a reason that may pass."""
@@ -110,6 +109,7 @@ class HttpScorer:
                     read: bytes = answer.read()
                     return read
             except HTTPError as error:
+                error.close()
                 if error.code not in _PASSING or attempt == TRIES:
                     raise self._failed(f"HTTP {error.code} {error.reason}") from error
             except (URLError, TimeoutError, ConnectionError) as error:

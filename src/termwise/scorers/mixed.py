@@ -15,9 +15,8 @@ from hashlib import sha256
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import is_finite_number
+from termwise.arguments import check_pairs, is_finite_number
 from termwise.errors import DataError, ParameterError
-from termwise.scorers.rows import check_pairs
 from termwise.scoring import FingerprintedScorer, PairScorer, TextScorer
 
 

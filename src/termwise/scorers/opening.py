@@ -20,7 +20,7 @@ from termwise.scorers.specification import ScorerSpecification, read_specificati
 from termwise.scoring import TextScorer
 
 if TYPE_CHECKING:
-    from termwise.scorers.bi_encoder import Similarity
+    from termwise.rerank.bi_encoder import Similarity
 
 _FUNCTION = "python:"
 _CONFIG = "config.json"
@@ -36,13 +36,13 @@ class Surroundings:
         Collection whose statistics models of counts have.
     threads : int
         Of networks on the processor.
-    device : str
-        Where networks of torch run, as torch names it.
+    device : str or None
+        Where networks of torch run, as torch names it; a graphics processor, if there is one, unless given.
     """
 
     background: Background
     threads: int = 1
-    device: str = "cpu"
+    device: str | None = None
 
 
 def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> TextScorer:
@@ -122,13 +122,13 @@ def _index(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
 
 
 def _bi_encoder(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
-    from termwise.scorers.bi_encoder import BiEncoderScorer
+    from termwise.rerank.bi_encoder import BiEncoderScorer
 
     settings = asked.take(("device", "length", "batch", "similarity", "query_prompt", "text_prompt"))
     return BiEncoderScorer.open(
         asked.target,
-        name=asked.name,
-        device=settings.get("device", around.device),
+        called=asked.name,
+        device=_device(settings, around),
         length=_whole(asked, "length"),
         batch=_whole(asked, "batch") or 32,
         similarity=cast("Similarity", settings.get("similarity", "cosine")),
@@ -144,7 +144,7 @@ def _reader(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
     except ImportError:
         raise MissingExtraError.of("torch", "cross-encoder", "a network that reads pairs") from None
     settings = asked.take(("device",))
-    return open_text_scorer(asked.target, device=settings.get("device", around.device), called=asked.name)
+    return open_text_scorer(asked.target, device=_device(settings, around), called=asked.name)
 
 
 def _model(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
@@ -176,6 +176,12 @@ _FOLDERS: Mapping[str, Callable[[ScorerSpecification, Surroundings], TextScorer]
     "translation.json": _model,
     "scorer.json": _reader,
 }
+
+
+def _device(settings: Mapping[str, str], around: Surroundings) -> str:
+    from termwise.rerank.folder import fastest_device
+
+    return settings.get("device") or around.device or fastest_device()
 
 
 def _reads_pairs(config: Path) -> bool:

@@ -8,8 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check, check_texts
-from termwise.errors import ParameterError
+from termwise.arguments import check_pairs, check_texts
 from termwise.scoring import Contribution
 from termwise.weights import TermWeights
 
@@ -155,21 +154,3 @@ def distinct(values: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
         (places.setdefault(value, len(places)) for value in values), dtype=np.int64, count=len(values)
     )
     return list(places), found
-
-
-def check_pairs(queries: Sequence[str], texts: Sequence[str]) -> None:
-    """Refuse what are not as many queries as texts.
-
-    Raises
-    ------
-    ParameterError
-        If the lengths differ, or one is no string.
-    """
-    check("queries", queries, not isinstance(queries, str), "a list of texts")
-    check_texts(texts)
-    if len(queries) != len(texts):
-        raise ParameterError(
-            "a pair has a query and a text", facts=[("queries", len(queries)), ("texts", len(texts))]
-        )
-    for query in queries:
-        check("query", query, isinstance(query, str), "a text")

@@ -71,7 +71,7 @@ def read_specification(text: str) -> ScorerSpecification:
         if setting in settings:
             raise UsageError("a setting is given twice", facts=[("scorer", text), ("setting", setting)])
         settings[setting] = value
-    if not target.strip():
+    if not target.strip() or target.endswith("="):
         raise _odd(text, first)
     return ScorerSpecification(text, name, target, settings)
 

@@ -56,7 +56,11 @@ class ScoreStore:
             self._open = sqlite3.connect(
                 ":memory:" if self._path is None else self._path, timeout=60, check_same_thread=False
             )
-            self._prepare()
+            try:
+                self._prepare()
+            except BaseException:
+                self._open.close()
+                raise
 
     def __enter__(self) -> ScoreStore:
         """Return the store itself."""

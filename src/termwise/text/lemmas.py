@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
@@ -154,7 +154,7 @@ class _Pipeline:
         """Yield the lemmas that stay, with the spans of their words."""
         text = without_surrogates(text)
         stop = stop_list(_STOP) | _CLITICS
-        for begin, end in _windows(text):
+        for begin, end in windows(text):
             for word, lemma, place in self._words(text[begin:end].replace("’", "'")):
                 form = lower_case(word)
                 if form in stop or not _is_word(word):
@@ -172,18 +172,7 @@ class _Pipeline:
 @cache
 def _installed() -> _Pipeline:
     """Load what is installed."""
-    try:
-        import spacy
-    except ModuleNotFoundError as error:
-        if error.name != "spacy":
-            raise
-        raise MissingExtraError.of("spacy", "spacy", f"the analyzer {NAME}") from error
-    for package in _PACKAGES:
-        if spacy.util.is_package(package):
-            break
-    else:
-        raise MissingExtraError.of(_PACKAGES[-1], "spacy", f"the analyzer {NAME}")
-    language = spacy.load(package, exclude=_UNUSED)
+    language = load_pipeline(f"the analyzer {NAME}", exclude=_UNUSED)
     digest = hashlib.sha256()
     for file in sorted(language.path.rglob("*")):
         name = file.relative_to(language.path)
@@ -201,7 +190,34 @@ def _installed() -> _Pipeline:
     return _Pipeline(language, options)
 
 
-def _windows(text: str) -> Iterator[tuple[int, int]]:
+def load_pipeline(purpose: str, *, exclude: Sequence[str] = ()) -> Language:
+    """Load spaCy's small English pipeline, under either of the names that it is installed by.
+
+    Parameters
+    ----------
+    purpose : str
+        What needs it, for the error.
+    exclude : sequence of str, optional
+        Parts of the pipeline that are not loaded.
+
+    Raises
+    ------
+    MissingExtraError
+        If spaCy or the pipeline is not installed.
+    """
+    try:
+        import spacy
+    except ModuleNotFoundError as error:
+        if error.name != "spacy":
+            raise
+        raise MissingExtraError.of("spacy", "spacy", purpose) from error
+    for package in _PACKAGES:
+        if spacy.util.is_package(package):
+            return spacy.load(package, exclude=exclude)
+    raise MissingExtraError.of(_PACKAGES[-1], "spacy", purpose)
+
+
+def windows(text: str) -> Iterator[tuple[int, int]]:
     """Yield the ranges of parts that are short enough to be worked on, cut at white space where there is any."""
     begin = 0
     while begin < len(text):

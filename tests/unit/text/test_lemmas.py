@@ -86,10 +86,10 @@ def test_long_texts_are_cut_into_windows_between_words(monkeypatch):
     analysis = analyzer.analyze(text)
     assert analysis.tokens == (*("university", "mouse") * 10, "x" * 25, "x" * 25, "x" * 10, "mouse")
     assert [text[start:end] for start, end in analysis.spans[-2:]] == ["x" * 10, "mice"]
-    assert list(lemmas._windows("ab " * 20)) == [(0, 30), (30, 60)]
-    assert list(lemmas._windows("abcd " * 8)) == [(0, 30), (30, 40)]
-    assert list(lemmas._windows("abcdefg " * 5)) == [(0, 24), (24, 40)]
-    assert list(lemmas._windows("")) == []
+    assert list(lemmas.windows("ab " * 20)) == [(0, 30), (30, 60)]
+    assert list(lemmas.windows("abcd " * 8)) == [(0, 30), (30, 40)]
+    assert list(lemmas.windows("abcdefg " * 5)) == [(0, 24), (24, 40)]
+    assert list(lemmas.windows("")) == []
 
 
 @pytest.mark.parametrize("sign", ["'", "-", "http://", "1,"])

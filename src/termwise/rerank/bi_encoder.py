@@ -12,10 +12,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check, check_count
+from termwise.arguments import check, check_count, check_pairs
 from termwise.errors import MissingExtraError, ModelFormatError, ParameterError
 from termwise.model_folders import folder_fingerprint
-from termwise.scorers.rows import check_pairs
+from termwise.train.loading import quiet
 
 REMEMBERED = 20_000
 """Vectors of texts that are kept, at the most."""
@@ -75,7 +75,7 @@ class BiEncoderScorer:
         *,
         device: str = "cpu",
         length: int | None = None,
-        name: str | None = None,
+        called: str | None = None,
         similarity: Similarity = "cosine",
         query_prompt: str = "",
         text_prompt: str = "",
@@ -91,8 +91,8 @@ class BiEncoderScorer:
             Where the network runs, as torch names it.
         length : int, optional
             Most pieces of a text, special ones included; what the model brings unless given.
-        name : str, optional
-            By default that of the folder or on the hub.
+        called : str, optional
+            What the scorer is called in tables; by default like the folder, or like the name on the hub.
         similarity, query_prompt, text_prompt, batch
             See the class.
 
@@ -115,8 +115,6 @@ class BiEncoderScorer:
                 facts=[("folder", folder), ("missing", "modules.json")],
                 fixes=["name a folder that SentenceTransformer has saved"],
             )
-        from termwise.train.loading import quiet
-
         try:
             with quiet(bars=not here):
                 loaded = SentenceTransformer(str(model), device=device, local_files_only=here)
@@ -131,7 +129,7 @@ class BiEncoderScorer:
             loaded.max_seq_length = length
         return cls(
             loaded,
-            name=name or (folder.resolve().name if here else str(model)),
+            name=called or (folder.resolve().name if here else str(model)),
             similarity=similarity,
             query_prompt=query_prompt,
             text_prompt=text_prompt,

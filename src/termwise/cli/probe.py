@@ -1,0 +1,301 @@
+"""``termwise probe``: what a ranker really responds to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from termwise.cli.options import JsonFlag, Threads, available_processors
+from termwise.cli.terminal import note, print_json, progress_bar, stdout
+from termwise.errors import CheckFailedError, UsageError
+
+if TYPE_CHECKING:
+    from termwise.cli.probe_material import Wanted
+
+
+def command(
+    scorers: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME=]SCORER...",
+            help="Rankers: a model (bm25, jm, tilde, tildev2, ...) with settings after commas, the folder of an index, "
+            "an encoder, a translation table or a network of sentence-transformers, http://..., "
+            "python:MODULE:FUNCTION, a run file, or FIRST+SECOND,alpha=0.5 of two that are named before.",
+            show_default=False,
+        ),
+    ] = None,
+    suites: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--suite",
+            metavar="NAME|FILE",
+            help="quick, paper, robustness, axioms, all; probe:NAME, where * stands for any letters; or a YAML file "
+            "with probes of your own. May be repeated.  [default: quick]",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Write a report: page, tables, every sample. Started again, it goes on where it stopped.",
+            show_default=False,
+        ),
+    ] = None,
+    judged: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judged",
+            metavar="[NAME=]DIR[:SPLIT]",
+            help="A judged collection, a folder in BEIR layout; or three files, COLLECTION,QUERIES,QRELS. May be "
+            "repeated.  [default: the questions about Python that ship]",
+            show_default=False,
+        ),
+    ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(
+            "--collection",
+            metavar="COLLECTION",
+            help="What term statistics are counted on.  [default: the first judged collection]",
+            show_default=False,
+        ),
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--data",
+            metavar="NAME=PATH",
+            help="A data set of pairs that you have, such as jfleg=DIR; --list names them. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    delta: Annotated[
+        str,
+        typer.Option(
+            "--delta",
+            metavar="RULE",
+            help="What counts as a tie: median (of the gaps among a ranker's best ten), by-query, by-rank, or a "
+            "number.",
+        ),
+    ] = "median",
+    candidates: Annotated[
+        Path | None,
+        typer.Option(
+            "--candidates",
+            metavar="RUN",
+            help="Rankings that the gaps are taken from.  [default: what BM25 ranks first]",
+            show_default=False,
+        ),
+    ] = None,
+    depth: Annotated[
+        int,
+        typer.Option(
+            "--depth", metavar="N", min=2, help="Candidates of each query that gaps are taken from."
+        ),
+    ] = 100,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            metavar="N",
+            min=1,
+            help="Samples of a probe, at the most.  [default: 200 for quick, else all]",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of whatever is drawn.")] = 0,
+    stop_words: Annotated[
+        Path | None,
+        typer.Option(
+            "--stop-words",
+            metavar="FILE",
+            help="Stop words, one a line.  [default: 179 English ones]",
+            show_default=False,
+        ),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language",
+            metavar="spacy|rules",
+            help="What finds sentences, noun chunks and names.  [default: spacy where it is installed]",
+            show_default=False,
+        ),
+    ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if",
+            metavar="DEMAND",
+            help="Exit with 5 where a score is so, such as 'typos<-0.3' or 'bm25:shuffle-*>0.1'. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against", metavar="DIR", help="An earlier report: tell what has changed.", show_default=False
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device",
+            metavar="NAME",
+            help="What networks of torch run on.  [default: cuda where there is one]",
+            show_default=False,
+        ),
+    ] = None,
+    list_probes: Annotated[
+        bool, typer.Option("--list", help="List suites, probes and data sets, and ask nothing.")
+    ] = False,
+    threads: Threads = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Ask rankers controlled questions: pairs of texts that differ in one thing.
+
+    Example: termwise probe bm25 tildev2 --out report
+    """
+    from termwise.cli.probe_material import Asking
+    from termwise.probes.report import Demand, differences, read_report, report_of, unmet, write_report
+    from termwise.probes.report.folder import SCORES, check_place
+    from termwise.probes.suite_run import Question, run_suite
+    from termwise.scorers import ScoreStore
+
+    demands = [Demand.read(text) for text in fail_if or ()]
+    before = None if against is None else read_report(against)
+    with progress_bar() as progress:
+        asking = Asking.of(
+            judged=judged or (), collection=collection, data=data or (), stop_words=stop_words, language=language,
+            progress=progress,
+        )  # fmt: skip
+        chosen = asking.probes(suites or ["quick"])
+        if list_probes:
+            _list(chosen, as_json)
+            return
+        if not scorers:
+            raise UsageError(
+                "name a ranker to ask",
+                fixes=["termwise probe bm25", "termwise probe --list, to see what is asked"],
+            )
+        if out is not None:
+            check_place(out)
+            out.mkdir(parents=True, exist_ok=True)
+        reference = None
+        if not _is_number(delta) or any("+" in text for text in scorers):
+            reference = asking.reference(candidates, depth, progress)
+        with ScoreStore(None if out is None else out / SCORES) as store:
+            opened = asking.scorers(
+                scorers, reference, store, threads or available_processors(), device, progress
+            )
+            questions = []
+            for one, most in chosen:
+                most_here = most if limit is None else limit
+                questions.append(Question.of(one.probe, seed=seed, most=most_here, section=one.section))
+                progress(f"make samples: {one.probe.name}", len(questions), len(chosen))
+            run = run_suite(
+                opened, questions, delta=delta, reference=reference, store=store,
+                facts={**asking.facts, "seed": seed, "suites": list(suites or ["quick"]), "delta": delta},
+                progress=progress,
+            )  # fmt: skip
+            report = report_of(run, telling=0 if out is None else 2, progress=progress)
+    if out is not None:
+        write_report(out, report, run)
+    if as_json:
+        for cell in report["cells"]:
+            print_json({name: value for name, value in cell.items() if name not in ("sweep", "telling")})
+    else:
+        _show(report)
+    changed = [] if before is None else [one for one in differences(before, report) if one.state != "same"]
+    for one in changed:
+        note(f"{one.probe}, {one.scorer}: {_score(one.before)} before, {_score(one.after)} now: {one.state}")
+    if before is not None and not changed:
+        note(f"nothing has changed since {against}")
+    if out is not None:
+        note(f"{out}: open {out / 'report.html'}")
+    elif not as_json:
+        note("with --out DIR: a page with every probe, its most telling samples, and tables")
+    failed = unmet(demands, report)
+    if failed:
+        raise CheckFailedError(
+            f"{len(failed)} of the scores are as they must not be",
+            facts=[
+                (demand.text, f"{cell['scorer']}, {cell['probe']}: {cell['score']:+.3f}")
+                for demand, cell in failed
+            ],
+        )
+
+
+def _show(report: dict[str, Any]) -> None:
+    """Print the tables: a section a table."""
+    from rich.table import Table
+
+    from termwise.probes.report.tables import sections, written
+
+    console = stdout()
+    for title, rows in sections(report):
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        table.add_column("probe")
+        table.add_column("texts", style="dim")
+        for scorer in report["scorers"]:
+            table.add_column(scorer["name"], justify="right")
+        table.add_column("pairs", justify="right", style="dim")
+        for row in rows:
+            symmetric = row.probe["symmetric"]
+            table.add_row(
+                row.title,
+                row.data,
+                *(written(cell, symmetric=symmetric) for cell in row.cells),
+                f"{row.probe['samples']:,}",
+            )
+        console.print(table)
+        console.print()
+    deltas = ", ".join(f"{one['name']} {_threshold(one['reading'])}" for one in report["scorers"])
+    console.print(
+        "+1: the first text, with the quality or the change that the probe is named for, is always preferred; "
+        "without a sign: how often two texts are told apart.",
+        "* not significant.",
+        f"Ties: {deltas}.",
+        style="dim",
+        highlight=False,
+    )
+
+
+def _list(chosen: Sequence[Wanted], as_json: bool) -> None:
+    """Print what there is to ask."""
+    from termwise.probes.suites import SUITES
+
+    if as_json:
+        for one, _ in chosen:
+            print_json({"probe": one.probe.name, "title": one.probe.title, "section": one.section})
+        return
+    console = stdout()
+    for suite in SUITES.values():
+        console.print(f"{suite.name:<12} {suite.about}", highlight=False)
+    section = ""
+    for one, _ in chosen:
+        if one.section != section:
+            section = one.section
+            console.print(f"\n{section}", highlight=False)
+        console.print(f"  {one.probe.name:<52} {one.probe.title}", highlight=False)
+
+
+def _threshold(reading: dict[str, Any]) -> str:
+    return f"{reading['delta']:.4g}" if reading["kind"] == "constant" else str(reading["kind"])
+
+
+def _score(score: float | None) -> str:
+    return "none" if score is None else f"{score:+.3f}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

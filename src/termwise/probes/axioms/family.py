@@ -1,0 +1,105 @@
+"""The axioms, with texts that come with the package and with each judged collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from termwise.arguments import check, is_finite_number
+from termwise.probes.axioms.constructed import ConstructedProbe
+from termwise.probes.axioms.contract import MARGIN
+from termwise.probes.axioms.found import MOST, AxiomProbe
+from termwise.probes.axioms.length import RepeatedTexts
+from termwise.probes.axioms.likeness import Likeness, RelatedWords, WordVectors
+from termwise.probes.axioms.reader import TermReader, idf_of
+from termwise.probes.axioms.registry import REGISTRY, axiom_named
+from termwise.probes.axioms.scenes import Written
+from termwise.probes.judged import JudgedTexts
+from termwise.probes.material import Family, Material
+from termwise.probes.probe import Probe
+from termwise.text import Analyzer, make_analyzer
+
+VECTORS = "word-vectors"
+"""The name among the data sets of a user under which a file of word vectors is looked for."""
+
+
+def axiom_probes(
+    material: Material,
+    *,
+    analyzer: Analyzer | None = None,
+    margin: float = MARGIN,
+    most: int = MOST,
+) -> list[Probe]:
+    """Make the probes of all axioms.
+
+    Those named ``tfc1@constructed`` and so on are made of sentences that come with the package. Those named
+    ``tfc1@COLLECTION`` are pairs of judged texts; how rare terms are is counted in the judged texts of the collection.
+    What is near in meaning comes from the groups of words in the package or, for judged texts, from the file that the
+    material names ``word-vectors``.
+
+    Parameters
+    ----------
+    material : Material
+    analyzer : Analyzer, optional
+        What counts as a term; ``english`` unless given.
+    margin : float, optional
+        Numbers of judged texts that differ by no more than this share count as equal: from 0, exactly equal, to less
+        than 1.
+    most : int, optional
+        Samples of each probe over judged texts at most.
+
+    Examples
+    --------
+    >>> from termwise.probes.language.opening import open_language
+    >>> probes = axiom_probes(Material(open_language("rules"), frozenset()))
+    >>> [probe.name for probe in probes][:2]
+    ['tfc1@constructed', 'tfc2@constructed']
+    """
+    check("margin", margin, is_finite_number(margin) and 0 <= margin < 1, "a number from 0 to less than 1")
+    chosen = make_analyzer("english") if analyzer is None else analyzer
+    written, reader = Written.shipped(), TermReader(chosen)
+    probes: list[Probe] = [
+        ConstructedProbe(
+            each.name,
+            each.title,
+            axiom=each.exact,
+            construct=each.construct,
+            written=written,
+            reader=reader,
+        )
+        for each in REGISTRY
+    ]
+    vectors = material.folders.get(VECTORS)
+
+    def likeness() -> Likeness:
+        return RelatedWords(written.related, chosen) if vectors is None else WordVectors.read(vectors, chosen)
+
+    once = cache(likeness)
+    for judged in material.judged:
+        probes += _found(judged, TermReader(chosen), once, margin, most)
+    return probes
+
+
+def _found(
+    judged: JudgedTexts, reader: TermReader, likeness: Callable[[], Likeness], margin: float, most: int
+) -> list[Probe]:
+    """Make the probes of one collection."""
+    idf = cache(lambda: idf_of(reader, judged.texts.values()))
+    probes: list[Probe] = [
+        AxiomProbe(
+            each.name,
+            each.title,
+            axiom=each.define(margin),
+            judged=judged,
+            reader=reader,
+            idf=idf,
+            likeness=likeness,
+            most=most,
+        )
+        for each in REGISTRY
+        if each.among_real
+    ]
+    return [*probes, RepeatedTexts(judged, title=axiom_named("lnc2").title, most=most)]
+
+
+FAMILY = Family("axioms", "does the ranker prefer what retrieval axioms prefer?", axiom_probes)

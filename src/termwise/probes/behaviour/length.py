@@ -1,0 +1,56 @@
+"""Length and redundancy: texts that grow without saying more."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from termwise.probes.behaviour.changes import Change, changed
+from termwise.probes.behaviour.wording import best_sentence, sentences
+from termwise.probes.behaviour.written import neutral_sentences
+from termwise.probes.manipulations.contract import Around
+from termwise.probes.manipulations.editing import in_a_row
+from termwise.probes.material import Family, Material
+from termwise.probes.probe import Probe
+
+FILLERS = (1, 3, 10)
+"""Neutral sentences that are appended."""
+
+
+def _doubled(text: str, around: Around) -> str:
+    return in_a_row(text, text)
+
+
+def _filled(text: str, around: Around, *, count: int) -> str:
+    return in_a_row(text, *around.random.sample(neutral_sentences(), count))
+
+
+def _copied(text: str, around: Around, *, best: bool) -> str | None:
+    found = sentences(around.language, text)
+    place = best_sentence(around.about.query, found, around.stop_words)
+    if place is None or len(found) < 2:
+        return None
+    if not best:
+        place = around.random.choice([other for other in range(len(found)) if other != place])
+    return in_a_row(text, found[place])
+
+
+CHANGES = (
+    Change("length-doubled", "Text twice", _doubled),
+    *(
+        Change(f"length-filler-{count}", f"Text + neutral sentences, {count}", partial(_filled, count=count))
+        for count in FILLERS
+    ),
+    Change("length-best-again", "Text + its best sentence again", partial(_copied, best=True)),
+    Change("length-other-again", "Text + another of its sentences again", partial(_copied, best=False)),
+)
+
+
+def length_probes(material: Material) -> list[Probe]:
+    """Make the probes, over our passages and every judged collection.
+
+    The best sentence is the one with most words of the query; ``length-other-again`` is its control.
+    """
+    return [*changed(CHANGES, material)]
+
+
+FAMILY = Family("length", "does a text win or lose by growing without saying more?", length_probes)

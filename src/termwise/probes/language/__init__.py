@@ -1,0 +1,19 @@
+"""Words, sentences, noun chunks and names of English texts: by spaCy where it is installed, by rules elsewhere."""
+
+from termwise.probes.language.contract import Entity, Language, Parsed, Span, Token
+from termwise.probes.language.opening import open_language
+from termwise.probes.language.remembering import RememberingLanguage
+from termwise.probes.language.rules import RuleLanguage
+from termwise.probes.language.spacy_language import SpacyLanguage
+
+__all__ = [
+    "Entity",
+    "Language",
+    "Parsed",
+    "RememberingLanguage",
+    "RuleLanguage",
+    "SpacyLanguage",
+    "Span",
+    "Token",
+    "open_language",
+]

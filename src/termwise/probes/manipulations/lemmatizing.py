@@ -1,0 +1,45 @@
+"""Words as they stand in a dictionary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from termwise.probes.language.contract import Token
+from termwise.probes.manipulations.contract import Around
+from termwise.probes.manipulations.editing import Place, replaced
+from termwise.probes.manipulations.letter_case import cased_like
+from termwise.probes.manipulations.places import has_word
+from termwise.probes.manipulations.stop_words import is_stop_word
+from termwise.text.characters import lower_case
+
+
+@dataclass(frozen=True)
+class Lemmatized:
+    """Words come to their lemmas, with the capitals that they have; stop words stay as they are.
+
+    A word stays as well where its lemma would run into its neighbour: *n't* in *don't*.
+    """
+
+    name: str = "lemmatize"
+    title: str = "Words lemmatized"
+
+    def apply(self, text: str, around: Around) -> str | None:
+        """See `Manipulation`."""
+        changed = [
+            token
+            for token in around.language.parse(text).tokens
+            if not is_stop_word(token.text, around) and has_word(token.text) and _is_changed(text, token)
+        ]
+        places = [Place(token.start, token.end) for token in changed]
+        return replaced(text, places, [cased_like(token.lemma, token.text) for token in changed])
+
+
+def _is_changed(text: str, token: Token) -> bool:
+    """Whether the lemma is another word, and one of its own where the token stands."""
+    if lower_case(token.lemma) == lower_case(token.text):
+        return False
+    before, after = text[max(0, token.start - 1) : token.start], text[token.end : token.end + 1]
+    runs_together = (has_word(before) and has_word(token.lemma[:1])) or (
+        has_word(after) and has_word(token.lemma[-1:])
+    )
+    return has_word(token.lemma) and not runs_together

@@ -1,0 +1,91 @@
+"""All manipulations by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from termwise.errors import UnknownNameError
+from termwise.probes.manipulations import joining, places, removing
+from termwise.probes.manipulations.asking import QueryPrepended, ReplacedByQuery
+from termwise.probes.manipulations.contract import Manipulation
+from termwise.probes.manipulations.joining import Joined
+from termwise.probes.manipulations.keystrokes import Mistyped
+from termwise.probes.manipulations.lemmatizing import Lemmatized
+from termwise.probes.manipulations.letter_case import CaseFolded
+from termwise.probes.manipulations.nonrelevant import NonRelevantSentenceAdded
+from termwise.probes.manipulations.rearranging import Rearranged, reversed_, shuffled
+from termwise.probes.manipulations.removing import Removed
+from termwise.probes.manipulations.some_words import SomeWordsShuffled
+from termwise.probes.manipulations.typos import Misspelled
+
+_ALL: tuple[Manipulation, ...] = (
+    Removed("rem-stops-punct", "Stop words and punctuation removed", removing.stop_words_and_punctuation),
+    Lemmatized(),
+    Rearranged("shuffle-words", "Words shuffled", places.all_words, shuffled),
+    Rearranged(
+        "shuffle-words-in-sentences", "Words shuffled in sentences", places.words_of_sentences, shuffled
+    ),
+    Rearranged("shuffle-sentences", "Sentences shuffled", places.sentences, shuffled),
+    Rearranged("shuffle-prepositions", "Prepositions shuffled", places.prepositions, shuffled),
+    Misspelled(),
+    Mistyped(),
+    NonRelevantSentenceAdded(),
+    NonRelevantSentenceAdded("prepend-nonrelevant-sentence", "Non-relevant sentence + text", first=True),
+    CaseFolded(),
+    Removed("remove-punctuation", "Punctuation removed", removing.punctuation),
+    Removed("remove-stops", "Stop words removed", removing.stop_words),
+    Removed("remove-first-sentence", "First sentence removed", removing.first_sentence),
+    Removed("remove-last-sentence", "Last sentence removed", removing.last_sentence),
+    Removed("remove-random-sentence", "Random sentence removed", removing.random_sentence),
+    Rearranged("reverse-words", "Words reversed", places.all_words, reversed_),
+    Rearranged("reverse-sentences", "Sentences reversed", places.sentences, reversed_),
+    Rearranged("shuffle-noun-chunks", "Noun chunks shuffled", places.noun_chunks, shuffled),
+    Rearranged("reverse-noun-chunks", "Noun chunks reversed", places.noun_chunks, reversed_),
+    Rearranged(
+        "shuffle-words-keep-chunks", "Words shuffled, noun chunks kept", places.words_and_chunks, shuffled
+    ),
+    Rearranged(
+        "shuffle-words-in-sentences-keep-chunks",
+        "Words shuffled in sentences, noun chunks kept",
+        places.words_and_chunks_of_sentences,
+        shuffled,
+    ),
+    SomeWordsShuffled(),
+    QueryPrepended(),
+    ReplacedByQuery(),
+    Joined("rejoin", "Tokens joined by blanks", joining.tokens),
+    Joined(
+        "rem-stops-punct-joined",
+        "Stop words and punctuation removed, joined by blanks",
+        joining.without_stop_words_and_punctuation,
+    ),
+    Joined("lemmatize-joined", "Words lemmatized, joined by blanks", joining.lemmas),
+    Joined("shuffle-words-joined", "Tokens shuffled, joined by blanks", joining.shuffled_tokens),
+    Joined(
+        "shuffle-words-in-sentences-joined",
+        "Tokens shuffled in sentences, joined by blanks",
+        joining.shuffled_tokens_of_sentences,
+    ),
+)
+
+MANIPULATIONS: Mapping[str, Manipulation] = MappingProxyType({one.name: one for one in _ALL})
+"""Whatever needs nothing but a text and what is around it, by name. The list of typos is that of codespell."""
+
+
+def manipulation_of(name: str) -> Manipulation:
+    """Return the manipulation of a name.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none.
+
+    Examples
+    --------
+    >>> manipulation_of("shuffle-words").title
+    'Words shuffled'
+    """
+    if name not in MANIPULATIONS:
+        raise UnknownNameError.of("manipulation", name, MANIPULATIONS)
+    return MANIPULATIONS[name]

@@ -1,0 +1,85 @@
+"""Families of probes that other packages bring: entry points of the group ``termwise.probes``.
+
+Each entry point names a `termwise.probes.material.Family`. In the ``pyproject.toml`` of such a package::
+
+    [project.entry-points."termwise.probes"]
+    recipes = "my_package.probes:FAMILY"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
+
+from termwise.errors import DataError, TermwiseError
+from termwise.probes.material import Family, Material
+from termwise.probes.probe import Probe
+
+GROUP = "termwise.probes"
+
+
+def plugin_families(known: Iterable[str] = ()) -> list[Family]:
+    """Load the families of all installed packages, ordered by the names of their entry points.
+
+    Parameters
+    ----------
+    known : iterable of str, optional
+        Names of families that there are already.
+
+    Raises
+    ------
+    DataError
+        If an entry point cannot be loaded, is no family, or brings a name that is taken. What goes wrong later, when a
+        family makes its probes, is reported in the same way. The facts name the entry point and its package.
+    """
+    owners = dict.fromkeys(known, "termwise")
+    found = []
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        family = _loaded(point)
+        if family.name in owners:
+            raise _broken(point, f"a family {family.name!r} comes from {owners[family.name]} already")
+        owners[family.name] = _package(point)
+        found.append(Family(family.name, family.title, partial(_made, point, family.make)))
+    return found
+
+
+def _loaded(point: EntryPoint) -> Family:
+    try:
+        family = point.load()
+    except Exception as error:
+        raise _broken(point, f"{type(error).__name__}: {error}") from error
+    if not isinstance(family, Family):
+        raise _broken(point, f"it is a {type(family).__name__}, not a Family")
+    return family
+
+
+def _made(
+    point: EntryPoint, make: Callable[[Material], Sequence[Probe]], material: Material
+) -> Sequence[Probe]:
+    try:
+        probes = list(make(material))
+    except TermwiseError:
+        raise
+    except Exception as error:
+        raise _broken(point, f"making its probes failed: {type(error).__name__}: {error}") from error
+    for probe in probes:
+        if not isinstance(probe, Probe):
+            raise _broken(point, f"it made a {type(probe).__name__}, not a Probe")
+    return probes
+
+
+def _broken(point: EntryPoint, reason: str) -> DataError:
+    return DataError(
+        "a package brings probes that cannot be used",
+        facts=[
+            ("plug-in", f"{point.name} = {point.value}"),
+            ("package", _package(point)),
+            ("reason", reason),
+        ],
+        fixes=["update the package, or uninstall it"],
+    )
+
+
+def _package(point: EntryPoint) -> str:
+    return "unknown" if point.dist is None else f"{point.dist.name} {point.dist.version}"

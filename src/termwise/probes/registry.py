@@ -1,0 +1,27 @@
+"""All families of probes: one line for each, then those of plug-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from termwise.probes.axioms.family import FAMILY as AXIOMS
+from termwise.probes.behaviour.family import FAMILIES as BEHAVIOUR
+from termwise.probes.manipulations.family import FAMILY as MANIPULATIONS
+from termwise.probes.matching.family import FAMILY as MATCHED
+from termwise.probes.matching.family import FAMILY_SUM_TF as MATCHED_SUM_TF
+from termwise.probes.material import Family
+from termwise.probes.plugins import plugin_families
+from termwise.probes.transfer.family import FAMILY as TRANSFER
+from termwise.probes.written_pairs import FAMILY as WRITTEN
+
+
+def families() -> Iterator[Family]:
+    """Yield every family, those of plug-ins last.
+
+    Raises
+    ------
+    TermwiseError
+        If a plug-in cannot be loaded.
+    """
+    yield from (MATCHED, MATCHED_SUM_TF, MANIPULATIONS, TRANSFER, WRITTEN, AXIOMS, *BEHAVIOUR)
+    yield from plugin_families()

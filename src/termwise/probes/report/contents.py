@@ -1,0 +1,224 @@
+"""The numbers of a report, as one JSON-like object: tables, pages and comparisons are made of it alone.
+
+Each cell is a probe put to a scorer. Beside the score stand how sure it is (`termwise.probes.statistics`), and p-values
+corrected for how many cells a section has: ``bonferroni`` of the published test, ``holm`` and ``benjamini_hochberg`` of
+the one that knows which samples share a query. Symmetric probes have no test: their order means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.evaluate.correction import benjamini_hochberg, bonferroni, holm
+from termwise.probes.report.telling import telling_samples
+from termwise.probes.result import ProbeResult
+from termwise.probes.statistics import compared, estimate, published_t
+from termwise.probes.suite_run import Examined, Question, SuiteRun
+from termwise.probes.sweeping import sweep
+from termwise.progress import Progress, no_progress
+
+FORMAT = "termwise-probes"
+VERSION = 1
+
+RESAMPLES = 2000
+"""Of the bootstrap, for each cell."""
+
+_STEPS = 5
+"""Every so many percentiles of a sweep are kept."""
+
+
+def report_of(
+    run: SuiteRun, *, telling: int = 2, resamples: int = RESAMPLES, progress: Progress = no_progress
+) -> dict[str, Any]:
+    """Return what a report says.
+
+    Parameters
+    ----------
+    run : SuiteRun
+    telling : int, optional
+        Samples of each cell that are shown with their texts, of those it prefers and of those it does not; 0 for none.
+    resamples : int, optional
+        Of the bootstrap, for each cell.
+    progress : callable, optional
+        Called with a stage, cells that are done, and their number.
+
+    Returns
+    -------
+    dict
+        JSON-like: ``format``, ``version``, ``facts``, ``scorers``, ``probes``, ``cells``, ``comparisons``, ``spread``.
+    """
+    sections = {question.probe.name: question.section for question in run.questions}
+    cells = []
+    total = sum(len(one.results) for one in run.examined)
+    for one in run.examined:
+        for question in run.questions:
+            result = one.results.get(question.probe.name)
+            if result is None:
+                continue
+            cells.append(_cell(one, question, result, telling, resamples))
+            progress("read the scores", len(cells), total)
+    _correct(cells, sections)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "facts": run.facts,
+        "scorers": [_scorer(one) for one in run.examined],
+        "probes": [_probe(question) for question in run.questions],
+        "cells": cells,
+        "comparisons": list(_comparisons(run, resamples)),
+        "spread": spread(run),
+    }
+
+
+def spread(run: SuiteRun) -> list[dict[str, Any]]:
+    """Return how far scores lie apart between scorers that are seeds of one model: named ``MODEL@SEED``.
+
+    The deviation of each probe is that of a sample, with n - 1; deviations of a section are the square root of the mean
+    variance (MacAvaney et al., TACL 2022, table 4).
+    """
+    models: dict[str, list[Examined]] = {}
+    for one in run.examined:
+        model, at, _ = one.scorer.name.partition("@")
+        if at:
+            models.setdefault(model, []).append(one)
+    found = []
+    for model, seeds in models.items():
+        if len(seeds) < 2:
+            continue
+        variances: dict[str, list[float]] = {}
+        flips = []
+        for question in run.questions:
+            scores = [
+                one.results[question.probe.name].score for one in seeds if question.probe.name in one.results
+            ]
+            known = [score for score in scores if score is not None]
+            if len(known) < 2:
+                continue
+            variances.setdefault(question.section, []).append(float(np.var(known, ddof=1)))
+            if min(known) < 0 < max(known):
+                flips.append(question.probe.name)
+        found.append(
+            {
+                "model": model,
+                "seeds": len(seeds),
+                "sections": {
+                    section: {"deviation": float(np.sqrt(np.mean(values))), "probes": len(values)}
+                    for section, values in variances.items()
+                },
+                "sign_flips": flips,
+            }
+        )
+    return found
+
+
+def _scorer(one: Examined) -> dict[str, Any]:
+    return {
+        "name": one.scorer.name,
+        "fingerprint": one.fingerprint,
+        "reading": one.reading.described(),
+        "gaps": None if one.gaps is None else len(one.gaps),
+        "skipped": dict(one.skipped),
+    }
+
+
+def _probe(question: Question) -> dict[str, Any]:
+    probe = question.probe
+    return {
+        "name": probe.name,
+        "title": probe.title,
+        "section": question.section,
+        "strategy": probe.strategy,
+        "symmetric": probe.symmetric,
+        "samples": len(question.samples),
+        "left_out": question.left_out,
+        "content": question.content,
+    }
+
+
+def _cell(
+    one: Examined, question: Question, result: ProbeResult, telling: int, resamples: int
+) -> dict[str, Any]:
+    found = estimate(result, resamples=resamples)
+    published = published_t(result)
+    symmetric = question.probe.symmetric
+    swept = None if one.gaps is None else sweep(result, one.gaps)
+    return {
+        "probe": question.probe.name,
+        "scorer": one.scorer.name,
+        "score": found.value,
+        "low": found.low,
+        "high": found.high,
+        **result.counts._asdict(),
+        "samples": len(result),
+        "queries": found.queries,
+        "identical": result.identical,
+        "cut": None if result.cut is None else int(result.cut.sum()),
+        "content": result.content,
+        "by_query": _mean(result.query_scores.values()),
+        "p_clustered": None if symmetric else found.p,
+        "p_published": published[1],
+        "standardised_difference": _standardised(result.differences),
+        "detectable": _detectable(found.value, found.t),
+        "sweep": None if swept is None else [round(float(score), 4) for score in swept.scores[::_STEPS]],
+        "telling": telling_samples(one.scorer, question.samples, result, telling) if telling else [],
+    }
+
+
+def _correct(cells: Sequence[dict[str, Any]], sections: dict[str, str]) -> None:
+    """Add corrected p-values, over the cells of a section."""
+    for section in dict.fromkeys(sections.values()):
+        tested = [cell for cell in cells if sections[cell["probe"]] == section]
+        published = [cell["p_published"] for cell in tested]
+        clustered = [cell["p_clustered"] for cell in tested]
+        for cell, *corrected in zip(
+            tested, bonferroni(published), holm(clustered), benjamini_hochberg(clustered), strict=True
+        ):
+            cell["p_bonferroni"], cell["p_holm"], cell["p_benjamini_hochberg"] = corrected
+
+
+def _comparisons(run: SuiteRun, resamples: int) -> Iterable[dict[str, Any]]:
+    """Yield each scorer against the first, probe by probe, where both saw the same samples."""
+    if len(run.examined) < 2:
+        return
+    first, *others = run.examined
+    for other in others:
+        found = []
+        for name, result in other.results.items():
+            baseline = first.results.get(name)
+            if baseline is None or baseline.content != result.content or not len(result):
+                continue
+            found.append((name, compared(result, baseline, resamples=resamples)))
+        for (name, contrast), p in zip(found, holm([contrast.p for _, contrast in found]), strict=True):
+            yield {
+                "probe": name,
+                "scorer": other.scorer.name,
+                "baseline": first.scorer.name,
+                "difference": contrast.value,
+                "low": contrast.low,
+                "high": contrast.high,
+                "p": contrast.p,
+                "p_holm": p,
+            }
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    given = list(values)
+    return float(np.mean(given)) if given else None
+
+
+def _standardised(differences: npt.NDArray[np.float64]) -> float | None:
+    """Return the mean difference over its deviation; None where it is not defined."""
+    if len(differences) < 2 or not np.isfinite(differences).all() or not np.ptp(differences):
+        return None
+    return float(differences.mean() / differences.std(ddof=1))
+
+
+def _detectable(score: float | None, t: float | None) -> float | None:
+    """Return the score that so many samples would show to differ from 0, four times of five at the level .05."""
+    if not score or not t:
+        return None
+    return float(2.8 * abs(score / t))

@@ -1,0 +1,166 @@
+"""The tables of a report: a section a table, probes in rows, scorers in columns, as they were published.
+
+A score is the mean effect, from -1 to +1, of a symmetric probe from 0 to 1. An asterisk marks one that is not
+significant: published paired t-test, p < 0.01 after Bonferroni's correction over the cells of the section (MacAvaney et
+al., TACL 2022). Symmetric probes have no test. What was not asked, or has no sample, is a dash.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from termwise.evaluate.latex import escape
+from termwise.legible import legible_line
+
+LEVEL = 0.01
+"""Of the published test, after the correction."""
+
+UNDEFINED = "–"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A probe in a table.
+
+    Attributes
+    ----------
+    title, data : str
+        What the probe is called, and what its texts come from; the latter empty where its name does not say.
+    cells : tuple of (dict or None)
+        One a scorer.
+    probe : dict
+        What the report says of the probe.
+    """
+
+    title: str
+    data: str
+    cells: tuple[dict[str, Any] | None, ...]
+    probe: dict[str, Any]
+
+
+def sections(report: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
+    """Yield each section of a report with its rows, in the order of the probes."""
+    cells = {(cell["probe"], cell["scorer"]): cell for cell in report["cells"]}
+    scorers = [scorer["name"] for scorer in report["scorers"]]
+    grouped: dict[str, list[Row]] = {}
+    for probe in report["probes"]:
+        row = Row(
+            probe["title"],
+            probe["name"].partition("@")[2],
+            tuple(cells.get((probe["name"], scorer)) for scorer in scorers),
+            probe,
+        )
+        grouped.setdefault(probe["section"], []).append(row)
+    yield from grouped.items()
+
+
+def written(cell: Mapping[str, Any] | None, *, symmetric: bool) -> str:
+    """Write the score of a cell, with two decimals.
+
+    Examples
+    --------
+    >>> written({"score": 0.347, "p_bonferroni": 0.2}, symmetric=False)
+    '+0.35*'
+    >>> written({"score": 0.347, "p_bonferroni": None}, symmetric=True), written(None, symmetric=False)
+    ('0.35', '–')
+    """
+    if cell is None or cell["score"] is None:
+        return UNDEFINED
+    if symmetric:
+        return f"{cell['score']:.2f}"
+    p = cell["p_bonferroni"]
+    return f"{signed(cell['score'])}{'' if p is not None and p < LEVEL else '*'}"
+
+
+def signed(score: float) -> str:
+    """Write a score with its sign; what rounds to zero has none.
+
+    Examples
+    --------
+    >>> signed(0.347), signed(-0.001), signed(-0.5)
+    ('+0.35', '0.00', '−0.50')
+    """
+    text = f"{score:+.2f}".replace("-", "−")
+    return text[1:] if text[1:] == "0.00" else text
+
+
+def markdown_text(report: Mapping[str, Any]) -> str:
+    """Write the tables as Markdown."""
+    names = [scorer["name"] for scorer in report["scorers"]]
+    lines = []
+    for title, rows in sections(report):
+        lines += [f"## {_cell_text(title)}", ""]
+        lines.append("| " + " | ".join(["probe", "texts", *map(_cell_text, names), "samples"]) + " |")
+        lines.append("| " + " | ".join(["---", "---", *["--:"] * (len(names) + 1)]) + " |")
+        for row in rows:
+            values = [written(cell, symmetric=row.probe["symmetric"]) for cell in row.cells]
+            written_row = [
+                _cell_text(row.title),
+                _cell_text(row.data),
+                *(value.replace("*", r"\*") for value in values),
+                f"{row.probe['samples']:,}",
+            ]
+            lines.append("| " + " | ".join(written_row) + " |")
+        lines.append("")
+    lines.append(r"\*: not significant, published paired t-test, p < .01 after Bonferroni over the section.")
+    return "\n".join(lines) + "\n"
+
+
+def csv_text(report: Mapping[str, Any]) -> str:
+    """Write every cell as a line of comma-separated values, with all its numbers."""
+    columns = (
+        "score", "low", "high", "positive", "neutral", "negative", "samples", "queries", "identical", "cut",
+        "by_query", "standardised_difference", "detectable", "p_published", "p_bonferroni", "p_clustered", "p_holm",
+        "p_benjamini_hochberg",
+    )  # fmt: skip
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["section", "probe", "texts", "title", "symmetric", "scorer", *columns])
+    for title, rows in sections(report):
+        for row in rows:
+            for cell in row.cells:
+                if cell is not None:
+                    about = [
+                        title,
+                        row.probe["name"],
+                        row.data,
+                        row.title,
+                        row.probe["symmetric"],
+                        cell["scorer"],
+                    ]
+                    writer.writerow([*about, *(cell[column] for column in columns)])
+    return out.getvalue()
+
+
+def latex_text(report: Mapping[str, Any]) -> str:
+    r"""Write the tables as LaTeX (package ``booktabs``), one ``table`` a section."""
+    names = [scorer["name"] for scorer in report["scorers"]]
+    parts = []
+    for title, rows in sections(report):
+        lines = [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{escape(title)}. *: not significant, paired t-test, $p < 0.01$ after Bonferroni.}}",
+            rf"\begin{{tabular}}{{ll{'r' * (len(names) + 1)}}}",
+            r"\toprule",
+            " & ".join(["Probe", "Texts", *map(escape, names), "$n$"]) + r" \\",
+            r"\midrule",
+        ]
+        for row in rows:
+            values = [
+                "--" if text == UNDEFINED else f"${text.replace('−', '-').replace('*', '^{*}')}$"
+                for text in (written(cell, symmetric=row.probe["symmetric"]) for cell in row.cells)
+            ]
+            lines.append(
+                " & ".join([escape(row.title), escape(row.data), *values, str(row.probe["samples"])]) + r" \\"
+            )
+        parts.append("\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]))
+    return "\n".join(parts)
+
+
+def _cell_text(text: str) -> str:
+    return legible_line(text).replace("|", r"\|").replace("*", r"\*")

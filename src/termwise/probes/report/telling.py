@@ -1,0 +1,75 @@
+"""The samples that say most of what a scorer does: with their texts, and with terms where scores are sums of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from termwise.probes.result import ProbeResult
+from termwise.probes.sample import Sample
+from termwise.scoring import AdditiveScorer, TextScorer
+
+LONGEST = 1200
+"""Characters of a text that are shown."""
+
+
+def telling_samples(
+    scorer: TextScorer, samples: Sequence[Sample], result: ProbeResult, count: int
+) -> list[dict[str, Any]]:
+    """Return the samples with the largest differences either way.
+
+    Parameters
+    ----------
+    scorer : TextScorer
+        What gave the scores.
+    samples : sequence of Sample
+        Those of the probe.
+    result : ProbeResult
+        Of this scorer.
+    count : int
+        Samples of each direction, at the most. Of one query there is one at the most.
+
+    Returns
+    -------
+    list of dict
+        JSON-like; those that the scorer prefers first.
+    """
+    by_name = {sample.sample_id: sample for sample in samples}
+    differences = result.differences
+    order = np.argsort(-differences, kind="stable")
+    found = []
+    for effect, places in ((1, order), (-1, order[::-1])):
+        seen: set[str] = set()
+        for place in places.tolist():
+            if len(seen) == count or differences[place] * effect <= 0:
+                break
+            sample = by_name[result.sample_ids[place]]
+            if sample.query_id in seen:
+                continue
+            seen.add(sample.query_id)
+            found.append(_shown(scorer, sample, result, place))
+    return found
+
+
+def _shown(scorer: TextScorer, sample: Sample, result: ProbeResult, place: int) -> dict[str, Any]:
+    sides = sample.pairs
+    shown: dict[str, Any] = {
+        "sample": sample.sample_id,
+        "query": sample.query,
+        "second_query": sample.second_query,
+        "first": sample.first[:LONGEST],
+        "second": sample.second[:LONGEST],
+        "scores": [_number(float(result.first[place])), _number(float(result.second[place]))],
+        "effect": int(result.effects[place]),
+    }
+    if isinstance(scorer, AdditiveScorer):
+        shown["terms"] = [
+            [[term, round(value, 4)] for term, value in scorer.contributions(*pair)] for pair in sides
+        ]
+    return shown
+
+
+def _number(score: float) -> float | str:
+    return score if np.isfinite(score) else str(score)

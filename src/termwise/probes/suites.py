@@ -1,0 +1,142 @@
+"""Suites: which probes are asked, by name or by pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+from typing import NamedTuple
+
+from termwise.errors import UnknownNameError
+from termwise.probes.material import Family, Material
+from termwise.probes.probe import Probe
+
+SECTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "matched": "Measure and match",
+        "matched-sum-tf": "Measure and match, sum of term frequencies",
+        "manipulations": "Textual manipulation",
+        "transfer": "Dataset transfer",
+        "written": "Pairs that ship",
+    }
+)
+"""What tables call a family, where it is not its name."""
+
+
+class Chosen(NamedTuple):
+    """A probe of a suite, and the section that tables put it in."""
+
+    probe: Probe
+    section: str
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Patterns of families and of probes in them.
+
+    Attributes
+    ----------
+    name : str
+    about : str
+        One line.
+    patterns : mapping of str to tuple of str
+        For a pattern of family names, patterns of names of probes, without ``@`` and what follows.
+    most : int or None
+        Samples of each probe, at the most, unless said otherwise.
+    """
+
+    name: str
+    about: str
+    patterns: Mapping[str, tuple[str, ...]]
+    most: int | None = None
+
+    def chooses(self, family: str, probe: str) -> bool:
+        """Whether a probe is of this suite."""
+        short = probe.partition("@")[0]
+        return any(
+            fnmatchcase(family, of_family) and any(fnmatchcase(short, pattern) for pattern in patterns)
+            for of_family, patterns in self.patterns.items()
+        )
+
+
+_PAPER = (
+    "rem-stops-punct", "lemmatize", "shuffle-words", "shuffle-words-in-sentences", "shuffle-sentences",
+    "shuffle-prepositions", "typos", "append-queries", "*nonrelevant-sentence*", "rejoin",
+)  # fmt: skip
+"""The manipulations of the paper, and the control."""
+
+SUITES: Mapping[str, Suite] = MappingProxyType(
+    {
+        suite.name: suite
+        for suite in (
+            Suite(
+                "quick",
+                "some probes of every kind, 200 pairs each: a minute for BM25",
+                {
+                    "matched": ("relevance-by-*", "*-by-relevance", "tf-by-length"),
+                    "manipulations": (*_PAPER, "keystrokes", "fold-case"),
+                    "transfer": ("*",),
+                    "written": ("*",),
+                    "axioms": ("*",),
+                    "[!m]*": ("*",),
+                },
+                most=200,
+            ),
+            Suite(
+                "paper",
+                "the probes of ABNIRML: measure and match, manipulation, transfer from your data sets",
+                {"matched": ("*",), "manipulations": _PAPER, "transfer": ("*",), "written": ("*",)},
+            ),
+            Suite(
+                "robustness",
+                "noise, typos, stuffing, position, length, negation, swaps, wording",
+                {
+                    "[!matw]*": ("*",),
+                    "manipulations": ("typos", "keystrokes", "fold-case", "shuffle-*", "rejoin"),
+                },
+            ),
+            Suite("axioms", "retrieval axioms as controlled and as real pairs", {"axioms": ("*",)}),
+            Suite("all", "everything there is", {"*": ("*",)}),
+        )
+    }
+)
+"""By name."""
+
+
+def chosen_probes(
+    families: Iterable[Family], material: Material, suites: Sequence[Suite]
+) -> Iterator[Chosen]:
+    """Yield the probes of some suites, each once.
+
+    Parameters
+    ----------
+    families : iterable of Family
+        All there are; see `termwise.probes.registry.families`.
+    material : Material
+        What they are made from.
+    suites : sequence of Suite
+        A probe is of any of them.
+    """
+    for family in families:
+        section = SECTIONS.get(family.name, family.name.replace("-", " ").capitalize())
+        if not any(fnmatchcase(family.name, pattern) for suite in suites for pattern in suite.patterns):
+            continue
+        for probe in family.make(material):
+            if any(suite.chooses(family.name, probe.name) for suite in suites):
+                yield Chosen(probe, section)
+
+
+def suite_named(name: str) -> Suite:
+    """Return a suite by its name; ``probe:NAME`` is one of its own, where ``*`` stands for any letters.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none.
+    """
+    if name in SUITES:
+        return SUITES[name]
+    if name.startswith("probe:"):
+        return Suite(name, "by name", {"*": (name.removeprefix("probe:"),)})
+    raise UnknownNameError.of("suite", name, [*SUITES, "probe:NAME"])

@@ -1,0 +1,60 @@
+"""From the gaps of a scorer to what counts as a tie: the rules that a run may name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import ParameterError
+from termwise.probes.gaps import median_gap, query_gaps
+from termwise.probes.reading import ByQuery, ByRank, Constant, Reading, check_delta
+
+Scores = npt.NDArray[np.float64]
+
+RULES = ("median", "by-query", "by-rank")
+
+
+def reading_of(rule: str | float, lists: Mapping[str, Scores] | None) -> Reading:
+    """Return how the scores of a scorer are read.
+
+    Parameters
+    ----------
+    rule : {"median", "by-query", "by-rank"} or float
+        ``median``: the median gap among the best ten of all queries, as published. ``by-query``: that of each query.
+        ``by-rank``: none, places in the list of the query count. A number is the threshold itself.
+    lists : mapping of str to ndarray of float64, or None
+        Scores of candidates by query; only a number does without.
+
+    Raises
+    ------
+    ParameterError
+        If the rule is none of these, or there are no lists.
+
+    Examples
+    --------
+    >>> reading_of("median", {"q": np.array([3.0, 2.0, 0.0])})
+    Constant(delta=1.5)
+    """
+    if isinstance(rule, str) and rule not in RULES:
+        try:
+            rule = float(rule)
+        except ValueError:
+            raise ParameterError(
+                "a threshold is a number, or a rule that gives one",
+                facts=[("given", rule), ("rules", ", ".join(RULES))],
+                fixes=["--delta median", "--delta 0.355"],
+            ) from None
+    if not isinstance(rule, str):
+        check_delta(rule)
+        return Constant(float(rule))
+    if lists is None:
+        raise ParameterError(
+            "this rule takes its threshold from rankings, and there are none",
+            facts=[("rule", rule)],
+            fixes=["--judged FOLDER, a judged collection", "--delta NUMBER, a threshold of your own"],
+        )
+    if rule == "median":
+        return Constant(median_gap(lists))
+    return ByQuery(query_gaps(lists)) if rule == "by-query" else ByRank(dict(lists))

@@ -1,0 +1,94 @@
+"""The probe of a data set of pairs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from termwise.probes.probe import Probe, Strategy
+from termwise.probes.sample import Sample, random_for
+from termwise.probes.transfer.pair import Pair
+from termwise.probes.transfer.queries import Asking
+
+IDENTICAL, NO_QUERY, EMPTY = "identical texts", "no query", "an empty text"
+"""Why a pair makes no sample."""
+
+
+class TransferProbe(Probe):
+    """Pairs of a data set. Positive: the text with the named quality is preferred.
+
+    Parameters
+    ----------
+    name, title : str
+        See `Probe`.
+    read : callable
+        Returns the pairs, each time it is called.
+    asking : Asking
+        Where queries come from.
+    symmetric : bool, optional
+        Whether only being told apart counts.
+    keep_identical : bool, optional
+        Whether pairs of equal texts make samples, which no ranker can tell apart.
+
+    Attributes
+    ----------
+    pairs : callable
+        Returns all pairs, also those that make no sample.
+    keep_identical : bool
+        Whether pairs of equal texts make samples.
+
+    Examples
+    --------
+    >>> from termwise.probes.transfer.queries import GivenQuery
+    >>> pairs = [Pair("1", "A cat.", "A katt.", query="cats"), Pair("2", "A dog.", "A dog.", query="dogs")]
+    >>> probe = TransferProbe("fluency@mine", "Fluency", lambda: pairs, GivenQuery())
+    >>> [sample.first for sample in probe.samples(0)], probe.left_out(0)
+    (['A cat.'], {'identical texts': 1})
+    """
+
+    strategy: Strategy = "transfer"
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        read: Callable[[], Iterable[Pair]],
+        asking: Asking,
+        *,
+        symmetric: bool = False,
+        keep_identical: bool = False,
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.symmetric = symmetric
+        self.keep_identical = keep_identical
+        self.pairs = read
+        self._asking = asking
+
+    def samples(self, seed: int) -> Iterator[Sample]:
+        """See `Probe`."""
+        for pair, query, reason in self._judged(seed):
+            if not reason:
+                yield Sample(
+                    sample_id=pair.pair_id,
+                    query=query,
+                    first=pair.first,
+                    second=pair.second,
+                    query_id=pair.group,
+                    facts=pair.facts,
+                )
+
+    def left_out(self, seed: int) -> dict[str, int]:
+        """Return how many pairs make no sample, by the reason."""
+        return dict(Counter(reason for _, _, reason in self._judged(seed) if reason))
+
+    def _judged(self, seed: int) -> Iterator[tuple[Pair, str, str]]:
+        """Yield every pair with its query, and why it makes no sample, if it does not."""
+        for pair in self.pairs():
+            if not pair.first.strip() or not pair.second.strip():
+                yield pair, "", EMPTY
+            elif pair.first == pair.second and not self.keep_identical:
+                yield pair, "", IDENTICAL
+            else:
+                query = self._asking.query(pair, random_for(seed, self.name, pair.pair_id))
+                yield pair, query or "", "" if query else NO_QUERY

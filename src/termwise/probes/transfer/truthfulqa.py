@@ -1,0 +1,52 @@
+"""TruthfulQA: questions with a true answer and with common misconceptions (Lin et al., ACL 2022).
+
+The first text is the best true answer, the second a false one. False answers often repeat the words of the question, so
+that rankers which count words prefer them. The original file is ``TruthfulQA.csv``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from termwise.collection.lines import opened
+from termwise.errors import MalformedRecordError
+from termwise.probes.material import Material
+from termwise.probes.probe import Probe
+from termwise.probes.transfer.files import chosen
+from termwise.probes.transfer.pair import Pair
+from termwise.probes.transfer.probe import TransferProbe
+from termwise.probes.transfer.queries import GivenQuery
+from termwise.probes.transfer.reading import read_pairs
+
+_FORMS = {"pairs": {"all": ["pairs.jsonl"]}, "original": {"all": ["TruthfulQA.csv"]}}
+_COLUMNS = ("Question", "Best Answer", "Incorrect Answers")
+
+
+def probes(folder: Path, material: Material) -> list[Probe]:
+    """Make the row."""
+    form, files = chosen(folder, "TruthfulQA", _FORMS)
+    read = partial(read_pairs if form == "pairs" else _original, files["all"][0])
+    return [TransferProbe("factuality@truthfulqa", "Factuality TruthfulQA", read, GivenQuery())]
+
+
+def _original(path: Path) -> Iterator[Pair]:
+    with opened(path) as stream:
+        text = stream.read().decode("utf-8-sig", "replace")
+    for row, record in enumerate(csv.DictReader(io.StringIO(text, newline=""))):
+        if any(record.get(name) is None for name in _COLUMNS):
+            raise MalformedRecordError.at(
+                path, row + 2, expected=f"columns {', '.join(_COLUMNS)}", seen=", ".join(map(str, record))
+            )
+        wrong = [answer.strip() for answer in record["Incorrect Answers"].split(";") if answer.strip()]
+        for number, answer in enumerate(wrong):
+            yield Pair(
+                f"truthfulqa-{row}-{number}",
+                record["Best Answer"].strip(),
+                answer,
+                query=record["Question"].strip(),
+                facts={"source": {"row": row, "incorrect": number}},
+            )

@@ -1,0 +1,67 @@
+"""Our own pairs, written by hand: small, and always there.
+
+About thirty for each quality, in ``written/``. The first text has the quality, and the query fits both: the two say the
+same, but for factuality, where one thing is wrong in the second: a person, a place, a nationality, an organisation or a
+number. They show which way a ranker leans; data sets of thousands of pairs (`termwise.probes.transfer`) say how far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from importlib import resources
+from types import MappingProxyType
+
+from termwise.probes.material import Family, Material
+from termwise.probes.probe import Probe
+from termwise.probes.transfer.pair import Pair
+from termwise.probes.transfer.probe import TransferProbe
+from termwise.probes.transfer.queries import GivenQuery
+from termwise.probes.transfer.reading import read_pairs
+
+QUALITIES: Mapping[str, str] = MappingProxyType(
+    {
+        "paraphrase": "Paraphrase",
+        "fluency": "Fluency",
+        "formality": "Formality",
+        "simplicity": "Simplicity",
+        "neutrality": "Neutrality",
+        "succinctness": "Succinctness",
+        "factuality": "Factuality",
+    }
+)
+"""Names and titles, in the order of the published table. Of paraphrases neither is the better one."""
+
+
+def written_pairs(quality: str) -> Iterator[Pair]:
+    """Yield our pairs for one of `QUALITIES`.
+
+    Examples
+    --------
+    >>> next(written_pairs("simplicity")).first
+    'Earthworms dig holes that let air and water into the soil.'
+    """
+    file = resources.files("termwise.probes").joinpath("written", f"{quality}.jsonl")
+    with resources.as_file(file) as path:
+        yield from read_pairs(path)
+
+
+def written_probes() -> list[Probe]:
+    """Make a probe for each quality."""
+    return [
+        TransferProbe(
+            f"{quality}@written",
+            f"{title} (written)",
+            partial(written_pairs, quality),
+            GivenQuery(),
+            symmetric=quality == "paraphrase",
+        )
+        for quality, title in QUALITIES.items()
+    ]
+
+
+def _made(material: Material) -> list[Probe]:
+    return written_probes()
+
+
+FAMILY = Family("written", "our own small pairs: fluent, formal, simple, neutral, succinct, true", _made)

@@ -1,0 +1,112 @@
+"""Families that other packages bring."""
+
+from __future__ import annotations
+
+import sys
+import types
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from termwise.errors import DataError, ParameterError
+from termwise.probes import Probe, plugins
+from termwise.probes.language.rules import RuleLanguage
+from termwise.probes.material import Family, Material
+
+MATERIAL = Material(RuleLanguage(), frozenset())
+
+
+class Nothing(Probe):
+    name, title, strategy = "nothing", "Nothing", "transfer"
+
+    def samples(self, seed):
+        yield from ()
+
+
+def refuse(material):
+    raise ParameterError("not like this")
+
+
+def fail(material):
+    raise KeyError("grade")
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Return what makes entry points of this group, each for an attribute of a module."""
+
+    def installed(**families):
+        module = types.ModuleType("their_probes")
+        vars(module).update(families)
+        monkeypatch.setitem(sys.modules, "their_probes", module)
+        points = [EntryPoint(name, f"their_probes:{name}", plugins.GROUP) for name in families]
+        monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == plugins.GROUP else [])
+
+    return installed
+
+
+def test_families_come_by_name(install):
+    install(
+        zebra=Family("stripes", "Stripes?", lambda material: [Nothing()]),
+        ant=Family("legs", "Legs?", lambda material: []),
+    )
+    found = plugins.plugin_families()
+    assert [family.name for family in found] == ["legs", "stripes"]
+    assert [probe.name for probe in found[1].make(MATERIAL)] == ["nothing"]
+    assert found[0].make(MATERIAL) == []
+
+
+def test_none_is_installed():
+    assert plugins.plugin_families() == []
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        ("a string", "it is a str, not a Family"),
+        (Family, "it is a type, not a Family"),
+        (Family("noise", "?", lambda material: []), "a family 'noise' comes from termwise already"),
+    ],
+)
+def test_what_is_no_family_is_named(install, broken, reason):
+    install(theirs=broken)
+    with pytest.raises(DataError) as caught:
+        plugins.plugin_families(["noise"])
+    facts = dict(caught.value.facts)
+    assert facts == {"plug-in": "theirs = their_probes:theirs", "package": "unknown", "reason": reason}
+
+
+def test_two_that_have_one_name(install):
+    install(one=Family("x", "?", refuse), two=Family("x", "?", refuse))
+    with pytest.raises(DataError, match="two = their_probes:two"):
+        plugins.plugin_families()
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [("their_probes:missing", "AttributeError"), ("no_such_package_of_theirs:x", "ModuleNotFoundError")],
+)
+def test_what_cannot_be_loaded_is_named(install, monkeypatch, value, reason):
+    install()
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [EntryPoint("gone", value, group)])
+    with pytest.raises(DataError, match=reason) as caught:
+        plugins.plugin_families()
+    assert dict(caught.value.facts)["plug-in"] == f"gone = {value}"
+
+
+def test_what_fails_later_is_named_as_well(install):
+    install(
+        bad=Family("a", "?", fail),
+        typed=Family("b", "?", refuse),
+        wrong=Family("c", "?", lambda material: ["not a probe"]),
+        none=Family("d", "?", lambda material: None),
+    )
+    made = {family.name: family.make for family in plugins.plugin_families()}
+    with pytest.raises(DataError, match="making its probes failed: KeyError: 'grade'"):
+        made["a"](MATERIAL)
+    with pytest.raises(ParameterError, match="not like this"):
+        made["b"](MATERIAL)
+    with pytest.raises(DataError, match="it made a str, not a Probe"):
+        made["c"](MATERIAL)
+    with pytest.raises(DataError, match="none = their_probes:none"):
+        made["d"](MATERIAL)

@@ -1,0 +1,665 @@
+"""Pairs of data sets: miniatures of every form of file, queries, and the answer that is swapped."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import json
+import random
+
+import pytest
+
+from termwise.errors import DataError, DuplicateIdError, MalformedRecordError, MissingFileError
+from termwise.probes import content_hash
+from termwise.probes.language import Entity, Parsed, Span, Token
+from termwise.probes.material import Material
+from termwise.probes.sample import checked
+from termwise.probes.transfer import (
+    DATA_SETS,
+    FAMILY,
+    CommonChunk,
+    GivenQuery,
+    Pair,
+    SharedLemma,
+    TransferProbe,
+    read_pairs,
+)
+from termwise.probes.transfer.arrays import read_json_array
+from termwise.probes.transfer.summaries import XSUM, in_the_tenth, summary_probe
+from termwise.probes.transfer.swapping import swapped_answer, words_in
+
+STOPS = frozenset({"the", "a", "of", "is", "who", "what"})
+NAMES = {
+    "ada byron": "PERSON",
+    "al green": "PERSON",
+    r"bo \g<9>": "PERSON",
+    "bonn": "GPE",
+    "rome": "GPE",
+}
+
+
+class Words:
+    """Tokens between blanks; lemmas lack a final s; chunks are words that begin with n; few names."""
+
+    name = "words"
+
+    def parse(self, text):
+        tokens, place = [], 0
+        for word in text.split():
+            start = text.index(word, place)
+            place = start + len(word)
+            tag = "NUM" if word.isdigit() else "NOUN" if word.isalnum() else "PUNCT"
+            tokens.append(Token(word, start, place, word.removesuffix("s"), tag))
+        chunks = tuple(Span(i, i + 1) for i, token in enumerate(tokens) if token.text.lower().startswith("n"))
+        whole = NAMES.get(text.lower())
+        entities = (Entity(0, len(tokens), whole),) if whole else ()
+        return Parsed(text, tuple(tokens), (), chunks, entities)
+
+
+LANGUAGE = Words()
+
+
+def made(name, folder):
+    """Return the probes of a data set by their names."""
+    material = Material(language=LANGUAGE, stop_words=STOPS, folders={name: folder})
+    return {probe.name: probe for probe in FAMILY.make(material)}
+
+
+def lines(path, *texts):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+
+
+def records(path, *objects):
+    lines(path, *(json.dumps(each) for each in objects))
+
+
+def said(probe, seed=0):
+    return [(sample.sample_id, sample.query, sample.first, sample.second) for sample in probe.samples(seed)]
+
+
+# Queries
+
+
+def test_a_common_chunk_is_longer_than_five_characters_and_in_both_texts():
+    asking = CommonChunk(LANGUAGE)
+    pair = Pair("1", "the Nightingale nests Noise", "nightingale noise nests nutmegs")
+    assert asking.query(pair, random.Random(0)) == "nightingale"
+    assert asking.query(Pair("2", "Noises", "nothing"), random.Random(0)) is None
+    assert asking.query(Pair("3", "Noises", "noises", query="given"), random.Random(0)) == "given"
+
+
+def test_the_chunk_is_drawn_for_the_pair_alone():
+    text = " ".join(f"number{n}" for n in range(30))
+    pairs = [Pair(str(n), text, f"{text} {n}") for n in range(10)]
+    probe = TransferProbe("p", "P", lambda: pairs, CommonChunk(LANGUAGE))
+    turned = TransferProbe("p", "P", lambda: pairs[::-1][:7], CommonChunk(LANGUAGE))
+    queries = {sample.sample_id: sample.query for sample in probe.samples(3)}
+    assert {sample.sample_id: sample.query for sample in turned.samples(3)}.items() < queries.items()
+    assert len(set(queries.values())) > 3
+    assert queries != {sample.sample_id: sample.query for sample in probe.samples(4)}
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "second", "kept"),
+    [
+        ("old Windmills", "Windmill .", "the windmills turn", True),  # initial capitals do not part lemmas
+        ("windmill", "Windmills turn", "WINDMILL", True),
+        ("windmill", "windmill", "mill", False),
+        ("the 12 ?", "the 12 ?", "the 12 ?", False),  # neither stop words nor numbers nor punctuation
+        ("mill wind", "mill", "wind", False),  # one lemma has to be in all three
+    ],
+)
+def test_a_lemma_is_shared_by_query_and_both_texts(query, first, second, kept):
+    asked = SharedLemma(LANGUAGE, STOPS).query(Pair("1", first, second, query=query), random.Random(0))
+    assert asked == (query if kept else None)
+
+
+def test_what_makes_no_sample_is_counted():
+    pairs = [
+        Pair("1", "one", "two", query="q"),
+        Pair("2", "same", "same", query="q"),
+        Pair("3", "one", "two"),
+        Pair("4", "one", " ", query="q"),
+        Pair("5", "one", "two", query=""),
+    ]
+    probe = TransferProbe("p", "P", lambda: pairs, GivenQuery())
+    assert [sample.sample_id for sample in probe.samples(0)] == ["1"]
+    assert probe.left_out(0) == {"identical texts": 1, "no query": 2, "an empty text": 1}
+    keeping = TransferProbe("p", "P", lambda: pairs, GivenQuery(), keep_identical=True)
+    assert [sample.identical for sample in keeping.samples(0)] == [False, True]
+
+
+# Files of pairs
+
+
+def test_pair_files_may_be_compressed_and_name_their_texts_in_two_ways(tmp_path):
+    path = tmp_path / "pairs.jsonl.gz"
+    told = [
+        {"id": "1", "query": "q", "doc_a": "a", "doc_b": "b", "source": {"line": 3}},
+        {"id": "2", "query": None, "first": "c", "second": "d"},
+    ]
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, told)).encode()))
+    one, two = read_pairs(path)
+    assert (one.pair_id, one.query, one.first, one.second, one.facts) == (
+        "1",
+        "q",
+        "a",
+        "b",
+        {"source": {"line": 3}},
+    )
+    assert (two.query, two.first, two.second) == (None, "c", "d")
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"query": "q", "doc_a": "a", "doc_b": "b"},
+        {"id": "", "query": "q", "doc_a": "a", "doc_b": "b"},
+        {"id": "1", "query": "q", "doc_a": "a"},
+        {"id": "1", "query": "q", "doc_a": "a", "doc_b": None},
+        {"id": "1", "query": 7, "doc_a": "a", "doc_b": "b"},
+    ],
+)
+def test_a_damaged_pair_is_refused_with_its_line(tmp_path, record):
+    records(tmp_path / "pairs.jsonl", {"id": "0", "query": "q", "doc_a": "a", "doc_b": "b"}, record)
+    with pytest.raises(MalformedRecordError) as refused:
+        list(read_pairs(tmp_path / "pairs.jsonl"))
+    assert ("line", 2) in refused.value.facts
+
+
+# Data sets in their original files
+
+
+def jfleg(folder, split="dev"):
+    lines(folder / split / f"{split}.src", "the nightingal sing ", "Nothing nowhere")
+    lines(folder / split / f"{split}.spellchecked.src", "the nightingale sing", "nothing nowhere")
+    for number in range(4):
+        lines(folder / split / f"{split}.ref{number}", f"The nightingale sings {number}", "Nothing nowhere")
+
+
+def test_jfleg(tmp_path):
+    jfleg(tmp_path)
+    probes = made("jfleg", tmp_path)
+    assert list(probes) == ["fluency@jfleg", "fluency-spellchecked@jfleg"]
+    plain = list(probes["fluency@jfleg"].samples(0))
+    assert [sample.sample_id for sample in plain] == [f"jfleg-dev-1-{number}" for number in range(4)]
+    assert all(sample.identical for sample in plain)
+    assert probes["fluency@jfleg"].left_out(0) == {"no query": 4}
+    spelt = list(probes["fluency-spellchecked@jfleg"].samples(0))
+    assert spelt[2].first == "The nightingale sings 2"
+    assert spelt[2].second == "the nightingale sing"
+    assert (spelt[2].query, spelt[2].query_id) == ("nightingale", "dev-0")
+    assert not any(sample.identical for sample in spelt)
+    assert len(spelt) == 8
+
+
+def test_original_files_and_pair_files_give_the_same_samples(tmp_path):
+    jfleg(tmp_path / "original")
+    pairs = [
+        {
+            "id": f"jfleg-dev-{line}-{ref}",
+            "query": None,
+            "doc_a": (f"The nightingale sings {ref}", "Nothing nowhere")[line],
+            "doc_b": ("the nightingal sing", "Nothing nowhere")[line],
+            "doc_b_spellchecked": ("the nightingale sing", "nothing nowhere")[line],
+            "source": {"split": "dev", "line": line, "ref": ref},
+        }
+        for line in range(2)
+        for ref in range(4)
+    ]
+    records(tmp_path / "pairs" / "dev.jsonl", *pairs)
+    original, ready = made("jfleg", tmp_path / "original"), made("jfleg", tmp_path / "pairs")
+    for name, probe in original.items():
+        assert content_hash(probe.samples(0)) == content_hash(ready[name].samples(0))
+
+
+def test_jfleg_lines_that_do_not_belong_together(tmp_path):
+    jfleg(tmp_path)
+    lines(tmp_path / "dev" / "dev.ref2", "one line")
+    with pytest.raises(DataError, match="differ in length"):
+        list(made("jfleg", tmp_path)["fluency@jfleg"].samples(0))
+
+
+def test_a_half_that_lacks_a_file_is_refused(tmp_path):
+    jfleg(tmp_path)
+    jfleg(tmp_path, "test")
+    (tmp_path / "test" / "test.ref3").unlink()
+    with pytest.raises(MissingFileError, match=r"test\.ref3"):
+        made("jfleg", tmp_path)
+
+
+def test_mspc(tmp_path):
+    head = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
+    lines(
+        tmp_path / "msr_paraphrase_train.txt",
+        f"\ufeff{head}",
+        '1\t10\t11\tThe newspaper "says" so\tSo says the newspaper',
+        "0\t12\t13\tA newspaper\tnewspapers",
+        "1\t14\t15\tThe newspaper\tThe newspaper",
+    )
+    probe = made("mspc", tmp_path)["paraphrase@mspc"]
+    assert probe.symmetric
+    assert said(probe) == [("mspc-train-0", "newspaper", 'The newspaper "says" so', "So says the newspaper")]
+    assert probe.left_out(0) == {"identical texts": 1}
+    lines(tmp_path / "msr_paraphrase_train.txt", head, "1\t10\t11\tonly one")
+    with pytest.raises(MalformedRecordError, match="5 columns"):
+        list(probe.samples(0))
+
+
+def test_turkcorpus_restores_parentheses_and_takes_the_files_that_lie_highest(tmp_path):
+    lines(tmp_path / "tune.8turkers.tok.norm", "nightingales -lrb- birds -rrb- sing")
+    for number in range(8):
+        lines(tmp_path / f"tune.8turkers.tok.turk.{number}", f"nightingales sing {number} -lrb- !")
+    lines(tmp_path / "GEM" / "tune.8turkers.tok.turk.5", "another", "form")
+    probes = made("turkcorpus", tmp_path)
+    assert list(probes) == ["simplicity@turkcorpus"]
+    found = said(probes["simplicity@turkcorpus"])
+    assert len(found) == 8
+    assert found[5] == (
+        "wikiturk-tune-0-5",
+        "nightingales",
+        "nightingales sing 5 ( !",
+        "nightingales ( birds ) sing",
+    )
+
+
+def test_turkcorpus_with_capitals_is_a_row_of_its_own(tmp_path):
+    pair = {
+        "id": "1",
+        "query": None,
+        "doc_a": "Nightingale",
+        "doc_b": "nightingale",
+        "source": {"split": "x", "row": "9"},
+    }
+    records(tmp_path / "test.jsonl", pair)
+    records(tmp_path / "test.truecased.jsonl", pair)
+    probes = made("turkcorpus", tmp_path)
+    assert list(probes) == ["simplicity@turkcorpus", "simplicity-cased@turkcorpus"]
+    (sample,) = probes["simplicity-cased@turkcorpus"].samples(0)
+    assert sample.query_id == "x-9"
+
+
+def test_wnc(tmp_path):
+    row = "77\ttok\ttok\tThe horrible newspaper\tThe newspaper\tpos\trel"
+    same = "78\ttok\ttok\tnewspapers\tnewspapers\tpos\trel"
+    other = "77\ttok\ttok\ta vile newspaper\ta newspaper\tpos\trel"
+    lines(tmp_path / "biased.full", row, same, row, other)
+    probe = made("wnc", tmp_path)["neutrality@wnc"]
+    samples = checked(probe.samples(0))
+    assert sorted((sample.first, sample.second) for sample in samples) == [
+        ("The newspaper", "The horrible newspaper"),
+        ("a newspaper", "a vile newspaper"),
+    ]
+    assert {sample.query_id for sample in samples} == {"revision 77"}
+    assert probe.left_out(0) == {"identical texts": 1}
+    lines(tmp_path / "biased.full", "77\tonly\tthree")
+    with pytest.raises(MalformedRecordError, match="5 columns"):
+        list(probe.samples(0))
+
+
+@pytest.mark.parametrize("form", ["columns", "xml"])
+def test_gyafc(tmp_path, form):
+    place = tmp_path / "GYAFC_Corpus" / "Family_Relationships" / "tune"
+    lines(place / "formal", "One should call a friend", "Unmapped friend")
+    lines(place / "formal.qids", "5-q", "_")
+    for number in range(4):
+        lines(place / f"informal.ref{number}", f"call ur friends {number}", "x")
+    other = tmp_path / "GYAFC_Corpus" / "Entertainment_Music" / "test"
+    lines(other / "informal", "that song rocks")
+    lines(other / "informal.qids", "6-q")
+    for number in range(4):
+        lines(other / f"formal.ref{number}", "I enjoy that song" if number else "I enjoy it")
+    if form == "columns":
+        lines(tmp_path / "questions.tsv", "5-q\tDo Friends matter & why?", "6-q\tBest song ?")
+    else:
+        lines(
+            tmp_path / "FullOct2007.xml.part1",
+            "<ystfeed>",
+            '<vespaadd><document type="wisdom"><uri>5</uri><subject>Do Friends matter &amp; why?</subject>',
+            "<content>x</content></document></vespaadd>",
+            '<vespaadd><document type="wisdom"><uri>6</uri><subject>Best song ?</subject></document></vespaadd>',
+        )
+    probes = made("gyafc", tmp_path)
+    assert list(probes) == ["formality@gyafc", "formality-entertainment@gyafc", "formality-family@gyafc"]
+    family = list(probes["formality-family@gyafc"].samples(0))
+    assert [sample.second for sample in family] == [f"call ur friends {number}" for number in range(4)]
+    assert {sample.first for sample in family} == {"One should call a friend"}
+    assert {(sample.query, sample.query_id) for sample in family} == {("Do Friends matter & why?", "5-q")}
+    music = list(probes["formality-entertainment@gyafc"].samples(0))
+    assert [(sample.first, sample.second) for sample in music] == [
+        ("I enjoy that song", "that song rocks")
+    ] * 3
+    assert len(list(probes["formality@gyafc"].samples(0))) == 7
+    assert probes["formality@gyafc"].left_out(0) == {"no query": 1}
+
+
+def test_gyafc_needs_the_questions(tmp_path):
+    place = tmp_path / "Family_Relationships" / "tune"
+    for name in ("formal", "formal.qids", *(f"informal.ref{number}" for number in range(4))):
+        lines(place / name, "x")
+    with pytest.raises(MissingFileError, match=r"questions\.tsv"):
+        made("gyafc", tmp_path)
+
+
+# Summaries
+
+
+def test_the_tenth_is_what_the_first_byte_of_a_hash_says():
+    names = [f"{number}.summary" for number in range(500)]
+    taken = [name for name in names if in_the_tenth(name)]
+    assert taken == [
+        name for name in names if int(hashlib.sha256(name.encode()).hexdigest()[:2], 16) in range(0, 256, 10)
+    ]
+    assert 30 < len(taken) < 75
+
+
+def test_summaries_with_titles(tmp_path):
+    told = [
+        {
+            "id": str(number),
+            "title": "Storm",
+            "summary": "A storm came .",
+            "body": f"Storms {number} came and went",
+        }
+        for number in range(40)
+    ]
+    told[9]["summary"] = told[10]["summary"] = " "
+    told[33]["title"] = "Wind"
+    records(tmp_path / "xsum.jsonl", *told)
+    probe = made("xsum", tmp_path)["succinctness@xsum"]
+    assert [sample.sample_id for sample in probe.samples(0)] == [
+        f"xsum-{number}" for number in (8, 25, 29, 35)
+    ]
+    assert probe.left_out(0) == {"an empty text": 1, "no query": 1}
+    material = Material(language=LANGUAGE, stop_words=STOPS)
+    whole = summary_probe(XSUM, tmp_path / "xsum.jsonl", material, tenth=False)
+    assert whole.name == "succinctness-whole@xsum"
+    assert len(list(whole.samples(0))) == 37
+    (first, *_) = whole.samples(0)
+    assert (first.query, first.first, first.second) == ("Storm", "A storm came .", "Storms 0 came and went")
+
+
+def test_the_bare_identifier_is_hashed_for_news(tmp_path):
+    told = [{"id": str(n), "title": "Storm", "summary": "Storm", "body": f"storms {n}"} for n in range(60)]
+    records(tmp_path / "news.jsonl", *told)
+    for name in ("cnn", "dailymail"):
+        probe = made(name, tmp_path)[f"succinctness@{name}"]
+        expected = [f"{name}-{n}" for n in range(60) if in_the_tenth(str(n))]
+        assert [sample.sample_id for sample in probe.samples(0)] == expected
+        assert expected
+
+
+def test_summary_files_of_xsum(tmp_path):
+    sections = (
+        ("URL", "http://x"),
+        ("TITLE", "Storm"),
+        ("FIRST-SENTENCE", "A storm ."),
+        ("RESTBODY", "Storms\nwent"),
+    )
+    lines(tmp_path / "8.summary", *(f"[SN]{name}[SN]\n{text}\n" for name, text in sections))
+    probe = made("xsum", tmp_path)["succinctness@xsum"]
+    assert said(probe) == [("xsum-8", "Storm", "A storm .", "Storms\nwent")]
+    lines(tmp_path / "8.summary", "[SN]TITLE[SN]\nStorm\n")
+    with pytest.raises(MalformedRecordError, match="RESTBODY"):
+        said(probe)
+
+
+def test_scitldr_in_both_forms(tmp_path):
+    original = {
+        "source": ["Storms come .", "They go ."],
+        "target": ["A storm .", "x"],
+        "paper_id": "p",
+        "title": "Storm",
+    }
+    records(tmp_path / "one" / "dev.jsonl", original)
+    pair = {"id": "scitldr-dev-p", "query": "Storm", "doc_a": "A storm .", "doc_b": "Storms come . They go ."}
+    records(tmp_path / "two" / "dev.jsonl", pair)
+    one, two = (made("scitldr", tmp_path / each)["succinctness@scitldr"] for each in ("one", "two"))
+    assert said(one) == said(two) == [("scitldr-dev-p", "Storm", "A storm .", "Storms come . They go .")]
+
+
+# Factuality
+
+
+def test_an_answer_is_swapped_as_it_is():
+    text = "Ada Byron met AdaByron and Ada Byronson. ada byron left."
+    changed, substitute = swapped_answer(text, "Ada Byron", ["Ada Byron", r"Bo \g<9>"], random.Random(0))
+    assert substitute == r"Bo \g<9>"  # would be an error, or a group, in a template
+    assert changed == r"Bo \g<9> met Bo \g<9> and Ada Byronson. Bo \g<9> left."
+
+
+def test_what_changes_nothing_is_drawn_again():
+    alike = ["ADA BYRON", "Ada Byron", "Al Green"]
+    found = {swapped_answer("Ada Byron", "Ada Byron", alike, random.Random(seed)) for seed in range(50)}
+    assert found == {("Al Green", "Al Green")}
+    assert swapped_answer("Ada Byron", "Ada Byron", alike[:2], random.Random(0)) is None
+    assert swapped_answer("nobody", "Ada Byron", alike, random.Random(0)) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "there"),
+    [
+        ("Ada Byron", "Who was ADA ?", True),
+        ("Ada Byron", "Who was Adam?", False),
+        ("C++", "Is C++ old?", True),
+    ],
+)
+def test_answers_that_the_question_names(answer, question, there):
+    assert words_in(answer, question) is there
+
+
+def question(text, answers, *passages):
+    return {
+        "question": text,
+        "answers": answers,
+        "positive_ctxs": [
+            {"title": "T", "text": passage, "passage_id": str(number)}
+            for number, passage in enumerate(passages)
+        ],
+        "negative_ctxs": [],
+    }
+
+
+ASKED = [
+    question("who wrote the first program", ["Ada Byron"], "It was Ada Byron .", "No name here"),
+    question("who sang it", ["Al Green"], "Al Green sang ."),
+    question("who is ada", ["Ada Byron"], "Ada Byron again"),
+    question("who is it", ["Al Green", "Albert Green"], "Al Green again"),
+    question("what is the old capital", ["Bonn"], "Bonn was it"),
+    question("what is the city of seven hills", ["Rome"], "Rome is it"),
+    question("what colour", ["red"], "red it is"),
+]
+
+
+def test_natural_questions(tmp_path):
+    (tmp_path / "biencoder-nq-train.json").write_text(json.dumps(ASKED, indent=2))
+    probes = made("nq", tmp_path)
+    assert list(probes) == [f"factuality-{kind}@nq" for kind in ("person", "gpe", "loc", "norp", "org")]
+    people = list(probes["factuality-person@nq"].samples(0))
+    assert [(sample.query, sample.first, sample.second) for sample in people] == [
+        ("who wrote the first program", "It was Ada Byron .", "It was Al Green ."),
+        ("who sang it", "Al Green sang .", "Ada Byron sang ."),
+    ]
+    assert people[0].facts == {
+        "passage": "0",
+        "answer": "Ada Byron",
+        "substitute": "Al Green",
+        "type": "PERSON",
+    }
+    places = list(probes["factuality-gpe@nq"].samples(0))
+    assert [sample.second for sample in places] == ["Rome was it", "Bonn is it"]
+    assert list(probes["factuality-org@nq"].samples(0)) == []
+
+
+def test_the_order_of_questions_does_not_matter(tmp_path):
+    hashes = set()
+    for name, asked in (("one", ASKED), ("two", ASKED[::-1])):
+        records(tmp_path / name / "nq-train.jsonl", *asked)
+        hashes.add(content_hash(made("nq", tmp_path / name)["factuality-person@nq"].samples(5)))
+    assert len(hashes) == 1
+
+
+def test_answers_without_names_are_no_empty_probe(tmp_path):
+    records(tmp_path / "nq-train.jsonl", ASKED[-1])
+    with pytest.raises(DataError, match="no answer has a name"):
+        list(made("nq", tmp_path)["factuality-person@nq"].samples(0))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"answers": "Ada"}, {"answers": [1]}, {"positive_ctxs": ["x"]}, {"question": None}]
+)
+def test_a_damaged_question_is_refused(tmp_path, wrong):
+    records(tmp_path / "nq-train.jsonl", ASKED[0], {**ASKED[1], **wrong})
+    with pytest.raises(MalformedRecordError, match="positive_ctxs") as refused:
+        list(made("nq", tmp_path)["factuality-person@nq"].samples(0))
+    assert ("line", 2) in refused.value.facts
+
+
+def test_an_object_without_end_is_refused_before_all_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("termwise.probes.transfer.arrays._CHUNK", 8)
+    monkeypatch.setattr("termwise.probes.transfer.arrays._LARGEST", 50)
+    (tmp_path / "a.json").write_bytes(b'[{"a": 1}, {"a": x}' + 200 * b" " + b"\xff]")
+    with pytest.raises(MalformedRecordError, match="damaged"):
+        list(read_json_array(tmp_path / "a.json"))
+
+
+def test_an_array_is_read_in_pieces(tmp_path, monkeypatch):
+    told = [{"n": n, "t": 'é"]}, \\ [{' * n} for n in range(20)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(told, ensure_ascii=False), encoding="utf-8")
+    monkeypatch.setattr("termwise.probes.transfer.arrays._CHUNK", 7)
+    assert [record for _, record in read_json_array(path)] == told
+    path.write_text("[]")
+    assert list(read_json_array(path)) == []
+
+
+@pytest.mark.parametrize("text", ["", "{}", '[{"a": 1}', '[{"a": 1}, {"a"', "[1]", '[{"a": 1} x]'])
+def test_a_damaged_array_is_refused(tmp_path, text):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(MalformedRecordError):
+        list(read_json_array(tmp_path / "a.json"))
+
+
+def test_xquad_in_all_forms(tmp_path):
+    asked = [
+        ("a", "who wrote it", "Ada Byron wrote it", "Ada Byron"),
+        ("b", "who sang it", "Al Green sang", "Al Green"),
+    ]
+    records(
+        tmp_path / "lines" / "qa.jsonl",
+        *(
+            {"id": i, "question": q, "context": c, "answer": a, "context_id": n}
+            for n, (i, q, c, a) in enumerate(asked)
+        ),
+    )
+    paragraphs = [
+        {"context": c, "qas": [{"id": i, "question": q, "answers": [{"text": a, "answer_start": 0}]}]}
+        for i, q, c, a in asked
+    ]
+    original = tmp_path / "original" / "xquad.en.json"
+    lines(original, json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]}))
+    one, two = (made("xquad", tmp_path / each)["factuality-person@xquad"] for each in ("lines", "original"))
+    assert said(one) == said(two)
+    assert [row[3] for row in said(one)] == ["Al Green wrote it", "Ada Byron sang"]
+    lines(original, '{"data": [{"title": "T"}]}')
+    with pytest.raises(MalformedRecordError, match="SQuAD"):
+        list(made("xquad", tmp_path / "original")["factuality-person@xquad"].samples(0))
+    records(tmp_path / "pairs.jsonl", {"id": "1", "query": "q", "doc_a": "a", "doc_b": "b", "answer": "a"})
+    assert said(made("xquad", tmp_path / "pairs.jsonl")["factuality@xquad"]) == [("1", "q", "a", "b")]
+
+
+def test_beside_ready_pairs_answers_are_swapped_only_where_names_are_known(tmp_path, monkeypatch):
+    records(tmp_path / "pairs.jsonl", {"id": "1", "query": "q", "doc_a": "a", "doc_b": "b"})
+    records(tmp_path / "qa.jsonl", {"id": "1", "question": "q", "context": "c", "answer": "a"})
+    assert list(made("xquad", tmp_path)) == ["factuality@xquad"]
+    monkeypatch.setitem(NAMES, "napoleon was born in france.", "GPE")
+    assert len(made("xquad", tmp_path)) == 6
+
+
+def test_truthfulqa(tmp_path):
+    with (tmp_path / "TruthfulQA.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["Type", "Question", "Best Answer", "Correct Answers", "Incorrect Answers"])
+        table.writerow(["x", "Why, blue?", 'Of "light"', "y", "Of paint; Of\nsea;"])
+    probe = made("truthfulqa", tmp_path)["factuality@truthfulqa"]
+    assert said(probe) == [
+        ("truthfulqa-0-0", "Why, blue?", 'Of "light"', "Of paint"),
+        ("truthfulqa-0-1", "Why, blue?", 'Of "light"', "Of\nsea"),
+    ]
+    lines(tmp_path / "TruthfulQA.csv", "Type,Question", "x,y")
+    with pytest.raises(MalformedRecordError, match="Best Answer"):
+        said(probe)
+
+
+def test_onestop(tmp_path):
+    stars = "*******"
+    lines(
+        tmp_path / "ADV-ELE.txt",
+        "nightingales vocalise",
+        "nightingales sing",
+        stars,
+        "nightly x",
+        "nightly x",
+        stars,
+    )
+    probe = made("onestop", tmp_path)["simplicity-sentences@onestop"]
+    assert said(probe) == [
+        ("onestop-ADV-ELE-0", "nightingales", "nightingales sing", "nightingales vocalise")
+    ]
+    assert probe.left_out(0) == {"identical texts": 1}
+    records(tmp_path / "documents.jsonl", {"id": "1", "query": "Birds", "doc_a": "easy", "doc_b": "hard"})
+    assert said(made("onestop", tmp_path)["simplicity@onestop"]) == [("1", "Birds", "easy", "hard")]
+    lines(tmp_path / "ADV-ELE.txt", "alone", stars)
+    with pytest.raises(MalformedRecordError, match="two sentences"):
+        said(probe)
+
+
+# All of them
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_a_folder_without_the_files_is_refused(tmp_path, name):
+    with pytest.raises(MissingFileError) as refused:
+        made(name, tmp_path)
+    labels = [label for label, _ in refused.value.facts]
+    assert labels[0] == "folder"
+    assert any(label.startswith("looked for") for label in labels)
+    with pytest.raises(MissingFileError, match="no such folder"):
+        made(name, tmp_path / "nowhere")
+
+
+def test_no_folder_no_probe():
+    assert FAMILY.make(Material(language=LANGUAGE, stop_words=STOPS, folders={"another": None})) == []
+
+
+def test_one_identifier_for_two_pairs_is_refused(tmp_path):
+    pair = {"id": "1", "query": "q", "doc_a": "a", "doc_b": "b"}
+    records(tmp_path / "pairs.jsonl", pair, pair)
+    with pytest.raises(DuplicateIdError):
+        checked(made("truthfulqa", tmp_path)["factuality@truthfulqa"].samples(0))
+
+
+SHARED = {
+    ("jfleg", "jfleg_fluency", "fluency@jfleg"): (6_004, 829),
+    ("jfleg", "jfleg_fluency", "fluency-spellchecked@jfleg"): (6_004, 433),
+    ("mspc", "mspc_paraphrase", "paraphrase@mspc"): (3_900, 0),
+    ("turkcorpus", "wikiturk_simplicity", "simplicity@turkcorpus"): (18_872, 3_091),
+    ("turkcorpus", "wikiturk_simplicity", "simplicity-cased@turkcorpus"): (18_872, 1_528),
+    ("wnc", "wnc_neutrality_sample", "neutrality@wnc"): (1_100, 5),
+    ("scitldr", "scitldr_succinctness", "succinctness@scitldr"): (3_229, 0),
+    ("xquad", "xquad_factuality", "factuality@xquad"): (269, 0),
+    ("truthfulqa", "truthfulqa_factuality", "factuality@truthfulqa"): (3_353, 0),
+    ("onestop", "onestop_simplicity", "simplicity@onestop"): (189, 0),
+}
+"""Pairs, and how many of them have equal texts."""
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("key", SHARED, ids=lambda key: key[2])
+def test_counts_of_data_sets(shared, key):
+    name, folder, probe_name = key
+    pairs = list(made(name, shared / "probes" / folder)[probe_name].pairs())
+    assert (len(pairs), sum(pair.first == pair.second for pair in pairs)) == SHARED[key]
+    assert len({pair.pair_id for pair in pairs}) == len(pairs)

@@ -1,0 +1,361 @@
+"""Probes from YAML: what they make, and every way to get them wrong."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from termwise.errors import MalformedRecordError, MissingExtraError, MissingFileError
+from termwise.probes import content_hash
+from termwise.probes.slots import count_of, filled, fillings, slots_of
+from termwise.probes.user import read_probes
+
+pytest.importorskip("yaml")
+
+GOOD = """
+probes:
+  - name: opening-hours
+    title: The right day
+    slots:
+      day: [Monday, Sunday, Friday]
+    cases:
+      - query: museum open on {day}
+        first: The museum of {thing} is open on {day}.
+        second: The museum of {thing} is closed on {day}.
+        slots:
+          thing: [clocks, tea]
+      - query: shops open at night
+        first: The shop is open at night.
+        second: The shop is open at night.
+        second_query: shops open all day
+  - name: other
+    title: Another one
+    symmetric: true
+    cases:
+      - {query: braces, first: "{{a}}", second: b}
+"""
+
+
+def read(tmp_path, text):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    return read_probes(path)
+
+
+def one(tmp_path, case="{query: q, first: a, second: b}", rest=""):
+    return read(tmp_path, f"probes:\n- name: x\n  title: X\n  {rest}\n  cases:\n  - {case}\n")
+
+
+def test_what_is_written_is_asked(tmp_path):
+    first, second = read(tmp_path, GOOD)
+    found = {(s.query, s.first, s.second, s.second_query) for s in first.samples(0)}
+    assert found == {
+        *(
+            (
+                f"museum open on {day}",
+                f"The museum of {thing} is open on {day}.",
+                f"The museum of {thing} is closed on {day}.",
+                None,
+            )
+            for day in ("Monday", "Sunday", "Friday")
+            for thing in ("clocks", "tea")
+        ),
+        (
+            "shops open at night",
+            "The shop is open at night.",
+            "The shop is open at night.",
+            "shops open all day",
+        ),
+    }
+    assert (first.name, first.title, first.symmetric) == ("opening-hours", "The right day", False)
+    assert second.symmetric
+    assert [(s.first, s.query_id) for s in second.samples(0)] == [("{a}", "braces")]
+
+
+def test_values_can_be_zipped(tmp_path):
+    slots = "slots: {a: [one, two], b: [red, blue]}"
+    (zipped,) = one(tmp_path, '{query: q, first: "{a}", second: "{b}"}', f"combine: zip\n  {slots}")
+    assert sorted((s.first, s.second) for s in zipped.samples(0)) == [("one", "red"), ("two", "blue")]
+    (every,) = one(tmp_path, '{query: q, first: "{a}", second: "{b}"}', slots)
+    assert len(list(every.samples(0))) == 4
+
+
+def test_a_slot_of_the_probe_counts_only_where_it_is_used(tmp_path):
+    slots = "slots: {a: [one, two], b: [red, blue, green]}"
+    case = '{query: q, first: "{a}", second: z}\n  - {query: r, first: "{b}", second: z}'
+    (probe,) = one(tmp_path, case, f"combine: zip\n  {slots}")
+    assert sorted(s.first for s in probe.samples(0)) == ["blue", "green", "one", "red", "two"]
+
+
+def test_sides_that_come_out_the_same_give_no_sample(tmp_path):
+    (probe,) = one(tmp_path, '{query: q, first: "{a}", second: one}', "slots: {a: [one, two]}")
+    assert [s.first for s in probe.samples(0)] == ["two"]
+
+
+def test_what_two_cases_say_comes_once(tmp_path):
+    (probe,) = one(tmp_path, "{query: q, first: a, second: b}\n  - {query: q, first: a, second: b}")
+    assert len(list(probe.samples(0))) == 1
+
+
+def test_a_limit_draws_with_the_seed_and_not_by_order(tmp_path):
+    values = [f"v{n}" for n in range(30)]
+
+    def drawn(order, seed, limit=5):
+        slots = f"limit: {limit}\n  slots: {{a: [{', '.join(order)}]}}"
+        (probe,) = one(tmp_path, '{query: q, first: "{a}", second: z}', slots)
+        return {sample.first for sample in probe.samples(seed)}
+
+    assert len(drawn(values, 0)) == 5
+    assert drawn(values, 0) == drawn(values[::-1], 0) != drawn(values, 1)
+    assert drawn(values, 0) < drawn(values, 0, limit=6)
+    assert drawn(values, 0, limit=99) == set(values)
+
+
+def test_ids_depend_on_what_is_said_alone(tmp_path):
+    (before,) = one(tmp_path, "{query: q, first: a, second: b}\n  - {query: r, first: a, second: b}")
+    (after,) = one(tmp_path, "{query: r, first: a, second: b}\n  - {query: q, first: a, second: b}")
+    assert content_hash(before.samples(0)) == content_hash(after.samples(5))
+
+
+@given(st.text())
+def test_doubled_braces_stay(text):
+    assert filled(text.replace("{", "{{").replace("}", "}}"), {}) == text
+
+
+@given(st.dictionaries(st.sampled_from("abc"), st.lists(st.text(max_size=2), min_size=1, max_size=3)))
+def test_fillings_are_counted(slots):
+    assert len(list(fillings(slots, zipped=False))) == count_of(slots, zipped=False)
+
+
+def test_slots_by_hand():
+    assert slots_of("{b} {a} {b}") == ["b", "a"]
+    assert list(fillings({}, zipped=True)) == [{}]
+    assert count_of({}, zipped=True) == 1
+    for wrong in ("{", "}", "{}", "{A}", "{a b}", "{a!r}", "{0}", "{{a}"):
+        with pytest.raises(ValueError):
+            slots_of(wrong)
+
+
+CASE = "{query: q, first: a, second: b}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place", "seen"),
+    [
+        ("- a\n", "a mapping is needed here", "the whole file", "a list"),
+        ("other: 1\n", "an unknown key", "other", "'other'"),
+        ("{}\n", "a key is missing", "the whole file", "no key"),
+        ("probes:\n", "a list is needed here", "probes", "nothing"),
+        ("probes: []\n", "a list is empty", "probes", "an empty list"),
+        ("probes: [x]\n", "a mapping is needed here", "probes[0]", "'x' (str)"),
+        ("probes: [{name: a, name: b}]\n", "a key stands twice", "probes[0].name", "'name'"),
+        ("probes: [{nmae: a}]\n", "an unknown key", "probes[0].nmae", "'nmae'"),
+        ("probes: [{name: a, title: b}]\n", "a key is missing", "probes[0]", "name, title"),
+        (
+            f"probes: [{{name: A b, title: t, cases: [{CASE}]}}]",
+            "a name that cannot be used",
+            "probes[0].name",
+            "A b",
+        ),
+        (
+            f"probes: [{{name: 5, title: t, cases: [{CASE}]}}]",
+            "a string is needed here",
+            "probes[0].name",
+            "'5' (int)",
+        ),
+        (
+            f"probes: [{{name: a, title: ' ', cases: [{CASE}]}}]",
+            "a string is empty",
+            "probes[0].title",
+            "' '",
+        ),
+        (
+            f"probes: [{{name: a, title: t, cases: [{CASE}]}}, {{name: a, title: u, cases: [{CASE}]}}]",
+            "two probes have one name",
+            "probes[1]",
+            "a",
+        ),
+        ("probes: [{name: a, title: t, cases: []}]", "a list is empty", "probes[0].cases", "an empty list"),
+        (
+            f"probes: [{{name: a, title: t, combine: sum, cases: [{CASE}]}}]",
+            "an unknown way to combine slots",
+            "probes[0].combine",
+            "'sum'",
+        ),
+        (
+            f"probes: [{{name: a, title: t, symmetric: yes, cases: [{CASE}]}}]",
+            "true or false is needed here",
+            "probes[0].symmetric",
+            "'yes' (bool)",
+        ),
+        (
+            f"probes: [{{name: a, title: t, limit: 0, cases: [{CASE}]}}]",
+            "a number is needed here",
+            "probes[0].limit",
+            "'0' (int)",
+        ),
+        (
+            f"probes: [{{name: a, title: t, limit: 2.5, cases: [{CASE}]}}]",
+            "a number is needed here",
+            "probes[0].limit",
+            "'2.5' (float)",
+        ),
+        (
+            f"probes: [{{name: a, title: t, slots: {{}}, cases: [{CASE}]}}]",
+            "there are no slots",
+            "probes[0].slots",
+            "an empty mapping",
+        ),
+        (
+            f"probes: [{{name: a, title: t, slots: {{s: []}}, cases: [{CASE}]}}]",
+            "a list is empty",
+            "probes[0].slots.s",
+            "an empty list",
+        ),
+        (
+            f"probes: [{{name: a, title: t, slots: {{s: one}}, cases: [{CASE}]}}]",
+            "a list is needed here",
+            "probes[0].slots.s",
+            "'one' (str)",
+        ),
+        (
+            f"probes: [{{name: a, title: t, slots: {{s: [one, 2020-01-01]}}, cases: [{CASE}]}}]",
+            "a string is needed here",
+            "probes[0].slots.s[1]",
+            "'2020-01-01' (timestamp)",
+        ),
+        (
+            f"probes: [{{name: a, title: t, slots: {{s: [one, one]}}, cases: [{CASE}]}}]",
+            "a value stands twice",
+            "probes[0].slots.s[1]",
+            "'one'",
+        ),
+        (
+            f"probes: [{{name: a, title: t, slots: {{S: [one]}}, cases: [{CASE}]}}]",
+            "a slot has a name that cannot be used",
+            "probes[0].slots.S",
+            "S",
+        ),
+        (
+            f"probes: [{{name: a, title: t, slots: {{s: [one]}}, cases: [{CASE}]}}]",
+            "a slot is not used",
+            "probes[0].slots",
+            "s",
+        ),
+        (
+            "probes: [{name: a, title: t, cases: [{query: q, first: a, second: b, slots: {s: [one]}}]}]",
+            "a slot is not used",
+            "probes[0].cases[0].slots",
+            "s",
+        ),
+        (
+            "probes: [{name: a, title: t, slots: {s: [u]}, cases: "
+            '[{query: "{s}", first: a, second: b, slots: {s: [one]}}]}]',
+            "a slot of a case is one of the probe as well",
+            "probes[0].cases[0].slots",
+            "s",
+        ),
+        (
+            'probes: [{name: a, title: t, cases: [{query: q, first: "{where}", second: b}]}]',
+            "a slot has no values",
+            "probes[0].cases[0].first",
+            "{where}",
+        ),
+        (
+            'probes: [{name: a, title: t, cases: [{query: q, first: a, second: "a } b"}]}]',
+            "a brace that holds no slot",
+            "probes[0].cases[0].second",
+            "}",
+        ),
+        (
+            "probes: [{name: a, title: t, cases: [{query: q, first: a, second: a}]}]",
+            "both sides are the same",
+            "probes[0].cases[0]",
+            "'a'",
+        ),
+        (
+            "probes: [{name: a, title: t, combine: zip, slots: {s: [u], w: [u, v]}, cases: "
+            '[{query: "{s}", first: "{w}", second: b}]}]',
+            "slots that are zipped differ in length",
+            "probes[0].cases[0]",
+            "s: 1, w: 2",
+        ),
+        (
+            "probes: [{name: a, title: t, cases: [{query: q, first: null, second: b}]}]",
+            "a string is needed here",
+            "probes[0].cases[0].first",
+            "'null' (null)",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(tmp_path, text, message, place, seen):
+    with pytest.raises(MalformedRecordError) as caught:
+        read(tmp_path, text)
+    facts = dict(caught.value.facts)
+    assert caught.value.message == message
+    assert facts["file"] == tmp_path / "mine.yaml"
+    assert facts["place"] == place
+    assert seen in facts["seen"]
+    assert facts["line"] == 1
+
+
+def test_lines_are_counted_and_near_keys_are_proposed(tmp_path):
+    with pytest.raises(MalformedRecordError) as caught:
+        read(tmp_path, GOOD.replace("symmetric: true", "simmetric: true"))
+    assert dict(caught.value.facts)["line"] == 19
+    assert caught.value.fixes == ("did you mean symmetric?",)
+
+
+def test_too_many_combinations_are_refused(tmp_path):
+    values = ", ".join(f"v{n}" for n in range(101))
+    slots = f"slots: {{a: [{values}], b: [{values}], c: [{values}]}}"
+    with pytest.raises(MalformedRecordError, match="1,030,301"):
+        one(tmp_path, '{query: "{a}", first: "{b}", second: "{c}"}', slots)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", 1),
+        ("# nothing\n", 1),
+        ("probes: [\n", 2),
+        ("probes: a\n---\nprobes: b\n", 2),
+        ("probes: *nowhere\n", 1),
+        ("a\x07b", 1),
+        ("[" * 2000, 1),
+    ],
+)
+def test_what_is_not_yaml_is_refused(tmp_path, text, line):
+    with pytest.raises(MalformedRecordError) as caught:
+        read(tmp_path, text)
+    assert dict(caught.value.facts)["line"] == line
+
+
+@pytest.mark.parametrize("value", ["!!python/object/apply:os.getcwd []", "!own text", "!!binary aGk="])
+def test_no_tag_makes_anything(tmp_path, value):
+    with pytest.raises(MalformedRecordError, match="a string is needed"):
+        one(tmp_path, f"{{query: q, first: a, second: {value} }}")
+
+
+def test_merged_keys_are_not_known(tmp_path):
+    with pytest.raises(MalformedRecordError, match=r"a string is needed|an unknown key"):
+        one(tmp_path, "{<<: {query: q}, first: a, second: b}")
+
+
+def test_a_file_that_is_not_there_or_not_utf8(tmp_path):
+    with pytest.raises(MissingFileError):
+        read_probes(tmp_path / "none.yaml")
+    path = tmp_path / "latin.yaml"
+    path.write_bytes(b"probes:\n- \xe9\n")
+    with pytest.raises(MalformedRecordError, match="0xe9") as caught:
+        read_probes(path)
+    assert dict(caught.value.facts)["line"] == 2
+
+
+def test_without_pyyaml_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(MissingExtraError, match=r"termwise\[probe\]"):
+        read(tmp_path, GOOD)
