@@ -211,9 +211,11 @@ def command(
             print_json({name: value for name, value in cell.items() if name not in ("sweep", "telling")})
     else:
         _show(report)
-    changed = [] if before is None else [one for one in differences(before, report) if one.state != "same"]
-    for one in changed:
-        note(f"{one.probe}, {one.scorer}: {_score(one.before)} before, {_score(one.after)} now: {one.state}")
+    changed = [] if before is None else [cell for cell in differences(before, report) if cell.state != "same"]
+    for cell in changed:
+        note(
+            f"{cell.probe}, {cell.scorer}: {_score(cell.before)} before, {_score(cell.after)} now: {cell.state}"
+        )
     if before is not None and not changed:
         note(f"nothing has changed since {against}")
     if out is not None:

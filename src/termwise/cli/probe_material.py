@@ -149,6 +149,7 @@ class Asking:
         """Open the scorers, in the order in which they are named."""
         around = Surroundings(self.background, threads, device)
         opened: dict[str, TextScorer] = {}
+        found: list[TextScorer] = []
         for text in texts:
             asked = read_specification(text)
             if Path(asked.target).is_file():
@@ -157,8 +158,9 @@ class Asking:
                 scorer = _mixed(asked, opened, reference, store, progress)
             else:
                 scorer = open_any_scorer(asked, around)
-            opened[scorer.name if scorer.name not in opened else text] = scorer
-        return list(opened.values())
+            opened.setdefault(scorer.name, scorer)
+            found.append(scorer)
+        return found
 
     def _run(self, asked: ScorerSpecification) -> RunScorer:
         asked.take(())

@@ -15,6 +15,10 @@ from termwise.probes.transfer.family import FAMILY as TRANSFER
 from termwise.probes.written_pairs import FAMILY as WRITTEN
 
 
+BUILT_IN = (MATCHED, MATCHED_SUM_TF, MANIPULATIONS, TRANSFER, WRITTEN, AXIOMS, *BEHAVIOUR)
+"""In the order of tables."""
+
+
 def families() -> Iterator[Family]:
     """Yield every family, those of plug-ins last.
 
@@ -23,5 +27,5 @@ def families() -> Iterator[Family]:
     TermwiseError
         If a plug-in cannot be loaded.
     """
-    yield from (MATCHED, MATCHED_SUM_TF, MANIPULATIONS, TRANSFER, WRITTEN, AXIOMS, *BEHAVIOUR)
-    yield from plugin_families()
+    yield from BUILT_IN
+    yield from plugin_families(known=tuple(family.name for family in BUILT_IN))

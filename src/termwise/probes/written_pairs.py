@@ -51,7 +51,7 @@ def written_probes() -> list[Probe]:
     return [
         TransferProbe(
             f"{quality}@written",
-            f"{title} (written)",
+            title,
             partial(written_pairs, quality),
             GivenQuery(),
             symmetric=quality == "paraphrase",

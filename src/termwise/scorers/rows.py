@@ -123,7 +123,8 @@ class RowScorer:
         background = np.array(
             [float(weights.astype(np.float64) @ weighed.floors[terms]) for terms, weights in weighed.queries]
         )
-        return found + background[query_places]
+        total: npt.NDArray[np.float64] = found + background[query_places]
+        return total
 
     def contributions(self, query: str, text: str) -> list[Contribution]:
         """Return what each term of the query adds; see `termwise.scoring.AdditiveScorer`."""

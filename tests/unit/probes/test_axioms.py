@@ -360,6 +360,12 @@ def test_a_pair_that_the_analyzer_spoils_is_left_out():
     assert list(blind["tfc1@constructed"].samples(7)) == list(blind["stmc1@constructed"].samples(7)) == []
 
 
+def test_all_that_is_written_is_used():
+    said = {word for sample in SAMPLES["tfc1"] for word in words(sample.second)}
+    assert set(WRITTEN.nouns) <= said
+    assert {word for sentence in WRITTEN.sentences for word in words(sentence)} <= said
+
+
 @pytest.mark.parametrize("name", ["tfc2", "tfc3", "lb2"])
 def test_pairs_have_twins(name):
     """Which of two terms is the more frequent one is turned around, so that their weights cancel."""
@@ -558,6 +564,8 @@ def rare_b(term):
         ("prox4", "a b", "a b", "a a", False),
         ("prox5", "a b", "a b x x a b", "a a x x b b", True),
         ("prox5", "a b", "x a b", "a b x", False),
+        ("prox5", "a b", "a x x b a", "a x b x x", True),
+        ("prox5", "a b d", "a b d x a", "a b x d x", True),
         ("stmc1", "a", "e x", "x x", True),
         ("stmc1", "a", "e e x", "e x x", True),
         ("stmc1", "a", "a e", "x x", False),

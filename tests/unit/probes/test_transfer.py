@@ -26,6 +26,7 @@ from termwise.probes.transfer import (
     read_pairs,
 )
 from termwise.probes.transfer.arrays import read_json_array
+from termwise.probes.transfer.queries import common_chunks
 from termwise.probes.transfer.summaries import XSUM, in_the_tenth, summary_probe
 from termwise.probes.transfer.swapping import swapped_answer, words_in
 
@@ -88,6 +89,11 @@ def test_a_common_chunk_is_longer_than_five_characters_and_in_both_texts():
     assert asking.query(pair, random.Random(0)) == "nightingale"
     assert asking.query(Pair("2", "Noises", "nothing"), random.Random(0)) is None
     assert asking.query(Pair("3", "Noises", "noises", query="given"), random.Random(0)) == "given"
+
+
+def test_chunks_of_exactly_five_characters_are_too_short():
+    parsed = LANGUAGE.parse("noise Noises nests nested")
+    assert common_chunks(parsed, parsed) == ["nested", "noises"]
 
 
 def test_the_chunk_is_drawn_for_the_pair_alone():

@@ -35,7 +35,7 @@ def axiom_probes(
     Those named ``tfc1@constructed`` and so on are made of sentences that come with the package. Those named
     ``tfc1@COLLECTION`` are pairs of judged texts; how rare terms are is counted in the judged texts of the collection.
     What is near in meaning comes from the groups of words in the package or, for judged texts, from the file that the
-    material names ``word-vectors``.
+    material names ``word-vectors``: the groups are few, and without the file STMC1, STMC2 and REG find little there.
 
     Parameters
     ----------

@@ -1,0 +1,195 @@
+"""``termwise probe``: from a ranker's name to a report."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from termwise.cli.main import run as termwise
+from termwise.collection import write_run
+from termwise.records import Ranking, Run
+
+pytest.importorskip("codespell_lib")
+
+TEXTS = {
+    "d1": "A cat sleeps on the warm roof. It dreams of mice and of birds in the garden.",
+    "d2": "The dog barks at the mailman every morning. Nobody knows why.",
+    "d3": "Cats and dogs can live in one house. A cat needs a quiet place of its own.",
+    "d4": "Roofs of tin are warm in summer. They rust after some years.",
+    "d5": "The garden has three old apple trees.",
+}
+SUITE = ["--suite", "probe:shuffle-words", "--suite", "probe:tf-by-*", "--suite", "probe:stuffing-append-1"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "pets"
+    (folder / "qrels").mkdir(parents=True)
+    write = {
+        "corpus.jsonl": [{"_id": doc_id, "title": "", "text": text} for doc_id, text in TEXTS.items()],
+        "queries.jsonl": [
+            {"_id": "q1", "text": "where do cats sleep"},
+            {"_id": "q2", "text": "dogs and the garden"},
+        ],
+    }
+    for name, rows in write.items():
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judged = [
+        ("q1", "d1", 2),
+        ("q1", "d3", 1),
+        ("q1", "d4", 0),
+        ("q2", "d2", 1),
+        ("q2", "d3", 2),
+        ("q2", "d5", 0),
+    ]
+    lines = ["query-id\tcorpus-id\tscore", *("\t".join(map(str, row)) for row in judged)]
+    (folder / "qrels" / "test.tsv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def probe(*arguments):
+    return termwise(["probe", "--language", "rules", *map(str, arguments)])
+
+
+def cells(text):
+    found = [json.loads(line) for line in text.splitlines()]
+    return {(cell["probe"], cell["scorer"]): cell for cell in found}
+
+
+def test_scores_are_printed(folder, capsys):
+    assert probe("bm25", "--judged", folder, *SUITE) == 0
+    out, err = capsys.readouterr()
+    assert "Words shuffled" in out
+    assert "Ties: bm25" in out
+    assert "--out DIR" in err
+
+
+def test_cells_as_json(folder, capsys):
+    assert probe("bm25", "flat=bm25,b=0", "--judged", f"mine={folder}:test", *SUITE, "--json") == 0
+    found = cells(capsys.readouterr().out)
+    assert found["shuffle-words@mine", "bm25"]["score"] == 0.0
+    assert found["shuffle-words@mine", "flat"]["samples"] == 6
+    assert found["stuffing-append-1@mine", "bm25"]["score"] > 0
+
+
+def test_a_report_and_going_on_with_it(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = ["bm25", "jm", "bm25+jm,alpha=0.3", "--judged", folder, *SUITE, "--out", out, "--json"]
+    assert probe(*arguments) == 0
+    first = capsys.readouterr().out
+    assert {"report.html", "report.json", "report.md", "scores.sqlite"} <= {
+        path.name for path in out.iterdir()
+    }
+    report = json.loads((out / "report.json").read_text())
+    assert [one["name"] for one in report["scorers"]] == ["bm25", "jm", "bm25+jm"]
+    assert report["facts"]["judged"] == {"pets": "6 judgments of 2 queries"}
+    assert report["facts"]["seed"] == 0
+    assert probe(*arguments) == 0
+    assert capsys.readouterr().out == first
+    assert probe("bm25", "--judged", folder, *SUITE, "--against", out, "--json") == 0
+    assert "gone" in capsys.readouterr().err
+
+
+def test_demands_decide_about_the_exit_status(folder, capsys):
+    given = ["bm25", "--judged", folder, *SUITE, "--json"]
+    assert probe(*given, "--fail-if", "shuffle-words>0.5") == 0
+    assert probe(*given, "--fail-if", "stuffing-append-1>0.1") == 5
+    assert "stuffing-append-1@pets: +" in capsys.readouterr().err
+    assert probe(*given, "--fail-if", "tpyos<0") == 2
+    assert probe(*given, "--fail-if", "typos") == 2
+
+
+def test_a_number_is_a_threshold(folder, capsys):
+    assert probe("bm25", "--judged", folder, *SUITE, "--delta", "1000", "--json") == 0
+    assert {cell["score"] for cell in cells(capsys.readouterr().out).values()} <= {0.0, None}
+    for wrong in ("mean", "-1", "nan"):
+        assert probe("bm25", "--judged", folder, *SUITE, "--delta", wrong) == 2
+
+
+def test_a_run_is_asked_about_real_texts_only(folder, tmp_path, capsys):
+    path = tmp_path / "mine.run"
+    write_run(
+        Run([Ranking(["d1", "d3", "d4"], [3.0, 2.0, 1.0], "q1"), Ranking(["d2", "d3"], [2.0, 1.0], "q2")]),
+        path,
+    )
+    assert probe(path, "--judged", folder, *SUITE, "--out", tmp_path / "out", "--json") == 0
+    found = cells(capsys.readouterr().out)
+    assert set(found) == {("tf-by-relevance@pets", "mine")} or all(
+        name.startswith("tf-by") for name, _ in found
+    )
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert "shuffle-words@pets" in report["scorers"][0]["skipped"]
+
+
+def test_probes_of_ones_own(folder, tmp_path, capsys):
+    pytest.importorskip("yaml")
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "probes:\n"
+        "  - name: currency\n"
+        "    title: Currency asked for\n"
+        "    cases:\n"
+        "      - query: cats\n"
+        "        first: cats cats cats\n"
+        "        second: dogs\n"
+    )
+    status = probe("bm25", "--judged", folder, "--suite", path, "--delta", "0", "--json")
+    out, err = capsys.readouterr()
+    assert status == 0, err
+    ((cell,),) = [list(cells(out).values())]
+    assert (cell["score"], cell["samples"]) == (1.0, 1)
+
+
+def test_what_there_is_is_listed(folder, capsys):
+    assert probe("--list", "--judged", folder, "--suite", "all") == 0
+    out = capsys.readouterr().out
+    assert "shuffle-words@pets" in out
+    assert "quick" in out
+    assert probe("--list", "--judged", folder, "--suite", "axioms", "--json") == 0
+    assert all(json.loads(line)["section"] == "Axioms" for line in capsys.readouterr().out.splitlines())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["bm24"],
+        ["bm25", "bm25"],
+        ["bm25", "--suite", "none"],
+        ["bm25", "--suite", "probe:none"],
+        ["bm25", "--data", "jfleg"],
+        ["bm25+jm"],
+        ["bm25", "bm25+jm"],
+        ["bm25", "--judged", "nowhere"],
+        ["bm25", "--judged", "a,b"],
+        ["bm25", "--language", "latin"],
+        ["bm25", "--suite", "mine.toml"],
+    ],
+)
+def test_what_cannot_be_asked(arguments, folder, capsys):
+    given = arguments if "--judged" in arguments else [*arguments, "--judged", str(folder)]
+    given = given if "--suite" in arguments else [*given, *SUITE]
+    assert probe(*given) == (3 if arguments == ["bm25", "bm25"] else 2)
+    assert "termwise:" in capsys.readouterr().err
+
+
+def test_missing_files_are_told(folder, tmp_path, capsys):
+    for arguments in (
+        ["--data", "jfleg=nowhere"],
+        ["--judged", f"{folder}:dev"],
+        ["--against", tmp_path],
+        ["--candidates", tmp_path / "none.run"],
+        ["--stop-words", tmp_path / "none.txt"],
+        ["--suite", tmp_path / "none.yaml"],
+    ):
+        given = arguments if arguments[0] == "--judged" else ["--judged", folder, *arguments]
+        assert probe("bm25", *SUITE, *given) == 3, arguments
+        assert "termwise:" in capsys.readouterr().err
+
+
+def test_a_folder_of_something_else_is_left_alone(folder, tmp_path, capsys):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("mine")
+    assert probe("bm25", "--judged", folder, *SUITE, "--out", tmp_path / "other") == 2
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["notes.txt"]
