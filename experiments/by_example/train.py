@@ -8,8 +8,8 @@ BASE is a folder with all-MiniLM-L6-v2. In MODELS there is then one folder a net
 there is not trained again, and an encoder whose training was interrupted goes on where it stopped. ``--only NAME``
 trains one of them.
 
-The cross-encoder is that of sentence-transformers: BERT over query and passage, one number out, trained to tell the
-other half of an abstract from passages that BM25 ranks high for the query and from those of other queries of the batch.
+The cross-encoder (``cross_encoders.py``) is trained to tell the other half of an abstract from passages that BM25 ranks
+high for the query and from those of other queries of the batch.
 """
 
 from __future__ import annotations
@@ -17,22 +17,19 @@ from __future__ import annotations
 import argparse
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 import record  # noqa: E402
 from by_verb import train_by_verb  # noqa: E402
+from cross_encoders import train_cross_encoder  # noqa: E402
 
-from termwise.build import build_index  # noqa: E402
-from termwise.collection.pairs import Source, read_sources  # noqa: E402
+from termwise.collection.pairs import read_sources  # noqa: E402
 from termwise.errors import UnknownNameError  # noqa: E402
-from termwise.records import Document, Query  # noqa: E402
 
 ABOUT_TRAINING = {"kind", "base", "pairs", "expand-with", "expansion-terms"}
 BASE = "base"
@@ -40,11 +37,6 @@ BASE = "base"
 
 HALVES = "halves"
 """Folder of the pairs that networks learn from, where the recipe names no other."""
-
-FIRST_RANK, LAST_RANK = 2, 30
-"""Ranks of BM25 that negatives are drawn from: the first is often as good as what is judged."""
-
-SEED = 0
 
 
 def main() -> None:
@@ -71,7 +63,11 @@ def main() -> None:
         elif networks[name]["kind"] == "vocabulary":
             make_vocabulary(networks[name], given, out.with_suffix(".txt"))
         elif networks[name]["kind"] == "cross-encoder":
-            train_cross_encoder(networks[name], given, out)
+            base = str(given.base) if networks[name]["base"] == BASE else networks[name]["base"]
+            sources = read_sources(given.pairs / HALVES / "train")
+            train_cross_encoder(
+                networks[name], sources, base=base, out=out, work=given.models / "bm25", threads=given.threads
+            )
         else:
             train_encoder(networks[name], given, out)
 
@@ -116,79 +112,6 @@ def train_encoder(entry: Mapping[str, Any], given: argparse.Namespace, out: Path
         if setting not in ABOUT_TRAINING
     }
     train_by_verb(entry["kind"], out, options=options, settings=settings)
-
-
-def train_cross_encoder(entry: Mapping[str, Any], given: argparse.Namespace, out: Path) -> None:
-    """Train a cross-encoder by the Trainer of sentence-transformers."""
-    import torch
-
-    datasets = record.need("datasets", "datasets", "training a cross-encoder")
-    of_cross_encoders = record.need(
-        "sentence_transformers.cross_encoder", "sentence-transformers", "training a cross-encoder"
-    )
-    losses = record.need("sentence_transformers.cross_encoder.losses", "sentence-transformers", "its losses")
-    torch.set_num_threads(given.threads)
-    torch.manual_seed(SEED)
-    rows = list(contrasts(read_sources(given.pairs / HALVES / "train"), entry, given))
-    record.say(f"{len(rows):,} queries with {entry['negatives']} negatives each")
-    base = str(given.base) if entry["base"] == BASE else entry["base"]
-    network = of_cross_encoders.CrossEncoder(
-        base, num_labels=1, max_length=entry["length"], device="cpu", activation_fn=torch.nn.Identity()
-    )
-    settings = of_cross_encoders.CrossEncoderTrainingArguments(
-        output_dir=str(out.with_name(out.name + ".training")),
-        per_device_train_batch_size=entry["batch"],
-        max_steps=entry["max_steps"],
-        learning_rate=entry["learning_rate"],
-        warmup_steps=round(entry["warm_up"] * entry["max_steps"]),
-        logging_steps=20,
-        save_strategy="no",
-        report_to="none",
-        seed=SEED,
-        bf16=True,
-        use_cpu=True,
-    )
-    of_cross_encoders.CrossEncoderTrainer(
-        model=network,
-        args=settings,
-        train_dataset=datasets.Dataset.from_list(rows),
-        loss=losses.MultipleNegativesRankingLoss(network, num_negatives=entry["others"]),
-    ).train()
-    network.save_pretrained(str(out))
-
-
-def contrasts(
-    sources: list[Source], entry: Mapping[str, Any], given: argparse.Namespace
-) -> Iterator[dict[str, str]]:
-    """Yield as many queries as are needed, each with its passage and negatives of its source, in random order."""
-    random = np.random.default_rng(SEED)
-    wanted = entry["batch"] * entry["max_steps"]
-    owners = np.concatenate([np.full(len(source), number) for number, source in enumerate(sources)])
-    places = np.concatenate([np.arange(len(source)) for source in sources])
-    chosen = random.permutation(len(owners))[:wanted]
-    found: dict[int, dict[str, str]] = {}
-    for number, source in enumerate(sources):
-        mine = [one for one in chosen.tolist() if owners[one] == number]
-        if not mine:
-            continue
-        searcher = build_index(
-            [Document(str(i), text) for i, text in enumerate(source.passages)],
-            given.models / "bm25" / source.name,
-            overwrite=True,
-        )
-        pairs = {one: source.pairs[places[one]].tolist() for one in mine}
-        run = searcher.rank_many(
-            [Query(str(one), source.queries[pair[0]]) for one, pair in pairs.items()], k=LAST_RANK
-        ).run
-        for one, (query, passage) in pairs.items():
-            ranked = [int(doc_id) for doc_id in run[str(one)].doc_ids[FIRST_RANK - 1 :]]
-            others = [place for place in ranked if place != passage]
-            if len(others) < entry["negatives"]:
-                continue
-            drawn = random.choice(others, size=entry["negatives"], replace=False).tolist()
-            found[one] = {"query": source.queries[query], "positive": source.passages[passage]}
-            found[one] |= {f"negative_{i}": source.passages[place] for i, place in enumerate(drawn)}
-    yield from (found[one] for one in chosen.tolist() if one in found)
 
 
 if __name__ == "__main__":
