@@ -117,6 +117,15 @@ class ExpandingCountModel(Model, Protocol):
 
 
 @runtime_checkable
+class NarrowableModel(CountModel, Protocol):
+    """A model of counts that can weigh some terms alone, which costs less than weighing all."""
+
+    def narrowed(self, terms: npt.NDArray[np.int32]) -> CountModel:
+        """Return a model that weighs these terms as this one does; rows may lack others."""
+        ...
+
+
+@runtime_checkable
 class AnalyzedModel(Model, Protocol):
     """A model that fits one way of cutting text, as a table of words does."""
 

@@ -265,6 +265,26 @@ class CompiledModel1:
 
         return None if self.model.lambda_ > 0 else np.full(statistics.n_terms, np.log(LEAST_MEAN))
 
+    def narrowed(self, terms: npt.NDArray[np.int32]) -> CompiledModel1:
+        """Return a model that translates to these terms alone, which weighs them as this one does, and sooner.
+
+        Where only some weights of a row are kept, all have to be known to choose them: then it is this one itself.
+
+        Parameters
+        ----------
+        terms : ndarray of int32
+            Those that queries ask for.
+        """
+        if self.model.keep:
+            return self
+        wanted = np.zeros(len(self.starts) - 1, dtype=np.bool_)
+        wanted[terms] = True
+        kept = wanted[self.targets]
+        before = np.concatenate(([0], np.cumsum(kept)))
+        return dataclasses.replace(
+            self, starts=before[self.starts], targets=self.targets[kept], chances=self.chances[kept]
+        )
+
     def weigh(self, counts: TermWeights, statistics: CollectionStatistics) -> TermWeights:
         """Turn rows of counts into rows of weights.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from itertools import islice
+from itertools import islice, pairwise
 from threading import Lock
 
 import numpy as np
@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from termwise.collection import CollectionStatistics, OpenStatistics
 from termwise.errors import EmptyCollectionError, VocabularyMismatchError
-from termwise.models import AnalyzedModel, CountModel, ExpandingCountModel, TableModel
+from termwise.models import AnalyzedModel, CountModel, ExpandingCountModel, NarrowableModel, TableModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
+from termwise.scorers.row_memory import Row, RowMemory, joined
 from termwise.scorers.rows import Weighed
-from termwise.text import Analyzer, NumberedTexts, Numbering, Vocabulary, number_texts
+from termwise.text import Analyzer, Numbering, Vocabulary, number_texts
 from termwise.weights import TermWeights
 
 _BATCH = 1024
@@ -144,6 +145,7 @@ class CountWeigher:
             self._numbers.of(model.added_terms)
         self._known = len(self._numbers)
         self._lock = Lock()
+        self._memory = RowMemory(self._count)
         self._state = self._read()
 
     @cached_property
@@ -159,16 +161,32 @@ class CountWeigher:
 
     def weigh(self, queries: Sequence[str], texts: Sequence[str]) -> Weighed:
         """See `TextWeigher`."""
-        asked, held = number_texts(self._analyzer, queries), number_texts(self._analyzer, texts)
+        asked, held = self._memory.rows(queries), self._memory.rows(texts)
         with self._lock:
-            query_numbers, text_numbers = self._numbers.of(asked.tokens), self._numbers.of(held.tokens)
             if len(self._numbers) > len(self._state.vocabulary):
                 self._state = self._read()
             state = self._state
-        rows = state.model.weigh(self._counts(held, text_numbers, state), state.statistics)
-        return Weighed(
-            self._query_rows(asked, query_numbers, state), rows, state.floors, state.vocabulary.token
-        )
+        name = state.vocabulary.id
+        model = state.model
+        if isinstance(model, NarrowableModel):
+            model = model.narrowed(np.unique(joined(asked, name).terms))
+        rows = model.weigh(joined(held, name), state.statistics)
+        if (background := state.vocabulary.background) is not None:
+            asked = [_with_length(row, background) for row in asked]
+        return Weighed(joined(asked, name), rows, state.floors, state.vocabulary.token)
+
+    def _count(self, texts: Sequence[str]) -> Iterator[Row]:
+        """Yield the counts of each text, over terms as they are numbered here."""
+        from termwise.kernels.counting import count_rows
+        from termwise.kernels.rows import renumber_rows
+
+        numbered = number_texts(self._analyzer, texts)
+        with self._lock:
+            numbers = self._numbers.of(numbered.tokens)
+        indptr, terms, counts = count_rows(numbered.indptr, numbered.numbers)
+        terms, counts = renumber_rows(indptr, terms, counts, numbers)
+        for first, last in pairwise(indptr.tolist()):
+            yield terms[first:last].copy(), counts[first:last].copy()
 
     def _read(self) -> _State:
         vocabulary = Vocabulary(list(self._numbers))
@@ -180,31 +198,13 @@ class CountWeigher:
             vocabulary = Vocabulary(vocabulary, background=True)
         return _State(vocabulary, model, statistics, model.floors(statistics))
 
-    @staticmethod
-    def _counts(numbered: NumberedTexts, numbers: npt.NDArray[np.int32], state: _State) -> TermWeights:
-        from termwise.kernels.counting import count_rows
-        from termwise.kernels.rows import renumber_rows
 
-        indptr, terms, counts = count_rows(numbered.indptr, numbered.numbers)
-        return TermWeights(indptr, *renumber_rows(indptr, terms, counts, numbers), state.vocabulary.id)
-
-    def _query_rows(
-        self, numbered: NumberedTexts, numbers: npt.NDArray[np.int32], state: _State
-    ) -> TermWeights:
-        """Return what `termwise.models.CountQueryEncoder` gives, with terms that the collection lacks."""
-        counts = self._counts(numbered, numbers, state)
-        background = state.vocabulary.background
-        if background is None:
-            return counts
-        lengths = np.diff(numbered.indptr)
-        rows = [
-            {
-                **dict(zip(terms.tolist(), weights.tolist(), strict=True)),
-                **({background: length} if length else {}),
-            }
-            for (terms, weights), length in zip(counts, lengths.tolist(), strict=True)
-        ]
-        return TermWeights.from_rows(rows, state.vocabulary.id)
+def _with_length(row: Row, background: int) -> Row:
+    """Return a row with the background term, which weighs as much as the others together."""
+    terms, counts = row
+    if not len(terms):
+        return row
+    return np.append(terms, np.int32(background)), np.append(counts, counts.sum())
 
 
 def check_analyzer(

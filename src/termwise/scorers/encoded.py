@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -18,11 +16,8 @@ from termwise.encode import DocumentEncoder
 from termwise.errors import ParameterError
 from termwise.models import CountQueryEncoder, NetworkModel
 from termwise.models.rarity import idf_factors
+from termwise.scorers.row_memory import Row, RowMemory, joined
 from termwise.scorers.rows import Weighed
-from termwise.weights import TermWeights
-
-REMEMBERED = 20_000
-"""Rows of texts that are kept, at the most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +85,7 @@ class EncodedWeigher:
             weighting=model.query_weighting if weights is None else "idf",
             term_weights=weights,
         )
-        self._rows: OrderedDict[str, _Row] = OrderedDict()
-        self._lock = Lock()
+        self._memory = RowMemory(self._encode)
 
     def _read_factors(self) -> npt.NDArray[np.float64] | None:
         if not self._encoder.idf_power:
@@ -127,51 +121,16 @@ class EncodedWeigher:
 
     def weigh(self, queries: Sequence[str], texts: Sequence[str]) -> Weighed:
         """See `TextWeigher`."""
-        with self._lock:
-            self._remember([text for text in texts if text not in self._rows])
-            held = [self._rows[text] for text in texts]
-            self._forget()
+        held = self._memory.rows(texts)
         asked = [self._queries.encode_query(query).row(0) for query in queries]
         vocabulary = self._encoder.vocabulary
         return Weighed(
             joined(asked, vocabulary.id), joined(held, vocabulary.id), self._encoder.floors, vocabulary.token
         )
 
-    def _remember(self, texts: Sequence[str]) -> None:
-        if not texts:
-            return
-        rows = self._encoder.encode_documents(texts)
-        for text, (terms, weights) in zip(texts, rows, strict=True):
-            changed = (
-                weights if self._factors is None else (weights * self._factors[terms]).astype(np.float32)
-            )
-            self._rows[text] = (terms.copy(), changed.copy())
-
-    def _forget(self) -> None:
-        while len(self._rows) > REMEMBERED:
-            self._rows.popitem(last=False)
-
-
-_Row = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
-
-
-def joined(rows: Sequence[_Row], vocabulary: str) -> TermWeights:
-    """Return rows one after the other.
-
-    Parameters
-    ----------
-    rows : sequence of (ndarray of int32, ndarray of float32)
-        Terms and weights of each row.
-    vocabulary : str
-        Identifier of the vocabulary.
-    """
-    indptr = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum([len(terms) for terms, _ in rows], out=indptr[1:])
-    if not len(rows) or not indptr[-1]:
-        return TermWeights(indptr, np.empty(0, np.int32), np.empty(0, np.float32), vocabulary)
-    return TermWeights(
-        indptr,
-        np.concatenate([terms for terms, _ in rows]),
-        np.concatenate([weights for _, weights in rows]),
-        vocabulary,
-    )
+    def _encode(self, texts: Sequence[str]) -> Iterator[Row]:
+        for terms, weights in self._encoder.encode_documents(texts):
+            if self._factors is None:
+                yield terms.copy(), weights.copy()
+            else:
+                yield terms.copy(), (weights * self._factors[terms]).astype(np.float32)

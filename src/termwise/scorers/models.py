@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from termwise.models import (
     CountModel,
     ExpandingCountModel,
     Model,
+    Model1,
     NetworkModel,
     model_from_parameters,
 )
@@ -53,7 +55,8 @@ def model_scorer(
         Collection whose statistics texts are weighed with. A network that multiplies by a power of the idf takes the
         number of documents that say a term, where an index also counts those that were expanded by it.
     settings : dict of str to str, optional
-        Parameters of a model given by name or folder.
+        Parameters of a model given by name or folder. A translation table has all of its weights unless ``keep`` says
+        otherwise: what an index saves in room is nothing here.
     analyzer : str or Analyzer, optional
         What cuts texts for a model of counts, by default ``english``, or that of the table.
     name : str, optional
@@ -69,6 +72,8 @@ def model_scorer(
         As `termwise.build_index` does.
     """
     chosen = chosen_model(model, settings or {})
+    if isinstance(chosen, Model1) and "keep" not in (settings or {}) and not isinstance(model, Model):
+        chosen = replace(chosen, keep=0)
     if isinstance(chosen, NetworkModel):
         if analyzer is not None:
             raise ParameterError(

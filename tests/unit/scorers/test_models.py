@@ -107,15 +107,27 @@ def test_shuffled_words_change_nothing(background):
     assert first == second
 
 
-def test_a_translation_table_scores_as_its_index(tmp_path):
+@pytest.mark.parametrize("keep", ["0", "256"])
+def test_a_translation_table_scores_as_its_index(keep, tmp_path):
     documents = [Document("a", "the vehicle was repaired"), Document("b", "a song on the radio")]
-    searcher = build_index(documents, tmp_path / "index", model="model1", quantiser="float32")
-    scorer = model_scorer("model1", Background(lambda: documents))
+    searcher = build_index(
+        documents, tmp_path / "index", model="model1", settings={"keep": keep}, quantiser="float32"
+    )
+    scorer = model_scorer("model1", Background(lambda: documents), settings={"keep": keep})
     for query in ("car repair", "music"):
         ranking = searcher.rank(query, candidates=["a", "b"])
         expected = dict(zip(ranking.doc_ids, ranking.scores, strict=True))
         found = scorer.score(query, [one.text for one in documents])
         assert found == pytest.approx([expected["a"], expected["b"]], rel=1e-4, abs=1e-5)
+
+
+def test_a_translation_table_keeps_all_of_its_weights(background):
+    first = model_scorer("model1", background)
+    assert first.fingerprint == model_scorer("model1", background, settings={"keep": "0"}).fingerprint
+    assert first.fingerprint != model_scorer("model1", background, settings={"keep": "256"}).fingerprint
+    text = "the vehicle was repaired by a mechanic near the station"
+    together = first.score_pairs(["car repair", "train"], [text, text])
+    assert together.tolist() == [first.score("car repair", [text])[0], first.score("train", [text])[0]]
 
 
 @pytest.mark.parametrize("model", ["tilde", "tildev2"])

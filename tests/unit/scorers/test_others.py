@@ -120,7 +120,12 @@ def test_a_function_of_a_module(monkeypatch):
     assert scorer.name == "long"
     assert scorer.score("q", ["ab", "abc"]).tolist() == [2, 3]
     assert scorer.fingerprint is None
-    for wrong in ("python:mine_of_this_test:none", "python:nowhere:count", "python:mine_of_this_test", "python::"):
+    for wrong in (
+        "python:mine_of_this_test:none",
+        "python:nowhere:count",
+        "python:mine_of_this_test",
+        "python::",
+    ):
         with pytest.raises(UsageError, match="no such function"):
             open_any_scorer(wrong, AROUND)
 
