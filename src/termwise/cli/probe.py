@@ -247,7 +247,10 @@ def _show(report: dict[str, Any]) -> None:
         for scorer in report["scorers"]:
             table.add_column(scorer["name"], justify="right")
         table.add_column("pairs", justify="right", style="dim")
-        for row in rows:
+        asked = [row for row in rows if row.probe["samples"]]
+        if not asked:
+            continue
+        for row in asked:
             symmetric = row.probe["symmetric"]
             table.add_row(
                 row.title,
@@ -257,6 +260,9 @@ def _show(report: dict[str, Any]) -> None:
             )
         console.print(table)
         console.print()
+    empty = sum(not probe["samples"] for probe in report["probes"])
+    if empty:
+        console.print(f"{empty} probes have no pair in these texts.", style="dim", highlight=False)
     deltas = ", ".join(f"{one['name']} {_threshold(one['reading'])}" for one in report["scorers"])
     console.print(
         "+1: the first text, with the quality or the change that the probe is named for, is always preferred; "
@@ -270,6 +276,7 @@ def _show(report: dict[str, Any]) -> None:
 
 def _list(chosen: Sequence[Wanted], as_json: bool) -> None:
     """Print what there is to ask."""
+    from termwise.cli.probe_material import data_names
     from termwise.probes.suites import SUITES
 
     if as_json:
@@ -279,6 +286,7 @@ def _list(chosen: Sequence[Wanted], as_json: bool) -> None:
     console = stdout()
     for suite in SUITES.values():
         console.print(f"{suite.name:<12} {suite.about}", highlight=False)
+    console.print(f"\nfor --data: {', '.join(data_names())}", highlight=False)
     section = ""
     for one, _ in chosen:
         if one.section != section:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from termwise import __version__
 from termwise.collection import open_collection, read_run
-from termwise.errors import MissingFileError, UsageError
+from termwise.errors import MissingFileError, UnknownNameError, UsageError
 from termwise.probes.judged import JudgedTexts, name_of
 from termwise.probes.language.opening import open_language
 from termwise.probes.material import Material
@@ -231,8 +231,14 @@ def _source(text: str) -> _Source:
     return _Source(name or folder.resolve().name, place, place, str(qrels))
 
 
+def data_names() -> list[str]:
+    """Return the names of ``--data`` that a family reads."""
+    return sorted({name for family in families() for name in family.folders})
+
+
 def _folders(data: Iterable[str]) -> dict[str, Path]:
     """Read the values of ``--data``."""
+    known = data_names()
     folders = {}
     for text in data:
         found = _NAMED.fullmatch(text)
@@ -240,6 +246,8 @@ def _folders(data: Iterable[str]) -> dict[str, Path]:
             raise UsageError(
                 "a data set has a name and a path", facts=[("given", text)], fixes=["--data jfleg=DIR"]
             )
+        if found["name"] not in known:
+            raise UnknownNameError.of("data set", found["name"], known)
         path = Path(found["rest"])
         if not path.exists():
             raise MissingFileError("there is no such file or folder", facts=[("data", text)])

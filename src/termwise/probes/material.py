@@ -45,8 +45,11 @@ class Family:
         One line: what they ask.
     make : callable
         Returns the probes for some material; none where the material lacks what they need.
+    folders : tuple of str
+        Names of `Material.folders` that it reads.
     """
 
     name: str
     title: str
     make: Callable[[Material], Sequence[Probe]]
+    folders: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ def plugin_families(known: Iterable[str] = ()) -> list[Family]:
         if family.name in owners:
             raise _broken(point, f"a family {family.name!r} comes from {owners[family.name]} already")
         owners[family.name] = _package(point)
-        found.append(Family(family.name, family.title, partial(_made, point, family.make)))
+        found.append(Family(family.name, family.title, partial(_made, point, family.make), family.folders))
     return found
 
 

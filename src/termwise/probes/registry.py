@@ -14,7 +14,6 @@ from termwise.probes.plugins import plugin_families
 from termwise.probes.transfer.family import FAMILY as TRANSFER
 from termwise.probes.written_pairs import FAMILY as WRITTEN
 
-
 BUILT_IN = (MATCHED, MATCHED_SUM_TF, MANIPULATIONS, TRANSFER, WRITTEN, AXIOMS, *BEHAVIOUR)
 """In the order of tables."""
 

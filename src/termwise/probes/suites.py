@@ -19,9 +19,29 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "manipulations": "Textual manipulation",
         "transfer": "Dataset transfer",
         "written": "Pairs that ship",
+        "stuffing": "Stuffing and attacks",
+        "injection": "Prompt injection",
+        "position": "Position of the answer",
+        "length": "Length and redundancy",
+        "noise": "Surface noise",
+        "queries": "The query",
+        "swaps": "Facts swapped",
+        "gender": "Gender wording",
     }
 )
 """What tables call a family, where it is not its name."""
+
+_BEHAVIOUR = (
+    "negation",
+    "stuffing",
+    "injection",
+    "position",
+    "length",
+    "noise",
+    "queries",
+    "swaps",
+    "gender",
+)
 
 
 class Chosen(NamedTuple):
@@ -41,7 +61,7 @@ class Suite:
     about : str
         One line.
     patterns : mapping of str to tuple of str
-        For a pattern of family names, patterns of names of probes, without ``@`` and what follows.
+        For a pattern of family names, patterns of names of probes; one without ``@`` is met by a probe on any texts.
     most : int or None
         Samples of each probe, at the most, unless said otherwise.
     """
@@ -53,9 +73,8 @@ class Suite:
 
     def chooses(self, family: str, probe: str) -> bool:
         """Whether a probe is of this suite."""
-        short = probe.partition("@")[0]
         return any(
-            fnmatchcase(family, of_family) and any(fnmatchcase(short, pattern) for pattern in patterns)
+            fnmatchcase(family, of_family) and any(_fits(probe, pattern) for pattern in patterns)
             for of_family, patterns in self.patterns.items()
         )
 
@@ -74,12 +93,40 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
                 "quick",
                 "some probes of every kind, 200 pairs each: a minute for BM25",
                 {
-                    "matched": ("relevance-by-*", "*-by-relevance", "tf-by-length"),
-                    "manipulations": (*_PAPER, "keystrokes", "fold-case"),
+                    "matched": ("relevance-by-*", "length-by-relevance", "tf-by-length"),
+                    "manipulations": (
+                        "rem-stops-punct",
+                        "lemmatize",
+                        "shuffle-words",
+                        "shuffle-sentences",
+                        "typos",
+                        "keystrokes",
+                        "*nonrelevant-sentence",
+                        "rejoin",
+                    ),
                     "transfer": ("*",),
                     "written": ("*",),
-                    "axioms": ("*",),
-                    "[!m]*": ("*",),
+                    "axioms": ("*@constructed",),
+                    "negation": ("*@written",),
+                    "stuffing": (
+                        "stuffing-append-[15]",
+                        "stuffing-scrambled-5",
+                        "attack-none",
+                        "attack-query-1",
+                    ),
+                    "injection": ("injection-word-end", "injection-instruction-end*"),
+                    "position": ("position-start-end", "position-padding-10"),
+                    "length": ("length-doubled", "length-filler-3", "length-best-again"),
+                    "noise": (
+                        "noise-upper-case",
+                        "noise-invisible",
+                        "noise-lookalikes",
+                        "noise-html",
+                        "noise-urls",
+                    ),
+                    "queries": ("query-*-moves",),
+                    "swaps": ("*@written",),
+                    "gender": ("*",),
                 },
                 most=200,
             ),
@@ -97,7 +144,7 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
                 },
             ),
             Suite("axioms", "retrieval axioms as controlled and as real pairs", {"axioms": ("*",)}),
-            Suite("all", "everything there is", {"*": ("*",)}),
+            Suite("all", "everything there is, with what plug-ins bring", {"*": ("*",)}),
         )
     }
 )
@@ -140,3 +187,7 @@ def suite_named(name: str) -> Suite:
     if name.startswith("probe:"):
         return Suite(name, "by name", {"*": (name.removeprefix("probe:"),)})
     raise UnknownNameError.of("suite", name, [*SUITES, "probe:NAME"])
+
+
+def _fits(probe: str, pattern: str) -> bool:
+    return fnmatchcase(probe if "@" in pattern else probe.partition("@")[0], pattern)

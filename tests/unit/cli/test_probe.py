@@ -146,6 +146,7 @@ def test_what_there_is_is_listed(folder, capsys):
     out = capsys.readouterr().out
     assert "shuffle-words@pets" in out
     assert "quick" in out
+    assert "jfleg" in out
     assert probe("--list", "--judged", folder, "--suite", "axioms", "--json") == 0
     assert all(json.loads(line)["section"] == "Axioms" for line in capsys.readouterr().out.splitlines())
 
@@ -159,6 +160,7 @@ def test_what_there_is_is_listed(folder, capsys):
         ["bm25", "--suite", "none"],
         ["bm25", "--suite", "probe:none"],
         ["bm25", "--data", "jfleg"],
+        ["bm25", "--data", "jlfeg=."],
         ["bm25+jm"],
         ["bm25", "bm25+jm"],
         ["bm25", "--judged", "nowhere"],

@@ -102,4 +102,4 @@ def _found(
     return [*probes, RepeatedTexts(judged, title=axiom_named("lnc2").title, most=most)]
 
 
-FAMILY = Family("axioms", "does the ranker prefer what retrieval axioms prefer?", axiom_probes)
+FAMILY = Family("axioms", "does the ranker prefer what retrieval axioms prefer?", axiom_probes, (VECTORS,))

@@ -93,4 +93,6 @@ def gender_probes(material: Material) -> list[Probe]:
     return made
 
 
-FAMILY = Family("gender", "does the wording of gender matter where nobody asked for it?", gender_probes)
+FAMILY = Family(
+    "gender", "does the wording of gender matter where nobody asked for it?", gender_probes, ("grepbiasir",)
+)

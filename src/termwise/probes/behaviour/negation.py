@@ -157,5 +157,8 @@ def negation_probes(material: Material) -> list[Probe]:
 
 
 FAMILY = Family(
-    "negation", "does *not* turn a statement round, and *without* exclude something?", negation_probes
+    "negation",
+    "does *not* turn a statement round, and *without* exclude something?",
+    negation_probes,
+    ("semantoneg", "wikifactcheck", "condaqa"),
 )

@@ -186,4 +186,4 @@ def position_probes(material: Material) -> list[Probe]:
     return [*made, *changed(before, material, "relevant")]
 
 
-FAMILY = Family("position", "does it matter where in a text the answer stands?", position_probes)
+FAMILY = Family("position", "does it matter where in a text the answer stands?", position_probes, ("xquad",))

@@ -240,4 +240,4 @@ def query_probes(material: Material) -> list[Probe]:
     return made
 
 
-FAMILY = Family("queries", "does it matter how the same thing is asked?", query_probes)
+FAMILY = Family("queries", "does it matter how the same thing is asked?", query_probes, ("query-variations",))

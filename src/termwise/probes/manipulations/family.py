@@ -41,4 +41,6 @@ def make(material: Material) -> list[ManipulationProbe]:
     ]
 
 
-FAMILY = Family("manipulations", "What a change of a text does to its score", make)
+FAMILY = Family(
+    "manipulations", "What a change of a text does to its score", make, ("typos", "append-queries")
+)

@@ -62,4 +62,5 @@ FAMILY = Family(
     "transfer",
     "of two texts that say the same, is the one that is more fluent, simple, true, … preferred?",
     transfer_probes,
+    tuple(DATA_SETS),
 )
