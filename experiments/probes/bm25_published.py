@@ -248,9 +248,9 @@ def _page(found: Mapping[str, Any], published: Mapping[str, Any]) -> str:
         "",
         "## What the rows hang on",
         "",
-        "With the paper's threshold the rows of the same files are the paper's to the last digit that was printed: what "
-        "is off with the median rule is the threshold. The median gap of the official list is smaller here, because "
-        "100 candidates a query are at hand, not 1,000, and another N and df go into each idf.",
+        "With the paper's threshold the rows of the same files are the paper's, to the digits that it prints; what is "
+        "off with the median rule is the threshold. Why the median gap is smaller here was not established. N and df "
+        "are those of passages that were found for these very queries, which makes their words look common.",
         "",
         record.table(
             ["probe", "condition", "score", "samples"],
