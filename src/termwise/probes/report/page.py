@@ -165,7 +165,7 @@ def _cell(cell: Mapping[str, Any] | None, anchor: str, symmetric: bool) -> _Cell
     told = f"{_written(score, symmetric)}, {_interval(cell, symmetric)}; {cell['samples']:,} samples"
     return _Cell(
         _written(score, symmetric),
-        f"rgba({base}, {0.06 + 0.84 * strength:.3f})",
+        f"rgba({base}, {0.06 + 0.84 * strength:.3f})" if strength >= 0.005 else "",
         strength > 0.55,
         unsure,
         f"{told}{'; not significant' if unsure else ''}",
