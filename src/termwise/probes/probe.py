@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
 
-from termwise.probes.sample import Sample
+from termwise.probes.sample import Sample, checked
 
 Strategy = Literal["measure-and-match", "manipulation", "transfer", "axiom"]
 """How the pairs come about: found among judged documents that agree in one thing and differ in another; made by
@@ -43,3 +43,27 @@ class Probe(ABC):
             Of all that is drawn. A sample depends on it and on itself, see `termwise.probes.sample.random_for`; never
             on the samples before it.
         """
+
+    def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+        """Return only some of the samples: those whose identifiers come first in an order.
+
+        Parameters
+        ----------
+        seed : int
+            See `samples`.
+        most : int
+            Samples, at the most.
+        order : callable
+            Returns what identifiers are ordered by.
+
+        Returns
+        -------
+        samples : list of Sample
+            Ordered by their identifiers.
+        left_out : int
+            How many others there are, at the most. A probe that knows identifiers before it makes samples overrides
+            this method, and makes no others.
+        """
+        given = checked(self.samples(seed))
+        chosen = sorted(given, key=lambda sample: order(sample.sample_id))[:most]
+        return checked(chosen), len(given) - len(chosen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class Question:
     content : str
         Their hash.
     left_out : int
-        Samples that there were besides, where only some were wanted.
+        Samples that there are besides, at the most, where only some were wanted.
     section : str
         Where tables put it.
     """
@@ -65,14 +66,12 @@ class Question:
         section : str, optional
             Where tables put it.
         """
-        if most is not None:
+        if most is None:
+            given, left_out = checked(probe.samples(seed)), 0
+        else:
             check_count("most", most)
-        given = checked(probe.samples(seed))
-        kept = given
-        if most is not None and len(given) > most:
-            chosen = sorted(given, key=lambda sample: _draw(seed, probe.name, sample.sample_id))[:most]
-            kept = checked(chosen)
-        return cls(probe, tuple(kept), content_hash(kept), len(given) - len(kept), section)
+            given, left_out = probe.drawn(seed, most, partial(_draw, seed, probe.name))
+        return cls(probe, tuple(given), content_hash(given), left_out, section)
 
 
 @dataclass(frozen=True, eq=False)

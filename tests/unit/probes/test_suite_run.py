@@ -21,8 +21,11 @@ from termwise.errors import (
     UsageError,
     WeightError,
 )
-from termwise.probes import Probe, Sample
+from termwise.probes import Probe, Sample, suite_run
 from termwise.probes.asking import ask
+from termwise.probes.judged import JudgedTexts
+from termwise.probes.language.opening import open_language
+from termwise.probes.manipulations import ManipulationProbe
 from termwise.probes.reading import ByQuery, ByRank, Constant
 from termwise.probes.reference import ReferenceLists
 from termwise.probes.report import (
@@ -196,6 +199,28 @@ def test_fewer_samples_are_among_more_of_them():
     assert Question.of(many, seed=3, most=100).left_out == 0
     with pytest.raises(ParameterError):
         Question.of(many, seed=3, most=0)
+
+
+def test_manipulations_that_are_not_wanted_are_not_made():
+    language = open_language("rules")
+    texts = {f"d{place}": f"cats number {place} sleep" if place % 3 else "dogs" for place in range(40)}
+    judged = JudgedTexts("toy", {"q": "cats"}, texts, {"q": dict.fromkeys(texts, 1)}, 0)
+    made = []
+
+    class Shouted:
+        name, title = "shouted", "Shouted"
+
+        def apply(self, text, around):
+            made.append(text)
+            return text.upper() if text.startswith("cats") else None
+
+    probe = ManipulationProbe(Shouted(), judged, language=language, stop_words=frozenset())
+    some = Question.of(probe, seed=1, most=5)
+    assert 5 <= len(made) < 40
+    assert some.left_out == 40 - len(made)
+    plain = Probe.drawn(probe, 1, 5, lambda sample_id: suite_run._draw(1, probe.name, sample_id))[0]
+    assert some.samples == tuple(plain)
+    assert len(Question.of(probe, seed=1, most=100).samples) == len(Question.of(probe, seed=1).samples) == 26
 
 
 def test_a_run_is_asked_what_it_ranks():

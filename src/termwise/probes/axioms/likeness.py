@@ -16,8 +16,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from termwise.collection import read_lines
-from termwise.errors import DataError, MalformedRecordError
+from termwise.collection.word_vectors import read_word_vectors
 from termwise.text import Analyzer
 
 NEAR = 0.5
@@ -108,10 +107,7 @@ class WordVectors:
 
     @classmethod
     def read(cls, path: str | Path, analyzer: Analyzer) -> WordVectors:
-        """Read vectors from a text file, plain or compressed with gzip, as GloVe and word2vec write them.
-
-        Each line has a word and its numbers, with blanks between them. A first line with two whole numbers, as
-        word2vec writes it, is skipped.
+        """Read vectors from a file, see `termwise.collection.word_vectors`.
 
         Raises
         ------
@@ -122,21 +118,4 @@ class WordVectors:
         MissingFileError
             If the file cannot be read.
         """
-        vectors: dict[str, npt.NDArray[np.float32]] = {}
-        size = None
-        for number, line in read_lines(Path(path)):
-            word, *given = line.rstrip().split(" ")
-            if number == 1 and len(given) == 1 and word.isdecimal() and given[0].isdecimal():
-                continue
-            try:
-                vector = np.array(given, dtype=np.float32)
-            except ValueError:
-                vector = np.empty(0, dtype=np.float32)
-            size = len(vector) if size is None else size
-            if not size or len(vector) != size or not np.isfinite(vector).all():
-                expected = f"a word and {size} numbers" if size else "a word and its numbers"
-                raise MalformedRecordError.at(path, number, expected=expected, seen=line)
-            vectors.setdefault(word, vector)
-        if not vectors:
-            raise DataError("a file of word vectors is empty", facts=[("file", path)])
-        return cls(vectors, analyzer)
+        return cls(read_word_vectors(path), analyzer)

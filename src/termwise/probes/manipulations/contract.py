@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from termwise.probes.judged import JudgedText, JudgedTexts
 from termwise.probes.language.contract import Language
 from termwise.probes.probe import Probe, Strategy
-from termwise.probes.sample import Sample, random_for
+from termwise.probes.sample import Sample, checked, random_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,19 +97,39 @@ class ManipulationProbe(Probe):
 
     def samples(self, seed: int) -> Iterator[Sample]:
         """See `Probe`; a text that cannot be manipulated, or comes out as it was, gives no sample."""
-        for one in self._judged:
-            if self._grades is not None and one.grade not in self._grades:
-                continue
-            drawing = random_for(seed, self._manipulation.name, one.query_id, one.doc_id)
-            around = Around(one, self._judged, self._language, self._stop_words, drawing)
-            changed = self._manipulation.apply(one.text, around)
-            if changed is None or changed == one.text:
-                continue
-            yield Sample(
-                sample_id=f"{one.query_id}/{one.doc_id}",
-                query=one.query,
-                first=changed,
-                second=one.text,
-                query_id=one.query_id,
-                facts={"document": one.doc_id, "grade": one.grade},
-            )
+        for one in self._texts():
+            if (sample := self._sample(seed, one)) is not None:
+                yield sample
+
+    def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+        """See `Probe`; texts that are not wanted are not manipulated."""
+        texts = sorted(self._texts(), key=lambda one: order(_name(one)))
+        found: list[Sample] = []
+        for tried, one in enumerate(texts):
+            if len(found) == most:
+                return checked(found), len(texts) - tried
+            if (sample := self._sample(seed, one)) is not None:
+                found.append(sample)
+        return checked(found), 0
+
+    def _texts(self) -> Iterator[JudgedText]:
+        return (one for one in self._judged if self._grades is None or one.grade in self._grades)
+
+    def _sample(self, seed: int, one: JudgedText) -> Sample | None:
+        drawing = random_for(seed, self._manipulation.name, one.query_id, one.doc_id)
+        around = Around(one, self._judged, self._language, self._stop_words, drawing)
+        changed = self._manipulation.apply(one.text, around)
+        if changed is None or changed == one.text:
+            return None
+        return Sample(
+            sample_id=_name(one),
+            query=one.query,
+            first=changed,
+            second=one.text,
+            query_id=one.query_id,
+            facts={"document": one.doc_id, "grade": one.grade},
+        )
+
+
+def _name(one: JudgedText) -> str:
+    return f"{one.query_id}/{one.doc_id}"
