@@ -309,3 +309,22 @@ def test_folds_by_paper():
     for part in parts:
         assert not {one[:2] for one in part.reported} & {one[:2] for one in part.choosing}
         assert len(part.reported) + len(part.choosing) == len(asked)
+
+
+def test_neighbours_of_whole_abstracts():
+    from neighbours import NEAREST, drawn_neighbours, whole
+
+    assert whole([("A title.", " One. "), ("Another", "One."), ("", "Two.")]) == ["A title. One.", "Two."]
+    angles = np.arange(12) * np.pi / 6
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    texts = [f"text {place}" for place in range(12)]
+    drawn = drawn_neighbours(texts, vectors)
+    cosines = vectors @ vectors.T
+    for row, other in enumerate(drawn):
+        nearer = (cosines[row] > cosines[row, other] + 1e-6).sum() - 1  # but itself
+        assert other != row
+        assert nearer < NEAREST
+    assert len({(other - row) % 12 for row, other in enumerate(drawn)}) > 1, "drawn, not the nearest always"
+    assert drawn == drawn_neighbours(texts, vectors)
+    twice = np.concatenate([vectors, vectors[:1]])
+    assert drawn_neighbours([*texts, "again"], twice)[0] != 12, "the same paper is no neighbour"
