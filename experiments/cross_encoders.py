@@ -22,6 +22,9 @@ FIRST_RANK, LAST_RANK = 2, 30
 
 SEED = 0
 
+CHECKPOINT = 50
+"""Steps after which the state of the training is kept; one that was interrupted goes on there."""
+
 
 def train_cross_encoder(
     entry: Mapping[str, Any],
@@ -33,7 +36,7 @@ def train_cross_encoder(
     threads: int,
     seed: int = SEED,
 ) -> None:
-    """Train a cross-encoder.
+    """Train a cross-encoder; one whose training was interrupted goes on.
 
     Parameters
     ----------
@@ -66,14 +69,16 @@ def train_cross_encoder(
     network = of_cross_encoders.CrossEncoder(
         base, num_labels=1, max_length=entry["length"], device="cpu", activation_fn=torch.nn.Identity()
     )
+    training = out.with_name(out.name + ".training")
     settings = of_cross_encoders.CrossEncoderTrainingArguments(
-        output_dir=str(out.with_name(out.name + ".training")),
+        output_dir=str(training),
         per_device_train_batch_size=entry["batch"],
         max_steps=entry["max_steps"],
         learning_rate=entry["learning_rate"],
         warmup_steps=round(entry["warm_up"] * entry["max_steps"]),
         logging_steps=20,
-        save_strategy="no",
+        save_steps=CHECKPOINT,
+        save_total_limit=1,
         report_to="none",
         seed=seed,
         bf16=True,
@@ -84,7 +89,7 @@ def train_cross_encoder(
         args=settings,
         train_dataset=datasets.Dataset.from_list(rows),
         loss=losses.MultipleNegativesRankingLoss(network, num_negatives=entry["others"]),
-    ).train()
+    ).train(resume_from_checkpoint=any(training.glob("checkpoint-*")))
     network.save_pretrained(str(out))
 
 
