@@ -24,6 +24,7 @@ KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
         "an encoding of a collection",
         ("termwise index COLLECTION --model MODEL --encoding {folder} --out DIR",),
     ),
+    "gradient-boosting.json": ("a ranker of boosted trees", ("termwise probe {folder}",)),
 }
 """For each manifest, what its folder is, and the commands that take it."""
 

@@ -51,7 +51,18 @@ MAX_BYTES = (1 << 63) - 1
 
 _CHUNK = 1 << 20
 
-_OF_NETWORKS = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".onnx")
+_OF_NETWORKS = (
+    ".json",
+    ".txt",
+    ".model",
+    ".metadata",
+    ".safetensors",
+    ".bin",
+    ".pt",
+    ".p",
+    ".dnn",
+    ".onnx",
+)
 
 _Made = TypeVar("_Made", bound=Analyzer)
 _Parsed = TypeVar("_Parsed")

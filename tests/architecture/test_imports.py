@@ -76,6 +76,9 @@ ALLOWED: dict[str, set[str]] = {
     "evaluate": GROUND | {"exclusion", "pages"},
     "scorers": GROUND
     | {
+        "sealed_json",
+        "staged_folder",
+        "typed_settings",
         "scoring",
         "folder_kinds",
         "model_folders",
@@ -159,6 +162,8 @@ HEAVY = {
     "onnxruntime": {"encode"},
     "spacy": {"text"},
     "simplemma": {"text"},
+    "ot": {"scorers"},
+    "lightgbm": {"scorers"},
 }
 """Network libraries and other large ones, and the layers that may import each."""
 
@@ -238,7 +243,7 @@ def test_layers_that_only_their_verbs_import(layer):
     assert not any(is_of_it(name) for path in others for name in imported_at_the_top(path))
 
 
-@pytest.mark.parametrize("library", ["onnxruntime", "spacy", "simplemma"])
+@pytest.mark.parametrize("library", ["onnxruntime", "spacy", "simplemma", "ot", "lightgbm"])
 def test_it_is_imported_inside_functions_only(library):
     for _, path in modules():
         assert library not in {name.split(".")[0] for name in imported_at_the_top(path)}, path

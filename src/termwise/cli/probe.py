@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ import typer
 
 from termwise.cli.options import JsonFlag, Threads, available_processors
 from termwise.cli.terminal import note, print_json, progress_bar, stdout
-from termwise.errors import CheckFailedError, UsageError
+from termwise.errors import CheckFailedError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from termwise.cli.probe_material import Wanted
@@ -163,7 +163,7 @@ def command(
     """
     from termwise.cli.probe_material import Asking
     from termwise.probes.report import Demand, differences, read_report, report_of, unmet, write_report
-    from termwise.probes.report.folder import SCORES, check_place
+    from termwise.probes.report.folder import SCORES, prepare_place
     from termwise.probes.suite_run import Question, run_suite
     from termwise.scorers import ScoreStore
 
@@ -184,8 +184,7 @@ def command(
                 fixes=["termwise probe bm25", "termwise probe --list, to see what is asked"],
             )
         if out is not None:
-            check_place(out)
-            out.mkdir(parents=True, exist_ok=True)
+            prepare_place(out)
         reference = None
         if not _is_number(delta) or any("+" in text for text in scorers):
             reference = asking.reference(candidates, depth, progress)
@@ -194,13 +193,22 @@ def command(
                 scorers, reference, store, threads or available_processors(), device, progress
             )
             questions = []
-            for one, most in chosen:
+            lacking: dict[str, list[str]] = {}
+            for done, (one, most) in enumerate(chosen, start=1):
                 most_here = most if limit is None else limit
-                questions.append(Question.of(one.probe, seed=seed, most=most_here, section=one.section))
-                progress(f"make samples: {one.probe.name}", len(questions), len(chosen))
+                try:
+                    questions.append(Question.of(one.probe, seed=seed, most=most_here, section=one.section))
+                except MissingExtraError as error:
+                    if len(chosen) == 1:
+                        raise
+                    lacking.setdefault(error.fixes[0], []).append(one.probe.name)
+                progress(f"make samples: {one.probe.name}", done, len(chosen))
             run = run_suite(
                 opened, questions, delta=delta, reference=reference, store=store,
-                facts={**asking.facts, "seed": seed, "suites": list(suites or ["quick"]), "delta": delta},
+                facts={
+                    **asking.facts, "seed": seed, "suites": list(suites or ["quick"]), "delta": delta,
+                    "not made": [name for names in lacking.values() for name in names],
+                },
                 progress=progress,
             )  # fmt: skip
             report = report_of(run, telling=0 if out is None else 2, progress=progress)
@@ -211,6 +219,10 @@ def command(
             print_json({name: value for name, value in cell.items() if name not in ("sweep", "telling")})
     else:
         _show(report)
+    for line in _skipped(report):
+        note(line)
+    for fix, names in lacking.items():
+        note(f"not asked, for want of a package: {', '.join(names)} ({fix})")
     changed = [] if before is None else [cell for cell in differences(before, report) if cell.state != "same"]
     for cell in changed:
         note(
@@ -225,7 +237,9 @@ def command(
     failed = unmet(demands, report)
     if failed:
         raise CheckFailedError(
-            f"{len(failed)} of the scores are as they must not be",
+            "a score is as it must not be"
+            if len(failed) == 1
+            else f"{len(failed)} scores are as they must not be",
             facts=[
                 (demand.text, f"{cell['scorer']}, {cell['probe']}: {cell['score']:+.3f}")
                 for demand, cell in failed
@@ -262,7 +276,8 @@ def _show(report: dict[str, Any]) -> None:
         console.print()
     empty = sum(not probe["samples"] for probe in report["probes"])
     if empty:
-        console.print(f"{empty} probes have no pair in these texts.", style="dim", highlight=False)
+        have = "probe has" if empty == 1 else "probes have"
+        console.print(f"{empty} {have} no pair in these texts.", style="dim", highlight=False)
     deltas = ", ".join(f"{one['name']} {_threshold(one['reading'])}" for one in report["scorers"])
     console.print(
         "+1: the first text, with the quality or the change that the probe is named for, is always preferred; "
@@ -272,6 +287,17 @@ def _show(report: dict[str, Any]) -> None:
         style="dim",
         highlight=False,
     )
+
+
+def _skipped(report: dict[str, Any]) -> Iterator[str]:
+    """Say what was not asked of whom, and why: a line for each reason."""
+    for scorer in report["scorers"]:
+        reasons: dict[str, list[str]] = {}
+        for probe, why in scorer["skipped"].items():
+            reasons.setdefault(why, []).append(probe)
+        for why, probes in reasons.items():
+            what = probes[0] if len(probes) == 1 else f"{len(probes)} probes, such as {probes[0]}"
+            yield f"{scorer['name']} was not asked {what}: {why}"
 
 
 def _list(chosen: Sequence[Wanted], as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,9 +155,11 @@ class Asking:
             asked = read_specification(text)
             if Path(asked.target).is_file():
                 scorer: TextScorer = self._run(asked)
-            elif "+" in asked.target and not Path(asked.target).exists() and "://" not in asked.target:
+            elif "+" in asked.target and ":" not in asked.target and not Path(asked.target).exists():
                 scorer = _mixed(asked, opened, reference, store, progress)
             else:
+                if asked.target.startswith("python:"):
+                    _look_here()
                 scorer = open_any_scorer(asked, around)
             opened.setdefault(scorer.name, scorer)
             found.append(scorer)
@@ -198,6 +201,13 @@ def _mixed(
     return MixedScorer(
         first, second, alpha=alpha, scales=(Scale.of(lists[0]), Scale.of(lists[1])), name=asked.name
     )
+
+
+def _look_here() -> None:
+    """Let modules in the current folder be imported, after all others."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
 
 
 def _source(text: str) -> _Source:

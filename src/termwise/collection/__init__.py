@@ -12,6 +12,7 @@ from termwise.collection.queries import read_queries
 from termwise.collection.runs import read_run, write_run
 from termwise.collection.seeds import read_seeds
 from termwise.collection.statistics import CollectionStatistics
+from termwise.collection.word_vectors import WordTable, read_word_vectors
 
 __all__ = [
     "Collection",
@@ -21,6 +22,7 @@ __all__ = [
     "PythonDocumentation",
     "PythonQuestions",
     "TabSeparatedCollection",
+    "WordTable",
     "open_collection",
     "read_json_lines",
     "read_lines",
@@ -28,6 +30,7 @@ __all__ = [
     "read_queries",
     "read_run",
     "read_seeds",
+    "read_word_vectors",
     "write_qrels",
     "write_run",
 ]

@@ -148,7 +148,7 @@ def open_scorer(
     """
     check_path("the scorer", folder)
     folder = Path(folder)
-    placed = _device(device)
+    placed = torch_device(device)
     manifest = ScorerManifest.parse(_manifest_bytes(folder), folder / NAME)
     if manifest.kind not in KINDS:
         raise ModelFormatError(
@@ -181,7 +181,14 @@ def fastest_device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def _device(name: str) -> torch.device:
+def torch_device(name: str) -> torch.device:
+    """Return a device by the name that torch has for it.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such device.
+    """
     try:
         device = torch.device(name)
         torch.empty(0, device=device)

@@ -1,28 +1,42 @@
-"""Opening whatever reads a query and a text together, by its folder or its name."""
+"""Opening the networks that read queries, by folder, by name, or by the kind of a published checkpoint."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from termwise.arguments import check_path
 from termwise.folder_kinds import kind_of
+from termwise.rerank.ance import AnceScorer
+from termwise.rerank.colbert import ColbertScorer
 from termwise.rerank.cross_encoder import CrossEncoderScorer
+from termwise.rerank.epic import EpicScorer
 from termwise.rerank.folder import open_scorer
+from termwise.rerank.mono_t5 import MonoT5Scorer
 from termwise.scoring import TextScorer
 from termwise.train.hub import CONFIG
+
+PUBLISHED: Mapping[str, Callable[..., TextScorer]] = {
+    "mono-t5:": MonoT5Scorer.open,
+    "colbert:": ColbertScorer.open,
+    "epic:": EpicScorer.open,
+    "ance:": AnceScorer.open,
+}
+"""What opens a published checkpoint, by what is put before its folder or file."""
 
 _ON_A_HUB = re.compile(r"[\w.-]*\w/[\w.-]+")
 
 
 def open_text_scorer(name: str | Path, *, device: str = "cpu", called: str | None = None) -> TextScorer:
-    """Open the folder of a scorer, or a cross-encoder of sentence-transformers.
+    """Open the folder of a scorer, a cross-encoder of sentence-transformers, or a published checkpoint.
 
     Parameters
     ----------
     name : str or Path
         A folder with ``scorer.json``, see `termwise.rerank.folder`; a folder of a cross-encoder in the layout of
-        transformers; or the name of one on the hub, such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
+        transformers; the name of one on the hub, such as ``cross-encoder/ms-marco-MiniLM-L6-v2``; or a kind of
+        `PUBLISHED` and a folder or file, such as ``colbert:models/colbertv2.0``.
     device : str, optional
         Where the network runs, as torch names it.
     called : str, optional
@@ -35,9 +49,12 @@ def open_text_scorer(name: str | Path, *, device: str = "cpu", called: str | Non
     Raises
     ------
     TermwiseError
-        As `open_scorer` and `CrossEncoderScorer.open` do.
+        As `open_scorer`, `CrossEncoderScorer.open` and those of `PUBLISHED` do.
     """
     check_path("the scorer", name)
+    for prefix, opened in PUBLISHED.items():
+        if str(name).startswith(prefix):
+            return opened(str(name).removeprefix(prefix), device=device, called=called)
     folder = Path(name)
     of_transformers = kind_of(folder) is None and (folder / CONFIG[0]).is_file()
     named = not folder.exists() and _ON_A_HUB.fullmatch(str(name)) is not None

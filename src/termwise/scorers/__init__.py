@@ -7,32 +7,49 @@ can whoever stands behind a function, an HTTP address or a folder of sentence-tr
 from termwise.scorers.background import Background
 from termwise.scorers.counted import CountWeigher, TokenStatistics
 from termwise.scorers.encoded import EncodedWeigher, RowFrequencies
+from termwise.scorers.expanded import ExpandedScorer, RememberedExpander, TextExpander
 from termwise.scorers.from_run import RunScorer
 from termwise.scorers.function import FunctionScorer
+from termwise.scorers.gradient_boosting import (
+    BoostingSettings,
+    GradientBoostingScorer,
+    train_gradient_boosting,
+)
+from termwise.scorers.gradient_boosting_folder import open_gradient_boosting, write_gradient_boosting
 from termwise.scorers.http import HttpScorer
 from termwise.scorers.mixed import MixedScorer, Scale
 from termwise.scorers.models import index_scorer, model_scorer
 from termwise.scorers.opening import Surroundings, open_any_scorer
 from termwise.scorers.rows import RowScorer, TextWeigher, Weighed
 from termwise.scorers.store import ScoreStore
+from termwise.scorers.word_mover import WordMoverScorer
 
 __all__ = [
     "Background",
+    "BoostingSettings",
     "CountWeigher",
     "EncodedWeigher",
+    "ExpandedScorer",
     "FunctionScorer",
+    "GradientBoostingScorer",
     "HttpScorer",
     "MixedScorer",
+    "RememberedExpander",
     "RowFrequencies",
     "RowScorer",
     "RunScorer",
     "Scale",
     "ScoreStore",
     "Surroundings",
+    "TextExpander",
     "TextWeigher",
     "TokenStatistics",
     "Weighed",
+    "WordMoverScorer",
     "index_scorer",
     "model_scorer",
     "open_any_scorer",
+    "open_gradient_boosting",
+    "train_gradient_boosting",
+    "write_gradient_boosting",
 ]

@@ -111,17 +111,21 @@ class HttpScorer:
             except HTTPError as error:
                 error.close()
                 if error.code not in _PASSING or attempt == TRIES:
-                    raise self._failed(f"HTTP {error.code} {error.reason}") from error
+                    raise self._failed(f"HTTP {error.code} {error.reason}", attempt) from error
             except (URLError, TimeoutError, ConnectionError) as error:
                 if attempt == TRIES:
-                    raise self._failed(str(getattr(error, "reason", error))) from error
+                    raise self._failed(str(getattr(error, "reason", error)), attempt) from error
             time.sleep(0.5 * 2 ** (attempt - 1))
         raise AssertionError("unreachable")
 
-    def _failed(self, why: str) -> DataError:
+    def _failed(self, why: str, tried: int) -> DataError:
         return DataError(
             "the scorer does not answer",
-            facts=[("address", self._url), ("tried", f"{TRIES} times"), ("why", why)],
+            facts=[
+                ("address", self._url),
+                ("tried", "once" if tried == 1 else f"{tried} times"),
+                ("why", why),
+            ],
             fixes=["see that it runs: what is scored already is kept, and the next run goes on from there"],
         )
 

@@ -13,17 +13,31 @@ from termwise.errors import MissingExtraError, MissingFileError, ModelFormatErro
 from termwise.folder_kinds import kind_of
 from termwise.index import Index
 from termwise.scorers.background import Background
+from termwise.scorers.expanded import ExpandedScorer, RememberedExpander
 from termwise.scorers.function import FunctionScorer
+from termwise.scorers.gradient_boosting_folder import open_gradient_boosting
 from termwise.scorers.http import HttpScorer
 from termwise.scorers.models import index_scorer, model_scorer
 from termwise.scorers.specification import ScorerSpecification, read_specification
+from termwise.scorers.word_mover import DEFAULT_ANALYZER as WORDS_OF_VECTORS
+from termwise.scorers.word_mover import WordMoverScorer
 from termwise.scoring import TextScorer
 
 if TYPE_CHECKING:
     from termwise.rerank.bi_encoder import Similarity
 
 _FUNCTION = "python:"
+_WORD_MOVER = "wmd:"
+_EXPANDED = "doc2query:"
+_OF_EXPANDER = ("count", "top", "longest", "length", "batch")
 _CONFIG = "config.json"
+_PUBLISHED: Mapping[str, tuple[str, ...]] = {
+    "mono-t5:": (),
+    "colbert:": ("mask_punctuation",),
+    "epic:": (),
+    "ance:": ("lower_case",),
+}
+"""Kinds of published checkpoints, and what can be true or false of each; see `termwise.rerank.opening`."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +68,18 @@ def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> Te
     folder of an index               its model, with the statistics of its collection
     folder of a cross-encoder, of    of sentence-transformers or ``termwise train``; settings ``length``, ``batch``,
     a bi-encoder, or of a scorer     ``device``, and for bi-encoders ``similarity``, ``query_prompt``, ``text_prompt``
+    folder of boosted trees          see `termwise.scorers.gradient_boosting`; no settings
     ``http://...``                   an address, see `termwise.scorers.http`; ``batch``, ``timeout``, ``fingerprint``
     ``python:MODULE:FUNCTION``       a function of a list of queries and a list of texts; ``fingerprint``
+    ``mono-t5:FOLDER``,              a published checkpoint of monoT5, ColBERT, EPIC or ANCE, see their modules in
+    ``colbert:FOLDER``,              `termwise.rerank`; ``length``, ``batch``, ``device``, and for ColBERT
+    ``epic:FOLDER``, ``ance:FOLDER`` ``mask_punctuation=false``, for ANCE ``lower_case=false``
+    ``wmd:FILE``                     Word Mover's Distance on word vectors, see `termwise.collection.read_word_vectors`;
+                                     ``analyzer``, and ``unit=true`` for vectors that are made one long
+    ``doc2query:FOLDER``             texts with queries that a network generates of them (`termwise.rerank.doc2query`),
+                                     scored by ``scorer=``, ``bm25`` unless given: ``count``, ``top``, ``longest``,
+                                     ``length``, ``batch``, ``prompt``, ``seed``, ``device``; ``kept=FILE`` remembers
+                                     what was generated; all other settings are of the scorer
     ===============================  =================================================================================
 
     Parameters
@@ -77,6 +101,12 @@ def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> Te
         return _http(asked, around)
     if asked.target.startswith(_FUNCTION):
         return _function(asked, around)
+    if asked.target.startswith(_WORD_MOVER):
+        return _word_mover(asked)
+    if asked.target.startswith(_EXPANDED):
+        return _expanded(asked, around)
+    if asked.target.startswith(tuple(_PUBLISHED)):
+        return _published(asked, around)
     folder = Path(asked.target)
     if folder.is_dir():
         for holds, opened in _FOLDERS.items():
@@ -107,11 +137,60 @@ def _function(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
         raise UsageError(
             "there is no such function",
             facts=[("given", asked.target), ("Python says", error)],
-            fixes=[
-                "python:MODULE:FUNCTION, of a module that can be imported: PYTHONPATH=. for one of this folder"
-            ],
+            fixes=["python:MODULE:FUNCTION, of a module that is installed, or lies in the folder you are in"],
         ) from error
     return FunctionScorer(found, name=asked.name or function, fingerprint=settings.get("fingerprint"))
+
+
+def _word_mover(asked: ScorerSpecification) -> TextScorer:
+    settings = asked.take(("analyzer", "unit"))
+    return WordMoverScorer.open(
+        asked.target.removeprefix(_WORD_MOVER),
+        analyzer=settings.get("analyzer", WORDS_OF_VECTORS),
+        unit=_yes(asked, "unit"),
+        name=asked.name or "wmd",
+    )
+
+
+def _expanded(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
+    settings = dict(asked.settings)
+    inner = settings.pop("scorer", "bm25")
+    of_expander = {
+        name: settings.pop(name)
+        for name in (*_OF_EXPANDER, "prompt", "seed", "device", "kept")
+        if name in settings
+    }
+    expander = open_expander(
+        asked._replace(target=asked.target.removeprefix(_EXPANDED), settings=of_expander), around
+    )
+    scorer = open_any_scorer(ScorerSpecification(asked.text, None, inner, settings), around)
+    return ExpandedScorer(scorer, expander, name=asked.name)
+
+
+def open_expander(asked: ScorerSpecification, around: Surroundings) -> RememberedExpander:
+    """Open a network that generates queries, by its folder and the settings of ``doc2query:FOLDER``.
+
+    Raises
+    ------
+    MissingExtraError
+        If torch or transformers is not installed.
+    TermwiseError
+        If it cannot be opened.
+    """
+    try:
+        from termwise.rerank.doc2query import Doc2Query
+    except ImportError:
+        raise MissingExtraError.of("torch", "train", "doc2query") from None
+    settings = asked.take((*_OF_EXPANDER, "prompt", "seed", "device", "kept"))
+    numbers = {name: found for name in _OF_EXPANDER if (found := _whole(asked, name)) is not None}
+    expander = Doc2Query.open(
+        asked.target,
+        device=_device(settings, around),
+        prompt=settings.get("prompt", ""),
+        seed=_whole(asked, "seed", least=0) or 0,
+        **numbers,
+    )
+    return RememberedExpander(expander, settings.get("kept"))
 
 
 def _index(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
@@ -119,6 +198,11 @@ def _index(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
     index = Index.open(asked.target)
     background = None if index.stores_text else around.background
     return index_scorer(index, background=background, name=asked.name, threads=around.threads)
+
+
+def _boosted(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
+    asked.take(())
+    return open_gradient_boosting(asked.target, name=asked.name)
 
 
 def _bi_encoder(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
@@ -134,6 +218,24 @@ def _bi_encoder(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
         similarity=cast("Similarity", settings.get("similarity", "cosine")),
         query_prompt=settings.get("query_prompt", ""),
         text_prompt=settings.get("text_prompt", ""),
+    )
+
+
+def _published(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
+    """Open a published checkpoint by its kind."""
+    try:
+        from termwise.rerank.opening import PUBLISHED
+    except ImportError:
+        raise MissingExtraError.of("torch", "cross-encoder", "a published ranker") from None
+    prefix = next(prefix for prefix in _PUBLISHED if asked.target.startswith(prefix))
+    settings = asked.take(("device", "length", "batch", *_PUBLISHED[prefix]))
+    return PUBLISHED[prefix](
+        asked.target.removeprefix(prefix),
+        called=asked.name,
+        device=_device(settings, around),
+        length=_whole(asked, "length"),
+        batch=_whole(asked, "batch") or 32,
+        **{name: _yes(asked, name) for name in _PUBLISHED[prefix] if name in settings},
     )
 
 
@@ -175,6 +277,7 @@ _FOLDERS: Mapping[str, Callable[[ScorerSpecification, Surroundings], TextScorer]
     "encoder.json": _model,
     "translation.json": _model,
     "scorer.json": _reader,
+    "gradient-boosting.json": _boosted,
 }
 
 
@@ -195,15 +298,22 @@ def _reads_pairs(config: Path) -> bool:
         ) from error
 
 
-def _whole(asked: ScorerSpecification, setting: str) -> int | None:
+def _whole(asked: ScorerSpecification, setting: str, *, least: int = 1) -> int | None:
     text = asked.settings.get(setting)
     if text is None:
         return None
-    if not text.isdecimal() or int(text) < 1:
+    if not text.isdecimal() or int(text) < least:
         raise UsageError(
-            f"{setting} is a whole number of 1 or more", facts=[("scorer", asked.text), (setting, text)]
+            f"{setting} is a whole number of {least} or more", facts=[("scorer", asked.text), (setting, text)]
         )
     return int(text)
+
+
+def _yes(asked: ScorerSpecification, setting: str) -> bool:
+    text = asked.settings.get(setting, "false")
+    if text not in ("true", "false"):
+        raise UsageError(f"{setting} is true or false", facts=[("scorer", asked.text), (setting, text)])
+    return text == "true"
 
 
 def _seconds(asked: ScorerSpecification, setting: str) -> float:

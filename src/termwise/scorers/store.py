@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
@@ -12,15 +10,18 @@ from types import TracebackType
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import DataError, StorageError
+from termwise.scorers.kept_file import Kept, KeptFile
 
-_APPLICATION = 0x74776373
-"""Marks a file of SQLite as one of ours."""
-
-_VERSION = 1
-
-_AT_ONCE = 200
-"""Pairs asked for in one statement, below the number of parameters that every SQLite takes."""
+_SCORES = Kept(
+    noun="scores",
+    application=0x74776373,
+    version=1,
+    table="scores",
+    owner="scorer",
+    key="pair",
+    value="score",
+    column="REAL",
+)
 
 
 class ScoreStore:
@@ -51,16 +52,7 @@ class ScoreStore:
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
-        self._path = None if path is None else Path(path)
-        with self._told():
-            self._open = sqlite3.connect(
-                ":memory:" if self._path is None else self._path, timeout=60, check_same_thread=False
-            )
-            try:
-                self._prepare()
-            except BaseException:
-                self._open.close()
-                raise
+        self._file = KeptFile(_SCORES, path)
 
     def __enter__(self) -> ScoreStore:
         """Return the store itself."""
@@ -74,7 +66,7 @@ class ScoreStore:
 
     def close(self) -> None:
         """Close the file; nothing is lost."""
-        self._open.close()
+        self._file.close()
 
     def find(self, scorer: str, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return the scores that are kept.
@@ -91,18 +83,7 @@ class ScoreStore:
             NaN where a pair has none.
         """
         keys = _keys(queries, texts)
-        known: dict[bytes, float] = {}
-        wanted = list(dict.fromkeys(keys))
-        with self._told():
-            for begin in range(0, len(wanted), _AT_ONCE):
-                part = wanted[begin : begin + _AT_ONCE]
-                marks = ",".join("?" * len(part))
-                known.update(
-                    self._open.execute(
-                        f"SELECT pair, score FROM scores WHERE scorer = ? AND pair IN ({marks})",
-                        (scorer, *part),
-                    )
-                )
+        known = self._file.find(scorer, keys)
         return np.array([known.get(key, np.nan) for key in keys], dtype=np.float64)
 
     def add(
@@ -113,53 +94,11 @@ class ScoreStore:
         scores: Sequence[float] | npt.NDArray[np.float64],
     ) -> None:
         """Keep scores; one that is there already is replaced."""
-        rows = zip(_keys(queries, texts), np.asarray(scores, dtype=np.float64).tolist(), strict=True)
-        with self._told(), self._open:
-            self._open.executemany(
-                "INSERT OR REPLACE INTO scores VALUES (?, ?, ?)",
-                ((scorer, key, score) for key, score in rows),
-            )
+        self._file.add(scorer, _keys(queries, texts), np.asarray(scores, dtype=np.float64).tolist())
 
     def __len__(self) -> int:
         """Scores that are kept, of all scorers."""
-        with self._told():
-            return int(self._open.execute("SELECT count(*) FROM scores").fetchone()[0])
-
-    def _prepare(self) -> None:
-        mark = self._open.execute("PRAGMA application_id").fetchone()[0]
-        version = self._open.execute("PRAGMA user_version").fetchone()[0]
-        tables = self._open.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if tables and (mark != _APPLICATION or version != _VERSION):
-            raise DataError(
-                "this file is no store of scores that this version of termwise can read",
-                facts=[("file", self._path), ("version", version), ("expected", _VERSION)],
-                fixes=["name another file", "delete it: scores can be computed again"],
-            )
-        with self._open:
-            self._open.execute(f"PRAGMA application_id = {_APPLICATION}")
-            self._open.execute(f"PRAGMA user_version = {_VERSION}")
-            self._open.execute(
-                "CREATE TABLE IF NOT EXISTS scores (scorer TEXT NOT NULL, pair BLOB NOT NULL, score REAL NOT NULL, "
-                "PRIMARY KEY (scorer, pair)) WITHOUT ROWID"
-            )
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Say what SQLite complains of as an error of ours."""
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            raise StorageError(
-                "the file of scores cannot be used",
-                facts=[("file", self._path), ("SQLite says", error)],
-                fixes=["name a file in a folder that can be written, on a disk with room"],
-            ) from error
-        except sqlite3.DatabaseError as error:
-            raise DataError(
-                "the file of scores is damaged, or is something else",
-                facts=[("file", self._path), ("SQLite says", error)],
-                fixes=["name another file", "delete it: scores can be computed again"],
-            ) from error
+        return len(self._file)
 
 
 def _keys(queries: Sequence[str], texts: Sequence[str]) -> list[bytes]:
@@ -169,7 +108,12 @@ def _keys(queries: Sequence[str], texts: Sequence[str]) -> list[bytes]:
     def digest(text: str) -> bytes:
         found = digests.get(text)
         if found is None:
-            found = digests[text] = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            found = digests[text] = text_digest(text)
         return found
 
     return [digest(query) + digest(text) for query, text in zip(queries, texts, strict=True)]
+
+
+def text_digest(text: str) -> bytes:
+    """Return 16 bytes that stand for a text."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

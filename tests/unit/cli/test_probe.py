@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -95,7 +96,11 @@ def test_demands_decide_about_the_exit_status(folder, capsys):
     given = ["bm25", "--judged", folder, *SUITE, "--json"]
     assert probe(*given, "--fail-if", "shuffle-words>0.5") == 0
     assert probe(*given, "--fail-if", "stuffing-append-1>0.1") == 5
-    assert "stuffing-append-1@pets: +" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "termwise: 2 scores are as they must not be" in err
+    assert "stuffing-append-1@pets: +" in err
+    assert probe(*given, "--fail-if", "stuffing-append-1@pets>0.1") == 5
+    assert "termwise: a score is as it must not be" in capsys.readouterr().err
     assert probe(*given, "--fail-if", "tpyos<0") == 2
     assert probe(*given, "--fail-if", "typos") == 2
 
@@ -120,6 +125,31 @@ def test_a_run_is_asked_about_real_texts_only(folder, tmp_path, capsys):
     )
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert "shuffle-words@pets" in report["scorers"][0]["skipped"]
+
+
+def test_what_was_not_asked_is_told(folder, tmp_path, capsys):
+    path = tmp_path / "mine.run"
+    write_run(Run([Ranking(["d1", "d3", "d4"], [3.0, 2.0, 1.0], "q1")]), path)
+    assert probe(path, "--judged", folder, *SUITE, "--suite", "probe:stuffing-append-2") == 0
+    told = capsys.readouterr().err.splitlines()
+    assert any(line.startswith("mine was not asked ") and "such as" in line for line in told)
+    assert probe(path, "bm25", "--judged", folder, "--suite", "probe:shuffle-words", "--json") == 0
+    assert capsys.readouterr().err.splitlines()[0] == (
+        "mine was not asked shuffle-words@pets: the run ranks both texts of none of its samples"
+    )
+
+
+def test_a_function_of_the_current_folder(folder, tmp_path, monkeypatch, capsys):
+    (tmp_path / "ranker_of_tests.py").write_text(
+        "def longest(queries, texts):\n    return [len(text) for text in texts]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    given = ["python:ranker_of_tests:longest", "--judged", folder, *SUITE, "--json"]
+    assert probe(*given) == 0
+    assert cells(capsys.readouterr().out)["stuffing-append-1@pets", "longest"]["score"] == 1.0
+    assert probe("python:ranker_of_tests:shortest", "--judged", folder, *SUITE) == 2
+    assert sys.path[-1] == str(tmp_path)
 
 
 def test_probes_of_ones_own(folder, tmp_path, capsys):
@@ -195,3 +225,21 @@ def test_a_folder_of_something_else_is_left_alone(folder, tmp_path, capsys):
     (tmp_path / "other" / "notes.txt").write_text("mine")
     assert probe("bm25", "--judged", folder, *SUITE, "--out", tmp_path / "other") == 2
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["notes.txt"]
+
+
+def test_probes_whose_package_is_missing_are_left_out_and_named(folder, monkeypatch, capsys):
+    from termwise.errors import MissingExtraError
+    from termwise.probes.manipulations import typos
+
+    def missing(*_):
+        raise MissingExtraError.of("codespell", "probe", "the probe typos")
+
+    monkeypatch.setattr(typos.Misspelled, "apply", missing)
+    given = ["bm25", "--judged", folder, "--json", "--suite", "probe:typos"]
+    assert probe(*given) == 4
+    capsys.readouterr()
+    assert probe(*given, "--suite", "probe:shuffle-words") == 0
+    out, err = capsys.readouterr()
+    assert set(cells(out)) == {("shuffle-words@pets", "bm25")}
+    assert "typos@pets" in err
+    assert "termwise[probe]" in err

@@ -17,6 +17,7 @@ from termwise.errors import (
     ForeignFolderError,
     ModelFormatError,
     ParameterError,
+    StorageError,
     UnknownNameError,
     UsageError,
     WeightError,
@@ -40,7 +41,7 @@ from termwise.probes.report import (
     write_report,
 )
 from termwise.probes.report.contents import spread
-from termwise.probes.report.folder import check_place
+from termwise.probes.report.folder import prepare_place
 from termwise.probes.report.page import marked, report_html
 from termwise.probes.suite_run import Question, run_suite
 from termwise.probes.thresholds import reading_of
@@ -373,12 +374,15 @@ def test_a_folder_is_written_and_read(run, tmp_path):
         (tmp_path / "out" / "results" / "more@toy+counting.jsonl.gz").read_bytes()
     ).decode()
     assert [json.loads(line).get("effect") for line in results.splitlines()] == [None, 0, 1, 1, 0]
-    check_place(tmp_path / "out")
-    check_place(tmp_path / "new")
+    prepare_place(tmp_path / "out")
+    prepare_place(tmp_path / "new")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("mine")
-    with pytest.raises(ForeignFolderError):
-        check_place(tmp_path / "other")
+    for place in ("other", "other/mine.txt"):
+        with pytest.raises(ForeignFolderError):
+            prepare_place(tmp_path / place)
+    with pytest.raises(StorageError):
+        prepare_place(tmp_path / "other" / "mine.txt" / "under")
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"format": "termwise-probes", "version": 9}', "[1]"])

@@ -91,6 +91,7 @@ def test_an_address_that_fails_for_a_moment_is_asked_again(server):
     with pytest.raises(DataError) as caught:
         HttpScorer(server.url).score("a", ["a"])
     assert "HTTP 400" in str(caught.value.facts)
+    assert ("tried", "once") in caught.value.facts
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.collection.writing import write_bytes_whole
-from termwise.errors import ForeignFolderError, ModelFormatError
+from termwise.errors import ForeignFolderError, ModelFormatError, StorageError
 from termwise.probes.report.contents import FORMAT, VERSION
 from termwise.probes.report.page import report_html
 from termwise.probes.report.tables import csv_text, latex_text, markdown_text
@@ -32,20 +32,34 @@ REPORT = "report.json"
 SCORES = "scores.sqlite"
 
 
-def check_place(out: Path) -> None:
-    """Refuse a folder that holds something else.
+def prepare_place(out: Path) -> None:
+    """Make the folder of a report, if there is none.
 
     Raises
     ------
     ForeignFolderError
-        If it is not empty and no report, finished or begun.
+        If it is a file, or holds something else than a report, finished or begun.
+    StorageError
+        If it cannot be made.
     """
+    if out.exists() and not out.is_dir():
+        raise ForeignFolderError(
+            "the folder of the report is a file", facts=[("given", out)], fixes=["name a new folder"]
+        )
     if out.is_dir() and any(out.iterdir()) and not any((out / name).is_file() for name in (REPORT, SCORES)):
         raise ForeignFolderError(
             "the folder holds something that is no report of probes",
             facts=[("folder", out)],
             fixes=["name an empty or a new folder"],
         )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            "the folder of the report cannot be made",
+            facts=[("folder", out), ("the system says", error.strerror or error)],
+            fixes=["name a folder that can be written"],
+        ) from error
 
 
 def write_report(out: Path, report: dict[str, Any], run: SuiteRun) -> None:

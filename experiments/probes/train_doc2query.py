@@ -1,0 +1,139 @@
+"""Teach a T5 to ask the queries that a passage answers: doc2query, for probes and for `termwise probe doc2query:OUT`.
+
+    python experiments/probes/train_doc2query.py --pairs WORK/prepared/train --base FLAN_T5_SMALL --out OUT
+
+The pairs are what ``shipped_models/prepare.py`` wrote, one JSONL file of ``{"query", "passage"}`` a source; passages
+are read and queries written without a prompt, as castorini/doc2query-t5-base-msmarco does. As many pairs as the steps
+need are drawn at random, no more than ``--most`` of a source. What was done is in OUT/doc2query.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
+
+import record  # noqa: E402
+
+from termwise.collection.pairs import Source, read_sources  # noqa: E402
+
+MARGIN = 8
+"""Pieces of a passage are padded to a multiple of this."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pairs", type=Path, required=True)
+    parser.add_argument("--base", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--sources", nargs="*", help="names of sources; all unless given")
+    parser.add_argument("--most", type=int, default=20_000, help="pairs of one source")
+    parser.add_argument("--max-steps", type=int, default=2000)
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--learning-rate", type=float, default=3e-4)
+    parser.add_argument("--length", type=int, default=192, help="pieces of a passage")
+    parser.add_argument("--longest", type=int, default=64, help="pieces of a query")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--threads", type=int, default=2)
+    given = parser.parse_args()
+    sources = [one for one in read_sources(given.pairs) if not given.sources or one.name in given.sources]
+    missing = sorted(set(given.sources or ()) - {one.name for one in sources})
+    if missing:
+        parser.error(f"no such source: {', '.join(missing)}")
+    train(given, sources)
+
+
+def train(given: argparse.Namespace, sources: Sequence[Source]) -> None:
+    """Train the network that the arguments name; one whose training was interrupted goes on."""
+    import torch
+    import transformers
+
+    torch.set_num_threads(given.threads)
+    transformers.set_seed(given.seed)
+    network = transformers.AutoModelForSeq2SeqLM.from_pretrained(given.base, dtype=torch.float32)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(given.base)
+    chosen = list(drawn(sources, given.batch * given.max_steps, given.most, given.seed))
+    record.say(f"{len(chosen):,} pairs of {len({name for name, _, _ in chosen})} sources")
+    rows = [
+        {
+            **tokenizer(passage, truncation=True, max_length=given.length),
+            "labels": tokenizer(query, truncation=True, max_length=given.longest)["input_ids"],
+        }
+        for _, query, passage in chosen
+    ]
+    training = given.out.with_name(given.out.name + ".training")
+    trainer = transformers.Seq2SeqTrainer(
+        model=network,
+        args=transformers.Seq2SeqTrainingArguments(
+            output_dir=str(training),
+            per_device_train_batch_size=given.batch,
+            max_steps=given.max_steps,
+            learning_rate=given.learning_rate,
+            warmup_steps=given.max_steps // 10,
+            logging_steps=max(1, min(50, given.max_steps // 10)),
+            save_steps=500,
+            save_total_limit=1,
+            report_to="none",
+            seed=given.seed,
+            use_cpu=given.device == "cpu",
+            bf16=given.device == "cuda",
+            dataloader_pin_memory=given.device == "cuda",
+            disable_tqdm=True,
+        ),
+        train_dataset=rows,
+        data_collator=transformers.DataCollatorForSeq2Seq(
+            tokenizer, model=network, pad_to_multiple_of=MARGIN
+        ),
+    )
+    trainer.train(resume_from_checkpoint=any(training.glob("checkpoint-*")))
+    network.save_pretrained(given.out)
+    tokenizer.save_pretrained(given.out)
+    (given.out / "doc2query.json").write_text(json.dumps(said(given, chosen, trainer), indent=1) + "\n")
+    shutil.rmtree(training, ignore_errors=True)
+
+
+def drawn(sources: Sequence[Source], wanted: int, most: int, seed: int) -> Iterator[tuple[str, str, str]]:
+    """Yield source, query and passage of pairs in random order, no more than `most` of a source."""
+    random = np.random.default_rng(seed)
+    places = [
+        (number, place)
+        for number, source in enumerate(sources)
+        for place in random.permutation(len(source))[:most].tolist()
+    ]
+    for one in random.permutation(len(places))[:wanted].tolist():
+        number, place = places[one]
+        query, passage = sources[number].pairs[place].tolist()
+        yield sources[number].name, sources[number].queries[query], sources[number].passages[passage]
+
+
+def said(given: argparse.Namespace, chosen: Sequence[tuple[str, str, str]], trainer: Any) -> dict[str, Any]:
+    """Return the settings, the pairs of each source, and the loss as training went on."""
+    names = [name for name, _, _ in chosen]
+    return {
+        "settings": {
+            name: getattr(given, name)
+            for name in ("max_steps", "batch", "learning_rate", "length", "longest", "most", "seed")
+        },
+        "base": given.base.resolve().name,
+        "pairs": {name: names.count(name) for name in sorted(set(names))},
+        "loss": {
+            str(entry["step"]): round(entry["loss"], 4)
+            for entry in trainer.state.log_history
+            if "loss" in entry
+        },
+    }
+
+
+if __name__ == "__main__":
+    record.script(main)

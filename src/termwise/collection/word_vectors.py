@@ -1,0 +1,157 @@
+"""Vectors of words, as GloVe and word2vec write them, or as an array of numpy with a list of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.collection.lines import read_lines
+from termwise.errors import DataError, MalformedRecordError, MissingFileError
+
+_ARRAY = ".npy"
+_WORDS = ".txt"
+
+
+class WordTable(Mapping[str, npt.NDArray[np.float32]]):
+    """A vector for each of some words, in order.
+
+    Parameters
+    ----------
+    words : sequence of str of length n
+        Of a word that comes twice the first counts.
+    vectors : ndarray of shape (n, d)
+
+    Raises
+    ------
+    DataError
+        If there is no word, or there are not as many vectors as words, or a number is not finite.
+
+    Examples
+    --------
+    >>> table = WordTable(["cat", "dog"], np.array([[1.0, 0.0], [0.5, 0.5]]))
+    >>> table["dog"].tolist(), "cow" in table, list(table)
+    ([0.5, 0.5], False, ['cat', 'dog'])
+    """
+
+    def __init__(self, words: Sequence[str], vectors: npt.ArrayLike) -> None:
+        found = np.ascontiguousarray(vectors, dtype=np.float32)
+        if found.ndim != 2 or not found.size or len(found) != len(words) or not np.isfinite(found).all():
+            raise DataError(
+                "words and their vectors do not go together",
+                facts=[
+                    ("words", f"{len(words):,}"),
+                    ("vectors", " x ".join(map(str, found.shape))),
+                    ("expected", "as many vectors as words, of finite numbers"),
+                ],
+            )
+        self.vectors = found
+        self._places: dict[str, int] = {}
+        for place, word in enumerate(words):
+            self._places.setdefault(word, place)
+
+    def __getitem__(self, word: str) -> npt.NDArray[np.float32]:
+        """Return the vector of a word."""
+        vector: npt.NDArray[np.float32] = self.vectors[self._places[word]]
+        return vector
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def place(self, word: str) -> int | None:
+        """Return the row of a word in `vectors`; None where it has none."""
+        return self._places.get(word)
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of words and vectors, in hexadecimal digits."""
+        found = sha256("\n".join(f"{place} {word}" for word, place in self._places.items()).encode())
+        found.update(repr(self.vectors.shape).encode())
+        found.update(np.ascontiguousarray(self.vectors, dtype="<f4").tobytes())
+        return found.hexdigest()
+
+
+def read_word_vectors(path: str | Path) -> WordTable:
+    r"""Read vectors of words from a file.
+
+    =======================  =====================================================================================
+    text, plain or gzip      a line has a word and its numbers, with blanks between them; a first line with two
+                             whole numbers, as word2vec writes it, is skipped
+    ``NAME.npy``             an array of numpy with a row for each line of ``NAME.txt``, a word each
+    =======================  =====================================================================================
+
+    Raises
+    ------
+    MissingFileError
+        If a file cannot be read.
+    MalformedRecordError
+        If a line has no numbers, or another number of them than the lines before.
+    DataError
+        If there is no vector, or words and vectors do not go together.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "vectors.txt"
+    ...     _ = path.write_text("cat 1 0\ndog 0.5 0.5\n")
+    ...     read_word_vectors(path)["cat"].tolist()
+    [1.0, 0.0]
+    """
+    path = Path(path)
+    return _of_array(path) if path.suffix == _ARRAY else _of_lines(path)
+
+
+def _of_lines(path: Path) -> WordTable:
+    words: list[str] = []
+    vectors: list[npt.NDArray[np.float32]] = []
+    size = None
+    for number, line in read_lines(path):
+        word, *given = line.rstrip().split(" ")
+        if number == 1 and len(given) == 1 and word.isdecimal() and given[0].isdecimal():
+            continue
+        try:
+            vector = np.array(given, dtype=np.float32)
+        except ValueError:
+            vector = np.empty(0, dtype=np.float32)
+        size = len(vector) if size is None else size
+        if not size or len(vector) != size or not np.isfinite(vector).all():
+            expected = f"a word and {size} numbers" if size else "a word and its numbers"
+            raise MalformedRecordError.at(path, number, expected=expected, seen=line)
+        words.append(word)
+        vectors.append(vector)
+    if not words:
+        raise DataError("a file of word vectors is empty", facts=[("file", path)])
+    return WordTable(words, np.stack(vectors))
+
+
+def _of_array(path: Path) -> WordTable:
+    try:
+        vectors = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise MissingFileError(
+            "a file cannot be read", facts=[("file", path), ("reason", error.strerror or error)]
+        ) from error
+    except (ValueError, EOFError) as error:
+        raise DataError("this is no array of numpy", facts=[("file", path), ("why", error)]) from error
+    listed = path.with_suffix(_WORDS)
+    words = [line for _, line in read_lines(listed)]
+    try:
+        return WordTable(words, vectors)
+    except (DataError, TypeError, ValueError) as error:
+        facts = error.facts if isinstance(error, DataError) else [("why", error)]
+        raise DataError(
+            "words and their vectors do not go together",
+            facts=[("vectors in", path), ("words in", listed), *facts],
+            fixes=[f"a word a line in {listed.name}, in the order of the rows"],
+        ) from error
