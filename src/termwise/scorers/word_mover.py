@@ -189,8 +189,7 @@ class WordMoverScorer:
 
 def _one_long(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    found: npt.NDArray[np.float32] = vectors / np.where(lengths > 0, lengths, 1)
-    return found
+    return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 def _solver() -> Callable[..., Any]:

@@ -145,7 +145,7 @@ def test_it_learns_what_makes_texts_relevant(scorer, background):
         scores = scorer.score(query, [one.text for one in of_query])
         grades = np.array([one.grade for one in of_query])
         assert scores[grades == 2].min() > scores[grades == 0].max()
-    assert next(iter(scorer.gains())).partition(".")[2] in {"span", "span_share", "window"}
+    assert next(iter(scorer.gains())).rpartition(".")[2] in {"runs_of_3", "span", "span_share", "window"}
     bm25 = model_scorer("bm25", background).score("a b", ["a b u v w x y z", "a u v w x y z b"])
     assert bm25[0] == bm25[1], "or there was nothing to learn"
 
