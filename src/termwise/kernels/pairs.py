@@ -6,6 +6,9 @@ import numpy as np
 
 from termwise.kernels.compiling import Array, compiled
 
+_MOST_PARTS = 64
+"""Parts of a sum, more than the exponents of its numbers have room for."""
+
 
 @compiled
 def pair_scores(
@@ -35,27 +38,63 @@ def pair_scores(
         Rounded once, so that a sum does not depend on how terms are numbered.
     """
     scores = np.zeros(len(queries), dtype=np.float64)
+    parts = np.zeros(_MOST_PARTS, dtype=np.float64)
     for pair in range(len(queries)):
         left = query_indptr[queries[pair]]
         left_end = query_indptr[queries[pair] + 1]
         right = indptr[texts[pair]]
         right_end = indptr[texts[pair] + 1]
-        total = 0.0
-        lost = 0.0  # what rounding took from the total (Neumaier, ZAMM 1974)
+        count = 0
         while left < left_end and right < right_end:
             if query_terms[left] < terms[right]:
                 left += 1
             elif query_terms[left] > terms[right]:
                 right += 1
             else:
-                value = query_weights[left] * np.float64(weights[right])
-                added = total + value
-                if abs(total) >= abs(value):
-                    lost += (total - added) + value
-                else:
-                    lost += (value - added) + total
-                total = added
+                count = _add(parts, count, query_weights[left] * np.float64(weights[right]))
                 left += 1
                 right += 1
-        scores[pair] = total + lost
+        scores[pair] = _rounded(parts, count)
     return scores
+
+
+@compiled
+def _add(parts: Array, count: int, value: float) -> int:
+    """Add a number to a sum that is kept without rounding, as parts of which none reaches into another.
+
+    The parts grow from the first to the last (Shewchuk, Discrete & Computational Geometry 18, 1997). Returns how many
+    there are now.
+    """
+    kept = 0
+    for place in range(count):
+        part = parts[place]
+        if abs(value) < abs(part):
+            value, part = part, value
+        total = value + part
+        rest = part - (total - value)
+        if rest != 0.0:
+            parts[kept] = rest
+            kept += 1
+        value = total
+    parts[kept] = value
+    return kept + 1
+
+
+@compiled
+def _rounded(parts: Array, count: int) -> float:
+    """Return the sum of the parts, rounded once, to even where it lies in the middle."""
+    if count == 0:
+        return 0.0
+    place = count - 1
+    total = parts[place]
+    rest = 0.0
+    while place > 0 and rest == 0.0:
+        place -= 1
+        before = total
+        total = before + parts[place]
+        rest = parts[place] - (total - before)
+    if place > 0 and rest * parts[place - 1] > 0.0:  # just beyond the middle, on the side of what is left
+        doubled = total + 2.0 * rest
+        if doubled - total == 2.0 * rest:
+            total = doubled
+    return total

@@ -234,3 +234,37 @@ def test_pairs_agree_with_the_reference(queries, texts):
     fast = pairs.pair_scores(*arguments, asked, held)
     slow = reference.pair_scores(*[one.tolist() for one in arguments], asked.tolist(), held.tolist())
     assert fast.tolist() == slow
+
+
+NUMBERS = st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=30)
+
+
+@given(NUMBERS, st.randoms())
+def test_sums_are_rounded_once_whatever_the_order(values, random):
+    def summed(weights):
+        row = pairs_of([dict(enumerate(weights))])
+        ones = np.ones(len(row.terms))
+        first = np.zeros(1, dtype=np.int64)
+        return pairs.pair_scores(
+            row.indptr, row.terms, ones, row.indptr, row.terms, row.weights, first, first
+        )[0]
+
+    shuffled = list(values)
+    random.shuffle(shuffled)
+    assert summed(values) == summed(shuffled) == math.fsum(values)
+
+
+def test_a_sum_just_beyond_the_middle_of_two_numbers():
+    for values in (
+        [1.0, 2.0**-53, 2.0**-100],
+        [1.0, 2.0**-53, -(2.0**-100)],
+        [1.0, 2.0**-53],
+        [2.0**-149] * 3,
+    ):
+        row = pairs_of([dict(enumerate(values))])
+        first = np.zeros(1, dtype=np.int64)
+        ones = np.ones(len(row.terms))
+        found = pairs.pair_scores(
+            row.indptr, row.terms, ones, row.indptr, row.terms, row.weights, first, first
+        )[0]
+        assert found == math.fsum(row.weights.astype(np.float64))
