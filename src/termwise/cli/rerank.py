@@ -57,8 +57,8 @@ def command(
             "--scorer",
             metavar="NAME|DIR",
             help="Score the stored texts by a network that reads them with the query: one of termwise train "
-            "bert-model1, or a cross-encoder of sentence-transformers; the index is one of any model with "
-            "--store-text then.",
+            "bert-model1, a cross-encoder of sentence-transformers, or a published ranker as mono-t5:, colbert:, "
+            "epic: or ance:DIR; the index is one of any model with --store-text then.",
             show_default=False,
         ),
     ] = None,
