@@ -86,14 +86,16 @@ def _rounded(parts: Array, count: int) -> float:
     if count == 0:
         return 0.0
     place = count - 1
-    total = parts[place]
+    total: float = parts[place]
     rest = 0.0
     while place > 0 and rest == 0.0:
         place -= 1
         before = total
         total = before + parts[place]
         rest = parts[place] - (total - before)
-    if place > 0 and rest * parts[place - 1] > 0.0:  # just beyond the middle, on the side of what is left
+    if (
+        rest != 0.0 and place > 0 and (rest > 0.0) == (parts[place - 1] > 0.0)
+    ):  # beyond the middle, by what is left
         doubled = total + 2.0 * rest
         if doubled - total == 2.0 * rest:
             total = doubled
