@@ -145,7 +145,14 @@ class ReferenceLists:
             Called with a stage, what is done, and its total.
         """
         with tempfile.TemporaryDirectory(prefix="termwise-") as folder:
-            searcher = build_index(documents(), Path(folder) / "index", progress=progress)
+            searcher = build_index(documents(), Path(folder) / "index", store_text=True, progress=progress)
             asked = [Query(query_id, text) for query_id, text in queries.items()]
             run = searcher.rank_many(asked, k=depth).run
-        return cls.of_run(run, queries, documents(), depth=depth, name=f"bm25 on {name}")
+            found = {doc_id for ranking in run.rankings.values() for doc_id in ranking.doc_ids}
+            return cls.of_run(
+                run,
+                queries,
+                (Document(*searcher.query_of(doc_id)) for doc_id in found),
+                depth=depth,
+                name=f"bm25 on {name}",
+            )

@@ -15,7 +15,9 @@ import numpy.typing as npt
 from termwise.arguments import check, check_count, check_pairs
 from termwise.errors import MissingExtraError, ModelFormatError, ParameterError
 from termwise.model_folders import folder_fingerprint
+from termwise.rerank.separate import truncation
 from termwise.train.loading import quiet
+from termwise.train.telling import first_line
 
 REMEMBERED = 20_000
 """Vectors of texts that are kept, at the most."""
@@ -121,7 +123,7 @@ class BiEncoderScorer:
         except Exception as error:  # neither library documents a type
             raise ModelFormatError(
                 "the bi-encoder cannot be loaded",
-                facts=[("model", model), ("sentence-transformers says", str(error).split("\n")[0][:300])],
+                facts=[("model", model), ("sentence-transformers says", first_line(error))],
                 fixes=["name a folder that SentenceTransformer has saved, or a model of the hub"],
             ) from error
         if length is not None:
@@ -168,12 +170,12 @@ class BiEncoderScorer:
         longest = self._model.max_seq_length
         if longest is None:
             return np.zeros(len(texts), dtype=np.bool_)
-        known: dict[str, bool] = {}
-        for text in texts:
-            if text not in known:
-                pieces = self._model.tokenizer(self._prompts[1] + text, truncation=False, verbose=False)
-                known[text] = len(pieces["input_ids"]) > longest
-        return np.array([known[text] for text in texts], dtype=np.bool_)
+
+        def count(text: str) -> int:
+            pieces = self._model.tokenizer(self._prompts[1] + text, truncation=False, verbose=False)
+            return len(pieces["input_ids"])
+
+        return truncation(texts, count, longest)
 
     def _read(self, texts: dict[str, None]) -> None:
         missing = [text for text in texts if text not in self._vectors]

@@ -22,6 +22,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from termwise.arguments import check, check_count, check_texts
 from termwise.errors import MissingExtraError, ModelFormatError, ParameterError, TermwiseError
 from termwise.model_folders import folder_fingerprint
+from termwise.rerank.separate import check_scores
 from termwise.train.hub import CONFIG, TOKENIZER, WEIGHTS, hub_options
 from termwise.train.loading import quiet
 from termwise.train.telling import first_line
@@ -205,12 +206,7 @@ class CrossEncoderScorer:
             convert_to_numpy=True,
         )
         scores = np.asarray(found, dtype=np.float64)
-        if not np.isfinite(scores).all():
-            place = int(np.flatnonzero(~np.isfinite(scores))[0])
-            raise ModelFormatError(
-                "the network gave a score that is not a finite number",
-                facts=[("scorer", self._name), ("text", f"number {place + 1}"), ("score", scores[place])],
-            )
+        check_scores(self._name, scores)
         return scores
 
     def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
