@@ -1,18 +1,24 @@
-"""What inference-free ranking buys and costs in behaviour: one page from a report of probes.
+"""What inference-free ranking buys and costs in behaviour: one page from reports of probes.
 
     termwise probe bm25 model1 tilde tildev2 bm25+tildev2,alpha=0.4 dense=BASE MODELS/cross-encoder --suite all
         --limit 200 --judged dl19=DOCS,QUERIES,QRELS --out WORK/finding
-    python experiments/probes/finding.py WORK/finding
+    termwise probe … --suite "probe:*-by-*" --judged dl19=DOCS,QUERIES,QRELS --out WORK/matched
+    python experiments/probes/finding.py WORK/finding WORK/matched
 
-Written are ``results/probes_finding.md`` with every score, ``.csv`` with all numbers, and ``.svg``, the heat map. No
-text of a collection is in them.
+Pairs that are matched cost no reading beyond that of the judged texts, so the second report has all of them. Of a probe
+that several reports have, the one with most samples counts.
+
+Written are ``results/probes_finding.md`` with every score, ``.csv`` with all numbers and ``.svg``, the heat map; and
+``probes_headline.svg`` with the rows of ``headline.toml``. No text of a collection is in them.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,26 +40,95 @@ LABELS = 4.6
 """Room for the names of probes, in inches."""
 
 
+BLUE, ORANGE, VIOLET = (0.04, 0.38, 0.66), (0.76, 0.25, 0.05), (0.49, 0.23, 0.93)
+
+WANTED = {"+": "+1", "-": "−1", "0": "0", "": ""}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a heat map.
+
+    Attributes
+    ----------
+    title, aside : str
+        What stands at its left, and in small print before the cells.
+    wanted : str
+        What a good ranker does: "+", "-", "0", or nothing.
+    row : Row
+    """
+
+    title: str
+    aside: str
+    wanted: str
+    row: Row
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("report", type=Path)
+    parser.add_argument("reports", type=Path, nargs="+", metavar="report")
     parser.add_argument("--out", type=Path, default=HERE.parent / "results")
     given = parser.parse_args()
-    report = read_report(given.report)
+    report = joined([read_report(path) for path in given.reports])
+    first = headline(report, tomllib.loads((HERE / "headline.toml").read_text(encoding="utf-8")))
+    everything = [
+        (title, [Line(row.title, row.data, "", row) for row in rows]) for title, rows in sections(report)
+    ]
+    names = [scorer["name"] for scorer in report["scorers"]]
     given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "probes_finding.svg").write_bytes(figure_bytes(heat_map(report), "svg"))
+    for stem, lines in (("probes_headline", first), ("probes_finding", everything)):
+        (given.out / f"{stem}.svg").write_bytes(figure_bytes(heat_map(lines, names), "svg"))
     (given.out / "probes_finding.csv").write_text(csv_text(report), encoding="utf-8")
-    (given.out / "probes_finding.md").write_text(page(report), encoding="utf-8")
-    record.say(f"wrote {given.out / 'probes_finding.md'}, .csv and .svg")
+    (given.out / "probes_finding.md").write_text(page(report, first), encoding="utf-8")
+    record.say(f"wrote {given.out / 'probes_finding.md'}, .csv, .svg and probes_headline.svg")
 
 
-def page(report: Mapping[str, Any]) -> str:
+def joined(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Make one report of several about the same rankers: of each probe, the one with most samples."""
+    names = [[(one["name"], one["reading"]) for one in report["scorers"]] for report in reports]
+    if any(other != names[0] for other in names):
+        raise SystemExit("the reports are not about the same rankers, or their thresholds differ")
+    best: dict[str, tuple[int, int]] = {}
+    for place, report in enumerate(reports):
+        for probe in report["probes"]:
+            if probe["name"] not in best or probe["samples"] > best[probe["name"]][0]:
+                best[probe["name"]] = (probe["samples"], place)
+    first = reports[0]
+    order = list(dict.fromkeys(probe["name"] for report in reports for probe in report["probes"]))
+    probes = [{probe["name"]: probe for probe in report["probes"]} for report in reports]
+    cells = [
+        cell
+        for place, report in enumerate(reports)
+        for cell in report["cells"]
+        if best[cell["probe"]][1] == place
+    ]
+    return {**first, "probes": [probes[best[name][1]][name] for name in order], "cells": cells}
+
+
+def headline(report: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple[str, list[Line]]]:
+    """Return the rows that were declared, grouped; a probe that was not asked has none."""
+    rows = {row.probe["name"]: row for _, found in sections(report) for row in found}
+    return [
+        (
+            group["title"],
+            [
+                Line(one["says"], WANTED[one.get("wanted", "")], one.get("wanted", ""), rows[one["probe"]])
+                for one in group["row"]
+                if one["probe"] in rows
+            ],
+        )
+        for group in plan["group"]
+    ]
+
+
+def page(report: Mapping[str, Any], first: Sequence[tuple[str, Sequence[Line]]]) -> str:
     """Write the tables, with what they were made of."""
     facts = report["facts"]
     rows = [f"- {name}: {_said(value)}" for name, value in facts.items()]
     deltas = [f"- δ of {one['name']}: {one['reading'].get('delta', '–')}" for one in report["scorers"]]
+    names = [scorer["name"] for scorer in report["scorers"]]
     return "\n".join(
         [
             "# What rankers respond to",
@@ -64,42 +139,76 @@ def page(report: Mapping[str, Any]) -> str:
             *rows,
             *deltas,
             "",
+            *headline_table(first, names),
             markdown_text(report),
         ]
     )
 
 
-def heat_map(report: Mapping[str, Any]) -> Any:
-    """Draw probes in rows and rankers in columns: blue where the first text is preferred, orange where the second."""
+def headline_table(first: Sequence[tuple[str, Sequence[Line]]], names: Sequence[str]) -> list[str]:
+    """Write the rows of the headline with their intervals."""
+    lines = [
+        "## Headline",
+        "",
+        "With 95 % intervals over queries; *wanted* is what a good ranker of passages does.",
+        "",
+        "| | probe | wanted | " + " | ".join(names) + " | pairs | queries |",
+        "| --- | --- | --: | " + "--: | " * (len(names) + 2),
+    ]
+    for title, rows in first:
+        for place, line in enumerate(rows):
+            cells = [_with_interval(cell, line.row.probe["symmetric"]) for cell in line.row.cells]
+            queries = max((cell["queries"] for cell in line.row.cells if cell is not None), default=0)
+            lines.append(
+                f"| {'' if place else title} | {line.title} | {WANTED[line.wanted]} | {' | '.join(cells)} "
+                f"| {line.row.probe['samples']:,} | {queries} |"
+            )
+    return [*lines, ""]
+
+
+def _with_interval(cell: Mapping[str, Any] | None, symmetric: bool) -> str:
+    if cell is None or cell["score"] is None:
+        return "–"
+    write = "{:.2f}".format if symmetric else signed
+    interval = "" if cell["low"] is None else f" ({write(cell['low'])} to {write(cell['high'])})"
+    return write(cell["score"]) + interval
+
+
+def heat_map(groups: Sequence[tuple[str, Sequence[Line]]], names: Sequence[str]) -> Any:
+    """Draw probes in rows and rankers in columns.
+
+    Where it is known what is wanted: blue as wanted, orange otherwise. Where it is not: blue where the first text is
+    preferred, orange where the second is, violet where they are only told apart.
+    """
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
-    names = [scorer["name"] for scorer in report["scorers"]]
-    grouped = [(title, [row for row in rows if row.probe["samples"]]) for title, rows in sections(report)]
-    grouped = [(title, rows) for title, rows in grouped if rows]
-    lines = sum(len(rows) + 1 for _, rows in grouped)
-    width, height = LABELS + COLUMN * len(names) + 0.2, ROW * (lines + 2)
+    grouped = [(title, [line for line in lines if line.row.probe["samples"]]) for title, lines in groups]
+    grouped = [(title, lines) for title, lines in grouped if lines]
+    height = ROW * (sum(len(lines) + 1 for _, lines in grouped) + 2)
+    width = LABELS + COLUMN * len(names) + 0.2
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
     axes.axis("off")
+    axes.add_patch(Rectangle((0, 0), width, height, facecolor="white", lw=0, zorder=-1))
     for column, name in enumerate(names):
         axes.text(
             LABELS + COLUMN * (column + 0.5), ROW, name, ha="center", va="center", fontsize=7.5, weight="bold"
         )
     top = 2 * ROW
-    for title, rows in grouped:
+    for title, lines in grouped:
         axes.text(0.1, top + ROW / 2, title, va="center", fontsize=8, weight="bold")
         top += ROW
-        for row in rows:
-            axes.text(0.2, top + ROW / 2, row.title, va="center", fontsize=7)
+        for line in lines:
+            axes.text(0.2, top + ROW / 2, line.title, va="center", fontsize=7)
             axes.text(
-                LABELS - 0.1, top + ROW / 2, row.data, ha="right", va="center", fontsize=6, color="#777777"
+                LABELS - 0.1, top + ROW / 2, line.aside, ha="right", va="center", fontsize=6, color="#777777"
             )
-            for column, cell in enumerate(row.cells):
+            for column, cell in enumerate(line.row.cells):
                 left = LABELS + COLUMN * column
-                colour, text, ink = _shade(row, cell)
+                colour, text, ink = _shade(line, cell)
                 axes.add_patch(
                     Rectangle((left + 0.02, top + 0.01), COLUMN - 0.04, ROW - 0.02, facecolor=colour, lw=0)
                 )
@@ -110,13 +219,17 @@ def heat_map(report: Mapping[str, Any]) -> Any:
     return figure
 
 
-def _shade(row: Row, cell: Mapping[str, Any] | None) -> tuple[tuple[float, float, float], str, str]:
+def _shade(line: Line, cell: Mapping[str, Any] | None) -> tuple[tuple[float, float, float], str, str]:
     """Return colour, text and colour of the text of a cell."""
     if cell is None or cell["score"] is None:
         return (1.0, 1.0, 1.0), "–", "#888888"
     score = cell["score"]
-    symmetric = row.probe["symmetric"]
-    full = (0.49, 0.23, 0.93) if symmetric else (0.04, 0.38, 0.66) if score > 0 else (0.76, 0.25, 0.05)
+    symmetric = line.row.probe["symmetric"]
+    if line.wanted:
+        good = {"+": score > 0, "-": score < 0, "0": False}[line.wanted]
+        full = BLUE if good else ORANGE
+    else:
+        full = VIOLET if symmetric else BLUE if score > 0 else ORANGE
     strength = 0.05 + 0.85 * min(1.0, abs(score)) if abs(score) >= 0.005 else 0.0
     red, green, blue = (float(one) for one in 1 - strength * (1 - np.array(full)))
     return (

@@ -22,7 +22,8 @@ def importable(monkeypatch):
 def report():
     def cell(probe, score, p=0.001):
         return {
-            "probe": probe, "scorer": "bm25", "score": score, "low": None, "high": None, "positive": 1, "neutral": 0,
+            "probe": probe, "scorer": "bm25", "score": score, "low": None if score is None else score - 0.2,
+            "high": None if score is None else score + 0.2, "positive": 1, "neutral": 0,
             "negative": 0, "samples": 1, "queries": 1, "identical": 0, "cut": None, "by_query": score,
             "standardised_difference": None, "detectable": None, "p_published": p, "p_bonferroni": p,
             "p_clustered": p, "p_holm": p, "p_benjamini_hochberg": p,
@@ -42,19 +43,74 @@ def report():
     }
 
 
+def plan(*rows):
+    said = [
+        {"probe": name, "says": says, **({"wanted": wanted} if wanted else {})} for name, says, wanted in rows
+    ]
+    return {"group": [{"title": "First", "row": said}]}
+
+
 def test_the_page_and_the_heat_map():
     pytest.importorskip("matplotlib")
     import finding
 
-    text = finding.page(report())
+    made = report()
+    first = finding.headline(
+        made,
+        plan(("typos@toy", "Misspelt", "0"), ("apart@toy", "Told apart", ""), ("missing@toy", "Gone", "+")),
+    )
+    text = finding.page(made, first)
     assert "- judged: toy, 3 judgments" in text
     assert "- δ of bm25: 0.5" in text
     assert "| Typos | toy | −0.50 | 1 |" in text
-    figure = finding.heat_map(report())
+    assert "| First | Misspelt | 0 | −0.50 (−0.70 to −0.30) | 1 | 1 |" in text
+    assert "|  | Told apart |  | 0.25 (0.05 to 0.45) | 1 | 1 |" in text
+    assert "Gone" not in text
+    figure = finding.heat_map(first, ["bm25"])
     written = {text.get_text() for text in figure.axes[0].texts}
-    assert {"−0.50", "0.25", "Typos", "Toy", "bm25"} <= written
-    assert "None" not in written, "a probe without pairs has no row"
-    assert len(figure.axes[0].patches) == 2
+    assert {"−0.50", "0.25", "Misspelt", "First", "bm25"} <= written
+    everything = [
+        ("Toy", [finding.Line("None", "", "", row) for row in rows][2:]) for _, rows in finding.sections(made)
+    ]
+    assert not finding.heat_map(everything, ["bm25"]).axes[0].texts[1:], "a probe without pairs has no row"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "score", "colour"),
+    [("+", 0.5, "BLUE"), ("+", -0.5, "ORANGE"), ("-", -0.5, "BLUE"), ("0", 0.5, "ORANGE"), ("", 0.5, "BLUE")],
+)
+def test_colours_say_what_is_as_wanted(wanted, score, colour):
+    import finding
+
+    made = report()
+    made["cells"][0]["score"] = score
+    ((_, (line,)),) = finding.headline(made, plan(("typos@toy", "Misspelt", wanted)))
+    found = finding._shade(line, line.row.cells[0])[0]
+    full = getattr(finding, colour)
+    assert sorted(range(3), key=lambda one: found[one]) == sorted(range(3), key=lambda one: full[one])
+
+
+def test_reports_are_joined_by_their_samples():
+    import finding
+
+    few, many = report(), report()
+    many["probes"] = [{**many["probes"][0], "samples": 9}]
+    many["cells"] = [{**many["cells"][0], "score": 0.75}]
+    found = finding.joined([few, many])
+    assert [probe["samples"] for probe in found["probes"]] == [9, 1, 0]
+    assert {cell["probe"]: cell["score"] for cell in found["cells"]} == {
+        "typos@toy": 0.75, "apart@toy": 0.25, "none@toy": None,
+    }  # fmt: skip
+    many["scorers"] = [{"name": "other", "reading": {}}]
+    with pytest.raises(SystemExit, match="same rankers"):
+        finding.joined([few, many])
+
+
+def test_the_headline_names_probes_that_there_are():
+    plan_of = tomllib.loads((HERE / "headline.toml").read_text(encoding="utf-8"))
+    rows = [row for group in plan_of["group"] for row in group["row"]]
+    assert len({row["probe"] for row in rows}) == len(rows)
+    assert {row.get("wanted", "") for row in rows} <= {"+", "-", "0", ""}
 
 
 def test_published_rows_are_probes_that_there_are():
