@@ -11,6 +11,7 @@ import typer
 from termwise.cli.options import JsonFlag, Threads, available_processors
 from termwise.cli.terminal import note, print_json, progress_bar, stdout
 from termwise.errors import CheckFailedError, MissingExtraError, UsageError
+from termwise.legible import legible_line
 
 if TYPE_CHECKING:
     from termwise.cli.probe_material import Wanted
@@ -88,23 +89,27 @@ def command(
         typer.Option(
             "--candidates",
             metavar="RUN",
-            help="Rankings that the gaps are taken from.  [default: what BM25 ranks first]",
+            help="Rankings that the gaps are taken from.  [default: what BM25 ranks first for 50 of the queries]",
             show_default=False,
         ),
     ] = None,
     depth: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--depth", metavar="N", min=2, help="Candidates of each query that gaps are taken from."
+            "--depth",
+            metavar="N",
+            min=2,
+            help="Candidates of each query that gaps are taken from.  [default: 50]",
+            show_default=False,
         ),
-    ] = 100,
+    ] = None,
     limit: Annotated[
         int | None,
         typer.Option(
             "--limit",
             metavar="N",
             min=1,
-            help="Samples of a probe, at the most.  [default: 200 for quick, else all]",
+            help="Samples of a probe, at the most.  [default: 100 for quick, else all]",
             show_default=False,
         ),
     ] = None,
@@ -162,11 +167,18 @@ def command(
     Example: termwise probe bm25 tildev2 --out report
     """
     from termwise.cli.probe_material import Asking
+    from termwise.cli.probe_scorers import Mixture, mixed
+    from termwise.collection import read_run
+    from termwise.probes.reference import DEPTH, QUERIES
     from termwise.probes.report import Demand, differences, read_report, report_of, unmet, write_report
+    from termwise.probes.report.demands import check_demands
     from termwise.probes.report.folder import SCORES, prepare_place
     from termwise.probes.suite_run import Question, run_suite
+    from termwise.probes.thresholds import read_rule
     from termwise.scorers import ScoreStore
 
+    rule = read_rule(delta)
+    rankings = None if candidates is None else read_run(candidates)
     demands = [Demand.read(text) for text in fail_if or ()]
     before = None if against is None else read_report(against)
     with progress_bar() as progress:
@@ -183,15 +195,17 @@ def command(
                 "name a ranker to ask",
                 fixes=["termwise probe bm25", "termwise probe --list, to see what is asked"],
             )
+        opened = asking.scorers(scorers, threads or available_processors(), device)
+        check_demands(demands, probes=[one.probe.name for one, _ in chosen], scorers=list(opened))
         if out is not None:
             prepare_place(out)
         reference = None
-        if not _is_number(delta) or any("+" in text for text in scorers):
-            reference = asking.reference(candidates, depth, progress)
+        if isinstance(rule, str) or any(isinstance(one, Mixture) for one in opened.values()):
+            most = None if rule in ("by-query", "by-rank") else QUERIES
+            reference = asking.reference(rankings, depth or DEPTH, most, seed, progress)
+            asking.facts["candidates"] = f"{reference.name}, {len(reference.candidates):,} queries"
         with ScoreStore(None if out is None else out / SCORES) as store:
-            opened = asking.scorers(
-                scorers, reference, store, threads or available_processors(), device, progress
-            )
+            asked = mixed(opened, reference, store=store, progress=progress)
             questions = []
             lacking: dict[str, list[str]] = {}
             for done, (one, most) in enumerate(chosen, start=1):
@@ -204,7 +218,7 @@ def command(
                     lacking.setdefault(error.fixes[0], []).append(one.probe.name)
                 progress(f"make samples: {one.probe.name}", done, len(chosen))
             run = run_suite(
-                opened, questions, delta=delta, reference=reference, store=store,
+                asked, questions, delta=rule, reference=reference, store=store,
                 facts={
                     **asking.facts, "seed": seed, "suites": list(suites or ["quick"]), "delta": delta,
                     "not made": [name for names in lacking.values() for name in names],
@@ -255,11 +269,11 @@ def _show(report: dict[str, Any]) -> None:
 
     console = stdout()
     for title, rows in sections(report):
-        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        table = Table(title=legible_line(title), title_justify="left", box=None, pad_edge=False)
         table.add_column("probe")
         table.add_column("texts", style="dim")
         for scorer in report["scorers"]:
-            table.add_column(scorer["name"], justify="right")
+            table.add_column(legible_line(scorer["name"]), justify="right")
         table.add_column("pairs", justify="right", style="dim")
         asked = [row for row in rows if row.probe["samples"]]
         if not asked:
@@ -267,8 +281,8 @@ def _show(report: dict[str, Any]) -> None:
         for row in asked:
             symmetric = row.probe["symmetric"]
             table.add_row(
-                row.title,
-                row.data,
+                legible_line(row.title),
+                legible_line(row.data),
                 *(written(cell, symmetric=symmetric) for cell in row.cells),
                 f"{row.probe['samples']:,}",
             )
@@ -278,7 +292,9 @@ def _show(report: dict[str, Any]) -> None:
     if empty:
         have = "probe has" if empty == 1 else "probes have"
         console.print(f"{empty} {have} no pair in these texts.", style="dim", highlight=False)
-    deltas = ", ".join(f"{one['name']} {_threshold(one['reading'])}" for one in report["scorers"])
+    deltas = ", ".join(
+        f"{legible_line(one['name'])} {_threshold(one['reading'])}" for one in report["scorers"]
+    )
     console.print(
         "+1: the first text, with the quality or the change that the probe is named for, is always preferred; "
         "without a sign: how often two texts are told apart.",
@@ -317,8 +333,9 @@ def _list(chosen: Sequence[Wanted], as_json: bool) -> None:
     for one, _ in chosen:
         if one.section != section:
             section = one.section
-            console.print(f"\n{section}", highlight=False)
-        console.print(f"  {one.probe.name:<52} {one.probe.title}", highlight=False)
+            console.print(f"\n{legible_line(section)}", highlight=False)
+        name, title = legible_line(one.probe.name), legible_line(one.probe.title)
+        console.print(f"  {name:<52} {title}", highlight=False)
 
 
 def _threshold(reading: dict[str, Any]) -> str:
@@ -327,11 +344,3 @@ def _threshold(reading: dict[str, Any]) -> str:
 
 def _score(score: float | None) -> str:
     return "none" if score is None else f"{score:+.3f}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from termwise import __version__
-from termwise.collection import open_collection, read_run
-from termwise.errors import MissingFileError, UnknownNameError, UsageError
+from termwise.cli.probe_scorers import Mixture, open_scorers
+from termwise.collection import open_collection
+from termwise.errors import DuplicateIdError, MissingFileError, UnknownNameError, UsageError
 from termwise.probes.judged import JudgedTexts, name_of
 from termwise.probes.language.opening import open_language
 from termwise.probes.material import Material
@@ -20,9 +20,8 @@ from termwise.probes.reference import ReferenceLists
 from termwise.probes.registry import families
 from termwise.probes.suites import Chosen, Suite, chosen_probes, suite_named
 from termwise.progress import Progress
-from termwise.scorers import Background, MixedScorer, RunScorer, ScoreStore, Surroundings, open_any_scorer
-from termwise.scorers.mixed import Scale
-from termwise.scorers.specification import ScorerSpecification, read_specification
+from termwise.records import Run
+from termwise.scorers import Background, Surroundings
 from termwise.scoring import TextScorer
 from termwise.text import stop_list
 
@@ -89,6 +88,8 @@ class Asking:
             If a file cannot be read.
         """
         sources = [_source(text) for text in judged]
+        named = zip([one.name for one in sources], judged, strict=True)
+        _check_apart("judged collections", named, "give each a name of its own: --judged NAME=DIR")
         read = [JudgedTexts.read(one.collection, one.queries, one.qrels, name=one.name) for one in sources]
         counted = collection or (sources[0].collection if sources else PYTHON)
         opened = open_collection(counted)
@@ -114,100 +115,55 @@ class Asking:
         Raises
         ------
         UsageError
-            If there is no probe in them.
+            If there is no probe of one of them.
+        DuplicateIdError
+            If two files have probes of one name.
         """
-        files = [name for name in suites if name.endswith((".yaml", ".yml"))]
+        files = list(dict.fromkeys(name for name in suites if name.endswith((".yaml", ".yml"))))
         named = [suite_named(name) for name in suites if name not in files]
-        found = [Wanted(one, _most(named, one)) for one in chosen_probes(families(), self.material, named)]
-        found += [Wanted(one, None) for name in files for one in _own(Path(name), self.material)]
-        if not found:
-            raise UsageError(
-                "there is no such probe",
-                facts=[("suites", ", ".join(suites))],
-                fixes=["termwise probe --list --suite all"],
-            )
-        return found
+        own = [(file, one) for file in files for one in _own(Path(file))]
+        _check_apart("probes", ((one.probe.name, file) for file, one in own), "rename one of them")
+        return [
+            *(Wanted(one, _most(named, one)) for one in chosen_probes(families(), self.material, named)),
+            *(Wanted(one, None) for _, one in own),
+        ]
 
-    def reference(self, candidates: Path | None, depth: int, progress: Progress) -> ReferenceLists:
-        """Return the rankings that thresholds are taken from: of a run, or of BM25 over the collection."""
+    def reference(
+        self, candidates: Run | None, depth: int, most: int | None, seed: int, progress: Progress
+    ) -> ReferenceLists:
+        """Return the rankings that thresholds are taken from: of a run, or of BM25 over the collection.
+
+        Of a run all queries count; of BM25 no more than `most`, drawn by the seed.
+        """
         first = self.material.judged[0]
         documents = open_collection(self.collection).documents
         if candidates is not None:
-            return ReferenceLists.of_run(read_run(candidates), first.queries, documents(), depth=depth)
+            return ReferenceLists.of_run(
+                candidates, first.queries, documents(), depth=depth, judged=first.name
+            )
         return ReferenceLists.by_bm25(
-            first.queries, documents, depth=depth, name=name_of(self.collection), progress=progress
-        )
+            first.queries, documents, depth=depth, most=most, seed=seed, name=name_of(self.collection),
+            judged=first.name, progress=progress,
+        )  # fmt: skip
 
     def scorers(
-        self,
-        texts: Sequence[str],
-        reference: ReferenceLists | None,
-        store: ScoreStore,
-        threads: int,
-        device: str | None,
-        progress: Progress,
-    ) -> list[TextScorer]:
-        """Open the scorers, in the order in which they are named."""
-        around = Surroundings(self.background, threads, device)
-        opened: dict[str, TextScorer] = {}
-        found: list[TextScorer] = []
-        for text in texts:
-            asked = read_specification(text)
-            if Path(asked.target).is_file():
-                scorer: TextScorer = self._run(asked)
-            elif "+" in asked.target and ":" not in asked.target and not Path(asked.target).exists():
-                scorer = _mixed(asked, opened, reference, store, progress)
-            else:
-                if asked.target.startswith("python:"):
-                    _look_here()
-                scorer = open_any_scorer(asked, around)
-            opened.setdefault(scorer.name, scorer)
-            found.append(scorer)
-        return found
-
-    def _run(self, asked: ScorerSpecification) -> RunScorer:
-        asked.take(())
-        queries: dict[str, str] = {}
-        texts: dict[str, str] = {}
-        for judged in self.material.judged:
-            queries.update(judged.queries)
-            texts.update(judged.texts)
-        name = asked.name or Path(asked.target).name.split(".")[0]
-        return RunScorer(read_run(Path(asked.target), name=name), queries, texts)
+        self, texts: Sequence[str], threads: int, device: str | None
+    ) -> dict[str, TextScorer | Mixture]:
+        """Open the scorers by name; see `termwise.cli.probe_scorers.open_scorers`."""
+        return open_scorers(texts, self.material.judged, Surroundings(self.background, threads, device))
 
 
-def _mixed(
-    asked: ScorerSpecification,
-    opened: dict[str, TextScorer],
-    reference: ReferenceLists | None,
-    store: ScoreStore,
-    progress: Progress,
-) -> MixedScorer:
-    names = asked.target.split("+")
-    settings = asked.take(("alpha",))
-    missing = [name for name in names if name not in opened]
-    if len(names) != 2 or missing or reference is None:
-        raise UsageError(
-            "two scorers are mixed that were named before",
-            facts=[("given", asked.text), ("named before", ", ".join(opened) or "none")],
-            fixes=["termwise probe bm25 tildev2 bm25+tildev2,alpha=0.3"],
-        )
-    try:
-        alpha = float(settings.get("alpha", "0.5"))
-    except ValueError:
-        raise UsageError("alpha is a number from 0 to 1", facts=[("given", asked.text)]) from None
-    first, second = (opened[name] for name in names)
-    lists = [reference.scored(one, store=store, progress=progress) for one in (first, second)]
-    return MixedScorer(
-        first, second, alpha=alpha, scales=(Scale.of(lists[0]), Scale.of(lists[1])), name=asked.name
-    )
-
-
-def _look_here() -> None:
-    """Let modules in the current folder be imported, after all others."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)
+def _check_apart(what: str, named: Iterable[tuple[str, str]], fix: str) -> None:
+    """Refuse two that have one name; each comes with where it is named."""
+    given: dict[str, str] = {}
+    for name, source in named:
+        if name in given:
+            raise DuplicateIdError(
+                f"two {what} have one name",
+                facts=[("name", name), ("first", given[name]), ("second", source)],
+                fixes=[fix],
+            )
+        given[name] = source
 
 
 def _source(text: str) -> _Source:
@@ -277,7 +233,7 @@ def _most(suites: Sequence[Suite], one: Chosen) -> int | None:
     return max(limits) if len(limits) == len(suites) else None
 
 
-def _own(path: Path, material: Material) -> Iterable[Chosen]:
+def _own(path: Path) -> Iterable[Chosen]:
     from termwise.probes.user import read_probes
 
     return [Chosen(probe, path.stem) for probe in read_probes(path)]

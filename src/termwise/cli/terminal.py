@@ -27,6 +27,7 @@ from rich.progress import (
 from rich.text import Text
 
 from termwise.errors import StorageError, UsageError
+from termwise.legible import legible
 
 
 def stdout() -> Console:
@@ -46,8 +47,8 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def note(text: str) -> None:
-    """Say something on stderr."""
-    print(text, file=sys.stderr)
+    """Say something on stderr, without what would steer a terminal."""
+    print(legible(text), file=sys.stderr)
 
 
 def say(line: str) -> None:

@@ -26,6 +26,7 @@ def ask(
     *,
     store: ScoreStore | None = None,
     progress: Progress = no_progress,
+    stage: str = "score",
 ) -> dict[Pair, float]:
     """Score pairs of a query and a text.
 
@@ -40,6 +41,8 @@ def ask(
         Scores that are known, and where new ones are kept, if the scorer has a fingerprint.
     progress : callable, optional
         Called with a stage, distinct pairs that are scored, and how many there are.
+    stage : str, optional
+        What the stage is called, before the name of the scorer.
 
     Returns
     -------
@@ -59,14 +62,14 @@ def ask(
         known = store.find(fingerprint, *_sides(wanted))
         found = {wanted[place]: float(known[place]) for place in np.flatnonzero(~np.isnan(known))}
     missing = [pair for pair in wanted if pair not in found]
-    stage = f"score: {scorer.name}"
+    told = f"{stage}: {scorer.name}"
     if missing:
-        progress(stage, len(found), len(wanted))
+        progress(told, len(found), len(wanted))
     for chunk, scores in _answers(scorer, missing):
         found.update(zip(chunk, scores.tolist(), strict=True))
         if store is not None and fingerprint:
             store.add(fingerprint, *_sides(chunk), scores)
-        progress(stage, len(found), len(wanted))
+        progress(told, len(found), len(wanted))
     return found
 
 

@@ -54,7 +54,9 @@ def top_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, Scores
             raise ParameterError(
                 "gaps are between finite scores", facts=[("query", query_id), ("shape", values.shape)]
             )
-        found[query_id] = -np.diff(np.sort(values)[::-1][:top])
+        with np.errstate(over="ignore"):
+            gaps = -np.diff(np.sort(values)[::-1][:top])
+        found[query_id] = np.minimum(gaps, np.finfo(np.float64).max)
     return found
 
 

@@ -8,13 +8,16 @@ Each entry point names a `termwise.probes.material.Family`. In the ``pyproject.t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from termwise.errors import DataError, TermwiseError
 from termwise.probes.material import Family, Material
 from termwise.probes.probe import Probe
+from termwise.probes.sample import Sample
 
 GROUP = "termwise.probes"
 
@@ -31,7 +34,8 @@ def plugin_families(known: Iterable[str] = ()) -> list[Family]:
     ------
     DataError
         If an entry point cannot be loaded, is no family, or brings a name that is taken. What goes wrong later, when a
-        family makes its probes, is reported in the same way. The facts name the entry point and its package.
+        family makes its probes or a probe its samples, is reported in the same way. The facts name the entry point and
+        its package.
     """
     owners = dict.fromkeys(known, "termwise")
     found = []
@@ -57,16 +61,45 @@ def _loaded(point: EntryPoint) -> Family:
 def _made(
     point: EntryPoint, make: Callable[[Material], Sequence[Probe]], material: Material
 ) -> Sequence[Probe]:
-    try:
+    with _named(point, "making its probes failed"):
         probes = list(make(material))
-    except TermwiseError:
-        raise
-    except Exception as error:
-        raise _broken(point, f"making its probes failed: {type(error).__name__}: {error}") from error
     for probe in probes:
         if not isinstance(probe, Probe):
             raise _broken(point, f"it made a {type(probe).__name__}, not a Probe")
-    return probes
+    return [_Borrowed(point, probe) for probe in probes]
+
+
+class _Borrowed(Probe):
+    """A probe of a plug-in; if its samples cannot be made, the error says whose it is."""
+
+    def __init__(self, point: EntryPoint, probe: Probe) -> None:
+        with _named(point, "reading the name of a probe failed"):
+            self.name, self.title = probe.name, probe.title
+            self.strategy, self.symmetric = probe.strategy, probe.symmetric
+        self._point = point
+        self._probe = probe
+
+    def samples(self, seed: int) -> Iterator[Sample]:
+        with self._named():
+            yield from self._probe.samples(seed)
+
+    def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+        with self._named():
+            return self._probe.drawn(seed, most, order)
+
+    def _named(self) -> AbstractContextManager[None]:
+        return _named(self._point, f"making the samples of {self.name} failed")
+
+
+@contextmanager
+def _named(point: EntryPoint, what: str) -> Iterator[None]:
+    """Report what goes wrong as a fault of the plug-in; errors of termwise say enough."""
+    try:
+        yield
+    except TermwiseError:
+        raise
+    except Exception as error:
+        raise _broken(point, f"{what}: {type(error).__name__}: {error}") from error
 
 
 def _broken(point: EntryPoint, reason: str) -> DataError:

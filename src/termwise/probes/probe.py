@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, TypeVar
 
 from termwise.probes.sample import Sample, checked
 
 Strategy = Literal["measure-and-match", "manipulation", "transfer", "axiom"]
 """How the pairs come about: found among judged documents that agree in one thing and differ in another; made by
 changing a text; taken from a data set of pairs; or found and made to meet the conditions of a retrieval axiom."""
+
+
+Source = TypeVar("Source")
+"""What a sample is made of: a judged text, a pair of a data set."""
 
 
 class Probe(ABC):
@@ -67,3 +71,43 @@ class Probe(ABC):
         given = checked(self.samples(seed))
         chosen = sorted(given, key=lambda sample: order(sample.sample_id))[:most]
         return checked(chosen), len(given) - len(chosen)
+
+
+def first_made(
+    sources: Iterable[Source],
+    *,
+    name: Callable[[Source], str],
+    make: Callable[[Source], Sample | None],
+    most: int,
+    order: Callable[[str], Any],
+) -> tuple[list[Sample], int]:
+    """Make samples in an order of their identifiers until there are enough; see `Probe.drawn`.
+
+    Parameters
+    ----------
+    sources : iterable
+        What samples are made of.
+    name : callable
+        Returns the identifier of the sample that a source would make.
+    make : callable
+        Makes the sample; None where the source gives none.
+    most : int
+        Samples, at the most.
+    order : callable
+        Returns what identifiers are ordered by.
+
+    Returns
+    -------
+    samples : list of Sample
+        Ordered by their identifiers.
+    left_out : int
+        Sources that were not tried.
+    """
+    queue = sorted(sources, key=lambda source: order(name(source)))
+    found: list[Sample] = []
+    for tried, source in enumerate(queue):
+        if len(found) == most:
+            return checked(found), len(queue) - tried
+        if (sample := make(source)) is not None:
+            found.append(sample)
+    return checked(found), 0

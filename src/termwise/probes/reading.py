@@ -25,8 +25,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import is_finite_number
+from termwise.arguments import check, is_finite_number
 from termwise.errors import ParameterError, UnknownIdError
+from termwise.legible import shown
 
 Scores = npt.NDArray[np.float64]
 Effects = npt.NDArray[np.int8]
@@ -100,6 +101,9 @@ class ByQuery:
     deltas: Mapping[str, float]
 
     def __post_init__(self) -> None:
+        check(
+            "deltas", self.deltas, isinstance(self.deltas, Mapping), "a threshold for each query, by its id"
+        )
         for delta in self.deltas.values():
             check_delta(delta)
 
@@ -145,6 +149,11 @@ class ByRank:
 
     lists: Mapping[str, Scores]
 
+    def __post_init__(self) -> None:
+        check("lists", self.lists, isinstance(self.lists, Mapping), "scores for each query, by its id")
+        for query_id, scores in self.lists.items():
+            _check_list(query_id, scores)
+
     def effects(self, query_ids: Sequence[str], first: Scores, second: Scores) -> Effects:
         """See `Reading`.
 
@@ -185,6 +194,20 @@ def check_delta(delta: object) -> None:
         )
 
 
+def _check_list(query_id: str, scores: object) -> None:
+    """Refuse what is not a row of numbers; infinite ones have a rank, too."""
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values = np.empty((0, 0))
+    if values.ndim != 1 or np.isnan(values).any():
+        raise ParameterError(
+            "a reference list is a row of scores, none of which is NaN",
+            facts=[("query", query_id), ("given", shown(scores))],
+            fixes=["leave out the documents of the query that have no score"],
+        )
+
+
 def _signs(first: Scores, second: Scores, deltas: Scores) -> Effects:
     differences = difference(first, second)
     return (differences > deltas).astype(np.int8) - (differences < -deltas).astype(np.int8)
@@ -198,7 +221,7 @@ def difference(first: Scores, second: Scores) -> Scores:
     >>> difference(np.array([-np.inf, 1.0]), np.array([-np.inf, -np.inf])).tolist()
     [0.0, inf]
     """
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         found: Scores = np.where(first == second, 0.0, first - second)
     return found
 

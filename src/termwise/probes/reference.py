@@ -17,13 +17,17 @@ import numpy.typing as npt
 from termwise.build import build_index
 from termwise.errors import DataError
 from termwise.probes.asking import ask
+from termwise.probes.sample import Sample, random_for
 from termwise.progress import Progress, no_progress
 from termwise.records import Document, Query, Run
 from termwise.scorers import ScoreStore
 from termwise.scoring import TextScorer
 
-DEPTH = 100
+DEPTH = 50
 """Candidates of each query."""
+
+QUERIES = 50
+"""Queries, where a median over all of them is wanted: a network reads every candidate."""
 
 Scores = npt.NDArray[np.float64]
 
@@ -40,11 +44,34 @@ class ReferenceLists:
         Texts of queries, by identifier.
     candidates : mapping of str to tuple of str
         Texts of candidates, by query.
+    judged : str, optional
+        Name of the judged collection whose queries they are, as probes have it after ``@``. Unless given, a query is
+        known by identifier and text alone.
     """
 
     name: str
     queries: Mapping[str, str]
     candidates: Mapping[str, tuple[str, ...]]
+    judged: str | None = None
+
+    def foreign(self, probe: str, samples: Iterable[Sample]) -> str | None:
+        """Say why the rankings are not those of the queries of samples; None where they are.
+
+        Parameters
+        ----------
+        probe : str
+            Name of the probe. What stands behind its ``@`` is where its texts are from.
+        samples : iterable of Sample
+        """
+        texts = probe.partition("@")[2]
+        if self.judged is not None and texts and texts != self.judged:
+            return f"the rankings are of queries of {self.judged}, its queries of {texts}"
+        lacking = {
+            one.query_id
+            for one in samples
+            if len(self.candidates.get(one.query_id, ())) < 2 or one.query != self.queries[one.query_id]
+        }
+        return f"{len(lacking)} of its queries have no ranking" if lacking else None
 
     def scored(
         self, scorer: TextScorer, *, store: ScoreStore | None = None, progress: Progress = no_progress
@@ -64,7 +91,7 @@ class ReferenceLists:
         pairs = [
             (self.queries[query_id], text) for query_id, texts in self.candidates.items() for text in texts
         ]
-        found = ask(scorer, pairs, store=store, progress=progress)
+        found = ask(scorer, pairs, store=store, progress=progress, stage="score candidates")
         return {
             query_id: np.array([found[self.queries[query_id], text] for text in texts], dtype=np.float64)
             for query_id, texts in self.candidates.items()
@@ -79,6 +106,7 @@ class ReferenceLists:
         *,
         depth: int = DEPTH,
         name: str | None = None,
+        judged: str | None = None,
     ) -> ReferenceLists:
         """Take the first documents of a run.
 
@@ -93,31 +121,22 @@ class ReferenceLists:
             Candidates of each query.
         name : str, optional
             By default that of the run.
+        judged : str, optional
+            Name of the judged collection that the queries are of.
 
         Raises
         ------
         DataError
             If no query has two candidates with a text.
         """
-        wanted = {
-            query_id: ranking.doc_ids[:depth]
-            for query_id, ranking in run.rankings.items()
-            if query_id in queries
-        }
-        needed = {doc_id for doc_ids in wanted.values() for doc_id in doc_ids}
-        texts = {document.doc_id: document.text for document in documents if document.doc_id in needed}
-        candidates = {
-            query_id: tuple(texts[doc_id] for doc_id in doc_ids if doc_id in texts)
-            for query_id, doc_ids in wanted.items()
-        }
-        kept = {query_id: found for query_id, found in candidates.items() if len(found) > 1}
-        if not kept:
+        found = _candidates(run, queries, documents, depth)
+        if not found:
             raise DataError(
                 "no query of the run has two candidates in the collection",
-                facts=[("run", run.name), ("queries", len(queries)), ("documents found", len(texts))],
+                facts=[("run", run.name), ("queries", len(queries))],
                 fixes=["name the run, the queries and the collection that belong together"],
             )
-        return cls(run.name if name is None else name, {one: queries[one] for one in kept}, kept)
+        return cls(run.name if name is None else name, _of(queries, found), found, judged)
 
     @classmethod
     def by_bm25(
@@ -126,7 +145,10 @@ class ReferenceLists:
         documents: Callable[[], Iterable[Document]],
         *,
         depth: int = DEPTH,
+        most: int | None = None,
+        seed: int = 0,
         name: str = "collection",
+        judged: str | None = None,
         progress: Progress = no_progress,
     ) -> ReferenceLists:
         """Take what BM25 ranks first, with the defaults of an index.
@@ -139,20 +161,58 @@ class ReferenceLists:
             Gives the documents of the collection, from the first, each time.
         depth : int, optional
             Candidates of each query.
+        most : int, optional
+            Queries, at the most, drawn by the seed; all unless given.
+        seed : int, optional
+            Of the draw.
         name : str, optional
             Of the collection.
+        judged : str, optional
+            Name of the judged collection that the queries are of.
         progress : callable, optional
             Called with a stage, what is done, and its total.
+
+        Raises
+        ------
+        DataError
+            If BM25 finds two documents for no query.
         """
         with tempfile.TemporaryDirectory(prefix="termwise-") as folder:
             searcher = build_index(documents(), Path(folder) / "index", store_text=True, progress=progress)
-            asked = [Query(query_id, text) for query_id, text in queries.items()]
+            drawn = sorted(queries, key=lambda query_id: random_for(seed, "candidates", query_id).random())
+            asked = [Query(query_id, queries[query_id]) for query_id in sorted(drawn[:most])]
             run = searcher.rank_many(asked, k=depth).run
-            found = {doc_id for ranking in run.rankings.values() for doc_id in ranking.doc_ids}
-            return cls.of_run(
-                run,
-                queries,
-                (Document(*searcher.query_of(doc_id)) for doc_id in found),
-                depth=depth,
-                name=f"bm25 on {name}",
+            ranked = {doc_id for ranking in run.rankings.values() for doc_id in ranking.doc_ids}
+            texts = (Document(*searcher.query_of(doc_id)) for doc_id in ranked)
+            found = _candidates(run, queries, texts, depth)
+        if not found:
+            raise DataError(
+                "BM25 finds two documents of the collection for none of the queries",
+                facts=[("collection", name), ("queries", len(queries))],
+                fixes=[
+                    "--collection COLLECTION, with documents that the queries ask for",
+                    "--candidates RUN, rankings of your own",
+                    "--delta NUMBER, a threshold that needs no rankings",
+                ],
             )
+        return cls(f"bm25 on {name}", _of(queries, found), found, judged)
+
+
+def _candidates(
+    run: Run, queries: Mapping[str, str], documents: Iterable[Document], depth: int
+) -> dict[str, tuple[str, ...]]:
+    """Return texts that a run ranks first, of each query of which there are two."""
+    wanted = {
+        query_id: ranking.doc_ids[:depth] for query_id, ranking in run.rankings.items() if query_id in queries
+    }
+    needed = {doc_id for doc_ids in wanted.values() for doc_id in doc_ids}
+    texts = {document.doc_id: document.text for document in documents if document.doc_id in needed}
+    found = {
+        query_id: tuple(texts[doc_id] for doc_id in doc_ids if doc_id in texts)
+        for query_id, doc_ids in wanted.items()
+    }
+    return {query_id: candidates for query_id, candidates in found.items() if len(candidates) > 1}
+
+
+def _of(queries: Mapping[str, str], found: Iterable[str]) -> dict[str, str]:
+    return {query_id: queries[query_id] for query_id in found}

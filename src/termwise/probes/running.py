@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import check
 from termwise.errors import ParameterError
 from termwise.legible import shown
-from termwise.probes.asking import ask
+from termwise.probes.asking import Pair, ask
 from termwise.probes.probe import Probe
 from termwise.probes.reading import Reading
 from termwise.probes.result import ProbeResult
@@ -57,7 +58,7 @@ def run_probe(
     Raises
     ------
     ParameterError
-        If there is no reading.
+        If there is no scorer, probe or reading, or a sample is none.
     DuplicateIdError
         If two samples have one identifier.
     WeightError
@@ -65,31 +66,60 @@ def run_probe(
     DataError
         If it gives another number of scores than there are texts.
     """
-    if not isinstance(reading, Reading):
+    check("scorer", scorer, isinstance(scorer, TextScorer), "an object with a name and a method score")
+    check("probe", probe, isinstance(probe, Probe), "a termwise.probes.Probe")
+    if not isinstance(reading, Reading) or isinstance(reading, type):
         raise ParameterError(
             "say what counts as a tie: a probe has no threshold of its own",
             facts=[("given", shown(reading))],
             fixes=["Constant(median_gap(lists)), the median gap of the scorer"],
         )
     given = checked(probe.samples(seed) if samples is None else samples)
-    sides = [sample.pairs for sample in given]
-    scores = ask(scorer, [pair for both in sides for pair in both], store=store, progress=progress)
+    scores = ask(scorer, pairs_of(given), store=store, progress=progress)
+    return result_of(scorer, probe, reading, given, scores)
+
+
+def pairs_of(samples: Iterable[Sample]) -> Iterator[Pair]:
+    """Yield what is to be scored: both sides of each sample, as query and text."""
+    for sample in samples:
+        yield from sample.pairs
+
+
+def result_of(
+    scorer: TextScorer,
+    probe: Probe,
+    reading: Reading,
+    samples: Sequence[Sample],
+    scores: Mapping[Pair, float],
+) -> ProbeResult:
+    """Read scores that are known; see `run_probe`.
+
+    Parameters
+    ----------
+    scorer, probe, reading
+        See `run_probe`.
+    samples : sequence of Sample
+        In the order of their identifiers.
+    scores : mapping of (str, str) to float
+        Of both sides of every sample.
+    """
+    sides = [sample.pairs for sample in samples]
     first = np.array([scores[pair] for pair, _ in sides], dtype=np.float64)
     second = np.array([scores[pair] for _, pair in sides], dtype=np.float64)
-    query_ids = tuple(sample.query_id for sample in given)
+    query_ids = tuple(sample.query_id for sample in samples)
     effects = reading.effects(query_ids, first, second)
     return ProbeResult(
         probe=probe.name,
         scorer=scorer.name,
         symmetric=probe.symmetric,
         reading=reading.described(),
-        content=content_hash(given),
-        sample_ids=tuple(sample.sample_id for sample in given),
+        content=content_hash(samples),
+        sample_ids=tuple(sample.sample_id for sample in samples),
         query_ids=query_ids,
         first=first,
         second=second,
         effects=np.abs(effects) if probe.symmetric else effects,
-        identical=sum(sample.identical for sample in given),
+        identical=sum(sample.identical for sample in samples),
         cut=_cut(scorer, sides),
     )
 

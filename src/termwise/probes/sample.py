@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from termwise.errors import DuplicateIdError, ParameterError
+from termwise.legible import shown
 
 
 @dataclass(frozen=True)
@@ -44,16 +45,9 @@ class Sample:
 
     def __post_init__(self) -> None:
         for name in ("sample_id", "query", "first", "second", "query_id"):
-            value = getattr(self, name)
-            if not isinstance(value, str):
-                raise ParameterError(
-                    "a sample is made of strings", facts=[("field", name), ("given", type(value).__name__)]
-                )
-        if self.second_query is not None and not isinstance(self.second_query, str):
-            raise ParameterError(
-                "a sample is made of strings",
-                facts=[("field", "second_query"), ("given", type(self.second_query).__name__)],
-            )
+            _check_text(name, getattr(self, name))
+        if self.second_query is not None:
+            _check_text("second_query", self.second_query)
         if not self.sample_id:
             raise ParameterError("a sample has an identifier", facts=[("query", self.query[:60])])
         if not self.query_id:
@@ -71,6 +65,21 @@ class Sample:
         return self.pairs[0] == self.pairs[1]
 
 
+def _check_text(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise ParameterError(
+            "a sample is made of strings", facts=[("field", name), ("given", type(value).__name__)]
+        )
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ParameterError(
+            "a sample holds half of a surrogate pair, which is not a character",
+            facts=[("field", name), ("given", shown(value[max(0, error.start - 20) : error.end]))],
+            fixes=[r"take out what '[\ud800-\udfff]' finds"],
+        ) from error
+
+
 def checked(samples: Iterable[Sample]) -> list[Sample]:
     """Return samples as a list, ordered by their identifiers.
 
@@ -78,9 +87,13 @@ def checked(samples: Iterable[Sample]) -> list[Sample]:
     ------
     DuplicateIdError
         If two have one identifier.
+    ParameterError
+        If one is no sample.
     """
     found: dict[str, Sample] = {}
     for sample in samples:
+        if not isinstance(sample, Sample):
+            raise ParameterError("a probe is made of samples", facts=[("given", shown(sample))])
         if sample.sample_id in found:
             raise DuplicateIdError("two samples have one identifier", facts=[("sample", sample.sample_id)])
         found[sample.sample_id] = sample

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import check, check_count, is_finite_number
 from termwise.errors import ParameterError
 from termwise.probes.result import ProbeResult
 
@@ -108,18 +109,37 @@ def published_t(result: ProbeResult) -> tuple[float | None, float | None]:
 
     None for symmetric probes, for fewer than two samples, where differences do not vary, and where one is infinite.
     """
-    differences = result.differences
-    if (
-        result.symmetric
-        or len(differences) < 2
-        or not np.isfinite(differences).all()
-        or not np.ptp(differences)
-    ):
+    varying = _varying(result.differences)
+    if result.symmetric or varying is None:
         return None, None
     from scipy.stats import ttest_1samp
 
-    found = ttest_1samp(differences, 0.0)
+    found = ttest_1samp(varying, 0.0)
     return float(found.statistic), float(found.pvalue)
+
+
+def standardised_mean(values: Values) -> float | None:
+    """Return the mean over the deviation; None for fewer than two values, and where they do not vary or are infinite.
+
+    Examples
+    --------
+    >>> standardised_mean(np.array([1.0, 2.0, 3.0])), standardised_mean(np.array([1e-200, 2e-200, 3e-200]))
+    (2.0, 2.0)
+    """
+    varying = _varying(values)
+    return None if varying is None else float(varying.mean() / varying.std(ddof=1))
+
+
+def _varying(values: Values) -> Values | None:
+    """Return values times a power of two that brings them near 1, where squares neither vanish nor overflow.
+
+    A mean over a deviation stays what it is, to the last bit. None where it is not defined.
+    """
+    if len(values) < 2 or not np.isfinite(values).all():
+        return None
+    _, exponent = np.frexp(np.abs(values).max())
+    scaled: Values = np.ldexp(values, -exponent)
+    return scaled if np.ptp(scaled) else None
 
 
 def clustered_t(values: Values, query_ids: Sequence[str]) -> tuple[float | None, float | None]:
@@ -141,7 +161,17 @@ def clustered_t(values: Values, query_ids: Sequence[str]) -> tuple[float | None,
 def interval(
     values: Values, query_ids: Sequence[str], *, confidence: float, resamples: int, seed: int
 ) -> tuple[float | None, float | None]:
-    """Return percentile bounds of the mean of values, by bootstrap over queries; see the module."""
+    """Return percentile bounds of the mean of values, by bootstrap over queries; see the module.
+
+    Raises
+    ------
+    ParameterError
+        If the confidence is not between 0 and 1, there is no resample, or the seed is negative.
+    """
+    holds = is_finite_number(confidence) and 0 < confidence < 1
+    check("confidence", confidence, holds, "a number between 0 and 1")
+    check_count("resamples", resamples)
+    check_count("seed", seed, least=0)
     sums, sizes = _clusters(values, query_ids)
     clusters = len(sums)
     if clusters < 2 or not np.ptp(values):
@@ -161,9 +191,9 @@ def interval(
 def _estimate(
     values: Values, query_ids: Sequence[str], confidence: float, resamples: int, seed: int
 ) -> Estimate:
+    low, high = interval(values, query_ids, confidence=confidence, resamples=resamples, seed=seed)
     if not len(values):
         return Estimate(None, None, None, None, None, 0, 0)
-    low, high = interval(values, query_ids, confidence=confidence, resamples=resamples, seed=seed)
     t, p = clustered_t(values, query_ids)
     return Estimate(float(values.mean()), low, high, t, p, len(set(query_ids)), len(values))
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,15 @@ import numpy.typing as npt
 
 from termwise.arguments import check_count
 from termwise.errors import DataError, DuplicateIdError
+from termwise.probes.asking import ask
 from termwise.probes.gaps import pooled_gaps
 from termwise.probes.probe import Probe
 from termwise.probes.reading import ByQuery, ByRank, Constant, Reading
 from termwise.probes.reference import ReferenceLists
 from termwise.probes.result import ProbeResult
-from termwise.probes.running import run_probe
+from termwise.probes.running import pairs_of, result_of
 from termwise.probes.sample import Sample, checked, content_hash
-from termwise.probes.thresholds import reading_of
+from termwise.probes.thresholds import read_rule, reading_of
 from termwise.progress import Progress, no_progress
 from termwise.scorers import RunScorer, ScoreStore
 from termwise.scoring import FingerprintedScorer, TextScorer
@@ -62,7 +64,7 @@ class Question:
             Of what is drawn.
         most : int, optional
             Samples, at the most: those whose identifiers come first in an order that is drawn by the seed, so that a
-            larger number has those of a smaller one.
+            larger number has those of a smaller one, and all probes of a judged text take the same texts.
         section : str, optional
             Where tables put it.
         """
@@ -70,7 +72,7 @@ class Question:
             given, left_out = checked(probe.samples(seed)), 0
         else:
             check_count("most", most)
-            given, left_out = probe.drawn(seed, most, partial(_draw, seed, probe.name))
+            given, left_out = probe.drawn(seed, most, partial(_draw, seed))
         return cls(probe, tuple(given), content_hash(given), left_out, section)
 
 
@@ -162,9 +164,12 @@ def run_suite(
         If two scorers, or two probes, have one name.
     DataError
         If there is no scorer or no probe.
+    ParameterError
+        If `delta` is no rule and no number.
     TermwiseError
         If a scorer fails.
     """
+    read_rule(delta)
     asked = list(questions)
     for what, names in (
         ("scorer", [one.name for one in scorers]),
@@ -195,19 +200,26 @@ def _examine(
     if reference is not None and not ranked_only:
         lists = reference.scored(scorer, store=store, progress=progress)
     reading = Constant(0.0) if ranked_only else reading_of(delta, lists)
-    results, skipped = {}, {}
+    known: list[tuple[Question, Sequence[Sample]]] = []
+    skipped = {}
     for question in questions:
         name = question.probe.name
         samples = known_samples(scorer, question.samples)
-        why = _unreadable(reading, samples)
+        why = None
+        if reference is not None and isinstance(reading, ByQuery | ByRank):
+            why = reference.foreign(name, samples)
         if question.samples and not samples:
             why = "the run ranks both texts of none of its samples"
         if why:
             skipped[name] = why
-            continue
-        results[name] = run_probe(
-            scorer, question.probe, reading, samples=samples, store=store, progress=progress
-        )
+        else:
+            known.append((question, samples))
+    pairs = chain.from_iterable(pairs_of(samples) for _, samples in known)
+    scores = ask(scorer, pairs, store=store, progress=progress)
+    results = {
+        question.probe.name: result_of(scorer, question.probe, reading, samples, scores)
+        for question, samples in known
+    }
     fingerprint = scorer.fingerprint if isinstance(scorer, FingerprintedScorer) else None
     gaps = None if lists is None else pooled_gaps(lists)
     return Examined(scorer, fingerprint, reading, gaps, results, skipped)
@@ -220,21 +232,14 @@ def known_samples(scorer: TextScorer, samples: Sequence[Sample]) -> Sequence[Sam
     return [sample for sample in samples if all(scorer.knows(*pair) for pair in sample.pairs)]
 
 
-def _unreadable(reading: Reading, samples: Sequence[Sample]) -> str | None:
-    """Say why samples cannot be read, where thresholds are those of queries."""
-    known: Mapping[str, object]
-    if isinstance(reading, ByQuery):
-        known = reading.deltas
-    elif isinstance(reading, ByRank):
-        known = reading.lists
-    else:
-        return None
-    lacking = {sample.query_id for sample in samples} - set(known)
-    return f"{len(lacking)} of its queries have no ranking" if lacking else None
+def _draw(seed: int, sample_id: str) -> bytes:
+    return hashlib.sha256(f"{seed}\n{sample_id}".encode()).digest()
 
 
-def _draw(seed: int, probe: str, sample_id: str) -> bytes:
-    return hashlib.sha256(f"{seed}\n{probe}\n{sample_id}".encode()).digest()
+_APART = {
+    "scorer": ["name them: FIRST=bm25 SECOND=bm25,k1=1.2"],
+    "probe": ["give each judged collection, and each probe of a file, a name of its own"],
+}
 
 
 def _check_distinct(what: str, names: Sequence[str]) -> None:
@@ -243,5 +248,5 @@ def _check_distinct(what: str, names: Sequence[str]) -> None:
             raise DuplicateIdError(
                 f"two {what}s have one name",
                 facts=[(what, name)],
-                fixes=["name them: FIRST=bm25 SECOND=bm25,k1=1.2"] if what == "scorer" else [],
+                fixes=_APART[what],
             )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import NamedTuple
 
-from termwise.errors import UnknownNameError
+from termwise.errors import UnknownNameError, near_names
 from termwise.probes.material import Family, Material
 from termwise.probes.probe import Probe
+
+_BY_NAME = "probe:"
 
 SECTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -91,7 +93,7 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
         for suite in (
             Suite(
                 "quick",
-                "some probes of every kind, 200 pairs each: a minute for BM25",
+                "some probes of every kind, 100 pairs each: half a minute for BM25",
                 {
                     "matched": ("relevance-by-*", "length-by-relevance", "tf-by-length"),
                     "manipulations": (
@@ -128,7 +130,7 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
                     "swaps": ("*@written",),
                     "gender": ("*",),
                 },
-                most=200,
+                most=100,
             ),
             Suite(
                 "paper",
@@ -151,10 +153,8 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
 """By name."""
 
 
-def chosen_probes(
-    families: Iterable[Family], material: Material, suites: Sequence[Suite]
-) -> Iterator[Chosen]:
-    """Yield the probes of some suites, each once.
+def chosen_probes(families: Iterable[Family], material: Material, suites: Sequence[Suite]) -> list[Chosen]:
+    """Return the probes of some suites, each once.
 
     Parameters
     ----------
@@ -164,14 +164,29 @@ def chosen_probes(
         What they are made from.
     suites : sequence of Suite
         A probe is of any of them.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no probe of a suite: a name that nothing bears is a mistake.
     """
+    found: list[Chosen] = []
+    names: list[str] = []
+    without = {suite.name: suite for suite in suites}
     for family in families:
         section = SECTIONS.get(family.name, family.name.replace("-", " ").capitalize())
         if not any(fnmatchcase(family.name, pattern) for suite in suites for pattern in suite.patterns):
             continue
         for probe in family.make(material):
-            if any(suite.chooses(family.name, probe.name) for suite in suites):
-                yield Chosen(probe, section)
+            names.append(probe.name)
+            of_suites = [suite.name for suite in suites if suite.chooses(family.name, probe.name)]
+            if of_suites:
+                found.append(Chosen(probe, section))
+            for name in of_suites:
+                without.pop(name, None)
+    for name in without:
+        raise _unknown(name, names)
+    return found
 
 
 def suite_named(name: str) -> Suite:
@@ -184,9 +199,24 @@ def suite_named(name: str) -> Suite:
     """
     if name in SUITES:
         return SUITES[name]
-    if name.startswith("probe:"):
-        return Suite(name, "by name", {"*": (name.removeprefix("probe:"),)})
-    raise UnknownNameError.of("suite", name, [*SUITES, "probe:NAME"])
+    if name.startswith(_BY_NAME):
+        return Suite(name, "by name", {"*": (name.removeprefix(_BY_NAME),)})
+    raise UnknownNameError.of("suite", name, [*SUITES, f"{_BY_NAME}NAME"])
+
+
+def _unknown(suite: str, probes: Iterable[str]) -> UnknownNameError:
+    """Build the error for a suite without a probe, with what is spelt like it; all names would be hundreds."""
+    pattern = suite.removeprefix(_BY_NAME)
+    known = {probe if "@" in pattern else probe.partition("@")[0] for probe in probes}
+    near = [f"{_BY_NAME}{name}" for name in near_names(pattern, known)]
+    return UnknownNameError(
+        "there is no such probe",
+        facts=[("given", suite)],
+        fixes=[
+            *([f"did you mean {' or '.join(near)}?"] if near else []),
+            "termwise probe --list --suite all, with the same --judged and --data",
+        ],
+    )
 
 
 def _fits(probe: str, pattern: str) -> bool:

@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import ParameterError
+from termwise.arguments import is_finite_number
+from termwise.errors import ParameterError, near_names
 from termwise.probes.gaps import median_gap, query_gaps
 from termwise.probes.reading import ByQuery, ByRank, Constant, Reading, check_delta
 
 Scores = npt.NDArray[np.float64]
 
 RULES = ("median", "by-query", "by-rank")
+
+_WAYS = ("--delta median", "--delta 0.355")
+
+
+def read_rule(rule: str | float) -> str | float:
+    """Return one of `RULES`, or the threshold as a number.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither.
+
+    Examples
+    --------
+    >>> read_rule("median"), read_rule("0.5")
+    ('median', 0.5)
+    """
+    if isinstance(rule, str):
+        if rule in RULES:
+            return rule
+        try:
+            number = float(rule)
+        except ValueError:
+            number = math.nan
+        if not is_finite_number(number) or number < 0:
+            raise ParameterError(
+                "a threshold is a number of 0 or more, or a rule that gives one",
+                facts=[("given", rule), ("rules", ", ".join(RULES))],
+                fixes=[*(f"did you mean {name}?" for name in near_names(rule, RULES)[:1]), *_WAYS],
+            )
+        return number
+    check_delta(rule)
+    return float(rule)
 
 
 def reading_of(rule: str | float, lists: Mapping[str, Scores] | None) -> Reading:
@@ -37,18 +72,9 @@ def reading_of(rule: str | float, lists: Mapping[str, Scores] | None) -> Reading
     >>> reading_of("median", {"q": np.array([3.0, 2.0, 0.0])})
     Constant(delta=1.5)
     """
-    if isinstance(rule, str) and rule not in RULES:
-        try:
-            rule = float(rule)
-        except ValueError:
-            raise ParameterError(
-                "a threshold is a number, or a rule that gives one",
-                facts=[("given", rule), ("rules", ", ".join(RULES))],
-                fixes=["--delta median", "--delta 0.355"],
-            ) from None
+    rule = read_rule(rule)
     if not isinstance(rule, str):
-        check_delta(rule)
-        return Constant(float(rule))
+        return Constant(rule)
     if lists is None:
         raise ParameterError(
             "this rule takes its threshold from rankings, and there are none",

@@ -15,6 +15,8 @@ from termwise.collection.lines import CONVERT, opened
 from termwise.errors import MalformedRecordError, MissingExtraError, near_names
 
 _STRING, _TRUTH, _WHOLE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "bool", "int"))
+_HALF = re.compile("[\ud800-\udfff]")
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -117,6 +119,13 @@ class Node:
             raise self.error("a string is needed here", expected="a string", fixes=quoted)
         if not empty and not self._raw.value.strip():
             raise self.error("a string is empty", expected="a string that says something")
+        if half := _HALF.search(self._raw.value):
+            raise self.error(
+                "a string holds half of a surrogate pair, which is not a character",
+                expected="whole characters",
+                seen=f"\\u{ord(half[0]):04x}",
+                fixes=[r"write the character itself, or all of its code at once: \U0001F600"],
+            )
         return str(self._raw.value)
 
     def truth(self) -> bool:
@@ -174,22 +183,26 @@ def read_yaml(path: Path) -> Node:
     with opened(path) as stream:
         raw = stream.read()
     try:
-        root = yaml.compose(raw.decode("utf-8-sig"), Loader=yaml.SafeLoader)
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise MalformedRecordError.at(
             path, line, expected="UTF-8", seen=f"byte 0x{raw[error.start]:02x}", fixes=[CONVERT]
         ) from error
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.reader.ReaderError as error:
+        line = len(_BREAK.findall(text, 0, error.position)) + 1
+        character = ord(text[error.position])
+        raise _invalid(path, line, f"U+{character:04X}, a character that YAML does not allow") from error
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "nested too deeply"
-        raise MalformedRecordError.at(
-            path,
-            mark.line + 1 if mark else 1,
-            expected="YAML",
-            seen=reason,
-            message="a file is not valid YAML",
-        ) from error
+        reason = getattr(error, "problem", None) or "nested too deeply"
+        raise _invalid(path, mark.line + 1 if mark else 1, reason) from error
     if root is None:
         raise MalformedRecordError.at(path, 1, expected="a list of probes", seen="an empty file")
     return Node(path, "", root)
+
+
+def _invalid(path: Path, line: int, seen: str) -> MalformedRecordError:
+    return MalformedRecordError.at(path, line, expected="YAML", seen=seen, message="a file is not valid YAML")

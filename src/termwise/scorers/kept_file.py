@@ -41,6 +41,15 @@ class Kept:
     column: str
 
 
+def is_kept(kind: Kept, path: Path) -> bool:
+    """Tell whether a file is one of this kind, of whatever version, or empty as a new one is; it is only read."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    return not header or (
+        header.startswith(b"SQLite format 3\0") and header[68:72] == kind.application.to_bytes(4, "big")
+    )
+
+
 class KeptFile:
     """One file; several processes may use it, and what was added is safe once `add` returns.
 
@@ -88,7 +97,7 @@ class KeptFile:
                     self._open.execute(
                         f"SELECT {kind.key}, {kind.value} FROM {kind.table} "
                         f"WHERE {kind.owner} = ? AND {kind.key} IN ({marks})",
-                        (owner, *part),
+                        (_utf8(owner), *part),
                     )
                 )
         return found
@@ -98,7 +107,7 @@ class KeptFile:
         with self._told(), self._open:
             self._open.executemany(
                 f"INSERT OR REPLACE INTO {self._kind.table} VALUES (?, ?, ?)",
-                ((owner, key, value) for key, value in zip(keys, values, strict=True)),
+                ((_utf8(owner), key, value) for key, value in zip(keys, values, strict=True)),
             )
 
     def __len__(self) -> int:
@@ -111,19 +120,28 @@ class KeptFile:
         version = self._open.execute("PRAGMA user_version").fetchone()[0]
         tables = self._open.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if tables and (mark != kind.application or version != kind.version):
-            raise DataError(
-                f"this file is no store of {kind.noun} that this version of termwise can read",
-                facts=[("file", self._path), ("version", version), ("expected", kind.version)],
-                fixes=["name another file", f"delete it: {kind.noun} can be computed again"],
-            )
-        with self._open:
-            self._open.execute(f"PRAGMA application_id = {kind.application}")
-            self._open.execute(f"PRAGMA user_version = {kind.version}")
-            self._open.execute(
-                f"CREATE TABLE IF NOT EXISTS {kind.table} ({kind.owner} TEXT NOT NULL, "
-                f"{kind.key} BLOB NOT NULL, {kind.value} {kind.column} NOT NULL, "
-                f"PRIMARY KEY ({kind.owner}, {kind.key})) WITHOUT ROWID"
-            )
+            raise self._unfit(("version", version), ("expected", kind.version))
+        if not tables:
+            with self._open:
+                self._open.execute(f"PRAGMA application_id = {kind.application}")
+                self._open.execute(f"PRAGMA user_version = {kind.version}")
+                self._open.execute(
+                    f"CREATE TABLE IF NOT EXISTS {kind.table} ({kind.owner} TEXT NOT NULL, "
+                    f"{kind.key} BLOB NOT NULL, {kind.value} {kind.column} NOT NULL, "
+                    f"PRIMARY KEY ({kind.owner}, {kind.key})) WITHOUT ROWID"
+                )
+        columns = [row[1] for row in self._open.execute(f"PRAGMA table_info({kind.table})")]
+        expected = [kind.owner, kind.key, kind.value]
+        if columns != expected:
+            raise self._unfit(("columns", ", ".join(columns)), ("expected", ", ".join(expected)))
+
+    def _unfit(self, *facts: tuple[str, object]) -> DataError:
+        noun = self._kind.noun
+        return DataError(
+            f"this file is no store of {noun} that this version of termwise can read",
+            facts=[("file", self._path), *facts],
+            fixes=["name another file", f"delete it: {noun} can be computed again"],
+        )
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -132,6 +150,8 @@ class KeptFile:
         try:
             yield
         except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
+                raise self._unfit(("SQLite says", error)) from error
             raise StorageError(
                 f"the file of {noun} cannot be used",
                 facts=[("file", self._path), ("SQLite says", error)],
@@ -143,3 +163,8 @@ class KeptFile:
                 facts=[("file", self._path), ("SQLite says", error)],
                 fixes=["name another file", f"delete it: {noun} can be computed again"],
             ) from error
+
+
+def _utf8(owner: str) -> str:
+    """Return a name as SQLite takes it: a byte that is no UTF-8, from a command line, becomes an escape."""
+    return owner.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -10,7 +10,7 @@ from types import TracebackType
 import numpy as np
 import numpy.typing as npt
 
-from termwise.scorers.kept_file import Kept, KeptFile
+from termwise.scorers.kept_file import Kept, KeptFile, is_kept
 
 _SCORES = Kept(
     noun="scores",
@@ -63,6 +63,11 @@ class ScoreStore:
     ) -> None:
         """Close the file."""
         self.close()
+
+    @staticmethod
+    def is_at(path: Path) -> bool:
+        """Tell whether a file is a store of scores, of whatever version; it is only read."""
+        return is_kept(_SCORES, path)
 
     def close(self) -> None:
         """Close the file; nothing is lost."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 
 import pytest
@@ -243,3 +244,166 @@ def test_probes_whose_package_is_missing_are_left_out_and_named(folder, monkeypa
     assert set(cells(out)) == {("shuffle-words@pets", "bm25")}
     assert "typos@pets" in err
     assert "termwise[probe]" in err
+
+
+def test_a_second_run_leaves_every_file_as_it_was(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = ["bm25", "jm", "--judged", folder, *SUITE, "--suite", "probe:length-doubled", "--out", out]
+    assert probe(*arguments) == 0
+    first = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert probe(*arguments) == 0
+    again = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert [path.name for path in first if first[path] != again.get(path)] == []
+    assert set(first) == set(again)
+
+
+def test_nothing_that_is_read_steers_the_terminal(folder, tmp_path, capsys):
+    pytest.importorskip("yaml")
+    path = tmp_path / "odd.yaml"
+    path.write_text(
+        "probes:\n"
+        "  - name: odd\n"
+        '    title: "a\\e[31mred\\e[2J\\u202e"\n'
+        "    cases: [{query: cats, first: cats cats, second: dogs}]\n"
+    )
+    given = ["--judged", folder, "--suite", path]
+    report = tmp_path / "report.json"
+    assert probe("bm25", *given, "--delta", "0", "--out", tmp_path / "out") == 0
+    earlier = json.loads((tmp_path / "out" / "report.json").read_text())
+    earlier["cells"][0]["probe"] = "gone\x1b[2J\u202e"
+    report.write_text(json.dumps(earlier))
+    assert probe("bm25", *given, "--delta", "0", "--against", report) == 0
+    assert probe("--list", *given) == 0
+    told = "".join(capsys.readouterr())
+    assert "gone" in told
+    assert "\x1b" not in told
+    assert "\u202e" not in told
+
+
+def twin(folder, **changed):
+    """Return a second collection with the same identifiers, of which some queries or texts say something else."""
+    other = folder.parent / "twin"
+    shutil.copytree(folder, other)
+    for name, (old, new) in changed.items():
+        path = other / f"{name}.jsonl"
+        path.write_text(path.read_text().replace(old, new))
+    return other
+
+
+@pytest.mark.parametrize("rule", ["by-query", "by-rank"])
+def test_thresholds_of_one_collection_are_not_those_of_another(rule, folder, capsys):
+    both = [folder, twin(folder, queries=("sleep", "sleep at night"))]
+    given = ["bm25", "--suite", "probe:shuffle-words", "--delta", rule, "--json"]
+    for first, second in (both, both[::-1]):
+        assert probe(*given, "--judged", first, "--judged", second) == 0
+        out, err = capsys.readouterr()
+        assert set(cells(out)) == {(f"shuffle-words@{first.name}", "bm25")}
+        assert f"queries of {first.name}, its queries of {second.name}" in err
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [({"queries": ("sleep", "sleep at night")}, "query"), ({"corpus": ("tin", "slate")}, "document")],
+)
+def test_a_run_is_of_one_collection(changed, what, folder, tmp_path, capsys):
+    path = tmp_path / "mine.run"
+    write_run(Run([Ranking(["d1", "d3", "d4"], [3.0, 2.0, 1.0], "q1")]), path)
+    other = twin(folder, **changed)
+    given = ["--judged", folder, "--judged", other, "--suite", "probe:relevance-by-sum-tf", "--json"]
+    assert probe(path, *given) == 2
+    err = capsys.readouterr().err
+    assert f"  {what} " in err
+    assert "judged=pets" in err
+    assert "judged=twin" in err
+    assert probe(f"a={path},judged=pets", f"b={path},judged=twin", *given) == 0
+    samples = {name: cell["samples"] for name, cell in cells(capsys.readouterr().out).items()}
+    assert samples["relevance-by-sum-tf@pets", "a"] == samples["relevance-by-sum-tf@twin", "b"] > 0
+    if what == "query":
+        assert set(samples) == {("relevance-by-sum-tf@pets", "a"), ("relevance-by-sum-tf@twin", "b")}
+    assert probe(f"{path},judged=cats", *given) == 2
+    assert "pets, twin" in capsys.readouterr().err
+
+
+def test_a_run_of_two_judged_parts_of_one_collection(folder, tmp_path, capsys):
+    path = tmp_path / "mine.run"
+    write_run(Run([Ranking(["d1", "d3", "d4"], [3.0, 2.0, 1.0], "q1")]), path)
+    suite = ["--suite", "probe:relevance-by-sum-tf"]
+    assert probe(path, "--judged", f"a={folder}", "--judged", f"b={folder}", *suite, "--json") == 0
+    found = cells(capsys.readouterr().out)
+    assert (
+        found["relevance-by-sum-tf@a", "mine"]["samples"]
+        == found["relevance-by-sum-tf@b", "mine"]["samples"]
+        > 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (["--delta", "medain"], "did you mean median?"),
+        (["--delta", "nan"], "nan"),
+        (["--delta", "1", "--candidates", "nofile"], "nofile"),
+        (["--candidates", "nofile"], "nofile"),
+        (["--fail-if", "tpyos<1"], "tpyos"),
+        (["--fail-if", "nobody:shuffle-words<1"], "nobody"),
+        (["--suite", "probe:shufle-sentences"], "did you mean probe:shuffle-sentences"),
+        (["bm25"], "FIRST=bm25"),
+        (["bm25+jm"], "named before: bm25".replace(": ", "  ")),
+    ],
+)
+def test_options_are_checked_before_anything_is_computed(wrong, told, folder, tmp_path, monkeypatch, capsys):
+    def computed(*_, **__):
+        raise AssertionError("something was computed")
+
+    monkeypatch.setattr("termwise.cli.probe_material.ReferenceLists", computed)
+    monkeypatch.setattr("termwise.probes.suite_run.Question.of", computed)
+    given = ["bm25", "--judged", folder, "--suite", "probe:shuffle-words", "--out", tmp_path / "out"]
+    assert probe(*given, *wrong) in (2, 3)
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_cannot_be_mixed(folder, tmp_path, capsys):
+    path = tmp_path / "mine.run"
+    write_run(Run([Ranking(["d1", "d3"], [2.0, 1.0], "q1")]), path)
+    assert probe("bm25", path, "bm25+mine", "--judged", folder, *SUITE) == 2
+    assert "a run cannot be mixed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("alpha", ["x", "-1", "nan", "1.5"])
+def test_a_share_is_from_0_to_1(alpha, folder, capsys):
+    assert probe("bm25", "jm", f"bm25+jm,alpha={alpha}", "--judged", folder, *SUITE) == 2
+    assert f"alpha={alpha}" in capsys.readouterr().err
+
+
+def test_names_that_are_given_twice_are_told_with_their_places(folder, tmp_path, capsys):
+    pytest.importorskip("yaml")
+    assert probe("bm25", "--judged", f"a={folder}", "--judged", f"a={twin(folder)}", *SUITE) == 3
+    err = capsys.readouterr().err
+    assert f"first   a={folder}" in err
+    assert "--judged NAME=DIR" in err
+    text = "probes: [{name: p, title: P, cases: [{query: cats, first: cats, second: dogs}]}]\n"
+    for name in ("one.yaml", "two.yaml"):
+        (tmp_path / name).write_text(text)
+    given = ["bm25", "--judged", folder, "--json", "--suite", tmp_path / "one.yaml", "--suite"]
+    assert probe(*given, tmp_path / "two.yaml") == 3
+    err = capsys.readouterr().err
+    assert "one.yaml" in err
+    assert "two.yaml" in err
+    assert probe(*given, tmp_path / "one.yaml") == 0
+
+
+def test_a_name_that_no_file_can_have(folder, capsys):
+    assert probe(5000 * "a", "--judged", folder, *SUITE) == 2
+    err = capsys.readouterr().err
+    assert "5,000" in err
+    assert len(err) < 1000
+
+
+def test_a_collection_in_which_nothing_is_found(folder, tmp_path, capsys):
+    path = tmp_path / "strange.jsonl"
+    path.write_text('{"id": "x", "text": "zebra"}\n')
+    assert probe("bm25", "--judged", folder, "--collection", path, *SUITE) == 3
+    err = capsys.readouterr().err
+    assert "BM25 finds two documents" in err
+    assert "--collection COLLECTION" in err

@@ -21,7 +21,7 @@ from termwise.probes.behaviour.family import FAMILIES
 from termwise.probes.behaviour.gender import FEMALE, worded
 from termwise.probes.behaviour.names import KINDS, NamePool, listed_names
 from termwise.probes.behaviour.negation import negated
-from termwise.probes.behaviour.position import moved, xquad_passages
+from termwise.probes.behaviour.position import moved, xquad_sources
 from termwise.probes.behaviour.stuffing import AttackProbe
 from termwise.probes.behaviour.wording import best_sentence, put, scrambled, sentence_starts
 from termwise.probes.behaviour.written import (
@@ -372,7 +372,8 @@ def test_xquad_answers_are_where_they_are_said_to_be(tmp_path):
     line = {"id": "x", "question": "what?", "context": context, "answer": "42", "answer_start": 26}
     path = tmp_path / "qa.jsonl"
     path.write_text(json.dumps(line) + "\n")
-    (passage,) = xquad_passages(path, MATERIAL.language)
+    (source,) = xquad_sources(path, MATERIAL.language)
+    passage = source.passage()
     assert passage == Passage(
         "x", "x", "what?", ("Iron rusts.", "The answer is 42, they say.", "Nothing else."), 1
     )
@@ -380,7 +381,7 @@ def test_xquad_answers_are_where_they_are_said_to_be(tmp_path):
     assert len(checked(names["position-start-end@xquad"].samples(0))) == 1
     path.write_text(json.dumps({**line, "answer_start": 25}) + "\n")
     with pytest.raises(MalformedRecordError, match="'42' at 'answer_start'") as caught:
-        list(xquad_passages(path, MATERIAL.language))
+        list(xquad_sources(path, MATERIAL.language))
     assert ("line", 1) in caught.value.facts
 
 

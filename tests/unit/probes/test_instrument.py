@@ -276,3 +276,29 @@ def test_lines_of_json():
     assert first["reading"] == {"kind": "constant", "delta": 0.5}
     assert first["content"].startswith("sha256:")
     assert [one["effect"] for one in samples] == [1, -1, 0, -1]
+
+
+@pytest.mark.parametrize("wrong", [[1.0, math.nan], np.zeros((2, 2)), "12", [[1.0], [2.0, 3.0]], 3.0, None])
+def test_a_reference_list_is_a_row_of_numbers(wrong):
+    with pytest.raises(ParameterError, match="row of scores") as caught:
+        ByRank({"r": [1.0, -math.inf], "q": wrong})
+    assert caught.value.facts[0] == ("query", "q")
+
+
+@pytest.mark.parametrize("reading", [ByQuery, ByRank])
+def test_thresholds_of_queries_are_told_by_query(reading):
+    with pytest.raises(ParameterError, match="cannot have this value"):
+        reading([1.0])
+
+
+def test_what_is_no_probe_scorer_sample_or_reading_is_refused():
+    for arguments, what in (
+        ((None, Fixed(), Constant(0)), "scorer"),
+        ((Words(), None, Constant(0)), "probe"),
+        ((Words(), Fixed(), Constant), "what counts as a tie"),
+        ((Words(), Fixed([1]), Constant(0)), "made of samples"),
+    ):
+        with pytest.raises(ParameterError, match=what):
+            run_probe(*arguments)
+    with pytest.raises(ParameterError, match="made of samples"):
+        run_probe(Words(), Fixed(), Constant(0), samples=[None])

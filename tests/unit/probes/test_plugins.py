@@ -9,9 +9,10 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from termwise.errors import DataError, ParameterError
-from termwise.probes import Probe, plugins
+from termwise.probes import Probe, Sample, plugins
 from termwise.probes.language.rules import RuleLanguage
 from termwise.probes.material import Family, Material
+from termwise.probes.suite_run import Question
 
 MATERIAL = Material(RuleLanguage(), frozenset())
 
@@ -110,3 +111,41 @@ def test_what_fails_later_is_named_as_well(install):
         made["c"](MATERIAL)
     with pytest.raises(DataError, match="none = their_probes:none"):
         made["d"](MATERIAL)
+
+
+def test_a_probe_that_cannot_make_its_samples_is_named(install):
+    class Failing(Nothing):
+        name, symmetric = "failing", True
+
+        def samples(self, seed):
+            yield Sample("1", "q", "a", "b")
+            raise KeyError("grade")
+
+    class Odd(Nothing):
+        name = "odd"
+
+        def samples(self, seed):
+            raise ParameterError("not like this")
+
+    class Nameless(Probe):
+        def samples(self, seed):
+            yield from ()
+
+    install(
+        bad=Family("a", "?", lambda material: [Failing(), Odd(), Nothing()]),
+        none=Family("b", "?", lambda material: [Nameless()]),
+    )
+    family, nameless = plugins.plugin_families()
+    failing, odd, nothing = family.make(MATERIAL)
+    assert (failing.name, failing.title, failing.strategy, failing.symmetric) == (
+        "failing", "Nothing", "transfer", True,
+    )  # fmt: skip
+    for options in ({}, {"most": 3}):
+        with pytest.raises(DataError, match="the samples of failing failed: KeyError: 'grade'") as caught:
+            Question.of(failing, seed=0, **options)
+        assert dict(caught.value.facts)["plug-in"] == "bad = their_probes:bad"
+        with pytest.raises(ParameterError, match="not like this"):
+            Question.of(odd, seed=0, **options)
+        assert Question.of(nothing, seed=0, **options).samples == ()
+    with pytest.raises(DataError, match="none = their_probes:none"):
+        nameless.make(MATERIAL)

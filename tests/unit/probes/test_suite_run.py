@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+import sqlite3
 
 import numpy as np
 import pytest
@@ -27,12 +28,14 @@ from termwise.probes.asking import ask
 from termwise.probes.judged import JudgedTexts
 from termwise.probes.language.opening import open_language
 from termwise.probes.manipulations import ManipulationProbe
+from termwise.probes.material import Family, Material
 from termwise.probes.reading import ByQuery, ByRank, Constant
 from termwise.probes.reference import ReferenceLists
 from termwise.probes.report import (
     Demand,
     csv_text,
     differences,
+    folder,
     latex_text,
     markdown_text,
     read_report,
@@ -41,9 +44,12 @@ from termwise.probes.report import (
     write_report,
 )
 from termwise.probes.report.contents import spread
-from termwise.probes.report.folder import prepare_place
+from termwise.probes.report.folder import file_name, prepare_place
 from termwise.probes.report.page import marked, report_html
+from termwise.probes.sample import checked
+from termwise.probes.statistics import compared, estimate
 from termwise.probes.suite_run import Question, run_suite
+from termwise.probes.suites import chosen_probes, suite_named
 from termwise.probes.thresholds import reading_of
 from termwise.records import Document, Ranking, Run
 from termwise.scorers import FunctionScorer, RunScorer, ScoreStore
@@ -51,6 +57,9 @@ from termwise.scorers import FunctionScorer, RunScorer, ScoreStore
 REFERENCE = ReferenceLists(
     "toy", {"q": "cat", "r": "dog"}, {"q": ("cat cat cat", "cat", ""), "r": ("dog", "")}
 )
+
+CELL = {"probe": "p", "scorer": "s", "content": "sha256:0", "score": 0.5, "low": None, "high": None}
+"""What is compared of a cell."""
 
 
 class Counting:
@@ -202,6 +211,17 @@ def test_fewer_samples_are_among_more_of_them():
         Question.of(many, seed=3, most=0)
 
 
+def test_probes_of_the_same_texts_take_the_same_ones():
+    one, other = (
+        Fixed(name, [Sample(f"{place}", "cat", f"{name} {place}", "dog") for place in range(60)])
+        for name in ("one", "other")
+    )
+    taken = [
+        [sample.sample_id for sample in Question.of(probe, seed=3, most=9).samples] for probe in (one, other)
+    ]
+    assert taken[0] == taken[1]
+
+
 def test_manipulations_that_are_not_wanted_are_not_made():
     language = open_language("rules")
     texts = {f"d{place}": f"cats number {place} sleep" if place % 3 else "dogs" for place in range(40)}
@@ -219,7 +239,7 @@ def test_manipulations_that_are_not_wanted_are_not_made():
     some = Question.of(probe, seed=1, most=5)
     assert 5 <= len(made) < 40
     assert some.left_out == 40 - len(made)
-    plain = Probe.drawn(probe, 1, 5, lambda sample_id: suite_run._draw(1, probe.name, sample_id))[0]
+    plain = Probe.drawn(probe, 1, 5, lambda sample_id: suite_run._draw(1, sample_id))[0]
     assert some.samples == tuple(plain)
     assert len(Question.of(probe, seed=1, most=100).samples) == len(Question.of(probe, seed=1).samples) == 26
 
@@ -396,7 +416,7 @@ def test_demands(run):
     report = report_of(run)
     found = unmet([Demand.read("more<-0.3")], report)
     assert [cell["scorer"] for _, cell in found] == ["turned"]
-    assert unmet([Demand.read("counting:more<-0.3"), Demand.read("empty<=1")], report) == []
+    assert unmet([Demand.read("counting:more<-0.3"), Demand.read("*@toy<-1")], report) == []
     assert len(unmet([Demand.read("*@toy>=−1")], report)) == 6
     with pytest.raises(UnknownNameError, match="mroe"):
         unmet([Demand.read("mroe<0")], report)
@@ -418,3 +438,296 @@ def test_what_has_changed(run):
     assert states["less@toy", "turned"] == "gone"
     other = report_of(run_suite([Counting()], questions(MORE, most=2), reference=REFERENCE))
     assert {one.state for one in differences(old, other) if one.state != "gone"} == {"other samples"}
+
+
+def test_a_demand_that_nothing_can_fail_is_refused(run):
+    report = report_of(run)
+    with pytest.raises(UsageError, match="nothing can fail") as caught:
+        unmet([Demand.read("empty<=1")], report)
+    assert ("no pair in these texts", "empty@toy") in caught.value.facts
+    report["cells"] = [cell for cell in report["cells"] if cell["probe"] != "less@toy"]
+    report["scorers"][0]["skipped"] = {"less@toy": "it rests"}
+    with pytest.raises(UsageError, match="nothing can fail") as caught:
+        unmet([Demand.read("counting:less<1")], report)
+    assert ("counting was not asked", "less@toy: it rests") in caught.value.facts
+    with pytest.raises(UnknownNameError, match="unknown scorer") as unknown:
+        unmet([Demand.read("countign:more<1")], report)
+    assert unknown.value.fixes == ("did you mean counting?",)
+    with pytest.raises(UsageError, match="a probe, a sign and a number"):
+        Demand.read("more<\u0663")
+
+
+class Summed(Counting):
+    """Tells the terms of its scores in an order of its own."""
+
+    def __init__(self, order, factor=1.0):
+        super().__init__("summed")
+        self._order, self._factor = order, factor
+
+    def contributions(self, query, text):
+        return [(term, self._factor * text.count(term)) for term in self._order]
+
+
+def test_a_report_does_not_depend_on_the_order_of_terms():
+    one, other = (
+        report_of(run_suite([Summed(order)], questions(MORE, LESS), delta=0.0)) for order in ("ctao", "otac")
+    )
+    assert one["cells"][0]["telling"][0]["terms"][0] == [["a", 5.0], ["c", 5.0], ["o", 0.0], ["t", 5.0]]
+    assert one == other
+    assert report_html(one) == report_html(other)
+    infinite = report_of(run_suite([Summed("cat", math.inf)], questions(MORE), delta=0.0))
+    assert "terms" not in infinite["cells"][0]["telling"][0]
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-200, 2.0**-40, 1e200, 1e307])
+@pytest.mark.filterwarnings("error")
+def test_the_size_of_scores_does_not_matter(run, weight):
+    scaled = run_suite([Counting(weight=weight)], questions(MORE, LESS), reference=REFERENCE)
+    expected = {cell["probe"]: cell for cell in report_of(run)["cells"] if cell["scorer"] == "counting"}
+    report = report_of(scaled)
+    json.dumps(report, allow_nan=False)
+    for cell in report["cells"]:
+        for name in ("score", "standardised_difference", "p_published", "p_clustered"):
+            value = expected[cell["probe"]][name]
+            assert cell[name] == (None if value is None else pytest.approx(value)), name
+
+
+@pytest.mark.filterwarnings("error")
+def test_differences_that_no_float_holds():
+    scorer = FunctionScorer(
+        lambda queries, texts: [1.7e308 if "cat" in text else -1.7e308 for text in texts], name="wide"
+    )
+    report = report_of(run_suite([scorer], questions(LESS), reference=REFERENCE))
+    json.dumps(report, allow_nan=False)
+    assert report["cells"][0]["score"] == -0.5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"confidence": 2}, {"confidence": 0}, {"confidence": math.nan}, {"resamples": 0}, {"seed": -1}],
+)
+def test_intervals_that_cannot_be_drawn(run, options):
+    for result in run.results():
+        with pytest.raises(ParameterError, match=next(iter(options))):
+            estimate(result, **options)
+        with pytest.raises(ParameterError, match=next(iter(options))):
+            compared(result, result, **options)
+
+
+@pytest.mark.parametrize("field", ["sample_id", "query", "first", "second", "query_id", "second_query"])
+def test_a_sample_holds_whole_characters(field):
+    given = {"sample_id": "1", "query": "q", "first": "a", "second": "b", field: "one \ud800 a"}
+    with pytest.raises(ParameterError, match="surrogate") as caught:
+        Sample(**given)
+    assert ("field", field) in caught.value.facts
+
+
+@pytest.mark.parametrize("given", [1, None, "a", ("1", "q", "a", "b")])
+def test_a_sample_is_a_sample(given):
+    with pytest.raises(ParameterError, match="made of samples"):
+        checked([given])
+
+
+def test_names_of_files_are_told_apart_and_short():
+    odd = ["a b", "a-b", "a+b", "a/b", "a" * 400, "a" * 401, "\u732b" * 100, "\ud800", "", "..", "mine"]
+    names = [file_name(name) for name in odd]
+    assert len(set(names)) == len(odd)
+    assert names[1] == "a-b"
+    assert names[-1] == "mine"
+    assert not any("/" in name for name in names)
+    assert max(len(f".{name}+{name}.jsonl.gz.01234567.tmp".encode()) for name in names) <= 255
+    assert file_name(names[0].replace("~", "-")) != names[0]
+
+
+def test_scorers_with_similar_names_have_files_of_their_own(tmp_path):
+    run_ = run_suite(
+        [Counting(name) for name in ("a b", "a-b", "a+b", "x" * 300)], questions(MORE), delta=0.0
+    )
+    write_report(tmp_path, report_of(run_), run_)
+    assert len(list((tmp_path / "results").iterdir())) == 4
+
+
+def test_a_name_of_odd_bytes_is_written(tmp_path):
+    run_ = run_suite(
+        [Counting("bad\udcff")], questions(MORE), delta=0.0, facts={"suites": ["bad\udcff.yaml"]}
+    )
+    report = report_of(run_)
+    write_report(tmp_path, report, run_)
+    assert read_report(tmp_path) == report
+
+
+def test_a_report_is_whole_or_not_there(run, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    report = report_of(run)
+    write_report(out, report, run)
+    before = contents(out)
+    with pytest.raises(ValueError, match="JSON"):
+        write_report(out, {**report, "facts": {"odd": math.nan}}, run)
+    assert contents(out) == before
+
+    written = folder.write_bytes_whole
+
+    def full(path, data):
+        if "turned" in path.name:
+            raise StorageError("the disk is full", facts=[("path", path)])
+        written(path, data)
+
+    monkeypatch.setattr(folder, "write_bytes_whole", full)
+    ScoreStore(out / "scores.sqlite").close()
+    with pytest.raises(StorageError):
+        write_report(out, report, run)
+    assert not (out / "report.json").exists()
+    monkeypatch.undo()
+    write_report(out, report, run)
+    assert {name: body for name, body in contents(out).items() if name != "scores.sqlite"} == before
+
+
+def contents(out):
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("report.json", b'{"jest": true}'),
+        ("report.json", b"not json"),
+        ("report.json", b"[]"),
+        ("scores.sqlite", b"text"),
+        ("scores.sqlite", b"SQLite format 3\0" + bytes(84)),
+        ("notes.txt", b"mine"),
+    ],
+)
+def test_files_of_others_are_left_alone(run, tmp_path, name, body):
+    (tmp_path / name).write_bytes(body)
+    (tmp_path / "report.html").write_text("mine")
+    before = contents(tmp_path)
+    for attempt in (lambda: prepare_place(tmp_path), lambda: write_report(tmp_path, report_of(run), run)):
+        with pytest.raises(ForeignFolderError):
+            attempt()
+    assert contents(tmp_path) == before
+
+
+def test_a_folder_that_was_begun_is_gone_on_with(tmp_path):
+    (tmp_path / "scores.sqlite").write_bytes(b"")
+    prepare_place(tmp_path)
+    with ScoreStore(tmp_path / "scores.sqlite") as store:
+        store.add("a", ["q"], ["t"], [1.0])
+    prepare_place(tmp_path)
+    before = contents(tmp_path)
+    with ScoreStore(tmp_path / "scores.sqlite") as store:
+        assert len(store) == 1
+    assert contents(tmp_path) == before
+    (tmp_path / "samples").write_text("mine")
+    with pytest.raises(StorageError, match="samples"):
+        prepare_place(tmp_path)
+
+
+def test_a_store_of_another_form_is_told(tmp_path):
+    path = tmp_path / "scores.sqlite"
+    ScoreStore(path).close()
+    with sqlite3.connect(path) as opened:
+        opened.execute("ALTER TABLE scores RENAME COLUMN score TO mark")
+    with pytest.raises(DataError, match="no store of scores") as caught:
+        ScoreStore(path)
+    assert ("columns", "scorer, pair, mark") in caught.value.facts
+    with ScoreStore(tmp_path / "other.sqlite") as store:
+        with sqlite3.connect(tmp_path / "other.sqlite") as opened:
+            opened.execute("DROP TABLE scores")
+        with pytest.raises(DataError, match="no such table"):
+            store.find("a", ["q"], ["t"])
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"cells": None}, "cells is None"),
+        ({"cells": [1]}, r"cells\[0\] is 1"),
+        ({"cells": [{}]}, r"cells\[0\].probe is None"),
+        ({"cells": [{**CELL, "score": "x"}]}, r"cells\[0\].score is 'x'"),
+        ({"cells": [{**CELL, "low": True}]}, r"cells\[0\].low is True"),
+        ({"cells": [{**CELL, "content": 1}]}, r"cells\[0\].content is 1"),
+        ({"probes": {}}, "probes is {}"),
+        ({"version": [1]}, "version"),
+        ({"format": ["termwise-probes"]}, "format"),
+        ({"facts": {"odd": math.nan}}, "NaN"),
+    ],
+)
+def test_a_report_that_was_tampered_with_is_refused(run, tmp_path, change, why):
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps({**report_of(run), **change}))
+    with pytest.raises(ModelFormatError, match=why):
+        read_report(path)
+
+
+def test_a_report_that_is_nested_too_deeply_is_refused(tmp_path):
+    (tmp_path / "report.json").write_text("[" * 100_000)
+    with pytest.raises(ModelFormatError, match="deeply"):
+        read_report(tmp_path)
+
+
+def test_rankings_are_those_of_the_queries_of_one_collection():
+    ours = ReferenceLists("toy", REFERENCE.queries, REFERENCE.candidates, judged="toy")
+    same = Fixed("same@other", [Sample("1", "cat", "cat cat", "cat", "q")])
+    said_otherwise = Fixed("clash@toy", [Sample("1", "cats, please", "cat cat", "cat", "q")])
+    for rule in ("by-query", "by-rank"):
+        found = run_suite(
+            [Counting()], questions(MORE, same, said_otherwise), delta=rule, reference=ours
+        ).examined[0]
+        assert set(found.results) == {"more@toy"}
+        assert found.skipped == {
+            "same@other": "the rankings are of queries of toy, its queries of other",
+            "clash@toy": "1 of its queries have no ranking",
+        }
+        unnamed = run_suite([Counting()], questions(same, said_otherwise), delta=rule, reference=REFERENCE)
+        assert set(unnamed.examined[0].results) == {"same@other"}
+    constant = run_suite([Counting()], questions(same, said_otherwise), delta="median", reference=ours)
+    assert constant.examined[0].skipped == {}
+
+
+def test_a_query_with_one_candidate_has_no_ranking():
+    lists = ReferenceLists("toy", {"q": "cat", "r": "dog"}, {"q": ("cat cat", "cat"), "r": ("dog",)})
+    found = run_suite([Counting()], questions(MORE), delta="by-query", reference=lists).examined[0]
+    assert found.skipped == {"more@toy": "1 of its queries have no ranking"}
+
+
+def test_a_wrong_threshold_is_refused_before_anything_is_scored():
+    scorer = Counting()
+    for wrong, fix in (
+        ("medain", "did you mean median?"),
+        ("-1", "--delta median"),
+        ("nan", "--delta median"),
+    ):
+        with pytest.raises(ParameterError, match="or a rule") as caught:
+            run_suite([scorer], questions(MORE), delta=wrong, reference=REFERENCE)
+        assert caught.value.fixes[0] == fix
+    ranked = RunScorer(Run([Ranking(["a"], [1.0], "q")], "ranked"), {"q": "cat"}, {"a": "cat"})
+    with pytest.raises(ParameterError, match="or a rule"):
+        run_suite([ranked], questions(MORE), delta="words")
+    assert scorer.asked == []
+
+
+def test_queries_for_which_bm25_finds_nothing():
+    with pytest.raises(DataError, match="BM25 finds two documents") as caught:
+        ReferenceLists.by_bm25({"q": "zebra"}, lambda: iter([Document("1", "cat")]), name="pets")
+    assert ("collection", "pets") in caught.value.facts
+    assert any("--collection" in fix for fix in caught.value.fixes)
+
+
+def test_every_name_of_a_suite_is_that_of_a_probe():
+    made = [MORE, Fixed("shuffle-sentences@toy", [])]
+    family = Family("toys", "Toys?", lambda material: made)
+    material = Material(open_language("rules"), frozenset())
+
+    def names(*wanted):
+        return [one.probe.name for one in chosen_probes([family], material, list(map(suite_named, wanted)))]
+
+    assert names("probe:more", "all") == ["more@toy", "shuffle-sentences@toy"]
+    assert names("probe:m*@toy") == ["more@toy"]
+    for wrong, fix in (
+        ("probe:shufle-sentences", "did you mean probe:shuffle-sentences?"),
+        ("probe:more@tow", "did you mean probe:more@toy?"),
+    ):
+        with pytest.raises(UnknownNameError) as caught:
+            names("probe:more", wrong)
+        assert caught.value.facts == (("given", wrong),)
+        assert caught.value.fixes[0] == fix

@@ -15,6 +15,7 @@ from termwise.probes import content_hash
 from termwise.probes.language import Entity, Parsed, Span, Token
 from termwise.probes.material import Material
 from termwise.probes.sample import checked
+from termwise.probes.suite_run import Question, _draw
 from termwise.probes.transfer import (
     DATA_SETS,
     FAMILY,
@@ -135,6 +136,24 @@ def test_what_makes_no_sample_is_counted():
     assert probe.left_out(0) == {"identical texts": 1, "no query": 2, "an empty text": 1}
     keeping = TransferProbe("p", "P", lambda: pairs, GivenQuery(), keep_identical=True)
     assert [sample.identical for sample in keeping.samples(0)] == [False, True]
+
+
+def test_pairs_that_are_not_wanted_are_not_parsed():
+    asked = []
+
+    class Noting(GivenQuery):
+        def query(self, pair, drawing):
+            asked.append(pair.pair_id)
+            return super().query(pair, drawing)
+
+    pairs = [Pair(str(at), "one", f"two {at}", query="one" if at % 3 else None) for at in range(60)]
+    probe = TransferProbe("some@mine", "Some", lambda: pairs, Noting())
+    some = Question.of(probe, seed=5, most=6)
+    assert 6 <= len(asked) < 30
+    assert some.left_out == 60 - len(asked)
+    everything = checked(probe.samples(5))
+    order = sorted(everything, key=lambda one: _draw(5, one.sample_id))
+    assert some.samples == tuple(checked(order[:6]))
 
 
 # Files of pairs
@@ -669,3 +688,22 @@ def test_counts_of_data_sets(shared, key):
     pairs = list(made(name, shared / "probes" / folder)[probe_name].pairs())
     assert (len(pairs), sum(pair.first == pair.second for pair in pairs)) == SHARED[key]
     assert len({pair.pair_id for pair in pairs}) == len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "text"),
+    [
+        ("nq", "nq-train.json", '[{"a": ' + 20_000 * "["),
+        ("xquad", "xquad.en.json", 20_000 * "["),
+        ("truthfulqa", "TruthfulQA.csv", f"Question,Best Answer,Incorrect Answers\na,b,{200_000 * 'c'}\n"),
+    ],
+)
+def test_files_that_are_nested_too_deeply_or_have_fields_too_long(name, file, text, tmp_path):
+    lines(tmp_path / file, text)
+    probe = next(iter(made(name, tmp_path).values()))
+    with pytest.raises(MalformedRecordError) as caught:
+        list(probe.samples(0))
+    facts = dict(caught.value.facts)
+    assert facts["file"] == tmp_path / file
+    if name == "truthfulqa":
+        assert facts["line"] == 2

@@ -359,3 +359,30 @@ def test_without_pyyaml_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(MissingExtraError, match=r"termwise\[probe\]"):
         read(tmp_path, GOOD)
+
+
+@pytest.mark.parametrize(
+    ("case", "place"),
+    [
+        (r'{query: q, first: "one \ud800 a", second: b}', "probes[0].cases[0].first"),
+        (r'{query: "\ud83d\ude00", first: a, second: b}', "probes[0].cases[0].query"),
+        (r'{query: "{a}", first: a, second: b, slots: {a: ["\udcff"]}}', "probes[0].cases[0].slots.a[0]"),
+    ],
+)
+def test_half_characters_are_refused_where_they_stand(tmp_path, case, place):
+    with pytest.raises(MalformedRecordError, match="surrogate") as caught:
+        one(tmp_path, case)
+    assert dict(caught.value.facts)["place"] == place
+    assert one(tmp_path, r'{query: "\U0001F600", first: a, second: b}')
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a: 1\n# two\nb: \x07\n", 3), ("a: 1\r\nb: \u00e9\r\nc: \x1b[2J\r\n", 3), ("\ufeffa\n\x00", 2)],
+)
+def test_a_character_that_yaml_does_not_allow_is_named_with_its_line(tmp_path, text, line):
+    path = tmp_path / "odd.yaml"
+    path.write_bytes(text.encode())
+    with pytest.raises(MalformedRecordError, match=r"U\+00") as caught:
+        read_probes(path)
+    assert dict(caught.value.facts)["line"] == line

@@ -6,21 +6,25 @@ marked, in XQuAD it holds the answer, and in judged texts it is the one with mos
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import best_sentence, sentences
 from termwise.probes.behaviour.written import WRITTEN, Passage, neutral_sentences, written_passages
-from termwise.probes.judged import JudgedTexts
+from termwise.probes.judged import JudgedText, JudgedTexts
 from termwise.probes.language.contract import Language
 from termwise.probes.manipulations.contract import Around
 from termwise.probes.manipulations.editing import in_a_row
 from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe, Strategy
+from termwise.probes.probe import Probe, Strategy, first_made
 from termwise.probes.sample import Sample, random_for
 from termwise.probes.transfer.files import found
 from termwise.probes.transfer.reading import string_of
@@ -51,89 +55,148 @@ def moved(passage: Passage, place: str) -> str:
     return " ".join(others)
 
 
-class PositionProbe(Probe):
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Where a passage comes from; its sentences are looked for when they are wanted.
+
+    Attributes
+    ----------
+    passage_id : str
+    passage : callable
+        Returns the passage, None where there is none.
+    """
+
+    passage_id: str
+    passage: Callable[[], Passage | None]
+
+
+class PassageProbe(Probe):
+    """A passage, laid out in two ways.
+
+    Parameters
+    ----------
+    name, title : str
+        See `Probe`.
+    sources : callable
+        Returns where the passages come from.
+    """
+
+    strategy: Strategy = "manipulation"
+
+    def __init__(self, name: str, title: str, sources: Callable[[], Iterable[Source]]) -> None:
+        self.name = name
+        self.title = title
+        self._sources = sources
+
+    @abstractmethod
+    def texts(self, passage: Passage, seed: int) -> tuple[str, str] | None:
+        """Return both texts; None where the passage has not two."""
+
+    def samples(self, seed: int) -> Iterator[Sample]:
+        """See `Probe`."""
+        for source in self._sources():
+            if (sample := self._sample(seed, source)) is not None:
+                yield sample
+
+    def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+        """See `Probe`; texts that are not wanted are not taken apart."""
+        return first_made(
+            self._sources(),
+            name=attrgetter("passage_id"),
+            make=partial(self._sample, seed),
+            most=most,
+            order=order,
+        )
+
+    def _sample(self, seed: int, source: Source) -> Sample | None:
+        passage = source.passage()
+        texts = None if passage is None else self.texts(passage, seed)
+        if passage is None or texts is None:
+            return None
+        return Sample(
+            sample_id=passage.passage_id,
+            query=passage.query,
+            first=texts[0],
+            second=texts[1],
+            query_id=passage.query_id,
+            facts={"answer": passage.sentences[passage.answer]},
+        )
+
+
+class PositionProbe(PassageProbe):
     """A text with its answer in one place, and in another. Positive: the first place is preferred.
 
     Parameters
     ----------
     source : str
         What the name and nothing else says of the passages.
-    passages : callable
-        Returns them; those of less than three sentences are left out.
+    sources : callable
+        See `PassageProbe`; passages of less than three sentences are left out.
     contrast : (str, str)
         The two places: start, middle, end.
     """
 
-    strategy: Strategy = "manipulation"
-
     def __init__(
-        self, source: str, passages: Callable[[], Iterable[Passage]], contrast: tuple[str, str]
+        self, source: str, sources: Callable[[], Iterable[Source]], contrast: tuple[str, str]
     ) -> None:
-        self.name = f"position-{'-'.join(contrast)}@{source}"
-        self.title = f"Answer {PLACES[contrast[0]]} against {PLACES[contrast[1]]}"
-        self._passages = passages
+        super().__init__(
+            f"position-{'-'.join(contrast)}@{source}",
+            f"Answer {PLACES[contrast[0]]} against {PLACES[contrast[1]]}",
+            sources,
+        )
         self._contrast = contrast
 
-    def samples(self, seed: int) -> Iterator[Sample]:
-        """See `Probe`."""
-        for passage in self._passages():
-            first, second = (moved(passage, place) for place in self._contrast)
-            if len(passage.sentences) >= SHORTEST and first != second:
-                yield Sample(
-                    sample_id=passage.passage_id,
-                    query=passage.query,
-                    first=first,
-                    second=second,
-                    query_id=passage.query_id,
-                    facts={"answer": passage.sentences[passage.answer]},
-                )
+    def texts(self, passage: Passage, seed: int) -> tuple[str, str] | None:
+        """See `PassageProbe`."""
+        first, second = (moved(passage, place) for place in self._contrast)
+        return (first, second) if len(passage.sentences) >= SHORTEST and first != second else None
 
 
-class PaddingProbe(Probe):
+class PaddingProbe(PassageProbe):
     """A text with neutral sentences before it, and with the same ones behind it. Positive: before is preferred.
 
     Parameters
     ----------
-    source, passages
+    source, sources
         See `PositionProbe`; a single sentence is enough.
     count : int
         How many neutral sentences.
     """
 
-    strategy: Strategy = "manipulation"
-
-    def __init__(self, source: str, passages: Callable[[], Iterable[Passage]], count: int) -> None:
-        self.name = f"position-padding-{count}@{source}"
-        self.title = f"Neutral sentences before against behind, {count}"
-        self._passages = passages
+    def __init__(self, source: str, sources: Callable[[], Iterable[Source]], count: int) -> None:
+        super().__init__(
+            f"position-padding-{count}@{source}", f"Neutral sentences before against behind, {count}", sources
+        )
         self._count = count
 
-    def samples(self, seed: int) -> Iterator[Sample]:
-        """See `Probe`."""
-        for passage in self._passages():
-            drawing = random_for(seed, "position-padding", passage.passage_id)
-            padding = " ".join(drawing.sample(neutral_sentences(), self._count))
-            text = " ".join(passage.sentences)
-            yield Sample(
-                sample_id=passage.passage_id,
-                query=passage.query,
-                first=in_a_row(padding, text),
-                second=in_a_row(text, padding),
-                query_id=passage.query_id,
-            )
+    def texts(self, passage: Passage, seed: int) -> tuple[str, str]:
+        """See `PassageProbe`."""
+        drawing = random_for(seed, "position-padding", passage.passage_id)
+        padding = " ".join(drawing.sample(neutral_sentences(), self._count))
+        text = " ".join(passage.sentences)
+        return in_a_row(padding, text), in_a_row(text, padding)
 
 
-def judged_passages(judged: JudgedTexts, language: Language, stop_words: frozenset[str]) -> Iterator[Passage]:
+def written_sources() -> Iterator[Source]:
+    """Yield our own passages, in which the answer is marked."""
+    for passage in written_passages():
+        yield Source(passage.passage_id, partial(_itself, passage))
+
+
+def judged_sources(judged: JudgedTexts, language: Language, stop_words: frozenset[str]) -> Iterator[Source]:
     """Yield the relevant texts; the answer is the sentence with most words of the query."""
+
+    def passage(one: JudgedText) -> Passage | None:
+        parts = tuple(sentences(language, one.text))
+        best = best_sentence(one.query, parts, stop_words)
+        return None if best is None else Passage(_name(one), one.query_id, one.query, parts, best)
+
     for one in judged:
         if one.grade > judged.lowest:
-            parts = tuple(sentences(language, one.text))
-            best = best_sentence(one.query, parts, stop_words)
-            if best is not None:
-                yield Passage(f"{one.query_id}/{one.doc_id}", one.query_id, one.query, parts, best)
+            yield Source(_name(one), partial(passage, one))
 
 
-def xquad_passages(path: Path, language: Language) -> Iterator[Passage]:
+def xquad_sources(path: Path, language: Language) -> Iterator[Source]:
     """Yield the paragraphs of XQuAD with a question each; the answer is the sentence that it begins in.
 
     Raises
@@ -141,6 +204,15 @@ def xquad_passages(path: Path, language: Language) -> Iterator[Passage]:
     MalformedRecordError
         If a line lacks something, or the answer does not stand where the line says.
     """
+
+    def passage(question_id: str, query: str, context: str, start: int) -> Passage:
+        parsed = language.parse(context)
+        spans = [span for span in parsed.sentences if span.last > span.first]
+        place = max(
+            (which for which, span in enumerate(spans) if parsed.tokens[span.first].start <= start), default=0
+        )
+        return Passage(question_id, question_id, query, tuple(map(parsed.of, spans)), place)
+
     for number, record in read_json_lines(path):
         question_id, query, context, answer = (
             string_of(record, (name,), path, number) for name in ("id", "question", "context", "answer")
@@ -150,33 +222,36 @@ def xquad_passages(path: Path, language: Language) -> Iterator[Passage]:
             raise MalformedRecordError.at(
                 path, number, expected=f"{answer!r} at 'answer_start'", seen=f"answer_start: {start!r}"
             )
-        parsed = language.parse(context)
-        spans = [span for span in parsed.sentences if span.last > span.first]
-        place = max(
-            (which for which, span in enumerate(spans) if parsed.tokens[span.first].start <= start), default=0
-        )
-        yield Passage(question_id, question_id, query, tuple(map(parsed.of, spans)), place)
+        yield Source(question_id, partial(passage, question_id, query, context, start))
+
+
+def _itself(passage: Passage) -> Passage:
+    return passage
+
+
+def _name(one: JudgedText) -> str:
+    return f"{one.query_id}/{one.doc_id}"
 
 
 def _padded(text: str, around: Around, *, count: int) -> str:
     return in_a_row(*around.random.sample(neutral_sentences(), count), text)
 
 
-def _of(source: str, passages: Callable[[], Iterable[Passage]]) -> list[Probe]:
+def _of(source: str, sources: Callable[[], Iterable[Source]]) -> list[Probe]:
     return [
-        *(PositionProbe(source, passages, contrast) for contrast in CONTRASTS),
-        *(PaddingProbe(source, passages, count) for count in PADDINGS),
+        *(PositionProbe(source, sources, contrast) for contrast in CONTRASTS),
+        *(PaddingProbe(source, sources, count) for count in PADDINGS),
     ]
 
 
 def position_probes(material: Material) -> list[Probe]:
     """Make the probes."""
-    made = _of(WRITTEN, written_passages)
+    made = _of(WRITTEN, written_sources)
     for judged in material.judged:
-        made += _of(judged.name, partial(judged_passages, judged, material.language, material.stop_words))
+        made += _of(judged.name, partial(judged_sources, judged, material.language, material.stop_words))
     path = found(material.folders["xquad"], "qa.jsonl") if "xquad" in material.folders else None
     if path is not None:
-        made += _of("xquad", partial(xquad_passages, path, material.language))
+        made += _of("xquad", partial(xquad_sources, path, material.language))
     before = [
         Change(
             f"position-before-{count}", f"Neutral sentences + text, {count}", partial(_padded, count=count)

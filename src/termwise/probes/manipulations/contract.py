@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from termwise.probes.judged import JudgedText, JudgedTexts
 from termwise.probes.language.contract import Language
-from termwise.probes.probe import Probe, Strategy
-from termwise.probes.sample import Sample, checked, random_for
+from termwise.probes.probe import Probe, Strategy, first_made
+from termwise.probes.sample import Sample, random_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +104,7 @@ class ManipulationProbe(Probe):
 
     def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
         """See `Probe`; texts that are not wanted are not manipulated."""
-        texts = sorted(self._texts(), key=lambda one: order(_name(one)))
-        found: list[Sample] = []
-        for tried, one in enumerate(texts):
-            if len(found) == most:
-                return checked(found), len(texts) - tried
-            if (sample := self._sample(seed, one)) is not None:
-                found.append(sample)
-        return checked(found), 0
+        return first_made(self._texts(), name=_name, make=partial(self._sample, seed), most=most, order=order)
 
     def _texts(self) -> Iterator[JudgedText]:
         return (one for one in self._judged if self._grades is None or one.grade in self._grades)

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from termwise.evaluate.correction import benjamini_hochberg, bonferroni, holm
 from termwise.probes.report.telling import telling_samples
 from termwise.probes.result import ProbeResult
-from termwise.probes.statistics import compared, estimate, published_t
+from termwise.probes.statistics import compared, estimate, published_t, standardised_mean
 from termwise.probes.suite_run import Examined, Question, SuiteRun
 from termwise.probes.sweeping import sweep
 from termwise.progress import Progress, no_progress
@@ -161,7 +160,7 @@ def _cell(
         "by_query": _mean(result.query_scores.values()),
         "p_clustered": None if symmetric else found.p,
         "p_published": published[1],
-        "standardised_difference": _standardised(result.differences),
+        "standardised_difference": standardised_mean(result.differences),
         "detectable": _detectable(found.value, found.t),
         "sweep": None if swept is None else [round(float(score), 4) for score in swept.scores[::_STEPS]],
         "telling": telling_samples(one.scorer, question.samples, result, telling) if telling else [],
@@ -208,13 +207,6 @@ def _comparisons(run: SuiteRun, resamples: int) -> Iterable[dict[str, Any]]:
 def _mean(values: Iterable[float]) -> float | None:
     given = list(values)
     return float(np.mean(given)) if given else None
-
-
-def _standardised(differences: npt.NDArray[np.float64]) -> float | None:
-    """Return the mean difference over its deviation; None where it is not defined."""
-    if len(differences) < 2 or not np.isfinite(differences).all() or not np.ptp(differences):
-        return None
-    return float(differences.mean() / differences.std(ddof=1))
 
 
 def _detectable(score: float | None, t: float | None) -> float | None:

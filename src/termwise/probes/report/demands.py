@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -12,7 +12,9 @@ from typing import Any
 from termwise.errors import UnknownNameError, UsageError
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
-_WRITTEN = re.compile(r"\s*(?P<probe>[^<>=\s][^<>=]*?)\s*(?P<sign><=|>=|<|>)\s*(?P<value>[-+−]?\d*\.?\d+)\s*")
+_WRITTEN = re.compile(
+    r"\s*(?P<probe>[^<>=\s][^<>=]*?)\s*(?P<sign><=|>=|<|>)\s*(?P<value>[-+−]?[0-9]*\.?[0-9]+)\s*"
+)
 
 
 @dataclass(frozen=True)
@@ -65,34 +67,82 @@ class Demand:
             text, probe, scorer if colon else "*", found["sign"], float(found["value"].replace("−", "-"))
         )
 
-    def fits(self, cell: Mapping[str, Any]) -> bool:
-        """Whether a cell is one that is spoken of."""
-        name = cell["probe"]
-        short = name if "@" in self.probe else name.partition("@")[0]
-        return fnmatchcase(short, self.probe) and fnmatchcase(cell["scorer"], self.scorer)
+    def names_probe(self, name: str) -> bool:
+        """Whether a probe is one that is spoken of."""
+        return fnmatchcase(name if "@" in self.probe else name.partition("@")[0], self.probe)
+
+    def names_scorer(self, name: str) -> bool:
+        """Whether a scorer is one that is spoken of."""
+        return fnmatchcase(name, self.scorer)
+
+
+def check_demands(demands: Iterable[Demand], *, probes: Sequence[str], scorers: Sequence[str]) -> None:
+    """Refuse a demand that speaks of no probe, or no scorer, of a run.
+
+    Parameters
+    ----------
+    demands : iterable of Demand
+    probes, scorers : sequence of str
+        Names of those that are asked.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none.
+    """
+    for demand in demands:
+        if not any(map(demand.names_scorer, scorers)):
+            raise UnknownNameError.of(
+                f"scorer of {demand.text!r} among those asked", demand.scorer, set(scorers)
+            )
+        if not any(map(demand.names_probe, probes)):
+            known = set(probes) if "@" in demand.probe else {name.partition("@")[0] for name in probes}
+            raise UnknownNameError.of(f"probe of {demand.text!r} among those asked", demand.probe, known)
 
 
 def unmet(demands: Iterable[Demand], report: Mapping[str, Any]) -> list[tuple[Demand, dict[str, Any]]]:
     """Return the cells that are as they must not be.
 
-    A cell without a score, because the probe has no sample, is none of them.
-
     Raises
     ------
     UnknownNameError
-        If a demand speaks of no cell: a check that nothing can fail is a mistake.
+        If a demand speaks of no probe, or no scorer, of the report.
+    UsageError
+        If no cell that it speaks of has a score: a check that nothing can fail is a mistake.
     """
     found = []
+    probes, scorers = ([one["name"] for one in report[kind]] for kind in ("probes", "scorers"))
     for demand in demands:
-        cells = [cell for cell in report["cells"] if demand.fits(cell)]
-        if not cells:
-            names = {cell["probe"].partition("@")[0] for cell in report["cells"]}
-            raise UnknownNameError.of(
-                f"probe of {demand.text!r} among those asked", demand.probe, sorted(names)
-            )
-        found += [
-            (demand, cell)
-            for cell in cells
-            if cell["score"] is not None and _SIGNS[demand.sign](cell["score"], demand.value)
+        check_demands([demand], probes=probes, scorers=scorers)
+        cells = [
+            cell
+            for cell in report["cells"]
+            if cell["score"] is not None
+            and demand.names_probe(cell["probe"])
+            and demand.names_scorer(cell["scorer"])
         ]
+        if not cells:
+            raise _vain(demand, report)
+        found += [(demand, cell) for cell in cells if _SIGNS[demand.sign](cell["score"], demand.value)]
     return found
+
+
+def _vain(demand: Demand, report: Mapping[str, Any]) -> UsageError:
+    """Return the error for a demand that nothing can fail: it says why there is no score."""
+    reasons = [
+        ("no pair in these texts", probe["name"])
+        for probe in report["probes"]
+        if demand.names_probe(probe["name"]) and not probe["samples"]
+    ]
+    reasons += [
+        (f"{scorer['name']} was not asked", f"{probe}: {why}")
+        for scorer in report["scorers"]
+        if demand.names_scorer(scorer["name"])
+        for probe, why in scorer["skipped"].items()
+        if demand.names_probe(probe)
+    ]
+    return UsageError(
+        "a demand that nothing can fail: what it speaks of has no score",
+        facts=[("given", demand.text), *reasons[:4]],
+        fixes=["leave it out", "name a probe that has pairs in these texts"],
+    )

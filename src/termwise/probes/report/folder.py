@@ -9,12 +9,14 @@
 ``scores.sqlite``     scores that are known, so that a run that was interrupted goes on
 ====================  ================================================================================================
 
-``report.json`` is written last: a folder that has one is whole.
+``report.json`` is taken away first and written last: a folder that has one is whole. The other files of an earlier
+report are replaced; samples and results of probes and scorers that are no longer asked stay.
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -22,14 +24,19 @@ from pathlib import Path
 from typing import Any
 
 from termwise.collection.writing import write_bytes_whole
-from termwise.errors import ForeignFolderError, ModelFormatError, StorageError
-from termwise.probes.report.contents import FORMAT, VERSION
+from termwise.errors import ForeignFolderError, StorageError
+from termwise.probes.report.contents import FORMAT
+from termwise.probes.report.earlier import REPORT, Unfit, parsed
 from termwise.probes.report.page import report_html
 from termwise.probes.report.tables import csv_text, latex_text, markdown_text
 from termwise.probes.suite_run import Question, SuiteRun
+from termwise.scorers import ScoreStore
 
-REPORT = "report.json"
 SCORES = "scores.sqlite"
+SAMPLES, RESULTS = "samples", "results"
+
+_LONGEST = 110
+"""Bytes of a name in a file name: two of them, and what is put around them, are less than the usual 255."""
 
 
 def prepare_place(out: Path) -> None:
@@ -40,26 +47,36 @@ def prepare_place(out: Path) -> None:
     ForeignFolderError
         If it is a file, or holds something else than a report, finished or begun.
     StorageError
-        If it cannot be made.
+        If it cannot be made, or files stand where a report has folders.
     """
     if out.exists() and not out.is_dir():
         raise ForeignFolderError(
             "the folder of the report is a file", facts=[("given", out)], fixes=["name a new folder"]
         )
-    if out.is_dir() and any(out.iterdir()) and not any((out / name).is_file() for name in (REPORT, SCORES)):
+    if out.is_dir() and any(out.iterdir()) and not _ours(out):
         raise ForeignFolderError(
             "the folder holds something that is no report of probes",
             facts=[("folder", out)],
             fixes=["name an empty or a new folder"],
         )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(
-            "the folder of the report cannot be made",
-            facts=[("folder", out), ("the system says", error.strerror or error)],
-            fixes=["name a folder that can be written"],
-        ) from error
+    for part in (SAMPLES, RESULTS):
+        if (out / part).exists() and not (out / part).is_dir():
+            raise StorageError(
+                "a file stands where the report has a folder",
+                facts=[("file", out / part)],
+                fixes=["name another folder", "move the file away"],
+            )
+    _make_folder(out)
+
+
+def _ours(out: Path) -> bool:
+    """Tell whether a folder holds a report, or the scores of one that was begun: their names alone do not say so."""
+    if (out / REPORT).exists():
+        try:
+            return parsed(out / REPORT).get("format") == FORMAT
+        except Unfit:
+            return False
+    return (out / SCORES).is_file() and ScoreStore.is_at(out / SCORES)
 
 
 def write_report(out: Path, report: dict[str, Any], run: SuiteRun) -> None:
@@ -75,71 +92,49 @@ def write_report(out: Path, report: dict[str, Any], run: SuiteRun) -> None:
 
     Raises
     ------
+    ForeignFolderError
+        If the folder holds something else than a report.
     StorageError
         If the disk is full or refuses.
     """
-    for part in ("samples", "results"):
-        (out / part).mkdir(parents=True, exist_ok=True)
+    prepare_place(out)
+    body = json.dumps(report, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    texts = {
+        "report.md": markdown_text(report),
+        "report.csv": csv_text(report),
+        "report.tex": latex_text(report),
+        "report.html": report_html(report),
+        REPORT: body,
+    }
+    _take_away(out / REPORT)
+    for part in (SAMPLES, RESULTS):
+        _make_folder(out / part)
     for question in run.questions:
         write_bytes_whole(
-            out / "samples" / f"{file_name(question.probe.name)}.jsonl.gz", _packed(_said(question))
+            out / SAMPLES / f"{file_name(question.probe.name)}.jsonl.gz", _packed(_said(question))
         )
     for one in run.examined:
         for name, result in one.results.items():
-            path = out / "results" / f"{file_name(name)}+{file_name(one.scorer.name)}.jsonl.gz"
+            path = out / RESULTS / f"{file_name(name)}+{file_name(one.scorer.name)}.jsonl.gz"
             write_bytes_whole(path, _packed(result.to_json_lines()))
-    for name, text in (
-        ("report.md", markdown_text(report)),
-        ("report.csv", csv_text(report)),
-        ("report.tex", latex_text(report)),
-        ("report.html", report_html(report)),
-    ):
-        write_bytes_whole(out / name, text.encode("utf-8"))
-    body = json.dumps(report, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    write_bytes_whole(out / REPORT, body.encode("utf-8"))
-
-
-def read_report(path: str | Path) -> dict[str, Any]:
-    """Read the numbers of a report.
-
-    Parameters
-    ----------
-    path : str or Path
-        The folder, or its ``report.json``.
-
-    Raises
-    ------
-    ModelFormatError
-        If it is no report, or one of a later version.
-    """
-    file = Path(path) / REPORT if Path(path).is_dir() else Path(path)
-    try:
-        report = json.loads(file.read_text(encoding="utf-8"))
-        told = (report["format"], report["version"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelFormatError(
-            "this is no report of probes",
-            facts=[("file", file), ("why", error)],
-            fixes=["name a folder that termwise probe --out wrote"],
-        ) from error
-    if told != (FORMAT, VERSION):
-        raise ModelFormatError(
-            "this report is of another version of termwise",
-            facts=[("file", file), ("format", told), ("expected", (FORMAT, VERSION))],
-            fixes=["run the probes again"],
-        )
-    return dict(report)
+    for name, text in texts.items():
+        write_bytes_whole(out / name, _utf8(text))
 
 
 def file_name(name: str) -> str:
-    """Return a name that any file system takes.
+    """Return a name that any file system takes; a digest tells apart what would come out the same.
 
     Examples
     --------
     >>> file_name("typos@nfcorpus"), file_name("http://host:80/score")
-    ('typos@nfcorpus', 'http---host-80-score')
+    ('typos@nfcorpus', 'http---host-80-score~cb27071a479b')
     """
-    return re.sub(r"[^\w.@-]", "-", name)[:150]
+    plain = re.sub(r"[^\w.@-]", "-", name)
+    if plain == name and len(plain.encode("utf-8")) <= _LONGEST:
+        return plain
+    digest = f"~{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+    cut = plain.encode("utf-8")[: _LONGEST - len(digest)].decode("utf-8", "ignore")
+    return f"{cut}{digest}"
 
 
 def _said(question: Question) -> Iterable[str]:
@@ -157,4 +152,31 @@ def _said(question: Question) -> Iterable[str]:
 
 
 def _packed(lines: Iterable[str]) -> bytes:
-    return gzip.compress("".join(f"{line}\n" for line in lines).encode("utf-8"), mtime=0)
+    return gzip.compress(_utf8("".join(f"{line}\n" for line in lines)), mtime=0)
+
+
+def _utf8(text: str) -> bytes:
+    r"""Encode a text; a byte of a file name that is no UTF-8 becomes an escape such as ``\udcff``, as JSON has it."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _refused("the folder of the report cannot be made", folder, error) from error
+
+
+def _take_away(file: Path) -> None:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        raise _refused("the report cannot be replaced", file, error) from error
+
+
+def _refused(message: str, path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        message,
+        facts=[("path", path), ("the system says", error.strerror or error)],
+        fixes=["name a folder that can be written"],
+    )

@@ -211,7 +211,7 @@ def _terms(first: Iterable[tuple[str, float]], second: Iterable[tuple[str, float
     left, right = dict(first), dict(second)
     rows = [(term, left.get(term, 0.0), right.get(term, 0.0)) for term in {**left, **right}]
     rows = [row for row in rows if row[1] != row[2]]
-    for term, one, other in sorted(rows, key=lambda row: -abs(row[1] - row[2]))[:TERMS]:
+    for term, one, other in sorted(rows, key=lambda row: (-abs(row[1] - row[2]), row[0]))[:TERMS]:
         yield _Term(term, f"{one:.2f}", f"{other:.2f}", signed(one - other))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,10 +65,15 @@ def _shown(scorer: TextScorer, sample: Sample, result: ProbeResult, place: int) 
         "effect": int(result.effects[place]),
     }
     if isinstance(scorer, AdditiveScorer):
-        shown["terms"] = [
-            [[term, round(value, 4)] for term, value in scorer.contributions(*pair)] for pair in sides
-        ]
+        terms = [scorer.contributions(*pair) for pair in sides]
+        if all(np.isfinite(value) for side in terms for _, value in side):
+            shown["terms"] = [_terms(side) for side in terms]
     return shown
+
+
+def _terms(contributions: Iterable[tuple[str, float]]) -> list[list[Any]]:
+    """Return terms in their own order: numbers of terms depend on which texts were met first."""
+    return [[term, round(value, 4)] for term, value in sorted(contributions)]
 
 
 def _number(score: float) -> float | str:

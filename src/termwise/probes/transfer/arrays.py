@@ -60,6 +60,13 @@ def read_json_array(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 return
             try:
                 record, place = decoder.raw_decode(waiting, place)
+            except RecursionError as error:
+                raise MalformedRecordError.at(
+                    path,
+                    number + 1,
+                    expected="a JSON object",
+                    seen=f"{waiting[place : place + 60]}  (nested too deeply)",
+                ) from error
             except ValueError as error:
                 if last or len(waiting) - place > _LARGEST:
                     seen = f"{waiting[place : place + 60]}  ({error})"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from operator import attrgetter
+from typing import Any
 
-from termwise.probes.probe import Probe, Strategy
+from termwise.probes.probe import Probe, Strategy, first_made
 from termwise.probes.sample import Sample, random_for
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.queries import Asking
@@ -67,28 +70,43 @@ class TransferProbe(Probe):
 
     def samples(self, seed: int) -> Iterator[Sample]:
         """See `Probe`."""
-        for pair, query, reason in self._judged(seed):
-            if not reason:
-                yield Sample(
-                    sample_id=pair.pair_id,
-                    query=query,
-                    first=pair.first,
-                    second=pair.second,
-                    query_id=pair.group,
-                    facts=pair.facts,
-                )
+        for pair in self.pairs():
+            if (sample := self._sample(seed, pair)) is not None:
+                yield sample
+
+    def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+        """See `Probe`; pairs that are not wanted are not parsed."""
+        return first_made(
+            self.pairs(),
+            name=attrgetter("pair_id"),
+            make=partial(self._sample, seed),
+            most=most,
+            order=order,
+        )
 
     def left_out(self, seed: int) -> dict[str, int]:
         """Return how many pairs make no sample, by the reason."""
-        return dict(Counter(reason for _, _, reason in self._judged(seed) if reason))
+        reasons = (self._judge(seed, pair)[1] for pair in self.pairs())
+        return dict(Counter(reason for reason in reasons if reason))
 
-    def _judged(self, seed: int) -> Iterator[tuple[Pair, str, str]]:
-        """Yield every pair with its query, and why it makes no sample, if it does not."""
-        for pair in self.pairs():
-            if not pair.first.strip() or not pair.second.strip():
-                yield pair, "", EMPTY
-            elif pair.first == pair.second and not self.keep_identical:
-                yield pair, "", IDENTICAL
-            else:
-                query = self._asking.query(pair, random_for(seed, self.name, pair.pair_id))
-                yield pair, query or "", "" if query else NO_QUERY
+    def _sample(self, seed: int, pair: Pair) -> Sample | None:
+        query, reason = self._judge(seed, pair)
+        if reason:
+            return None
+        return Sample(
+            sample_id=pair.pair_id,
+            query=query,
+            first=pair.first,
+            second=pair.second,
+            query_id=pair.group,
+            facts=pair.facts,
+        )
+
+    def _judge(self, seed: int, pair: Pair) -> tuple[str, str]:
+        """Return the query of a pair, and why it makes no sample, if it does not."""
+        if not pair.first.strip() or not pair.second.strip():
+            return "", EMPTY
+        if pair.first == pair.second and not self.keep_identical:
+            return "", IDENTICAL
+        query = self._asking.query(pair, random_for(seed, self.name, pair.pair_id))
+        return (query, "") if query else ("", NO_QUERY)

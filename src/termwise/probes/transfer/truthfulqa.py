@@ -36,7 +36,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
 def _original(path: Path) -> Iterator[Pair]:
     with opened(path) as stream:
         text = stream.read().decode("utf-8-sig", "replace")
-    for row, record in enumerate(csv.DictReader(io.StringIO(text, newline=""))):
+    for row, record in enumerate(_records(path, text)):
         if any(record.get(name) is None for name in _COLUMNS):
             raise MalformedRecordError.at(
                 path, row + 2, expected=f"columns {', '.join(_COLUMNS)}", seen=", ".join(map(str, record))
@@ -50,3 +50,13 @@ def _original(path: Path) -> Iterator[Pair]:
                 query=record["Question"].strip(),
                 facts={"source": {"row": row, "incorrect": number}},
             )
+
+
+def _records(path: Path, text: str) -> Iterator[dict[str, str]]:
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise MalformedRecordError.at(
+            path, reader.reader.line_num, expected="comma-separated values", seen=str(error)
+        ) from error

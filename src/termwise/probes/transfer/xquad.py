@@ -71,7 +71,7 @@ def _original(path: Path) -> Iterator[Question]:
                 answers = tuple(dict.fromkeys(answer["text"] for answer in asked["answers"]))
                 passage = (str(place), paragraph["context"])
                 yield Question(f"xquad-{asked['id']}", asked["question"], answers, (passage,))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise MalformedRecordError.at(
             path, 1, expected="JSON in the form of SQuAD", seen=f"{type(error).__name__}: {error}"
         ) from error

@@ -1,0 +1,204 @@
+"""The rankers that ``termwise probe`` asks: those that `termwise.scorers` opens, runs, and mixtures of two."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from termwise.collection import read_run
+from termwise.errors import DuplicateIdError, UnknownNameError, UsageError
+from termwise.legible import shown
+from termwise.probes.judged import JudgedTexts
+from termwise.probes.reference import ReferenceLists
+from termwise.progress import Progress
+from termwise.scorers import MixedScorer, RunScorer, ScoreStore, Surroundings, open_any_scorer
+from termwise.scorers.mixed import Scale
+from termwise.scorers.specification import ScorerSpecification, read_specification
+from termwise.scoring import TextScorer
+
+_ADDRESSES = ("http://", "https://")
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Two rankers to be interpolated, once their scores of real rankings are known.
+
+    Attributes
+    ----------
+    name : str
+    first, second : str
+        Names of rankers.
+    alpha : float
+        Share of the first, from 0 to 1.
+    """
+
+    name: str
+    first: str
+    second: str
+    alpha: float
+
+    @classmethod
+    def of(cls, asked: ScorerSpecification, opened: Mapping[str, TextScorer | Mixture]) -> Mixture:
+        """Read ``FIRST+SECOND,alpha=0.5``.
+
+        Raises
+        ------
+        UsageError
+            If two rankers are not named that were opened before, one is a run, or the share is none.
+        """
+        names = asked.target.split("+")
+        settings = asked.take(("alpha",))
+        if len(names) != 2 or not set(names) <= set(opened):
+            raise UsageError(
+                "two scorers are mixed that were named before",
+                facts=[("given", asked.text), ("named before", ", ".join(opened) or "none")],
+                fixes=["termwise probe bm25 tildev2 bm25+tildev2,alpha=0.3"],
+            )
+        for name in names:
+            if isinstance(opened[name], RunScorer):
+                raise UsageError(
+                    "a run cannot be mixed: it has no score for a text that it does not rank",
+                    facts=[("given", asked.text), ("run", name)],
+                    fixes=[
+                        "name the ranker that made the run",
+                        "mix the runs, and ask the mixture: termwise fuse",
+                    ],
+                )
+        try:
+            alpha = float(settings.get("alpha", "0.5"))
+        except ValueError:
+            alpha = -1.0
+        if not 0 <= alpha <= 1:
+            raise UsageError("alpha is a number from 0 to 1", facts=[("given", asked.text)])
+        return cls(asked.name or asked.target, names[0], names[1], alpha)
+
+
+def open_scorers(
+    texts: Iterable[str], judged: Sequence[JudgedTexts], around: Surroundings
+) -> dict[str, TextScorer | Mixture]:
+    """Open rankers by name, in the order in which they are named.
+
+    Raises
+    ------
+    DuplicateIdError
+        If two have one name.
+    TermwiseError
+        If one cannot be opened.
+    """
+    opened: dict[str, TextScorer | Mixture] = {}
+    for text in texts:
+        asked = read_specification(text)
+        scorer: TextScorer | Mixture
+        if _is_file(asked):
+            scorer = run_scorer(asked, judged)
+        elif "+" in asked.target and ":" not in asked.target and not Path(asked.target).exists():
+            scorer = Mixture.of(asked, opened)
+        else:
+            if asked.target.startswith("python:"):
+                _look_here()
+            scorer = open_any_scorer(asked, around)
+        if scorer.name in opened:
+            raise DuplicateIdError(
+                "two scorers have one name",
+                facts=[("name", scorer.name), ("given", text)],
+                fixes=["name them: FIRST=bm25 SECOND=bm25,k1=1.2"],
+            )
+        opened[scorer.name] = scorer
+    return opened
+
+
+def mixed(
+    opened: Mapping[str, TextScorer | Mixture],
+    reference: ReferenceLists | None,
+    *,
+    store: ScoreStore,
+    progress: Progress,
+) -> list[TextScorer]:
+    """Return the rankers with their mixtures, on the scales of the rankings; without any, there is no mixture."""
+    made: dict[str, TextScorer] = {}
+    for name, one in opened.items():
+        if not isinstance(one, Mixture):
+            made[name] = one
+        elif reference is not None:
+            parts = made[one.first], made[one.second]
+            first, second = (
+                Scale.of(reference.scored(part, store=store, progress=progress)) for part in parts
+            )
+            made[name] = MixedScorer(*parts, alpha=one.alpha, scales=(first, second), name=name)
+    return list(made.values())
+
+
+def run_scorer(asked: ScorerSpecification, judged: Sequence[JudgedTexts]) -> RunScorer:
+    """Open a run file; ``judged=NAME`` says of which collection its identifiers are.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such collection.
+    UsageError
+        If an identifier of the run means something else in another collection.
+    """
+    wanted = asked.take(("judged",)).get("judged")
+    names = [one.name for one in judged]
+    if wanted is not None and wanted not in names:
+        raise UnknownNameError.of("judged collection", wanted, names)
+    name = asked.name or Path(asked.target).name.split(".")[0]
+    run = read_run(Path(asked.target), name=name)
+    meant = [
+        one
+        for one in judged
+        if wanted in (None, one.name) and not run.rankings.keys().isdisjoint(one.queries)
+    ]
+    ranked = {doc_id for ranking in run.rankings.values() for doc_id in ranking.doc_ids}
+    queries = _of_one_meaning("query", asked, run.rankings, {one.name: one.queries for one in meant})
+    texts = _of_one_meaning("document", asked, ranked, {one.name: one.texts for one in meant})
+    return RunScorer(run, queries, texts)
+
+
+def _of_one_meaning(
+    what: str, asked: ScorerSpecification, ids: Iterable[str], said: Mapping[str, Mapping[str, str]]
+) -> dict[str, str]:
+    """Return what identifiers say in whichever collection has them; in all that do, it has to be the same."""
+    found: dict[str, str] = {}
+    source: dict[str, str] = {}
+    for one in ids:
+        for collection, texts in said.items():
+            text = texts.get(one)
+            if text is None:
+                continue
+            if found.setdefault(one, text) != text:
+                raise UsageError(
+                    "a run is of one collection, and its identifiers could be of two",
+                    facts=[
+                        ("run", asked.target),
+                        (what, one),
+                        (source[one], shown(found[one])),
+                        (collection, shown(text)),
+                    ],
+                    fixes=[f"{asked.target},judged={source[one]}", f"{asked.target},judged={collection}"],
+                )
+            source.setdefault(one, collection)
+    return found
+
+
+def _is_file(asked: ScorerSpecification) -> bool:
+    if asked.target.startswith(_ADDRESSES):
+        return False
+    try:
+        return Path(asked.target).is_file()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(
+            "a scorer is named as no file can be named",
+            facts=[("given", shown(asked.target)), ("letters", f"{len(asked.target):,}"), ("reason", reason)],
+            fixes=["name a model, a folder, an address, a function or a run file"],
+        ) from None
+
+
+def _look_here() -> None:
+    """Let modules in the current folder be imported, after all others."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
