@@ -5,6 +5,7 @@ which it prefers, or that it sees no difference; the mean over many pairs is the
 ABNIRML, TACL 2022). Any `termwise.scoring.TextScorer` can be asked.
 """
 
+from termwise.probes.bench import probe_rankers
 from termwise.probes.gaps import median_gap, percentile_gap, pooled_gaps, query_gaps, top_gaps
 from termwise.probes.probe import Probe
 from termwise.probes.reading import ByQuery, ByRank, Constant, Reading
@@ -31,6 +32,7 @@ __all__ = [
     "median_gap",
     "percentile_gap",
     "pooled_gaps",
+    "probe_rankers",
     "published_t",
     "query_gaps",
     "random_for",

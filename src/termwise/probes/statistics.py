@@ -8,14 +8,16 @@ ratio :math:`\sum s_g / \sum n_g`:
 `interval`            queries are drawn with replacement, each with all its samples; percentiles of the ratio
 `clustered_t`         a t-test of the score against 0 with the variance of a ratio over clusters,
                       :math:`\sum_g (s_g - s\,n_g)^2 / (\sum n_g)^2 \cdot G/(G-1)`, and G - 1 degrees of freedom
-                      (Liang & Zeger, Biometrika 1986; the usual correction for few clusters)
+                      (Liang & Zeger, Biometrika 1986; the usual correction for few clusters). Where all clusters
+                      have the same mean there is no variance and no t; p then is that of the exact sign test of G
+                      clusters which all point one way, :math:`2^{1-G}`
 `published_t`         the paired t-test of the two scores over all samples, as published: it knows neither thresholds
                       nor clusters. None for a symmetric probe, whose order means nothing
 `compared`            two scorers on the same samples: the difference of their scores, with interval and clustered test
 ====================  ================================================================================================
 
-A statistic that is not defined is None: all of them without a sample, tests and intervals with a single query or where
-nothing varies.
+A statistic that is not defined is None: all of them without a sample, tests and intervals with a single query,
+intervals where nothing varies, tests where all is 0.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ from termwise.probes.result import ProbeResult
 Values = npt.NDArray[np.float64]
 
 CONFIDENCE, RESAMPLES, SEED = 0.95, 10_000, 0
+
+_ROUNDING = 1e-12  # means that lie no further apart are equal
 
 _AT_ONCE = 4_000_000  # drawn queries held in memory
 
@@ -143,15 +147,22 @@ def _varying(values: Values) -> Values | None:
 
 
 def clustered_t(values: Values, query_ids: Sequence[str]) -> tuple[float | None, float | None]:
-    """Return t and p of the mean of values against 0, queries being clusters; see the module."""
+    """Return t and p of the mean of values against 0, queries being clusters; see the module.
+
+    Examples
+    --------
+    >>> clustered_t(np.ones(6), ["a", "a", "b", "b", "c", "d"])
+    (None, 0.125)
+    """
     sums, sizes = _clusters(values, query_ids)
     clusters = len(sums)
     if clusters < 2:
         return None, None
     mean = sums.sum() / sizes.sum()
-    variance = float(((sums - mean * sizes) ** 2).sum()) / float(sizes.sum()) ** 2 * clusters / (clusters - 1)
-    if variance <= 0:
-        return None, None
+    apart = sums - mean * sizes
+    if np.abs(apart).max() <= _ROUNDING * sizes.max():
+        return None, None if mean == 0 else 2.0 ** (1 - clusters)
+    variance = float((apart**2).sum()) / float(sizes.sum()) ** 2 * clusters / (clusters - 1)
     from scipy.stats import t as student
 
     t = float(mean / np.sqrt(variance))

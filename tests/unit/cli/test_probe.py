@@ -67,6 +67,22 @@ def test_scores_are_printed(folder, capsys):
     assert "--out DIR" in err
 
 
+def test_what_tells_two_rankers_apart_is_said(folder, monkeypatch, capsys):
+    (folder.parent / "rankers.py").write_text(
+        "import numpy as np\n"
+        "def length(queries, texts):\n    return np.array([float(len(text)) for text in texts])\n"
+        "def shortness(queries, texts):\n    return -length(queries, texts)\n"
+    )
+    monkeypatch.chdir(folder.parent)
+    given = ["--judged", folder, "--delta", "0.5", "--suite", "probe:length-doubled@written"]
+    assert (
+        probe("a=python:rankers:length", "b=python:rankers:shortness", "c=python:rankers:length", *given) == 0
+    )
+    err = capsys.readouterr().err
+    assert "b against a: differs most on length-doubled@written −2.00" in err
+    assert "c against a: no difference is significant" in err
+
+
 def test_cells_as_json(folder, capsys):
     assert probe("bm25", "flat=bm25,b=0", "--judged", f"mine={folder}:test", *SUITE, "--json") == 0
     found = cells(capsys.readouterr().out)
@@ -90,7 +106,13 @@ def test_a_report_and_going_on_with_it(folder, tmp_path, capsys):
     assert probe(*arguments) == 0
     assert capsys.readouterr().out == first
     assert probe("bm25", "--judged", folder, *SUITE, "--against", out, "--json") == 0
-    assert "gone" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "gone" in err
+    assert "another" not in err
+    assert probe("bm25,b=0.1", "--judged", folder, *SUITE, "--against", out, "--json", "--delta", "0.2") == 0
+    err = capsys.readouterr().err
+    assert f"bm25 is another ranker than it was in {out}, or has other settings" in err
+    assert f"bm25: its ties are those of another threshold than in {out}" in err
 
 
 def test_demands_decide_about_the_exit_status(folder, capsys):
@@ -355,7 +377,7 @@ def test_options_are_checked_before_anything_is_computed(wrong, told, folder, tm
     def computed(*_, **__):
         raise AssertionError("something was computed")
 
-    monkeypatch.setattr("termwise.cli.probe_material.ReferenceLists", computed)
+    monkeypatch.setattr("termwise.probes.bench.bench.ReferenceLists", computed)
     monkeypatch.setattr("termwise.probes.suite_run.Question.of", computed)
     given = ["bm25", "--judged", folder, "--suite", "probe:shuffle-words", "--out", tmp_path / "out"]
     assert probe(*given, *wrong) in (2, 3)
@@ -381,7 +403,7 @@ def test_names_that_are_given_twice_are_told_with_their_places(folder, tmp_path,
     assert probe("bm25", "--judged", f"a={folder}", "--judged", f"a={twin(folder)}", *SUITE) == 3
     err = capsys.readouterr().err
     assert f"first   a={folder}" in err
-    assert "--judged NAME=DIR" in err
+    assert "NAME=DIR" in err
     text = "probes: [{name: p, title: P, cases: [{query: cats, first: cats, second: dogs}]}]\n"
     for name in ("one.yaml", "two.yaml"):
         (tmp_path / name).write_text(text)

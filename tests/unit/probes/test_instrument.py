@@ -203,7 +203,17 @@ def test_a_clustered_test_by_hand():
     assert t == pytest.approx(mean / math.sqrt(variance))
     assert 0 < p < 1
     assert clustered_t(np.ones(3), ["a", "a", "a"]) == (None, None)
-    assert clustered_t(np.ones(3), ["a", "b", "c"]) == (None, None), "nothing varies"
+
+
+def test_queries_that_all_agree():
+    """There is no variance; of G signs, all are the same in 2 of 2^G equally likely cases."""
+    assert clustered_t(np.ones(3), ["a", "b", "c"]) == (None, 0.25)
+    assert clustered_t(-np.ones(12), [f"q{number % 6}" for number in range(12)]) == (None, 2 / 2**6)
+    assert clustered_t(np.zeros(3), ["a", "b", "c"]) == (None, None), "nothing points anywhere"
+    thirds = np.tile([1.0, 0.0, 0.0], 7)
+    assert clustered_t(thirds, [f"q{number // 3}" for number in range(21)]) == (None, 2 / 2**7), (
+        "but for rounding"
+    )
 
 
 def test_clusters_agree_with_statsmodels():

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+import re
 import sqlite3
 
 import numpy as np
@@ -315,6 +316,27 @@ def test_what_a_report_says(run):
     assert json.loads(json.dumps(report, allow_nan=False)) == report
 
 
+def test_samples_on_which_two_scorers_disagree(run):
+    """Of the samples of a probe, the one that parts them in effect, then in score, in the direction of their scores."""
+    contrast = {one["probe"]: one for one in report_of(run)["comparisons"]}
+    assert list(contrast) == ["more@toy", "less@toy", "apart@toy"]
+    assert (contrast["more@toy"]["sample"]["sample"], contrast["more@toy"]["sample"]["query"]) == ("2", "cat")
+    assert contrast["more@toy"]["sample"]["scores"] == [[5.0, 1.0, 1], [-5.0, -1.0, -1]]
+    assert contrast["less@toy"]["sample"]["scores"] == [[0.0, 3.0, -1], [0.0, -3.0, 1]]
+    assert contrast["apart@toy"]["sample"] is None, "both tell the texts apart"
+    assert all(one["sample"] is None for one in report_of(run, telling=0)["comparisons"])
+
+
+def test_infinite_differences_disagree_too():
+    odd = FunctionScorer(
+        lambda queries, texts: [-math.inf if "cat" in text else 0.0 for text in texts], name="odd"
+    )
+    report = report_of(run_suite([Counting(), odd], questions(LESS), delta=0.1))
+    (contrast,) = report["comparisons"]
+    assert contrast["sample"]["scores"] == [[0.0, 3.0, -1], [0.0, "-inf", 1]]
+    assert "-inf" in report_html(report)
+
+
 def test_infinite_scores_can_be_reported():
     scorer = FunctionScorer(
         lambda queries, texts: [-math.inf if "cat" in text else 0.0 for text in texts], name="odd"
@@ -358,6 +380,10 @@ def test_the_page_holds_everything_and_loads_nothing(run):
     assert page.count('class="map"') == 1
     assert "told apart" in page
     assert page.count("<polyline") == 6
+    assert page.index('href="#c0"') < page.index('id="c0"')
+    assert "Samples on which they disagree most" in page
+    anchors = set(re.findall(r'id="([^"]+)"', page))
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= anchors
     assert report_html(report_of(run)) == page
 
 

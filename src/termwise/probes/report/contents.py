@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from termwise.evaluate.correction import benjamini_hochberg, bonferroni, holm
+from termwise.probes.report.comparisons import comparisons
 from termwise.probes.report.telling import telling_samples
 from termwise.probes.result import ProbeResult
-from termwise.probes.statistics import compared, estimate, published_t, standardised_mean
+from termwise.probes.statistics import estimate, published_t, standardised_mean
 from termwise.probes.suite_run import Examined, Question, SuiteRun
 from termwise.probes.sweeping import sweep
 from termwise.progress import Progress, no_progress
@@ -39,7 +40,8 @@ def report_of(
     ----------
     run : SuiteRun
     telling : int, optional
-        Samples of each cell that are shown with their texts, of those it prefers and of those it does not; 0 for none.
+        Samples of each cell that are shown with their texts, of those it prefers and of those it does not; 0 for none,
+        nor of those on which two scorers disagree.
     resamples : int, optional
         Of the bootstrap, for each cell.
     progress : callable, optional
@@ -68,7 +70,7 @@ def report_of(
         "scorers": [_scorer(one) for one in run.examined],
         "probes": [_probe(question) for question in run.questions],
         "cells": cells,
-        "comparisons": list(_comparisons(run, resamples)),
+        "comparisons": list(comparisons(run, resamples=resamples, telling=bool(telling))),
         "spread": spread(run),
     }
 
@@ -177,31 +179,6 @@ def _correct(cells: Sequence[dict[str, Any]], sections: dict[str, str]) -> None:
             tested, bonferroni(published), holm(clustered), benjamini_hochberg(clustered), strict=True
         ):
             cell["p_bonferroni"], cell["p_holm"], cell["p_benjamini_hochberg"] = corrected
-
-
-def _comparisons(run: SuiteRun, resamples: int) -> Iterable[dict[str, Any]]:
-    """Yield each scorer against the first, probe by probe, where both saw the same samples."""
-    if len(run.examined) < 2:
-        return
-    first, *others = run.examined
-    for other in others:
-        found = []
-        for name, result in other.results.items():
-            baseline = first.results.get(name)
-            if baseline is None or baseline.content != result.content or not len(result):
-                continue
-            found.append((name, compared(result, baseline, resamples=resamples)))
-        for (name, contrast), p in zip(found, holm([contrast.p for _, contrast in found]), strict=True):
-            yield {
-                "probe": name,
-                "scorer": other.scorer.name,
-                "baseline": first.scorer.name,
-                "difference": contrast.value,
-                "low": contrast.low,
-                "high": contrast.high,
-                "p": contrast.p,
-                "p_holm": p,
-            }
 
 
 def _mean(values: Iterable[float]) -> float | None:

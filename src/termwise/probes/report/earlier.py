@@ -89,9 +89,22 @@ def _checked(report: dict[str, Any]) -> dict[str, Any]:
     for name, kind in _PARTS.items():
         if not isinstance(report.get(name), kind):
             raise Unfit(f"{name} is {shown(report.get(name))}, not a {kind.__name__}")
+    for place, scorer in enumerate(report["scorers"]):
+        _check_scorer(f"scorers[{place}]", scorer)
     for place, cell in enumerate(report["cells"]):
         _check_cell(f"cells[{place}]", cell)
     return report
+
+
+def _check_scorer(place: str, scorer: object) -> None:
+    if not isinstance(scorer, Mapping):
+        raise Unfit(f"{place} is {shown(scorer)}, not a dict")
+    if not isinstance(scorer.get("name"), str):
+        raise Unfit(f"{place}.name is {shown(scorer.get('name'))}, not a text")
+    if not isinstance(scorer.get("fingerprint"), str | None):
+        raise Unfit(f"{place}.fingerprint is {shown(scorer['fingerprint'])}, not a text or null")
+    if not isinstance(scorer.get("reading"), Mapping):
+        raise Unfit(f"{place}.reading is {shown(scorer.get('reading'))}, not a dict")
 
 
 def _check_cell(place: str, cell: object) -> None:

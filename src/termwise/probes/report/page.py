@@ -10,7 +10,15 @@ from typing import Any, Literal
 
 from termwise.evaluate.formats import shown
 from termwise.pages import render_page
-from termwise.probes.report.tables import LEVEL, UNDEFINED, Row, sections, signed
+from termwise.probes.report.tables import (
+    LEVEL,
+    NOT_SIGNIFICANT,
+    UNDEFINED,
+    Row,
+    sections,
+    signed,
+    significant,
+)
 
 TERMS = 10
 """Terms of a sample that are shown: those whose contributions differ most."""
@@ -20,6 +28,11 @@ _WIDTH, _HEIGHT, _LEFT, _TOP = 360.0, 150.0, 34.0, 8.0
 
 _COLOURS = ("#0a62a9", "#c2410c", "#15803d", "#7e22ce", "#b45309", "#0f766e", "#be185d", "#475569")
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
+
+_VERDICTS = {1: "the first is preferred", -1: "the second is preferred", 0: "too close to count"}
+
+OPEN_ROWS = 10
+"""Probes of a comparison that are seen at once; the others are folded away."""
 
 Kind = Literal["same", "only"]
 
@@ -93,8 +106,36 @@ class _Probe:
 
 @dataclass(frozen=True)
 class _Section:
+    anchor: str
     title: str
     probes: tuple[_Probe, ...]
+
+
+@dataclass(frozen=True)
+class _Contrast:
+    title: str
+    link: str
+    difference: str
+    bounds: str
+    p: str
+    sure: bool
+
+
+@dataclass(frozen=True)
+class _Disagreement:
+    title: str
+    sample: _Sample
+    """Without scores and verdict: those are the ones of two rankers."""
+    scores: tuple[tuple[str, str, str, str], ...]
+    """Of each ranker: its name, the scores of both texts, what it prefers."""
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    anchor: str
+    title: str
+    rows: tuple[_Contrast, ...]
+    disagreements: tuple[_Disagreement, ...]
 
 
 NUMBERS = (
@@ -118,10 +159,15 @@ def report_html(report: Mapping[str, Any]) -> str:
         The whole document, to be written as UTF-8. Equal reports give equal text.
     """
     scorers = [scorer["name"] for scorer in report["scorers"]]
-    numbered = (
-        _Section(title, tuple(_probe(row, f"p{number}-{place}", scorers) for place, row in enumerate(rows)))
+    numbered = [
+        _Section(
+            f"s{number}",
+            title,
+            tuple(_probe(row, f"p{number}-{place}", scorers) for place, row in enumerate(rows)),
+        )
         for number, (title, rows) in enumerate(sections(report))
-    )
+    ]
+    anchors = {probe.name: probe.anchor for section in numbered for probe in section.probes}
     return render_page(
         "termwise.probes.report",
         "probes.html.j2",
@@ -130,11 +176,12 @@ def report_html(report: Mapping[str, Any]) -> str:
             for place, one in enumerate(report["scorers"])
         ],
         facts=[(name, _fact(value)) for name, value in report["facts"].items()],
-        sections=list(numbered),
+        sections=numbered,
         columns=NUMBERS,
-        comparisons=_comparisons(report),
+        comparisons=_comparisons(report, anchors),
+        open_rows=OPEN_ROWS,
         spread=report["spread"],
-        level=LEVEL,
+        not_significant=NOT_SIGNIFICANT,
         samples=f"{sum(probe['samples'] for probe in report['probes']):,}",
         frame=(_LEFT, _TOP, _WIDTH, _HEIGHT),
     )
@@ -161,7 +208,7 @@ def _cell(cell: Mapping[str, Any] | None, anchor: str, symmetric: bool) -> _Cell
     score = cell["score"]
     strength = min(1.0, abs(score))
     base = "124, 58, 237" if symmetric else "10, 98, 169" if score > 0 else "194, 65, 12"
-    unsure = not symmetric and (cell["p_bonferroni"] is None or cell["p_bonferroni"] >= LEVEL)
+    unsure = not symmetric and not significant(cell)
     told = f"{_written(score, symmetric)}, {_interval(cell, symmetric)}; {cell['samples']:,} samples"
     return _Cell(
         _written(score, symmetric),
@@ -193,7 +240,6 @@ def _numbers(cell: Mapping[str, Any], symmetric: bool) -> _Numbers:
 
 def _sample(one: Mapping[str, Any]) -> _Sample:
     first, second = marked(one["first"], one["second"])
-    verdicts = {1: "the first is preferred", -1: "the second is preferred", 0: "too close to count"}
     return _Sample(
         one["sample"],
         one["query"],
@@ -201,7 +247,7 @@ def _sample(one: Mapping[str, Any]) -> _Sample:
         first,
         second,
         (_score(one["scores"][0]), _score(one["scores"][1])),
-        verdicts[one["effect"]],
+        _VERDICTS[one["effect"]],
         tuple(_terms(*one["terms"])) if "terms" in one else (),
     )
 
@@ -254,20 +300,58 @@ def _stroke(place: int) -> tuple[str, str]:
     return _COLOURS[place % len(_COLOURS)], _DASHES[place // len(_COLOURS) % len(_DASHES)]
 
 
-def _comparisons(report: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str, str, str, bool]]]]:
+def _comparisons(report: Mapping[str, Any], anchors: Mapping[str, str]) -> list[_Comparison]:
     """Return for each scorer but the first the probes on which it differs from the first, most first."""
     titles = {probe["name"]: probe["title"] for probe in report["probes"]}
-    grouped: dict[str, list[tuple[float, tuple[str, str, str, str, bool]]]] = {}
+    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for one in report["comparisons"]:
-        value, data = one["difference"], one["probe"].partition("@")[2]
-        told = f"{titles[one['probe']]}{f' ({data})' if data else ''}"
-        bounds = UNDEFINED if one["low"] is None else f"{signed(one['low'])} to {signed(one['high'])}"
-        sure = one["p_holm"] is not None and one["p_holm"] < 0.05
-        row = (told, signed(value), bounds, shown(one["p_holm"], "p"), sure)
-        grouped.setdefault(f"{one['scorer']} against {one['baseline']}", []).append((-abs(value), row))
-    return [
-        (title, [row for _, row in sorted(rows, key=lambda pair: pair[0])]) for title, rows in grouped.items()
-    ]
+        grouped.setdefault((one["scorer"], one["baseline"]), []).append(one)
+    found = []
+    for place, (names, rows) in enumerate(grouped.items()):
+        rows.sort(key=lambda one: -abs(one["difference"]))
+        told = {one["probe"]: _told(titles[one["probe"]], one["probe"]) for one in rows}
+        found.append(
+            _Comparison(
+                f"c{place}",
+                " against ".join(names),
+                tuple(_contrast(one, told[one["probe"]], anchors[one["probe"]]) for one in rows),
+                tuple(
+                    _disagreement(one, told[one["probe"]], names[::-1])
+                    for one in rows
+                    if one["sample"] is not None
+                ),
+            )
+        )
+    return found
+
+
+def _told(title: str, name: str) -> str:
+    data = name.partition("@")[2]
+    return f"{title} ({data})" if data else title
+
+
+def _contrast(one: Mapping[str, Any], told: str, anchor: str) -> _Contrast:
+    return _Contrast(
+        told,
+        anchor,
+        signed(one["difference"]),
+        UNDEFINED if one["low"] is None else f"{signed(one['low'])} to {signed(one['high'])}",
+        shown(one["p_holm"], "p"),
+        one["p_holm"] is not None and one["p_holm"] < LEVEL,
+    )
+
+
+def _disagreement(one: Mapping[str, Any], told: str, names: Sequence[str]) -> _Disagreement:
+    sample = one["sample"]
+    first, second = marked(sample["first"], sample["second"])
+    return _Disagreement(
+        told,
+        _Sample(sample["sample"], sample["query"], sample["second_query"], first, second, ("", ""), "", ()),
+        tuple(
+            (name, _score(one_score), _score(other_score), _VERDICTS[effect])
+            for name, (one_score, other_score, effect) in zip(names, sample["scores"], strict=True)
+        ),
+    )
 
 
 def _threshold(reading: Mapping[str, Any]) -> str:

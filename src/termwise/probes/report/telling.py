@@ -56,12 +56,8 @@ def telling_samples(
 def _shown(scorer: TextScorer, sample: Sample, result: ProbeResult, place: int) -> dict[str, Any]:
     sides = sample.pairs
     shown: dict[str, Any] = {
-        "sample": sample.sample_id,
-        "query": sample.query,
-        "second_query": sample.second_query,
-        "first": sample.first[:LONGEST],
-        "second": sample.second[:LONGEST],
-        "scores": [_number(float(result.first[place])), _number(float(result.second[place]))],
+        **said(sample),
+        "scores": [told_score(result.first[place]), told_score(result.second[place])],
         "effect": int(result.effects[place]),
     }
     if isinstance(scorer, AdditiveScorer):
@@ -71,10 +67,22 @@ def _shown(scorer: TextScorer, sample: Sample, result: ProbeResult, place: int) 
     return shown
 
 
+def said(sample: Sample) -> dict[str, Any]:
+    """Return what a sample says, JSON-like; long texts are cut."""
+    return {
+        "sample": sample.sample_id,
+        "query": sample.query,
+        "second_query": sample.second_query,
+        "first": sample.first[:LONGEST],
+        "second": sample.second[:LONGEST],
+    }
+
+
+def told_score(score: float) -> float | str:
+    """Return a score as JSON has it: an infinite one as a word."""
+    return float(score) if np.isfinite(score) else str(float(score))
+
+
 def _terms(contributions: Iterable[tuple[str, float]]) -> list[list[Any]]:
     """Return terms in their own order: numbers of terms depend on which texts were met first."""
     return [[term, round(value, 4)] for term, value in sorted(contributions)]
-
-
-def _number(score: float) -> float | str:
-    return score if np.isfinite(score) else str(score)

@@ -1,4 +1,4 @@
-"""The rankers that ``termwise probe`` asks: those that `termwise.scorers` opens, runs, and mixtures of two."""
+"""The rankers that are asked: those that `termwise.scorers` opens, runs, mixtures of two, and objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from termwise.collection import read_run
-from termwise.errors import DuplicateIdError, UnknownNameError, UsageError
+from termwise.errors import DuplicateIdError, ParameterError, UnknownNameError, UsageError
 from termwise.legible import shown
 from termwise.probes.judged import JudgedTexts
 from termwise.probes.reference import ReferenceLists
@@ -76,37 +76,49 @@ class Mixture:
 
 
 def open_scorers(
-    texts: Iterable[str], judged: Sequence[JudgedTexts], around: Surroundings
+    given: Iterable[str | TextScorer], judged: Sequence[JudgedTexts], around: Surroundings
 ) -> dict[str, TextScorer | Mixture]:
-    """Open rankers by name, in the order in which they are named.
+    """Open rankers by name, in the order in which they are named; objects stay what they are.
 
     Raises
     ------
+    ParameterError
+        If an object is no ranker.
     DuplicateIdError
         If two have one name.
     TermwiseError
         If one cannot be opened.
     """
     opened: dict[str, TextScorer | Mixture] = {}
-    for text in texts:
-        asked = read_specification(text)
-        scorer: TextScorer | Mixture
-        if _is_file(asked):
-            scorer = run_scorer(asked, judged)
-        elif "+" in asked.target and ":" not in asked.target and not Path(asked.target).exists():
-            scorer = Mixture.of(asked, opened)
-        else:
-            if asked.target.startswith("python:"):
-                _look_here()
-            scorer = open_any_scorer(asked, around)
+    for one in given:
+        scorer = _opened(one, opened, judged, around) if isinstance(one, str) else one
+        if isinstance(scorer, type) or not isinstance(scorer, TextScorer | Mixture):
+            raise ParameterError(
+                "a ranker is an object with a name and a method score",
+                facts=[("given", shown(scorer))],
+                fixes=["termwise.scorers.FunctionScorer(function, name=...) makes one of a function"],
+            )
         if scorer.name in opened:
             raise DuplicateIdError(
                 "two scorers have one name",
-                facts=[("name", scorer.name), ("given", text)],
+                facts=[("name", scorer.name), ("given", shown(one))],
                 fixes=["name them: FIRST=bm25 SECOND=bm25,k1=1.2"],
             )
         opened[scorer.name] = scorer
     return opened
+
+
+def _opened(
+    text: str, before: Mapping[str, TextScorer | Mixture], judged: Sequence[JudgedTexts], around: Surroundings
+) -> TextScorer | Mixture:
+    asked = read_specification(text)
+    if _is_file(asked):
+        return run_scorer(asked, judged)
+    if "+" in asked.target and ":" not in asked.target and not Path(asked.target).exists():
+        return Mixture.of(asked, before)
+    if asked.target.startswith("python:"):
+        _look_here()
+    return open_any_scorer(asked, around)
 
 
 def mixed(

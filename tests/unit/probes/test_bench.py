@@ -1,0 +1,98 @@
+"""From names to a report, in one call."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from termwise.errors import (
+    DuplicateIdError,
+    ForeignFolderError,
+    MissingFileError,
+    ParameterError,
+    UnknownNameError,
+)
+from termwise.probes import probe_rankers
+from termwise.probes.report import read_report
+
+GIVEN = {"suites": ["probe:length-doubled@written", "probe:fold-case@kitchen"], "language": "rules"}
+
+
+class Length:
+    """Prefers what is long."""
+
+    name = "length"
+
+    def score(self, query, texts):
+        return np.array([float(len(text)) for text in texts])
+
+
+@pytest.fixture
+def judged(tmp_path):
+    files = {
+        "docs.jsonl": '{"_id": "tea", "text": "Let boiling water cool. Then pour it."}\n'
+        '{"_id": "bread", "text": "Knead the dough. Bake it hot."}\n',
+        "queries.tsv": "q1\thow hot is water for tea\n",
+        "qrels.txt": "q1 0 tea 1\nq1 0 bread 0\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    return [f"kitchen={tmp_path}/docs.jsonl,{tmp_path}/queries.tsv,{tmp_path}/qrels.txt"]
+
+
+def test_objects_and_names_are_asked_alike(judged, tmp_path):
+    out = tmp_path / "report"
+    report = probe_rankers([Length(), "bm25"], judged=judged, delta=0.5, out=out, **GIVEN)
+    scores = {(cell["probe"], cell["scorer"]): cell["score"] for cell in report["cells"]}
+    assert scores["length-doubled@written", "length"] == 1.0
+    assert scores["length-doubled@written", "bm25"] < 0.5
+    assert scores["fold-case@kitchen", "length"] == 0.0
+    assert report["facts"]["suites"] == GIVEN["suites"]
+    assert report["facts"]["candidates"] is None, "a number needs no rankings"
+    assert read_report(out) == json.loads(json.dumps(report))
+    again = probe_rankers([Length(), "bm25"], judged=judged, delta=0.5, out=out, **GIVEN)
+    assert again == report
+
+
+def test_progress_is_told(judged):
+    told = []
+    probe_rankers(
+        ["bm25"],
+        judged=judged,
+        delta=0.5,
+        progress=lambda stage, done, total: told.append((stage, done, total)),
+        **GIVEN,
+    )
+    stages = dict.fromkeys(stage for stage, _, _ in told)
+    assert {"score: bm25", "read the scores"} <= stages.keys()
+    assert all(done <= total for _, done, total in told if total is not None)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"scorers": [len]}, ParameterError, "a name and a method score"),
+        ({"scorers": [Length]}, ParameterError, "a name and a method score"),
+        ({"scorers": [Length(), Length()]}, DuplicateIdError, "one name"),
+        ({"scorers": ["bm52"]}, UnknownNameError, "bm25"),
+        ({"suites": ["probe:tpyos"]}, UnknownNameError, "tpyos"),
+        ({"data": {"jfelg": "."}}, UnknownNameError, "jfleg"),
+        ({"data": {"jfleg": "nowhere"}}, MissingFileError, "jfleg=nowhere"),
+        ({"candidates": "nowhere.txt"}, MissingFileError, "nowhere.txt"),
+        ({"delta": "medain"}, ParameterError, "did you mean median"),
+    ],
+)
+def test_what_cannot_be_asked(changed, error, message, judged):
+    given = {"scorers": ["bm25"], "judged": judged, "delta": 0.5, **GIVEN, **changed}
+    with pytest.raises(error) as caught:
+        probe_rankers(given.pop("scorers"), **given)
+    assert message in str(caught.value)
+
+
+def test_a_folder_of_something_else_is_left_alone(judged, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(ForeignFolderError):
+        probe_rankers(["bm25"], judged=judged, delta=0.5, out=tmp_path / "mine", **GIVEN)
