@@ -191,10 +191,15 @@ def command(
             )
         opened = bench.scorers(scorers, threads=threads or available_processors(), device=device)
         check_demands(demands, probes=[one.name for one in wanted], scorers=list(opened))
-        report = bench.report(
-            opened, wanted, out=out, delta=delta, candidates=rankings, depth=depth or DEPTH, limit=limit, seed=seed,
-            facts={"suites": asked}, progress=progress,
-        )  # fmt: skip
+        try:
+            report = bench.report(
+                opened, wanted, out=out, delta=delta, candidates=rankings, depth=depth or DEPTH, limit=limit,
+                seed=seed, facts={"suites": asked}, progress=progress,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            if out is not None:
+                note(f"interrupted; what was scored is in {out}: the same command goes on from there")
+            raise
     if as_json:
         for cell in report["cells"]:
             print_json({name: value for name, value in cell.items() if name not in ("sweep", "telling")})

@@ -87,7 +87,7 @@ def read_probes(path: str | Path) -> list[UserProbe]:
 
 
 def _probe(node: Node) -> UserProbe:
-    given = node.mapping(["name", "title", "cases"], ["symmetric", "combine", "limit", "slots"])
+    given = node.mapping(["name", "cases"], ["title", "symmetric", "combine", "limit", "slots"])
     name = given["name"].text()
     if not _NAME.fullmatch(name):
         raise given["name"].error(
@@ -103,7 +103,7 @@ def _probe(node: Node) -> UserProbe:
             raise given["slots"].error("a slot is not used", expected=f"{{{slot}}} in a case", seen=slot)
     return UserProbe(
         name,
-        given["title"].text(),
+        given["title"].text() if "title" in given else name,
         cases,
         symmetric=given["symmetric"].truth() if "symmetric" in given else False,
         zipped=combine == "zip",
@@ -148,8 +148,9 @@ def _case(node: Node, shared: Mapping[str, tuple[str, ...]], *, zipped: bool) ->
             if slot not in known:
                 raise given[name].error(
                     "a slot has no values",
-                    expected=f"one of: {', '.join(known) or 'no slots'}",
+                    expected=f"one of: {', '.join(known)}" if known else "values of it, under slots",
                     seen=f"{{{slot}}}",
+                    fixes=["{{ and }} stand for braces"],
                 )
             used[slot] = known[slot]
     for slot in own:

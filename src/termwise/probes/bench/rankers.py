@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from termwise.collection import read_run
-from termwise.errors import DuplicateIdError, ParameterError, UnknownNameError, UsageError
+from termwise.errors import DuplicateIdError, MissingFileError, ParameterError, UnknownNameError, UsageError
 from termwise.legible import shown
 from termwise.probes.judged import JudgedTexts
 from termwise.probes.reference import ReferenceLists
@@ -116,6 +116,12 @@ def _opened(
         return run_scorer(asked, judged)
     if "+" in asked.target and ":" not in asked.target and not Path(asked.target).exists():
         return Mixture.of(asked, before)
+    if Path(asked.target).suffix and ":" not in asked.target and not Path(asked.target).exists():
+        raise MissingFileError(
+            "there is no such run, and no such folder",
+            facts=[("given", asked.target)],
+            fixes=["check the path"],
+        )
     if asked.target.startswith("python:"):
         _look_here()
     return open_any_scorer(asked, around)
