@@ -31,7 +31,7 @@ import record  # noqa: E402
 
 from termwise.fusion.figure import figure_bytes  # noqa: E402
 from termwise.probes.report import csv_text, markdown_text, read_report  # noqa: E402
-from termwise.probes.report.tables import Row, sections, signed  # noqa: E402
+from termwise.probes.report.tables import NOT_SIGNIFICANT, Row, sections, signed, significant  # noqa: E402
 
 ROW, COLUMN = 0.19, 0.85
 """Height and width of a cell, in inches."""
@@ -150,14 +150,15 @@ def headline_table(first: Sequence[tuple[str, Sequence[Line]]], names: Sequence[
     lines = [
         "## Headline",
         "",
-        "With 95 % intervals over queries; *wanted* is what a good ranker of passages does.",
+        "With 95 % intervals over queries; *wanted* is what a good ranker of passages does. "
+        rf"\*: {NOT_SIGNIFICANT}.",
         "",
         "| | probe | wanted | " + " | ".join(names) + " | pairs | queries |",
         "| --- | --- | --: | " + "--: | " * (len(names) + 2),
     ]
     for title, rows in first:
         for place, line in enumerate(rows):
-            cells = [_with_interval(cell, line.row.probe["symmetric"]) for cell in line.row.cells]
+            cells = [_with_interval(line, cell) for cell in line.row.cells]
             queries = max((cell["queries"] for cell in line.row.cells if cell is not None), default=0)
             lines.append(
                 f"| {'' if place else title} | {line.title} | {WANTED[line.wanted]} | {' | '.join(cells)} "
@@ -166,19 +167,19 @@ def headline_table(first: Sequence[tuple[str, Sequence[Line]]], names: Sequence[
     return [*lines, ""]
 
 
-def _with_interval(cell: Mapping[str, Any] | None, symmetric: bool) -> str:
+def _with_interval(line: Line, cell: Mapping[str, Any] | None) -> str:
     if cell is None or cell["score"] is None:
         return "–"
-    write = "{:.2f}".format if symmetric else signed
+    write = "{:.2f}".format if line.row.probe["symmetric"] else signed
     interval = "" if cell["low"] is None else f" ({write(cell['low'])} to {write(cell['high'])})"
-    return write(cell["score"]) + interval
+    return write(cell["score"]) + (r"\*" if _unsure(line, cell) else "") + interval
 
 
 def heat_map(groups: Sequence[tuple[str, Sequence[Line]]], names: Sequence[str]) -> Any:
     """Draw probes in rows and rankers in columns.
 
     Where it is known what is wanted: blue as wanted, orange otherwise. Where it is not: blue where the first text is
-    preferred, orange where the second is, violet where they are only told apart.
+    preferred, orange where the second is, violet where they are only told apart. In italics: not significant.
     """
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
@@ -213,10 +214,21 @@ def heat_map(groups: Sequence[tuple[str, Sequence[Line]]], names: Sequence[str])
                     Rectangle((left + 0.02, top + 0.01), COLUMN - 0.04, ROW - 0.02, facecolor=colour, lw=0)
                 )
                 axes.text(
-                    left + COLUMN / 2, top + ROW / 2, text, ha="center", va="center", fontsize=6.5, color=ink
-                )
+                    left + COLUMN / 2, top + ROW / 2, text, ha="center", va="center", fontsize=6.5, color=ink,
+                    style="italic" if _unsure(line, cell) else "normal",
+                )  # fmt: skip
             top += ROW
     return figure
+
+
+def _unsure(line: Line, cell: Mapping[str, Any] | None) -> bool:
+    """Tell whether a score is not told from 0; a symmetric probe has no test."""
+    return (
+        cell is not None
+        and cell["score"] is not None
+        and not line.row.probe["symmetric"]
+        and not significant(cell)
+    )
 
 
 def _shade(line: Line, cell: Mapping[str, Any] | None) -> tuple[tuple[float, float, float], str, str]:

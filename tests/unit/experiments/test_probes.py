@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import sys
 import tomllib
 from pathlib import Path
@@ -15,7 +17,7 @@ HERE = Path(__file__).resolve().parents[3] / "experiments" / "probes"
 def importable(monkeypatch):
     monkeypatch.syspath_prepend(str(HERE))
     yield
-    for name in ("finding", "bm25_published"):
+    for name in ("finding", "bm25_published", "reranked"):
         sys.modules.pop(name, None)
 
 
@@ -104,6 +106,54 @@ def test_reports_are_joined_by_their_samples():
     many["scorers"] = [{"name": "other", "reading": {}}]
     with pytest.raises(SystemExit, match="same rankers"):
         finding.joined([few, many])
+
+
+def test_a_score_that_is_not_told_from_0_is_marked():
+    pytest.importorskip("matplotlib")
+    import finding
+
+    made = report()
+    made["cells"][0]["p_holm"] = 0.2
+    first = finding.headline(made, plan(("typos@toy", "Misspelt", "0"), ("apart@toy", "Told apart", "")))
+    assert r"| −0.50\* (−0.70 to −0.30) |" in finding.page(made, first)
+    texts = {text.get_text(): text.get_style() for text in finding.heat_map(first, ["bm25"]).axes[0].texts}
+    assert (texts["−0.50"], texts["0.25"]) == ("italic", "normal")
+
+
+def test_candidates_are_ranked_by_kept_scores(tmp_path, monkeypatch):
+    """Two candidates; the second ranker turns them round, and nothing is scored that the report has not scored."""
+    import reranked
+
+    from termwise.probes import probe_rankers
+
+    (tmp_path / "docs.jsonl").write_text(
+        '{"_id": "long", "text": "tea tea and tea, again tea"}\n{"_id": "short", "text": "tea"}\n'
+        '{"_id": "x", "text": "y"}\n'
+    )
+    (tmp_path / "queries.tsv").write_text("q\ttea\n")
+    (tmp_path / "qrels.txt").write_text("q 0 long 0\nq 0 short 3\n")
+    (tmp_path / "first.run").write_text("q Q0 long 1 2.0 t\nq Q0 short 2 1.0 t\nq Q0 gone 3 0.5 t\n")
+    judged = ",".join(str(tmp_path / name) for name in ("docs.jsonl", "queries.tsv", "qrels.txt"))
+    asked = {"judged": [f"toy={judged}"], "suites": ["probe:fold-case@toy"], "language": "rules"}
+    rankers = ["many=bm25,k1=4,b=0", "few=bm25,k1=0.1,b=1"]
+    probe_rankers(rankers, **asked, candidates=tmp_path / "first.run", out=tmp_path / "report")
+    given = [
+        "--judged",
+        judged,
+        "--candidates",
+        str(tmp_path / "first.run"),
+        "--out",
+        str(tmp_path / "results"),
+    ]
+    monkeypatch.setattr(sys, "argv", ["reranked.py", str(tmp_path / "report"), *given])
+    reranked.main()
+    kept = json.loads((tmp_path / "results" / "probes_reranked.json").read_text())
+    assert kept["means"]["many"]["nDCG@10"] == pytest.approx(1 / math.log2(3), abs=1e-5)
+    assert kept["means"]["few"]["nDCG@10"] == 1.0
+    assert "| few | 1.000 |" in (tmp_path / "results" / "probes_reranked.md").read_text()
+    store = {"name": "other", "fingerprint": "sha256:none"}
+    with pytest.raises(SystemExit, match="are not in the report"), reranked.ScoreStore() as empty:
+        reranked.reranked(store, {"q": {"long": "tea"}}, {"q": "tea"}, empty)
 
 
 def test_the_headline_names_probes_that_there_are():

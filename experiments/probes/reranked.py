@@ -1,0 +1,131 @@
+"""How good are the rankers that were probed? Candidates of a run, ranked by the scores that a report has kept.
+
+    python experiments/probes/reranked.py WORK/finding --judged DOCS,QUERIES,QRELS --candidates RUN
+
+A report whose thresholds come from ``--candidates RUN`` has scored them with every ranker; nothing is scored here.
+Written is ``results/probes_reranked.md`` and ``.json``: each ranker against the first, by sign-flip permutation tests
+with Holm's correction. A candidate without a judgment counts as not relevant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent)]
+
+import record  # noqa: E402
+
+from termwise.collection import open_collection, read_qrels, read_queries, read_run  # noqa: E402
+from termwise.evaluate import Comparison, compare  # noqa: E402
+from termwise.probes.report import read_report  # noqa: E402
+from termwise.probes.report.folder import SCORES  # noqa: E402
+from termwise.records import Ranking, Run  # noqa: E402
+from termwise.scorers import ScoreStore  # noqa: E402
+
+MEASURES = ("nDCG@10", "RR(rel=2)@10")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("report", type=Path)
+    parser.add_argument("--judged", required=True, metavar="DOCS,QUERIES,QRELS")
+    parser.add_argument("--candidates", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=record.RESULTS)
+    given = parser.parse_args()
+    begin = time.perf_counter()
+    about = record.provenance(["termwise", "numpy", "scipy", "ir-measures"])
+    documents, queries, qrels = given.judged.split(",")
+    report = read_report(given.report)
+    candidates = candidate_texts(read_run(given.candidates), documents)
+    asked = {query.query_id: query.text for query in read_queries(queries)}
+    with ScoreStore(given.report / SCORES) as store:
+        runs = [reranked(one, candidates, asked, store) for one in report["scorers"]]
+    found = compare(
+        runs, list(read_qrels(qrels)), list(MEASURES), resamples=record.RESAMPLES, seed=record.SEED
+    )
+    about["data"] = {
+        Path(path).name: record.file_hash(Path(path))
+        for path in (documents, queries, qrels, given.candidates)
+    }
+    about["seconds"] = round(time.perf_counter() - begin)
+    kept = {
+        "provenance": about,
+        "candidates": {"run": given.candidates.name, "queries": len(candidates)},
+        "means": {
+            run.name: evaluation.means for run, evaluation in zip(runs, found.evaluations, strict=True)
+        },
+        "contrasts": [record.contrast_record(contrast) for contrast in found.contrasts],
+    }
+    record.save(kept, page(found, kept), given.out, "probes_reranked")
+
+
+def candidate_texts(run: Run, documents: str) -> dict[str, dict[str, str]]:
+    """Return the candidates of each query, identifier to text; those that the collection lacks are left out."""
+    wanted = {doc_id for ranking in run.rankings.values() for doc_id in ranking.doc_ids}
+    texts = {one.doc_id: one.text for one in open_collection(documents).documents() if one.doc_id in wanted}
+    return {
+        query_id: {doc_id: texts[doc_id] for doc_id in ranking.doc_ids if doc_id in texts}
+        for query_id, ranking in run.rankings.items()
+    }
+
+
+def reranked(
+    scorer: Mapping[str, Any],
+    candidates: Mapping[str, Mapping[str, str]],
+    queries: Mapping[str, str],
+    store: ScoreStore,
+) -> Run:
+    """Return the candidates in the order of the scores that are kept of a ranker."""
+    rankings = []
+    for query_id, texts in candidates.items():
+        scores = store.find(scorer["fingerprint"], [queries[query_id]] * len(texts), list(texts.values()))
+        if np.isnan(scores).any():
+            raise SystemExit(
+                f"{scorer['name']}: scores of candidates of query {query_id} are not in the report"
+            )
+        ids = list(texts)
+        order = sorted(range(len(ids)), key=lambda place: (-scores[place], ids[place]))
+        rankings.append(
+            Ranking([ids[place] for place in order], [float(scores[place]) for place in order], query_id)
+        )
+    return Run(rankings, scorer["name"])
+
+
+def page(found: Comparison, kept: Mapping[str, Any]) -> str:
+    """Write the table."""
+    rows = []
+    for evaluation in found.evaluations:
+        told = [evaluation.run, *(record.number(evaluation.means[name]) for name in evaluation.means)]
+        for contrast in found.contrasts:
+            if contrast.run == evaluation.run and contrast.measure == "nDCG@10":
+                bounds = (contrast.ci_low, contrast.ci_high)
+                told += [
+                    f"{record.number(contrast.difference, signed=True)} {record.interval(bounds, signed=True)}",
+                    record.p_value(contrast.p_permutation_holm),
+                ]
+        rows.append(told + ["", ""] * (len(told) < 5))
+    head = ["ranker", *found.evaluations[0].means, "nDCG@10 against the first, 95 %", "p, Holm"]
+    return "\n".join(
+        [
+            "# The rankers that were probed, as re-rankers",
+            "",
+            f"The best 100 of {kept['candidates']['run']} for {kept['candidates']['queries']} queries, ranked by each.",
+            "",
+            record.table(head, rows),
+            record.about(dict(kept)),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    record.script(main)
