@@ -62,12 +62,12 @@ def note_compiling() -> None:
         note("compiling for this machine: some seconds, the first time only")
 
 
-MEASURED = ("encode", "train", "tune")
+MEASURED = ("encode", "train", "tune", "score")
 """Stages whose name begins with these words are slow enough for their speed to be of interest."""
 
 
 class _Speed(ProgressColumn):
-    """Documents, steps or settings a second, of late, and what is left at that speed."""
+    """Documents, steps, settings or pairs a second, of late, and what is left at that speed."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -85,11 +85,16 @@ def _progress_lines() -> Callable[[str, int, int | None], None]:
     """Return a function that says how far the work is, once a minute at most."""
     said = time.monotonic()
     begun: dict[str, tuple[float, int]] = {}
+    reached: dict[str, int] = {}
 
     def report(stage: str, done: int, total: int | None) -> None:
         nonlocal said
         now = time.monotonic()
-        since, before = begun.setdefault(stage.partition(":")[0], (now, done))
+        name = stage.partition(":")[0]
+        if done < reached.get(name, 0):
+            del begun[name]
+        reached[name] = done
+        since, before = begun.setdefault(name, (now, done))
         if now - said < PAUSE:
             return
         said = now
@@ -105,7 +110,8 @@ def _progress_lines() -> Callable[[str, int, int | None], None]:
 def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
     """Show stages of work on stderr while the block runs: as bars, or a line a minute where it is not a terminal.
 
-    What follows a colon in the name of a stage is shown and may change while the stage lasts.
+    What follows a colon in the name of a stage is shown and may change while the stage lasts. A stage whose count falls
+    has begun again, and is timed anew.
     """
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -126,6 +132,8 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
             name = stage.partition(":")[0]
             if name not in tasks:
                 tasks[name] = bars.add_task(stage, total=total)
+            elif done < bars.tasks[tasks[name]].completed:
+                bars.reset(tasks[name])
             bars.update(tasks[name], description=stage, completed=done, total=total)
 
         yield report

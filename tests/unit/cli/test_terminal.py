@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from rich.console import Console as TerminalConsole
 
 from termwise.cli import terminal
 
@@ -39,3 +42,48 @@ def test_short_work_says_nothing_in_a_pipe(clock, capsys):
             clock[0] += 1
             report("encode documents", done, 50)
     assert capsys.readouterr().err == ""
+
+
+def test_a_stage_that_begins_again_is_timed_anew(clock, capsys):
+    """One ranker after the other: what the first took says nothing of the second."""
+    with terminal.progress_bar() as report:
+        for seconds, stage, done in [
+            (0, "score: bm25", 0),
+            (1, "score: bm25", 40),
+            (600, "score: tildev2", 10),
+            (630, "score: tildev2", 20),
+            (690, "score: tildev2", 25),
+        ]:
+            clock[0] = 100.0 + seconds
+            report(stage, done, 40)
+    assert capsys.readouterr().err.splitlines() == [
+        "score: tildev2 10 of 40",
+        "score: tildev2 25 of 40, 2 min left",
+    ]
+
+
+def test_bars_begin_again_too(monkeypatch):
+    made = []
+
+    class Bars(terminal.Progress):
+        def __init__(self, *columns, **options):
+            super().__init__(*columns, **options)
+            made.append(self)
+
+    monkeypatch.setattr(
+        terminal, "Console", lambda stderr: TerminalConsole(file=io.StringIO(), force_terminal=True)
+    )
+    monkeypatch.setattr(terminal, "Progress", Bars)
+    with terminal.progress_bar() as report:
+        report("score: bm25", 0, 40)
+        report("score: bm25", 40, 40)
+        report("make samples", 1, 2)
+        report("score: tildev2", 10, 60)
+        first, second = made[0].tasks
+        assert (first.description, first.completed, first.total, first.finished) == (
+            "score: tildev2",
+            10,
+            60,
+            False,
+        )
+        assert second.completed == 1
