@@ -21,15 +21,15 @@ def show(report: dict[str, Any]) -> None:
     """Print the tables: a section a table."""
     console = stdout()
     for title, rows in sections(report):
-        table = Table(title=legible_line(title), title_justify="left", box=None, pad_edge=False)
+        asked = [row for row in rows if row.probe["samples"]]
+        if not asked:
+            continue
+        table = Table(box=None, pad_edge=False)
         table.add_column("probe")
         table.add_column("texts", style="dim")
         for scorer in report["scorers"]:
             table.add_column(legible_line(scorer["name"]), justify="right")
         table.add_column("pairs", justify="right", style="dim")
-        asked = [row for row in rows if row.probe["samples"]]
-        if not asked:
-            continue
         for row in asked:
             symmetric = row.probe["symmetric"]
             table.add_row(
@@ -38,6 +38,7 @@ def show(report: dict[str, Any]) -> None:
                 *(written(cell, symmetric=symmetric) for cell in row.cells),
                 f"{row.probe['samples']:,}",
             )
+        console.print(legible_line(title), style="italic", highlight=False, markup=False)
         console.print(table)
         console.print()
     empty = [legible_line(probe["name"]) for probe in report["probes"] if not probe["samples"]]
