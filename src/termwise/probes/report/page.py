@@ -175,7 +175,9 @@ def report_html(report: Mapping[str, Any]) -> str:
             _Ranker(one["name"], _threshold(one["reading"]), *_stroke(place), _skipped(one["skipped"]))
             for place, one in enumerate(report["scorers"])
         ],
-        facts=[(name, _fact(value)) for name, value in report["facts"].items()],
+        facts=[
+            (name, _fact(value)) for name, value in report["facts"].items() if value not in (None, {}, [])
+        ],
         sections=numbered,
         columns=NUMBERS,
         comparisons=_comparisons(report, anchors),
