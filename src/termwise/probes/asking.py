@@ -12,6 +12,7 @@ from termwise.errors import DataError, WeightError
 from termwise.legible import shown
 from termwise.progress import Progress, no_progress
 from termwise.scorers import ScoreStore
+from termwise.scorers.given import as_scores
 from termwise.scoring import FingerprintedScorer, PairScorer, TextScorer
 
 Pair = tuple[str, str]
@@ -100,7 +101,7 @@ def _sides(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
 
 
 def _checked(scorer: TextScorer, pairs: Sequence[Pair], given: object) -> npt.NDArray[np.float64]:
-    scores = np.asarray(given, dtype=np.float64)
+    scores = as_scores(scorer.name, given)
     if scores.shape != (len(pairs),):
         raise DataError(
             "the scorer did not give one score for each text",

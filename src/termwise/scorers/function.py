@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.arguments import check, check_pairs
+from termwise.errors import DataError, TermwiseError
+from termwise.legible import shown
+from termwise.scorers.given import as_scores
 
 
 class FunctionScorer:
@@ -55,6 +59,26 @@ class FunctionScorer:
         return self.score_pairs([query] * len(texts), texts)
 
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place."""
+        """Score each text for the query at the same place.
+
+        Raises
+        ------
+        DataError
+            If the function fails, or what it returns are no numbers; the facts say where.
+        """
         check_pairs(queries, texts)
-        return np.asarray(self._function(list(queries), list(texts)), dtype=np.float64)
+        try:
+            given = self._function(list(queries), list(texts))
+        except TermwiseError:
+            raise
+        except Exception as error:
+            *_, last = traceback.extract_tb(error.__traceback__)
+            raise DataError(
+                "the function of a ranker failed",
+                facts=[
+                    ("scorer", self.name),
+                    ("Python says", f"{type(error).__name__}: {shown(str(error))}"),
+                    ("where", f"{last.filename}, line {last.lineno}, in {last.name}"),
+                ],
+            ) from error
+        return as_scores(self.name, given)

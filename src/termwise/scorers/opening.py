@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from termwise.errors import MissingExtraError, MissingFileError, ModelFormatError, UsageError
+from termwise.errors import DataError, MissingExtraError, MissingFileError, ModelFormatError, UsageError
 from termwise.folder_kinds import kind_of
 from termwise.index import Index
 from termwise.scorers.background import Background
@@ -133,6 +133,16 @@ def _function(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
     settings = asked.take(("fingerprint",))
     try:
         found = getattr(importlib.import_module(module), function)
+    except SyntaxError as error:
+        raise DataError(
+            "the module of a function is no Python",
+            facts=[
+                ("given", asked.target),
+                ("file", error.filename),
+                ("line", error.lineno),
+                ("Python says", error.msg),
+            ],
+        ) from error
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(
             "there is no such function",

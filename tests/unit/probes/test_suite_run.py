@@ -261,11 +261,36 @@ def test_a_run_is_asked_what_it_ranks():
         (lambda queries, texts: [math.nan] * len(texts), WeightError, "no number"),
         (lambda queries, texts: [1.0] * (len(texts) + 1), DataError, "one score for each"),
         (lambda queries, texts: 1.0, DataError, "one score for each"),
+        (lambda queries, texts: [[1.0]] * len(texts), DataError, "one score for each"),
+        (lambda queries, texts: None, DataError, "no numbers"),
+        (lambda queries, texts: ["7"] * len(texts), DataError, "no numbers"),
+        (lambda queries, texts: [1j] * len(texts), DataError, "no numbers"),
+        (lambda queries, texts: [10**400] * len(texts), DataError, "OverflowError"),
+        (lambda queries, texts: (1.0 for _ in texts), DataError, "generator"),
+        (lambda queries, texts: texts[len(texts)], DataError, "IndexError"),
     ],
 )
 def test_scorers_that_answer_wrongly(answer, error, message):
     with pytest.raises(error, match=message):
         run_suite([FunctionScorer(answer, name="odd")], questions(MORE), delta=0.1)
+
+
+def test_a_function_that_fails_is_told_with_its_place():
+    def divides(queries, texts):
+        return [1 / 0]
+
+    with pytest.raises(DataError) as caught:
+        FunctionScorer(divides, name="odd").score("cat", ["dog"])
+    assert "ZeroDivisionError: 'division by zero'" in str(caught.value)
+    assert "test_suite_run.py, line" in str(caught.value)
+    assert "in divides" in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [[1, True, 2.5], np.array([1, 1, 2], dtype=np.int8), (np.float32(1), 1, 3)])
+def test_numbers_of_all_kinds_are_scores(given):
+    found = FunctionScorer(lambda queries, texts: given, name="odd").score("cat", ["dog"] * 3)
+    assert found.dtype == np.float64
+    assert found[:2].tolist() == [1.0, 1.0]
 
 
 def test_pairs_that_are_asked_may_repeat_themselves():
