@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from http.client import HTTPException
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
@@ -112,9 +113,10 @@ class HttpScorer:
                 error.close()
                 if error.code not in _PASSING or attempt == TRIES:
                     raise self._failed(f"HTTP {error.code} {error.reason}", attempt) from error
-            except (URLError, TimeoutError, ConnectionError) as error:
+            except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 if attempt == TRIES:
-                    raise self._failed(str(getattr(error, "reason", error)), attempt) from error
+                    why = str(getattr(error, "reason", error)) or type(error).__name__
+                    raise self._failed(why, attempt) from error
             time.sleep(0.5 * 2 ** (attempt - 1))
         raise AssertionError("unreachable")
 

@@ -53,6 +53,8 @@ class Server:
                     pairs = [(one["query"], one["text"]) for one in body["pairs"]]
                     answer = json.dumps({"scores": shared_words(*zip(*pairs, strict=True))})
                 self.send_response(status)
+                if answer.endswith("…"):
+                    self.send_header("Content-Length", "1000")
                 self.end_headers()
                 self.wfile.write(answer.encode())
 
@@ -92,6 +94,15 @@ def test_an_address_that_fails_for_a_moment_is_asked_again(server):
         HttpScorer(server.url).score("a", ["a"])
     assert "HTTP 400" in str(caught.value.facts)
     assert ("tried", "once") in caught.value.facts
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(server):
+    server.answers = [(200, '{"scores": [1…')]
+    assert HttpScorer(server.url).score("a", ["a"]).tolist() == [1]
+    server.answers = [(200, '{"scores": [1…')] * 3
+    with pytest.raises(DataError, match="does not answer") as caught:
+        HttpScorer(server.url).score("a", ["a"])
+    assert "IncompleteRead" in str(caught.value)
 
 
 @pytest.mark.parametrize(
