@@ -1,12 +1,13 @@
 """What inference-free ranking buys and costs in behaviour: one page from reports of probes.
 
-    termwise probe bm25 model1 tilde tildev2 bm25+tildev2,alpha=0.4 dense=BASE MODELS/cross-encoder --suite all
-        --limit 200 --judged dl19=DOCS,QUERIES,QRELS --out WORK/finding
-    termwise probe … --suite "probe:*-by-*" --judged dl19=DOCS,QUERIES,QRELS --out WORK/matched
+    termwise probe bm25 model1 tilde tildev2 bm25+tildev2,alpha=0.4 dense=BASE cross-encoder=MODELS/cross-encoder
+        --suite all --limit 100 --judged dl19=DOCS,QUERIES,QRELS --candidates RUN --depth 100
+        --data jfleg=DIR --data mspc=DIR … --out WORK/finding
+    termwise probe … --suite "probe:*-by-*" --limit 5000 … --out WORK/matched
     python experiments/probes/finding.py WORK/finding WORK/matched
 
-Pairs that are matched cost no reading beyond that of the judged texts, so the second report has all of them. Of a probe
-that several reports have, the one with most samples counts.
+Pairs that are matched cost no reading beyond that of the judged texts, so the second report has more of them. Of a
+probe that several reports have, the one with most samples counts.
 
 Written are ``results/probes_finding.md`` with every score, ``.csv`` with all numbers and ``.svg``, the heat map; and
 ``probes_headline.svg`` with the rows of ``headline.toml``. No text of a collection is in them.

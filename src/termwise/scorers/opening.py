@@ -268,7 +268,7 @@ def _model(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
             "this folder holds no scorer",
             facts=[
                 ("folder", folder),
-                ("looked for", ", ".join(dict.fromkeys([*_FOLDERS, "encoder.json", "translation.json"]))),
+                ("looked for", ", ".join(_FOLDERS)),
             ],
             fixes=["name an index, an encoder, a translation table, or a network of sentence-transformers"],
         )
