@@ -119,7 +119,8 @@ def page(found: Comparison, kept: Mapping[str, Any]) -> str:
         [
             "# The rankers that were probed, as re-rankers",
             "",
-            f"The best 100 of {kept['candidates']['run']} for {kept['candidates']['queries']} queries, ranked by each.",
+            f"The best 100 of {kept['candidates']['run']} for {kept['candidates']['queries']} queries, ranked by each. "
+            "Statistics of terms are those of the passages at hand, not of the whole collection.",
             "",
             record.table(head, rows),
             record.about(dict(kept)),
