@@ -127,8 +127,8 @@ def headline(report: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple[s
 def page(report: Mapping[str, Any], first: Sequence[tuple[str, Sequence[Line]]]) -> str:
     """Write the tables, with what they were made of."""
     facts = report["facts"]
-    rows = [f"- {name}: {_said(value)}" for name, value in facts.items()]
-    deltas = [f"- δ of {one['name']}: {one['reading'].get('delta', '–')}" for one in report["scorers"]]
+    rows = [f"- {name}: {_said(value)}" for name, value in facts.items() if value not in (None, {}, [])]
+    deltas = [f"- δ of {one['name']}: {_said(one['reading'].get('delta', '–'))}" for one in report["scorers"]]
     names = [scorer["name"] for scorer in report["scorers"]]
     return "\n".join(
         [
@@ -253,6 +253,8 @@ def _shade(line: Line, cell: Mapping[str, Any] | None) -> tuple[tuple[float, flo
 
 
 def _said(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
     if isinstance(value, Mapping):
         return "; ".join(f"{name}, {one}" for name, one in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):

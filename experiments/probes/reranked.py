@@ -123,6 +123,7 @@ def page(found: Comparison, kept: Mapping[str, Any]) -> str:
             "Statistics of terms are those of the passages at hand, not of the whole collection.",
             "",
             record.table(head, rows),
+            "",
             record.about(dict(kept)),
         ]
     )
