@@ -68,16 +68,15 @@ def test_scores_are_printed(folder, capsys):
 
 
 def test_what_tells_two_rankers_apart_is_said(folder, monkeypatch, capsys):
-    (folder.parent / "rankers.py").write_text(
+    (folder.parent / "long_and_short.py").write_text(
         "import numpy as np\n"
         "def length(queries, texts):\n    return np.array([float(len(text)) for text in texts])\n"
         "def shortness(queries, texts):\n    return -length(queries, texts)\n"
     )
     monkeypatch.chdir(folder.parent)
     given = ["--judged", folder, "--delta", "0.5", "--suite", "probe:length-doubled@written"]
-    assert (
-        probe("a=python:rankers:length", "b=python:rankers:shortness", "c=python:rankers:length", *given) == 0
-    )
+    rankers = [("a", "length"), ("b", "shortness"), ("c", "length")]
+    assert probe(*(f"{name}=python:long_and_short:{of}" for name, of in rankers), *given) == 0
     err = capsys.readouterr().err
     assert "b against a: differs most on length-doubled@written −2.00" in err
     assert "c against a: no difference is significant" in err

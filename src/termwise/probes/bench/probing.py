@@ -87,7 +87,7 @@ def probe_rankers(
     --------
     >>> report = probe_rankers(["bm25", "jm"], suites=["probe:length-doubled@written"], delta=0.1, language="rules")
     >>> [(cell["scorer"], cell["positive"] > cell["negative"]) for cell in report["cells"]]
-    [('bm25', False), ('jm', False)]
+    [('bm25', True), ('jm', False)]
     """
     read_rule(delta)
     bench = Bench.of(
