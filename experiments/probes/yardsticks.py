@@ -1,0 +1,120 @@
+"""Do rankers of one kind lean the same way as in the ABNIRML paper? Rows of its tables, ours beside theirs.
+
+    python experiments/probes/train_boosting.py --judged DL20 --out MODELS/boosting
+    termwise probe bm25 wmd:GLOVE lightgbm=MODELS/boosting dense=BASE cross-encoder=MODELS/cross-encoder
+        --suite paper --limit 100 --judged dl19=DL19 --candidates RUN --data mspc=DIR … --out WORK/paper
+    python experiments/probes/yardsticks.py WORK/paper
+
+What the paper has is in ``yardsticks.toml``. Written is ``results/probes_yardsticks.md`` and ``.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scipy.stats import spearmanr
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent)]
+
+import record  # noqa: E402
+
+from termwise.probes.report import read_report  # noqa: E402
+from termwise.probes.report.tables import signed  # noqa: E402
+
+LEANING = 0.1
+"""Scores of the paper that are nearer to 0 lean no way."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("report", type=Path)
+    parser.add_argument("--out", type=Path, default=record.RESULTS)
+    given = parser.parse_args()
+    about = record.provenance(["termwise", "spacy", "lightgbm", "POT", "sentence-transformers"])
+    report = read_report(given.report)
+    plan = tomllib.loads((HERE / "yardsticks.toml").read_text(encoding="utf-8"))
+    rows = compared(report, plan)
+    kept = {"provenance": {**about, "seconds": 0}, "facts": report["facts"], "rows": rows}
+    record.save(kept, page(rows, plan, report), given.out, "probes_yardsticks")
+
+
+def compared(report: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return by row and ranker what we found and what the paper has; without what was not asked."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    cells = {(cell["probe"], cell["scorer"]): cell for cell in report["cells"]}
+    for probe, published in plan["rows"].items():
+        for ranker, column in plan["rankers"].items():
+            cell = cells.get((probe, ranker))
+            if cell is not None and cell["score"] is not None:
+                found.setdefault(probe, {})[ranker] = {
+                    "score": cell["score"],
+                    "interval": [cell["low"], cell["high"]],
+                    "pairs": cell["samples"],
+                    "published": published[column],
+                }
+    return found
+
+
+def agreement(rows: Mapping[str, Mapping[str, Mapping[str, Any]]], ranker: str) -> dict[str, Any]:
+    """Return how many rows lean the same way, of those that lean in the paper, and the rank correlation of all."""
+    pairs = [(row[ranker]["score"], row[ranker]["published"]) for row in rows.values() if ranker in row]
+    leaning = [(ours, theirs) for ours, theirs in pairs if abs(theirs) >= LEANING]
+    same = sum(ours * theirs > 0 for ours, theirs in leaning)
+    rho = spearmanr(*zip(*pairs, strict=True)).statistic if len(pairs) > 2 else None
+    return {"same": same, "leaning": len(leaning), "rho": rho, "rows": len(pairs)}
+
+
+def page(
+    rows: Mapping[str, Mapping[str, Mapping[str, Any]]], plan: Mapping[str, Any], report: Mapping[str, Any]
+) -> str:
+    """Write the tables."""
+    names = [one["name"] for one in report["scorers"] if one["name"] in plan["rankers"]]
+    titles = {one["name"]: one["title"] for one in report["probes"]}
+    table = []
+    for probe, row in rows.items():
+        cells = [
+            f"{signed(row[name]['score'])} / {signed(row[name]['published'])}" if name in row else "–"
+            for name in names
+        ]
+        table.append(
+            [titles[probe], probe.partition("@")[2], *cells, f"{max(one['pairs'] for one in row.values()):,}"]
+        )
+    agreed = {name: agreement(rows, name) for name in names}
+    summary = [
+        [
+            name,
+            plan["rankers"][name],
+            f"{one['same']} of {one['leaning']}",
+            record.number(one["rho"], digits=2, signed=True),
+            str(one["rows"]),
+        ]
+        for name, one in agreed.items()
+    ]
+    return "\n".join(
+        [
+            "# Rankers of the kinds that the ABNIRML paper asked",
+            "",
+            "Ours / theirs, both by the median gap of each ranker. Networks and, for most rows, samples differ: what "
+            "can be compared is which way a kind of ranker leans.",
+            "",
+            record.table(["probe", "texts", *names, "our pairs"], table, left=2),
+            "",
+            f"Rows that lean the same way, of those with {LEANING} or more in the paper; rank correlation over all.",
+            "",
+            record.table(["ranker", "in the paper", "same way", "ρ", "rows"], summary, left=2),
+            "",
+            f"Language: {report['facts']['language']}; candidates: {report['facts']['candidates']}.",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    record.script(main)
