@@ -85,7 +85,12 @@ def page(
             for name in names
         ]
         table.append(
-            [titles[probe], probe.partition("@")[2], *cells, f"{max(one['pairs'] for one in row.values()):,}"]
+            [
+                titles[probe].replace("|", r"\|"),
+                probe.partition("@")[2],
+                *cells,
+                f"{max(one['pairs'] for one in row.values()):,}",
+            ]
         )
     agreed = {name: agreement(rows, name) for name in names}
     summary = [

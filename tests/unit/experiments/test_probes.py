@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parents[3] / "experiments" / "probes"
 def importable(monkeypatch):
     monkeypatch.syspath_prepend(str(HERE))
     yield
-    for name in ("finding", "bm25_published", "reranked"):
+    for name in ("finding", "bm25_published", "reranked", "yardsticks"):
         sys.modules.pop(name, None)
 
 
@@ -154,6 +154,42 @@ def test_candidates_are_ranked_by_kept_scores(tmp_path, monkeypatch):
     store = {"name": "other", "fingerprint": "sha256:none"}
     with pytest.raises(SystemExit, match="are not in the report"), reranked.ScoreStore() as empty:
         reranked.reranked(store, {"q": {"long": "tea"}}, {"q": "tea"}, empty)
+
+
+def test_rankers_of_one_kind_are_compared():
+    import yardsticks
+
+    plan_of = {
+        "rankers": {"bm25": "bm25", "dense": "sbert"},
+        "rows": {
+            "typos@toy": {"bm25": -0.2, "sbert": 0.1},
+            "apart@toy": {"bm25": 0.6, "sbert": 0.9},
+            "none@toy": {"bm25": 0.5, "sbert": 0.5},
+            "unasked@toy": {"bm25": 0.5, "sbert": 0.5},
+        },
+    }
+    made = report()
+    made["probes"][0]["title"] = "Typos | Toy"
+    made["facts"] |= {"language": "rules", "candidates": "BM25"}
+    rows = yardsticks.compared(made, plan_of)
+    assert list(rows) == ["typos@toy", "apart@toy"], "what was not asked, or has no sample, has no row"
+    assert rows["typos@toy"]["bm25"] == {
+        "score": -0.5, "interval": [-0.7, -0.3], "pairs": 1, "published": -0.2,
+    }  # fmt: skip
+    assert yardsticks.agreement(rows, "bm25") == {"same": 2, "leaning": 2, "rho": None, "rows": 2}
+    text = yardsticks.page(rows, plan_of, made)
+    assert r"| Typos \| Toy | toy | −0.50 / −0.20 | 1 |" in text
+    assert "| bm25 | bm25 | 2 of 2 | – | 2 |" in text
+
+
+def test_yardsticks_are_probes_that_there_are():
+    import yardsticks  # noqa: F401
+
+    rows = tomllib.loads((HERE / "yardsticks.toml").read_text(encoding="utf-8"))["rows"]
+    published = tomllib.loads((HERE / "published.toml").read_text(encoding="utf-8"))["rows"]
+    joined = {name.replace("-joined", ""): row for name, row in published.items()}
+    for name, row in rows.items():
+        assert row["bm25"] == joined[name]["score"], name
 
 
 def test_the_headline_names_probes_that_there_are():
