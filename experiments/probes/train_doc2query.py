@@ -28,6 +28,9 @@ from termwise.collection.pairs import Source, read_sources  # noqa: E402
 MARGIN = 8
 """Pieces of a passage are padded to a multiple of this."""
 
+CHECKPOINT = 50
+"""Steps after which the state of the training is kept; one that was interrupted goes on there."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -82,7 +85,7 @@ def train(given: argparse.Namespace, sources: Sequence[Source]) -> None:
             learning_rate=given.learning_rate,
             warmup_steps=given.max_steps // 10,
             logging_steps=max(1, min(50, given.max_steps // 10)),
-            save_steps=500,
+            save_steps=CHECKPOINT,
             save_total_limit=1,
             report_to="none",
             seed=given.seed,
