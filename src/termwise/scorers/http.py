@@ -95,8 +95,10 @@ class HttpScorer:
         answer = self._sent(json.dumps({"pairs": pairs}).encode("ascii"))
         try:
             scores = json.loads(answer)["scores"]
+            if type(scores) is not list or not all(type(score) in (int, float) for score in scores):
+                raise ValueError("no list of numbers")
             numbers = [float(score) for score in scores]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise self._odd(answer.decode("utf-8", "replace")[:120]) from None
         if len(numbers) != len(pairs):
             raise self._odd(f"{len(numbers)} scores for {len(pairs)} pairs")

@@ -124,8 +124,13 @@ def _http(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
         name=asked.name,
         batch=_whole(asked, "batch") or 128,
         timeout=_seconds(asked, "timeout") if "timeout" in settings else 60.0,
-        fingerprint=settings.get("fingerprint"),
+        fingerprint=_of_target(asked, settings.get("fingerprint")),
     )
+
+
+def _of_target(asked: ScorerSpecification, fingerprint: str | None) -> str | None:
+    """Tie what a user calls the state of a ranker to where it is: the same word may be said of another."""
+    return None if fingerprint is None else f"{asked.target} {fingerprint}"
 
 
 def _function(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
@@ -149,7 +154,9 @@ def _function(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
             facts=[("given", asked.target), ("Python says", error)],
             fixes=["python:MODULE:FUNCTION, of a module that is installed, or lies in the folder you are in"],
         ) from error
-    return FunctionScorer(found, name=asked.name or function, fingerprint=settings.get("fingerprint"))
+    return FunctionScorer(
+        found, name=asked.name or function, fingerprint=_of_target(asked, settings.get("fingerprint"))
+    )
 
 
 def _word_mover(asked: ScorerSpecification) -> TextScorer:

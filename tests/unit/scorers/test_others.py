@@ -96,6 +96,22 @@ def test_an_address_that_fails_for_a_moment_is_asked_again(server):
     assert ("tried", "once") in caught.value.facts
 
 
+def test_a_fingerprint_is_that_of_its_ranker(tmp_path, monkeypatch):
+    """Two functions whose state is called the same do not share scores."""
+    (tmp_path / "two_of_them.py").write_text("def one(q, t):\n    return [1.0] * len(t)\n\n\ntwo = one\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    around = Surroundings(Background(list))
+    names = [
+        "python:two_of_them:one",
+        "python:two_of_them:two",
+        "http://localhost:1/a",
+        "http://localhost:1/b",
+    ]
+    prints = [open_any_scorer(f"{name},fingerprint=1", around).fingerprint for name in names]
+    assert len(set(prints)) == 4
+    assert open_any_scorer("python:two_of_them:one", around).fingerprint is None
+
+
 def test_an_answer_that_breaks_off_is_asked_for_again(server):
     server.answers = [(200, '{"scores": [1…')]
     assert HttpScorer(server.url).score("a", ["a"]).tolist() == [1]
@@ -106,7 +122,20 @@ def test_an_answer_that_breaks_off_is_asked_for_again(server):
 
 
 @pytest.mark.parametrize(
-    "answer", ["no json", "[]", '{"scores": [1, 2]}', '{"scores": ["x"]}', '{"scores": 1}', "{}"]
+    "answer",
+    [
+        "no json",
+        "[]",
+        '{"scores": [1, 2]}',
+        '{"scores": ["x"]}',
+        '{"scores": 1}',
+        "{}",
+        '{"scores": "1"}',
+        '{"scores": {"1": 0}}',
+        '{"scores": ["1"]}',
+        '{"scores": [true]}',
+        f'{{"scores": [1{"0" * 400}]}}',
+    ],
 )
 def test_an_odd_answer_is_told(server, answer):
     server.answers = [(200, answer)]
