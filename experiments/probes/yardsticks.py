@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +26,7 @@ sys.path[:0] = [str(HERE.parent)]
 import record  # noqa: E402
 
 from termwise.probes.report import read_report  # noqa: E402
-from termwise.probes.report.tables import signed  # noqa: E402
+from termwise.probes.report.tables import cell_text, signed  # noqa: E402
 
 LEANING = 0.1
 """Scores of the paper that are nearer to 0 lean no way."""
@@ -38,11 +39,16 @@ def main() -> None:
     parser.add_argument("report", type=Path)
     parser.add_argument("--out", type=Path, default=record.RESULTS)
     given = parser.parse_args()
+    begin = time.perf_counter()
     about = record.provenance(["termwise", "spacy", "lightgbm", "POT", "sentence-transformers"])
     report = read_report(given.report)
     plan = tomllib.loads((HERE / "yardsticks.toml").read_text(encoding="utf-8"))
     rows = compared(report, plan)
-    kept = {"provenance": {**about, "seconds": 0}, "facts": report["facts"], "rows": rows}
+    kept = {
+        "provenance": {**about, "seconds": round(time.perf_counter() - begin)},
+        "facts": report["facts"],
+        "rows": rows,
+    }
     record.save(kept, page(rows, plan, report), given.out, "probes_yardsticks")
 
 
@@ -86,7 +92,7 @@ def page(
         ]
         table.append(
             [
-                titles[probe].replace("|", r"\|"),
+                cell_text(titles[probe]),
                 probe.partition("@")[2],
                 *cells,
                 f"{max(one['pairs'] for one in row.values()):,}",

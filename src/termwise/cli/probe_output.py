@@ -13,7 +13,7 @@ from termwise.legible import legible_line
 from termwise.probes.bench import Wanted
 from termwise.probes.bench.sources import data_names
 from termwise.probes.report import differences
-from termwise.probes.report.tables import LEVEL, sections, signed, written
+from termwise.probes.report.tables import sections, signed, significant, written
 from termwise.probes.suites import SUITES
 
 
@@ -68,7 +68,7 @@ def contrasts(report: dict[str, Any]) -> Iterator[str]:
     grouped: dict[str, list[dict[str, Any]]] = {}
     for one in report["comparisons"]:
         told = grouped.setdefault(f"{one['scorer']} against {one['baseline']}", [])
-        if one["p_holm"] is not None and one["p_holm"] < LEVEL:
+        if significant(one):
             told.append(one)
     for names, told in grouped.items():
         told.sort(key=lambda one: -abs(one["difference"]))

@@ -35,9 +35,8 @@ def comparisons(run: SuiteRun, *, resamples: int, telling: bool) -> Iterator[dic
         the first, with ``low``, ``high`` and ``p``; ``p_holm`` over the probes of the two; ``sample``, or None.
     """
     questions = {question.probe.name: question for question in run.questions}
-    first, *others = run.examined or (None,)
-    for other in others:
-        assert first is not None
+    for other in run.examined[1:]:
+        first = run.examined[0]
         found = [
             (name, compared(result, first.results[name], resamples=resamples))
             for name, result in other.results.items()

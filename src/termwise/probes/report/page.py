@@ -11,7 +11,6 @@ from typing import Any, Literal
 from termwise.evaluate.formats import shown
 from termwise.pages import render_page
 from termwise.probes.report.tables import (
-    LEVEL,
     NOT_SIGNIFICANT,
     UNDEFINED,
     Row,
@@ -339,7 +338,7 @@ def _contrast(one: Mapping[str, Any], told: str, anchor: str) -> _Contrast:
         signed(one["difference"]),
         UNDEFINED if one["low"] is None else f"{signed(one['low'])} to {signed(one['high'])}",
         shown(one["p_holm"], "p"),
-        one["p_holm"] is not None and one["p_holm"] < LEVEL,
+        significant(one),
     )
 
 

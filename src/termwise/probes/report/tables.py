@@ -81,7 +81,7 @@ def written(cell: Mapping[str, Any] | None, *, symmetric: bool) -> str:
 
 
 def significant(cell: Mapping[str, Any]) -> bool:
-    """Tell whether a score that has a direction is told from 0; see the module."""
+    """Tell whether a score that has a direction, or a difference of two, is told from 0; see the module."""
     p = cell["p_holm"]
     return p is not None and bool(p < LEVEL)
 
@@ -103,14 +103,14 @@ def markdown_text(report: Mapping[str, Any]) -> str:
     names = [scorer["name"] for scorer in report["scorers"]]
     lines = []
     for title, rows in sections(report):
-        lines += [f"## {_cell_text(title)}", ""]
-        lines.append("| " + " | ".join(["probe", "texts", *map(_cell_text, names), "samples"]) + " |")
+        lines += [f"## {cell_text(title)}", ""]
+        lines.append("| " + " | ".join(["probe", "texts", *map(cell_text, names), "samples"]) + " |")
         lines.append("| " + " | ".join(["---", "---", *["--:"] * (len(names) + 1)]) + " |")
         for row in rows:
             values = [written(cell, symmetric=row.probe["symmetric"]) for cell in row.cells]
             written_row = [
-                _cell_text(row.title),
-                _cell_text(row.data),
+                cell_text(row.title),
+                cell_text(row.data),
                 *(value.replace("*", r"\*") for value in values),
                 f"{row.probe['samples']:,}",
             ]
@@ -173,5 +173,6 @@ def latex_text(report: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def _cell_text(text: str) -> str:
+def cell_text(text: str) -> str:
+    """Return a text as a cell of a Markdown table has it, on one line."""
     return legible_line(text).replace("|", r"\|").replace("*", r"\*")
