@@ -23,6 +23,11 @@ class JudgedText(NamedTuple):
     text: str
     grade: int
 
+    @property
+    def judgment_id(self) -> str:
+        """Of the query and the text together: what samples of it are called."""
+        return f"{self.query_id}/{self.doc_id}"
+
 
 @dataclass(frozen=True, eq=False)
 class JudgedTexts:

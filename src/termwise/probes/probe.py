@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from termwise.probes.sample import Sample, checked
 
@@ -73,41 +73,34 @@ class Probe(ABC):
         return checked(chosen), len(given) - len(chosen)
 
 
-def first_made(
-    sources: Iterable[Source],
-    *,
-    name: Callable[[Source], str],
-    make: Callable[[Source], Sample | None],
-    most: int,
-    order: Callable[[str], Any],
-) -> tuple[list[Sample], int]:
-    """Make samples in an order of their identifiers until there are enough; see `Probe.drawn`.
+class SourcedProbe(Probe, Generic[Source]):
+    """A probe that makes each sample of one thing, whose identifier is known before the sample is made."""
 
-    Parameters
-    ----------
-    sources : iterable
-        What samples are made of.
-    name : callable
-        Returns the identifier of the sample that a source would make.
-    make : callable
-        Makes the sample; None where the source gives none.
-    most : int
-        Samples, at the most.
-    order : callable
-        Returns what identifiers are ordered by.
+    @abstractmethod
+    def sources(self) -> Iterable[Source]:
+        """Return what samples are made of."""
 
-    Returns
-    -------
-    samples : list of Sample
-        Ordered by their identifiers.
-    left_out : int
-        Sources that were not tried.
-    """
-    queue = sorted(sources, key=lambda source: order(name(source)))
-    found: list[Sample] = []
-    for tried, source in enumerate(queue):
-        if len(found) == most:
-            return checked(found), len(queue) - tried
-        if (sample := make(source)) is not None:
-            found.append(sample)
-    return checked(found), 0
+    @abstractmethod
+    def source_id(self, source: Source) -> str:
+        """Return the identifier of the sample that a source would make."""
+
+    @abstractmethod
+    def sample(self, seed: int, source: Source) -> Sample | None:
+        """Make the sample; None where the source gives none."""
+
+    def samples(self, seed: int) -> Iterator[Sample]:
+        """See `Probe`."""
+        for source in self.sources():
+            if (sample := self.sample(seed, source)) is not None:
+                yield sample
+
+    def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+        """See `Probe`; samples that are not wanted are not made."""
+        queue = sorted(self.sources(), key=lambda source: order(self.source_id(source)))
+        found: list[Sample] = []
+        for tried, source in enumerate(queue):
+            if len(found) == most:
+                return checked(found), len(queue) - tried
+            if (sample := self.sample(seed, source)) is not None:
+                found.append(sample)
+        return checked(found), 0

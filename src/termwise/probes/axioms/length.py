@@ -125,7 +125,7 @@ class RepeatedTexts(Probe):
             found = random_for(seed, self.name).sample(found, self._most)
         for one in found:
             yield Sample(
-                sample_id=f"{one.query_id}/{one.doc_id}",
+                sample_id=one.judgment_id,
                 query=one.query,
                 first=f"{one.text} {one.text}",
                 second=one.text,

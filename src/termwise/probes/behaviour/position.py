@@ -10,9 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
@@ -24,7 +22,7 @@ from termwise.probes.language.contract import Language
 from termwise.probes.manipulations.contract import Around
 from termwise.probes.manipulations.editing import in_a_row
 from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe, Strategy, first_made
+from termwise.probes.probe import Probe, SourcedProbe, Strategy
 from termwise.probes.sample import Sample, random_for
 from termwise.probes.transfer.files import found
 from termwise.probes.transfer.reading import string_of
@@ -70,7 +68,7 @@ class Source:
     passage: Callable[[], Passage | None]
 
 
-class PassageProbe(Probe):
+class PassageProbe(SourcedProbe[Source]):
     """A passage, laid out in two ways.
 
     Parameters
@@ -92,23 +90,16 @@ class PassageProbe(Probe):
     def texts(self, passage: Passage, seed: int) -> tuple[str, str] | None:
         """Return both texts; None where the passage has not two."""
 
-    def samples(self, seed: int) -> Iterator[Sample]:
-        """See `Probe`."""
-        for source in self._sources():
-            if (sample := self._sample(seed, source)) is not None:
-                yield sample
+    def sources(self) -> Iterable[Source]:
+        """See `SourcedProbe`."""
+        return self._sources()
 
-    def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
-        """See `Probe`; texts that are not wanted are not taken apart."""
-        return first_made(
-            self._sources(),
-            name=attrgetter("passage_id"),
-            make=partial(self._sample, seed),
-            most=most,
-            order=order,
-        )
+    def source_id(self, source: Source) -> str:
+        """See `SourcedProbe`."""
+        return source.passage_id
 
-    def _sample(self, seed: int, source: Source) -> Sample | None:
+    def sample(self, seed: int, source: Source) -> Sample | None:
+        """See `SourcedProbe`."""
         passage = source.passage()
         texts = None if passage is None else self.texts(passage, seed)
         if passage is None or texts is None:
@@ -189,11 +180,11 @@ def judged_sources(judged: JudgedTexts, language: Language, stop_words: frozense
     def passage(one: JudgedText) -> Passage | None:
         parts = tuple(sentences(language, one.text))
         best = best_sentence(one.query, parts, stop_words)
-        return None if best is None else Passage(_name(one), one.query_id, one.query, parts, best)
+        return None if best is None else Passage(one.judgment_id, one.query_id, one.query, parts, best)
 
     for one in judged:
         if one.grade > judged.lowest:
-            yield Source(_name(one), partial(passage, one))
+            yield Source(one.judgment_id, partial(passage, one))
 
 
 def xquad_sources(path: Path, language: Language) -> Iterator[Source]:
@@ -227,10 +218,6 @@ def xquad_sources(path: Path, language: Language) -> Iterator[Source]:
 
 def _itself(passage: Passage) -> Passage:
     return passage
-
-
-def _name(one: JudgedText) -> str:
-    return f"{one.query_id}/{one.doc_id}"
 
 
 def _padded(text: str, around: Around, *, count: int) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from termwise.probes.judged import JudgedText, JudgedTexts
 from termwise.probes.language.contract import Language
-from termwise.probes.probe import Probe, Strategy, first_made
+from termwise.probes.probe import SourcedProbe, Strategy
 from termwise.probes.sample import Sample, random_for
 
 
@@ -58,7 +57,7 @@ class Manipulation(Protocol):
         ...
 
 
-class ManipulationProbe(Probe):
+class ManipulationProbe(SourcedProbe[JudgedText]):
     """Each judged text against itself, manipulated. Positive: the manipulated text is preferred.
 
     Parameters
@@ -96,34 +95,26 @@ class ManipulationProbe(Probe):
         self._stop_words = stop_words
         self._grades = grades
 
-    def samples(self, seed: int) -> Iterator[Sample]:
-        """See `Probe`; a text that cannot be manipulated, or comes out as it was, gives no sample."""
-        for one in self._texts():
-            if (sample := self._sample(seed, one)) is not None:
-                yield sample
-
-    def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
-        """See `Probe`; texts that are not wanted are not manipulated."""
-        return first_made(self._texts(), name=_name, make=partial(self._sample, seed), most=most, order=order)
-
-    def _texts(self) -> Iterator[JudgedText]:
+    def sources(self) -> Iterator[JudgedText]:
+        """See `SourcedProbe`."""
         return (one for one in self._judged if self._grades is None or one.grade in self._grades)
 
-    def _sample(self, seed: int, one: JudgedText) -> Sample | None:
-        drawing = random_for(seed, self._manipulation.name, one.query_id, one.doc_id)
-        around = Around(one, self._judged, self._language, self._stop_words, drawing)
-        changed = self._manipulation.apply(one.text, around)
-        if changed is None or changed == one.text:
+    def source_id(self, source: JudgedText) -> str:
+        """See `SourcedProbe`."""
+        return source.judgment_id
+
+    def sample(self, seed: int, source: JudgedText) -> Sample | None:
+        """See `SourcedProbe`; a text that cannot be manipulated, or comes out as it was, gives none."""
+        drawing = random_for(seed, self._manipulation.name, source.query_id, source.doc_id)
+        around = Around(source, self._judged, self._language, self._stop_words, drawing)
+        changed = self._manipulation.apply(source.text, around)
+        if changed is None or changed == source.text:
             return None
         return Sample(
-            sample_id=_name(one),
-            query=one.query,
+            sample_id=source.judgment_id,
+            query=source.query,
             first=changed,
-            second=one.text,
-            query_id=one.query_id,
-            facts={"document": one.doc_id, "grade": one.grade},
+            second=source.text,
+            query_id=source.query_id,
+            facts={"document": source.doc_id, "grade": source.grade},
         )
-
-
-def _name(one: JudgedText) -> str:
-    return f"{one.query_id}/{one.doc_id}"

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from operator import attrgetter
-from typing import Any
+from collections.abc import Callable, Iterable
 
-from termwise.probes.probe import Probe, Strategy, first_made
+from termwise.probes.probe import SourcedProbe, Strategy
 from termwise.probes.sample import Sample, random_for
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.queries import Asking
@@ -17,7 +14,7 @@ IDENTICAL, NO_QUERY, EMPTY = "identical texts", "no query", "an empty text"
 """Why a pair makes no sample."""
 
 
-class TransferProbe(Probe):
+class TransferProbe(SourcedProbe[Pair]):
     """Pairs of a data set. Positive: the text with the named quality is preferred.
 
     Parameters
@@ -68,38 +65,31 @@ class TransferProbe(Probe):
         self.pairs = read
         self._asking = asking
 
-    def samples(self, seed: int) -> Iterator[Sample]:
-        """See `Probe`."""
-        for pair in self.pairs():
-            if (sample := self._sample(seed, pair)) is not None:
-                yield sample
+    def sources(self) -> Iterable[Pair]:
+        """See `SourcedProbe`."""
+        return self.pairs()
 
-    def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
-        """See `Probe`; pairs that are not wanted are not parsed."""
-        return first_made(
-            self.pairs(),
-            name=attrgetter("pair_id"),
-            make=partial(self._sample, seed),
-            most=most,
-            order=order,
-        )
+    def source_id(self, source: Pair) -> str:
+        """See `SourcedProbe`."""
+        return source.pair_id
 
     def left_out(self, seed: int) -> dict[str, int]:
         """Return how many pairs make no sample, by the reason."""
         reasons = (self._judge(seed, pair)[1] for pair in self.pairs())
         return dict(Counter(reason for reason in reasons if reason))
 
-    def _sample(self, seed: int, pair: Pair) -> Sample | None:
-        query, reason = self._judge(seed, pair)
+    def sample(self, seed: int, source: Pair) -> Sample | None:
+        """See `SourcedProbe`."""
+        query, reason = self._judge(seed, source)
         if reason:
             return None
         return Sample(
-            sample_id=pair.pair_id,
+            sample_id=source.pair_id,
             query=query,
-            first=pair.first,
-            second=pair.second,
-            query_id=pair.group,
-            facts=pair.facts,
+            first=source.first,
+            second=source.second,
+            query_id=source.group,
+            facts=source.facts,
         )
 
     def _judge(self, seed: int, pair: Pair) -> tuple[str, str]:
