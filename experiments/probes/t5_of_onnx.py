@@ -48,14 +48,15 @@ def main() -> None:
     found: dict[str, npt.NDArray[np.float32]] = {}
     for half, (name, prefix) in FILES.items():
         found.update(parameters(onnx.load(given.folder / name).graph, half, prefix))
-    config = transformers.T5Config(**SIZES)
-    config.tie_word_embeddings = False
+    config = transformers.T5Config(
+        **SIZES, tie_word_embeddings=False
+    )  # of the output: without it, it is scaled
+    config.tie_word_embeddings = False  # of the embeddings
     network = transformers.T5ForConditionalGeneration(config)
     network.lm_head.weight = torch.nn.Parameter(torch.empty(SIZES["vocab_size"], SIZES["d_model"]))
     for half in FILES:
         found.setdefault(f"{half}.embed_tokens.weight", found["shared.weight"])
     network.load_state_dict({name: torch.from_numpy(weights) for name, weights in found.items()})
-    network.config.tie_word_embeddings = False
     network.save_pretrained(given.out)
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_file=str(given.folder / "tokenizer.json"),

@@ -66,12 +66,30 @@ def shown(value: object) -> str:
     >>> shown("2"), len(shown("2" * 100)), shown(10**5000)
     ("'2'", 80, 'an int that is too long to write')
     """
+    kind = type(value).__name__
+    kind = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
     try:
         written = repr(value)
     except ValueError:  # Python writes no whole number of more than 4300 digits
-        kind = type(value).__name__
-        return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} that is too long to write"
+        return f"{kind} that is too long to write"
+    except Exception:  # of others' objects anything may fail
+        return f"{kind} that cannot be written"
     return written if len(written) <= 80 else written[:77] + "..."
+
+
+def error_said(error: BaseException) -> str:
+    """Write an error of others in a line: its type, and what it says.
+
+    Examples
+    --------
+    >>> error_said(ValueError("no such layer")), error_said(KeyError())
+    ('ValueError: no such layer', 'KeyError')
+    """
+    try:
+        said = " ".join(str(error).split())[:200]
+    except Exception:
+        said = ""
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def in_words(settings: Mapping[str, object]) -> str:

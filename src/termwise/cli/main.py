@@ -42,6 +42,7 @@ from termwise.cli.terminal import note_compiling
 from termwise.cli.verbs import Verbs
 from termwise.errors import TermwiseError
 from termwise.kernels.compiling import told_of_compiling
+from termwise.legible import error_said, legible
 
 app = typer.Typer(
     cls=Verbs,
@@ -105,7 +106,11 @@ def run(arguments: list[str] | None = None) -> int:
     except SystemExit as leaving:  # how typer ends, also on wrong usage (2) and on Ctrl-C (130)
         return _flushed(leaving.code)
     except OSError as error:
-        print(f"termwise: the system refuses: {error.strerror or error}", file=sys.stderr)
+        where = "" if error.filename is None else f"{error.filename}: "
+        print(legible(f"termwise: the system refuses: {where}{error.strerror or error}"), file=sys.stderr)
+        return _flushed(3)
+    except MemoryError as error:
+        print(f"termwise: there is not enough memory: {error_said(error)}", file=sys.stderr)
         return _flushed(3)
     except TermwiseError as error:
         print(f"termwise: {error.render()}", file=sys.stderr)
@@ -128,7 +133,10 @@ def _flushed(code: str | int | None) -> int:
         print(f"termwise: the output cannot be written: {error.strerror}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 3
-    return code if isinstance(code, int) else 0
+    if code is None or isinstance(code, int):
+        return code or 0
+    print(legible(f"termwise: {code}"), file=sys.stderr)  # as Python does where a program leaves with a text
+    return 1
 
 
 def _terminated(number: int, _: object) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -161,13 +163,12 @@ def command(
 
     Example: termwise probe bm25 tildev2 --out report
     """
-    from termwise.cli.probe_output import contrasts, show, show_changes, show_probes, skipped
+    from termwise.cli.probe_output import contrasts, left_behind, show, show_changes, show_probes, skipped
     from termwise.collection import read_run
     from termwise.probes.bench import Bench
     from termwise.probes.bench.sources import named_folders
     from termwise.probes.reference import DEPTH
     from termwise.probes.report import Demand, read_report, unmet
-    from termwise.probes.report.demands import check_demands
     from termwise.probes.thresholds import read_rule
 
     read_rule(delta)
@@ -189,17 +190,17 @@ def command(
                 "name a ranker to ask",
                 fixes=["termwise probe bm25", "termwise probe --list, to see what is asked"],
             )
-        opened = bench.scorers(scorers, threads=threads or available_processors(), device=device)
-        check_demands(demands, probes=[one.name for one in wanted], scorers=list(opened))
-        try:
-            report = bench.report(
-                opened, wanted, out=out, delta=delta, candidates=rankings, depth=depth or DEPTH, limit=limit,
-                seed=seed, facts={"suites": asked}, progress=progress,
-            )  # fmt: skip
-        except KeyboardInterrupt:
-            if out is not None:
-                note(f"interrupted; what was scored is in {out}: the same command goes on from there")
-            raise
+        with redirect_stdout(sys.stderr):  # what functions of others print
+            opened = bench.scorers(scorers, threads=threads or available_processors(), device=device)
+            try:
+                report = bench.report(
+                    opened, wanted, out=out, delta=delta, candidates=rankings, depth=depth or DEPTH, limit=limit,
+                    seed=seed, facts={"suites": asked}, demands=demands, progress=progress,
+                )  # fmt: skip
+            except KeyboardInterrupt:
+                for line in left_behind(opened, out):
+                    note(line)
+                raise
     if as_json:
         for cell in report["cells"]:
             print_json({name: value for name, value in cell.items() if name not in ("sweep", "telling")})

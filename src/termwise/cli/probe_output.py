@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,17 @@ def skipped(report: dict[str, Any]) -> Iterator[str]:
             yield f"{scorer['name']} was not asked {what}: {why}"
     for fix, names in report["facts"]["not made"].items():
         yield f"not asked, for want of a package: {_few(names)} ({fix})"
+
+
+def left_behind(scorers: Mapping[str, object], out: Path | None) -> Iterator[str]:
+    """Say what is kept of a run that was interrupted."""
+    if out is None:
+        yield "interrupted; with --out DIR what is scored is kept, and the same command goes on from there"
+        return
+    yield f"interrupted; what was scored is in {out}: the same command goes on from there"
+    passing = [name for name, one in scorers.items() if not getattr(one, "fingerprint", name)]
+    if passing:
+        yield f"of {_few(passing)} nothing is kept: fingerprint=VERSION says which state of a ranker is asked"
 
 
 def show_changes(before: dict[str, Any], report: dict[str, Any], earlier: Path) -> None:

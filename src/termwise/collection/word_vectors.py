@@ -29,7 +29,7 @@ class WordTable(Mapping[str, npt.NDArray[np.float32]]):
     Raises
     ------
     DataError
-        If there is no word, or there are not as many vectors as words, or a number is not finite.
+        If there is no word, there are not as many vectors as words, or they are no real, finite numbers.
 
     Examples
     --------
@@ -39,7 +39,12 @@ class WordTable(Mapping[str, npt.NDArray[np.float32]]):
     """
 
     def __init__(self, words: Sequence[str], vectors: npt.ArrayLike) -> None:
-        found = np.ascontiguousarray(vectors, dtype=np.float32)
+        given = np.asarray(vectors)
+        if given.dtype.kind not in "fiu":
+            raise DataError(
+                "vectors of words are made of real numbers", facts=[("numbers", given.dtype.name)]
+            )
+        found = np.ascontiguousarray(given, dtype=np.float32)
         if found.ndim != 2 or not found.size or len(found) != len(words) or not np.isfinite(found).all():
             raise DataError(
                 "words and their vectors do not go together",
@@ -85,8 +90,8 @@ def read_word_vectors(path: str | Path) -> WordTable:
     r"""Read vectors of words from a file.
 
     =======================  =====================================================================================
-    text, plain or gzip      a line has a word and its numbers, with blanks between them; a first line with two
-                             whole numbers, as word2vec writes it, is skipped
+    text, plain or gzip      a line has a word and its numbers, with blanks between them; a first line may have two
+                             whole numbers, as word2vec writes them: words, and numbers of each
     ``NAME.npy``             an array of numpy with a row for each line of ``NAME.txt``, a word each
     =======================  =====================================================================================
 
@@ -97,7 +102,7 @@ def read_word_vectors(path: str | Path) -> WordTable:
     MalformedRecordError
         If a line has no numbers, or another number of them than the lines before.
     DataError
-        If there is no vector, or words and vectors do not go together.
+        If there is no vector, words and vectors do not go together, or lines are missing.
 
     Examples
     --------
@@ -115,10 +120,11 @@ def read_word_vectors(path: str | Path) -> WordTable:
 def _of_lines(path: Path) -> WordTable:
     words: list[str] = []
     vectors: list[npt.NDArray[np.float32]] = []
-    size = None
+    size = announced = None
     for number, line in read_lines(path):
         word, *given = line.rstrip().split(" ")
         if number == 1 and len(given) == 1 and word.isdecimal() and given[0].isdecimal():
+            announced = int(word[:18])
             continue
         try:
             vector = np.array(given, dtype=np.float32)
@@ -132,6 +138,12 @@ def _of_lines(path: Path) -> WordTable:
         vectors.append(vector)
     if not words:
         raise DataError("a file of word vectors is empty", facts=[("file", path)])
+    if announced is not None and len(words) < announced:
+        raise DataError(
+            "a file of word vectors has fewer words than its first line says",
+            facts=[("file", path), ("first line", f"{announced:,}"), ("words", f"{len(words):,}")],
+            fixes=["get the file again: it seems to be cut off"],
+        )
     return WordTable(words, np.stack(vectors))
 
 
@@ -142,8 +154,9 @@ def _of_array(path: Path) -> WordTable:
         raise MissingFileError(
             "a file cannot be read", facts=[("file", path), ("reason", error.strerror or error)]
         ) from error
-    except (ValueError, EOFError) as error:
-        raise DataError("this is no array of numpy", facts=[("file", path), ("why", error)]) from error
+    except (ValueError, EOFError, MemoryError) as error:
+        why = str(error).partition(". ")[0]  # numpy goes on with how to run what a file brings along
+        raise DataError("this is no array of numpy", facts=[("file", path), ("why", why)]) from error
     listed = path.with_suffix(_WORDS)
     words = [line for _, line in read_lines(listed)]
     try:

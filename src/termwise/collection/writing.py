@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO, cast
@@ -81,6 +81,43 @@ def create_bytes_whole(path: Path, data: bytes) -> None:
             return
         except OSError:
             scratch.replace(path)
+
+
+def write_together(files: Iterable[tuple[Path, bytes]], *, last: Path) -> None:
+    """Write several files, of which the last says that the others are there and belong together.
+
+    All of them are written beside their places first. Only then the last one is taken away, the others are renamed, and
+    the last one after them: if anything fails before, what was there stays as it was.
+
+    Parameters
+    ----------
+    files : iterable of (Path, bytes)
+        Where to write, and what; `last` is one of them.
+    last : Path
+
+    Raises
+    ------
+    StorageError
+        If a folder does not exist or refuses, or the disk is full.
+    """
+    with ExitStack() as staged:
+        ready: dict[Path, tuple[Path, Path]] = {}
+        for path, data in files:
+            with _storage_errors(path):
+                target = Path(os.path.realpath(path))
+                if target.is_dir():
+                    raise IsADirectoryError(21, "it is a folder")
+                raw, scratch = staged.enter_context(_scratch(target))
+                raw.write(data)
+                _sync(raw)
+                raw.close()
+                ready[path] = scratch, target
+        with _storage_errors(last):
+            last.unlink(missing_ok=True)
+        for path in (*(path for path in ready if path != last), last):
+            with _storage_errors(path):
+                scratch, target = ready[path]
+                scratch.replace(target)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import DataError, WeightError
+from termwise.errors import WeightError
 from termwise.legible import shown
 from termwise.progress import Progress, no_progress
 from termwise.scorers import ScoreStore
@@ -101,17 +101,7 @@ def _sides(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
 
 
 def _checked(scorer: TextScorer, pairs: Sequence[Pair], given: object) -> npt.NDArray[np.float64]:
-    scores = as_scores(scorer.name, given)
-    if scores.shape != (len(pairs),):
-        raise DataError(
-            "the scorer did not give one score for each text",
-            facts=[
-                ("scorer", scorer.name),
-                ("query", shown(pairs[0][0])),
-                ("texts", len(pairs)),
-                ("scores", f"shape {scores.shape}"),
-            ],
-        )
+    scores = as_scores(scorer.name, given, len(pairs))
     wrong = np.flatnonzero(np.isnan(scores))
     if len(wrong):
         query, text = pairs[int(wrong[0])]

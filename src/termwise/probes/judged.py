@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from termwise.collection import open_collection, read_qrels, read_queries
-from termwise.errors import DataError, UnknownIdError
+from termwise.errors import DataError, DuplicateIdError, UnknownIdError
+from termwise.legible import shown
 
 _PLAIN = ("docs", "documents", "corpus", "collection", "passages")
 
@@ -113,6 +114,8 @@ class JudgedTexts:
         ------
         DataError
             If no judgment is left.
+        DuplicateIdError
+            If two documents have an identifier that is judged.
         TermwiseError
             If a file cannot be read.
         """
@@ -122,11 +125,21 @@ class JudgedTexts:
             if qrel.query_id in texts_of:
                 wanted.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
         judged = {doc_id for grades in wanted.values() for doc_id in grades}
-        texts = {
-            document.doc_id: document.text
-            for document in open_collection(collection).documents()
-            if document.doc_id in judged
-        }
+        texts: dict[str, str] = {}
+        for document in open_collection(collection).documents():
+            if document.doc_id not in judged:
+                continue
+            if document.doc_id in texts:
+                raise DuplicateIdError(
+                    "two documents have one identifier, and judgments do not tell which is meant",
+                    facts=[
+                        ("collection", collection),
+                        ("document", document.doc_id),
+                        ("first", shown(texts[document.doc_id])),
+                        ("second", shown(document.text)),
+                    ],
+                )
+            texts[document.doc_id] = document.text
         grades = {
             query_id: found
             for query_id, of_query in wanted.items()

@@ -6,6 +6,7 @@ candidates of real queries first, and the gaps between its best ones are looked 
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from termwise.build import build_index
 from termwise.errors import DataError
+from termwise.legible import shown
 from termwise.probes.asking import ask
 from termwise.probes.sample import Sample, random_for
 from termwise.progress import Progress, no_progress
@@ -85,6 +87,8 @@ class ReferenceLists:
 
         Raises
         ------
+        DataError
+            If a score is infinite: no threshold or scale can be taken from it.
         TermwiseError
             See `termwise.probes.asking.ask`.
         """
@@ -92,6 +96,21 @@ class ReferenceLists:
             (self.queries[query_id], text) for query_id, texts in self.candidates.items() for text in texts
         ]
         found = ask(scorer, pairs, store=store, progress=progress, stage="score candidates")
+        for (query, text), score in found.items():
+            if not math.isfinite(score):
+                raise DataError(
+                    "thresholds and scales are taken from finite scores",
+                    facts=[
+                        ("scorer", scorer.name),
+                        ("query", shown(query)),
+                        ("text", shown(text)),
+                        ("score", score),
+                    ],
+                    fixes=[
+                        "--delta NUMBER, a threshold that needs no rankings",
+                        "let the ranker give finite scores",
+                    ],
+                )
         return {
             query_id: np.array([found[self.queries[query_id], text] for text in texts], dtype=np.float64)
             for query_id, texts in self.candidates.items()

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.arguments import check
-from termwise.errors import ParameterError
+from termwise.errors import DataError, ParameterError
 from termwise.legible import shown
 from termwise.probes.asking import Pair, ask
 from termwise.probes.probe import Probe
@@ -132,8 +132,22 @@ def _cut(
         return None
     if not sides:
         return np.empty(0, dtype=np.bool_)
-    found = [
-        scorer.cut([query for query, _ in pairs], [text for _, text in pairs])
-        for pairs in zip(*sides, strict=True)
-    ]
-    return found[0] | found[1]
+    first, second = (_cut_of(scorer, pairs) for pairs in zip(*sides, strict=True))
+    return first | second
+
+
+def _cut_of(scorer: WindowedScorer, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.bool_]:
+    """Ask of which texts a part is not read, and see that it is said of each."""
+    given = scorer.cut([query for query, _ in pairs], [text for _, text in pairs])
+    found = np.asarray(given)
+    if found.dtype != np.bool_ or found.shape != (len(pairs),):
+        raise DataError(
+            "the scorer did not say of each text whether a part is not read",
+            facts=[
+                ("scorer", scorer.name),
+                ("texts", len(pairs)),
+                ("method cut gave", f"{type(given).__name__}, {shown(given)}"),
+            ],
+            fixes=["return an array of bool, one for each text", "leave the method cut out"],
+        )
+    return found

@@ -7,6 +7,7 @@ complaint can name its line.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from termwise.errors import MalformedRecordError, MissingExtraError, near_names
 _STRING, _TRUTH, _WHOLE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "bool", "int"))
 _HALF = re.compile("[\ud800-\udfff]")
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_ESCAPE = re.compile(r"\\U([0-9A-Fa-f]{8})")
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -195,6 +197,12 @@ def read_yaml(path: Path) -> Node:
         line = len(_BREAK.findall(text, 0, error.position)) + 1
         character = ord(text[error.position])
         raise _invalid(path, line, f"U+{character:04X}, a character that YAML does not allow") from error
+    except (OverflowError, ValueError) as error:
+        beyond = next((found for found in _ESCAPE.finditer(text) if int(found[1], 16) > sys.maxunicode), None)
+        line = 1 if beyond is None else len(_BREAK.findall(text, 0, beyond.start())) + 1
+        raise _invalid(
+            path, line, "an escape that is no character" if beyond is None else beyond[0]
+        ) from error
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or "nested too deeply"

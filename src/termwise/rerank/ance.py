@@ -27,12 +27,16 @@ from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaModel
 
 from termwise.arguments import check_flag
 from termwise.encode.pieces import padded
-from termwise.rerank.checkpoint import check_length, open_tokenizer, read_checkpoint, readable_words
+from termwise.rerank.checkpoint import open_tokenizer, read_checkpoint, readable_words
+from termwise.rerank.fitting import check_length, readable_pieces
 from termwise.rerank.folder import torch_device
 from termwise.rerank.separate import SeparateScorer, truncation
 
 QUERY_LENGTH = 64
 """Pieces of a query that are read, with the special ones."""
+
+_USUAL = 512
+"""Pieces of a text, where a network has places for as many."""
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _FIXES = (
@@ -76,7 +80,7 @@ class AnceScorer(SeparateScorer[Tensor, Tensor]):
         network: AnceNetwork,
         tokenizer: PreTrainedTokenizerBase,
         *,
-        length: int = 512,
+        length: int = _USUAL,
         lower_case: bool = True,
         name: str = "ance",
         batch: int = 32,
@@ -131,8 +135,8 @@ class AnceScorer(SeparateScorer[Tensor, Tensor]):
         held = read_checkpoint("ANCE", place, _WEIGHTS, fixes=_FIXES)
         config = held.config(RobertaConfig)
         tokenizer = open_tokenizer("ANCE", held.folder, config.vocab_size, _FIXES)
-        readable = config.max_position_embeddings - _pad(config) - 1
-        length = min(512, readable) if length is None else length
+        readable = readable_pieces(config) or _USUAL
+        length = min(_USUAL, readable) if length is None else length
         check_length(held.place, length, 3, readable)
         with torch.random.fork_rng(devices=[]):  # layers are filled at random before they are loaded
             network = AnceNetwork(config)

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from termwise.arguments import check, check_count, check_pairs
 from termwise.errors import MissingExtraError, ModelFormatError, ParameterError
 from termwise.model_folders import folder_fingerprint
+from termwise.rerank.fitting import check_length, check_vocabulary, readable_pieces
+from termwise.rerank.folder import torch_device
 from termwise.rerank.separate import truncation
 from termwise.train.loading import quiet
 from termwise.train.telling import first_line
@@ -103,12 +105,15 @@ class BiEncoderScorer:
         MissingExtraError
             If sentence-transformers is not installed.
         ModelFormatError
-            If there is no such model, or it cannot be loaded.
+            If there is no such model, it cannot be loaded, or its tokenizer is that of another network.
+        ParameterError
+            If there is no such device, or the network reads fewer pieces than `length`.
         """
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError:
             raise MissingExtraError.of("sentence-transformers", "cross-encoder", "a bi-encoder") from None
+        placed = torch_device(device)
         folder = Path(model)
         here = folder.is_dir()
         if here and not (folder / "modules.json").is_file():
@@ -119,15 +124,19 @@ class BiEncoderScorer:
             )
         try:
             with quiet(bars=not here):
-                loaded = SentenceTransformer(str(model), device=device, local_files_only=here)
+                loaded = SentenceTransformer(str(model), device=str(placed), local_files_only=here)
         except Exception as error:  # neither library documents a type
             raise ModelFormatError(
                 "the bi-encoder cannot be loaded",
                 facts=[("model", model), ("sentence-transformers says", first_line(error))],
                 fixes=["name a folder that SentenceTransformer has saved, or a model of the hub"],
             ) from error
+        network = getattr(loaded[0], "auto_model", None)  # none of static embeddings
+        if network is not None:
+            check_vocabulary("a bi-encoder", model, len(loaded.tokenizer), network.config.vocab_size)
         if length is not None:
-            check_count("length", length, least=4)
+            readable = None if network is None else readable_pieces(network.config)
+            check_length(model, length, 4, readable)
             loaded.max_seq_length = length
         return cls(
             loaded,

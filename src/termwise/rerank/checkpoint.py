@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from transformers import AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase
 
 from termwise.arguments import check_path
-from termwise.errors import MissingFileError, ModelFormatError, ParameterError
+from termwise.errors import MissingFileError, ModelFormatError
 from termwise.model_folders import digest_of, folder_fingerprint
+from termwise.rerank.fitting import check_vocabulary
 from termwise.text import WordPieceAnalyzer
 from termwise.train.hub import CONFIG, TOKENIZER
 from termwise.train.loading import quiet
@@ -27,6 +28,9 @@ _PARALLEL = "module."
 _LAYER = ".layer."
 _TELLING = ("artifact.metadata", "ranker.json", "vocab.json")
 """Files that say how a checkpoint reads, besides its configuration and tokenizer."""
+
+_SPARE = 64
+"""Rows of embeddings without a piece, at the most, where the vocabulary is BERT's."""
 
 _Config = TypeVar("_Config", bound=PretrainedConfig)
 _Network = TypeVar("_Network", bound=nn.Module)
@@ -137,7 +141,7 @@ class Checkpoint:
         """
         beside = [self.folder / name for name in TOKENIZER if (self.folder / name).is_file()]
         analyzer = WordPieceAnalyzer.from_file(beside[0]) if beside else WordPieceAnalyzer.shipped()
-        check_vocabulary(self.kind, self.place, len(analyzer.vocabulary), config.vocab_size)
+        check_vocabulary(self.kind, self.place, len(analyzer.vocabulary), config.vocab_size, spare=_SPARE)
         return analyzer
 
     def fill(self, network: _Network, names: Mapping[str, str]) -> _Network:
@@ -319,36 +323,6 @@ def open_tokenizer(
         ) from error
     check_vocabulary(kind, folder, len(tokenizer), vocabulary)
     return cast(PreTrainedTokenizerBase, tokenizer)
-
-
-def check_vocabulary(kind: str, place: Path, pieces: int, rows: int) -> None:
-    """Refuse a tokenizer with more pieces than a network has, or less than half as many.
-
-    Raises
-    ------
-    ModelFormatError
-    """
-    if not pieces <= rows < 2 * pieces:
-        raise ModelFormatError(
-            f"the tokenizer is not that of the network of {kind}",
-            facts=[("checkpoint", place), ("pieces of the tokenizer", pieces), ("of the network", rows)],
-            fixes=["put the tokenizer.json that belongs to it beside the weights"],
-        )
-
-
-def check_length(place: Path, length: int, least: int, readable: int | None = None) -> None:
-    """Refuse a window that a network cannot read.
-
-    Raises
-    ------
-    ParameterError
-    """
-    if not (least <= length and (readable is None or length <= readable)):
-        span = f"{least} pieces or more" if readable is None else f"{least} to {readable} pieces"
-        raise ParameterError(
-            "the network cannot read texts of this length",
-            facts=[("scorer", place), ("length", length), ("readable", span)],
-        )
 
 
 def special_piece(analyzer: WordPieceAnalyzer, piece: str) -> int:

@@ -20,8 +20,10 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from termwise.arguments import check, check_count, check_texts
-from termwise.errors import MissingExtraError, ModelFormatError, ParameterError, TermwiseError
+from termwise.errors import MissingExtraError, ModelFormatError, TermwiseError
 from termwise.model_folders import folder_fingerprint
+from termwise.rerank.fitting import check_length, check_vocabulary, readable_pieces
+from termwise.rerank.folder import torch_device
 from termwise.rerank.separate import check_scores
 from termwise.train.hub import CONFIG, TOKENIZER, WEIGHTS, hub_options
 from termwise.train.loading import quiet
@@ -119,19 +121,20 @@ class CrossEncoderScorer:
         ModelFormatError
             If there is no such model, or it is none that gives one score for two texts.
         ParameterError
-            If the network reads fewer pieces than `length`.
+            If there is no such device, or the network reads fewer pieces than `length`.
         """
         try:
             from sentence_transformers import CrossEncoder
         except ImportError:
             raise MissingExtraError.of("sentence-transformers", "cross-encoder", "a cross-encoder") from None
+        placed = torch_device(device)
         options = hub_options(model, CONFIG, WEIGHTS, TOKENIZER, noun="cross-encoder", fix=_FIX)
         try:
             with quiet(bars=not Path(model).is_dir()):
                 _check_whole(model, options)
                 loaded = CrossEncoder(
                     str(model),
-                    device=device,
+                    device=str(placed),
                     local_files_only=options.get("local_files_only", False),
                     max_length=length,
                     activation_fn=torch.nn.Identity(),
@@ -145,12 +148,7 @@ class CrossEncoderScorer:
                 fixes=[_FIX],
             ) from error
         if length is not None:
-            readable = loaded.model.config.max_position_embeddings
-            if not 4 <= length <= readable:
-                raise ParameterError(
-                    "the network cannot read texts of this length",
-                    facts=[("scorer", model), ("length", length), ("readable", f"4 to {readable} pieces")],
-                )
+            check_length(model, length, 4, readable_pieces(loaded.model.config))
         folder = Path(model)
         here = folder.is_dir()
         return cls(
@@ -252,13 +250,4 @@ def _check_whole(model: str | Path, options: Mapping[str, bool]) -> None:
             fixes=["name a cross-encoder that was trained to rank; an encoder by itself is none"],
         )
     pieces = len(AutoTokenizer.from_pretrained(model, **options))
-    if 2 * pieces < network.config.vocab_size:
-        raise ModelFormatError(
-            "the tokenizer is not that of the network",
-            facts=[
-                ("scorer", model),
-                ("pieces of the tokenizer", pieces),
-                ("of the network", network.config.vocab_size),
-            ],
-            fixes=[_FIX],
-        )
+    check_vocabulary("a cross-encoder", model, pieces, network.config.vocab_size)

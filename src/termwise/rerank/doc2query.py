@@ -22,11 +22,12 @@ from torch import Tensor
 from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.modeling_outputs import BaseModelOutput
 
-from termwise.arguments import check, check_count, check_texts
+from termwise.arguments import check, check_count, check_texts, is_whole_number
 from termwise.encode.pieces import padded
 from termwise.errors import ModelFormatError
 from termwise.model_folders import folder_fingerprint
-from termwise.rerank.checkpoint import check_length, existing, open_tokenizer, readable_words
+from termwise.rerank.checkpoint import existing, open_tokenizer, readable_words
+from termwise.rerank.fitting import check_length
 from termwise.rerank.folder import torch_device
 from termwise.text.characters import without_surrogates
 from termwise.train.loading import load_pretrained, quiet
@@ -39,6 +40,9 @@ TOP = 10
 
 LONGEST = 64
 """Pieces of a query at the most, its end included."""
+
+MOST = {"count": 1000, "longest": 1000}
+"""What fits into memory with a batch of one text."""
 
 LENGTH = 512
 """Pieces of a text at the most; the rest is not read."""
@@ -92,8 +96,13 @@ class Doc2Query:
         seed: int = 0,
         batch: int = 8,
     ) -> None:
-        for name, value in (("count", count), ("top", top), ("longest", longest), ("batch", batch)):
+        for name, value in (("top", top), ("batch", batch)):
             check_count(name, value)
+        for name, value in (("count", count), ("longest", longest)):
+            most = MOST[name]
+            check(
+                name, value, is_whole_number(value, least=1, most=most), f"a whole number from 1 to {most:,}"
+            )
         check_count("length", length, least=8)
         check_count("seed", seed, least=0)
         check("prompt", prompt, isinstance(prompt, str), "a text")

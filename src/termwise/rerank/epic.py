@@ -37,12 +37,12 @@ from termwise.encode.pieces import framed, padded
 from termwise.errors import ModelFormatError
 from termwise.rerank.checkpoint import (
     Checkpoint,
-    check_length,
     odd_setting,
     read_checkpoint,
     readable_words,
     special_piece,
 )
+from termwise.rerank.fitting import check_length
 from termwise.rerank.folder import torch_device
 from termwise.rerank.separate import SeparateScorer, truncation
 from termwise.text import WordPieceAnalyzer

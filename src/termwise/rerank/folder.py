@@ -192,12 +192,13 @@ def torch_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
         torch.empty(0, device=device)
+        why = "nothing is computed there" if device.type == "meta" else None
     except (RuntimeError, AssertionError, TypeError) as error:  # the last two of builds without it
+        why = first_line(error)
+    if why is not None:
         raise ParameterError(
-            "there is no such device",
-            facts=[("device", name), ("torch says", first_line(error))],
-            fixes=["device=cpu"],
-        ) from None
+            "there is no such device", facts=[("device", name), ("why", why)], fixes=["device=cpu"]
+        )
     return device
 
 

@@ -24,7 +24,8 @@ from termwise.arguments import check, check_count, check_pairs, check_texts
 from termwise.encode.pieces import padded
 from termwise.errors import ModelFormatError, TermwiseError
 from termwise.model_folders import folder_fingerprint
-from termwise.rerank.checkpoint import check_length, existing, open_tokenizer, readable_words
+from termwise.rerank.checkpoint import existing, open_tokenizer, readable_words
+from termwise.rerank.fitting import check_length
 from termwise.rerank.folder import torch_device
 from termwise.rerank.separate import check_scores
 from termwise.train.loading import quiet

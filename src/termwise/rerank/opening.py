@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from termwise.arguments import check_path
+from termwise.errors import ParameterError
 from termwise.folder_kinds import kind_of
 from termwise.rerank.ance import AnceScorer
 from termwise.rerank.colbert import ColbertScorer
@@ -28,7 +29,9 @@ PUBLISHED: Mapping[str, Callable[..., TextScorer]] = {
 _ON_A_HUB = re.compile(r"[\w.-]*\w/[\w.-]+")
 
 
-def open_text_scorer(name: str | Path, *, device: str = "cpu", called: str | None = None) -> TextScorer:
+def open_text_scorer(
+    name: str | Path, *, device: str = "cpu", called: str | None = None, **numbers: int
+) -> TextScorer:
     """Open the folder of a scorer, a cross-encoder of sentence-transformers, or a published checkpoint.
 
     Parameters
@@ -41,6 +44,8 @@ def open_text_scorer(name: str | Path, *, device: str = "cpu", called: str | Non
         Where the network runs, as torch names it.
     called : str, optional
         What the scorer is called in tables; by default like its folder, or like its name on the hub.
+    **numbers : int
+        ``batch``, and ``length`` of all but a folder with ``scorer.json``, which reads texts of any length.
 
     Returns
     -------
@@ -48,16 +53,22 @@ def open_text_scorer(name: str | Path, *, device: str = "cpu", called: str | Non
 
     Raises
     ------
+    ParameterError
+        If such a folder gets a length.
     TermwiseError
         As `open_scorer`, `CrossEncoderScorer.open` and those of `PUBLISHED` do.
     """
     check_path("the scorer", name)
     for prefix, opened in PUBLISHED.items():
         if str(name).startswith(prefix):
-            return opened(str(name).removeprefix(prefix), device=device, called=called)
+            return opened(str(name).removeprefix(prefix), device=device, called=called, **numbers)
     folder = Path(name)
     of_transformers = kind_of(folder) is None and (folder / CONFIG[0]).is_file()
     named = not folder.exists() and _ON_A_HUB.fullmatch(str(name)) is not None
     if of_transformers or named:
-        return CrossEncoderScorer.open(name, device=device, called=called)
-    return open_scorer(folder, device=device, name=called)
+        return CrossEncoderScorer.open(name, device=device, called=called, **numbers)
+    if "length" in numbers:
+        raise ParameterError(
+            "this scorer reads texts of any length", facts=[("scorer", name), ("length", numbers["length"])]
+        )
+    return open_scorer(folder, device=device, name=called, **numbers)

@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.arguments import check_pairs, check_texts
-from termwise.errors import DataError
+from termwise.scorers.given import pair_scores_of
 from termwise.scorers.kept_file import Kept, KeptFile
-from termwise.scorers.mixed import pair_scores_of
 from termwise.scorers.rows import distinct
 from termwise.scorers.store import text_digest
 from termwise.scoring import FingerprintedScorer, TextScorer
@@ -87,7 +86,7 @@ class RememberedExpander:
             made = {key: json.dumps(said) for (key, _), said in zip(part, queries, strict=True)}
             self._file.add(self.fingerprint, list(made), list(made.values()))
             found |= made
-        read = [_queries(found[key]) for key in keys]
+        read = [self._queries(found[key]) for key in keys]
         return [read[place] for place in places.tolist()]
 
     def __call__(self, doc_id: str, text: str) -> tuple[str, ...]:
@@ -97,6 +96,22 @@ class RememberedExpander:
     def close(self) -> None:
         """Close the file; nothing is lost."""
         self._file.close()
+
+    def _queries(self, text: str) -> tuple[str, ...]:
+        """Read what was kept of a text.
+
+        Raises
+        ------
+        DataError
+            If it is no list of texts.
+        """
+        try:
+            found = json.loads(text)
+        except (TypeError, ValueError, RecursionError):
+            found = None
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            raise self._file.damaged(text)
+        return tuple(found)
 
 
 class ExpandedScorer:
@@ -156,17 +171,3 @@ class ExpandedScorer:
 def _longer(texts: Sequence[str], queries: Sequence[tuple[str, ...]]) -> Iterator[str]:
     for text, said in zip(texts, queries, strict=True):
         yield " ".join([text, *said])
-
-
-def _queries(text: str) -> tuple[str, ...]:
-    try:
-        found = json.loads(text)
-    except (TypeError, ValueError):
-        found = None
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise DataError(
-            "the file of generated queries is damaged",
-            facts=[("expected", "a list of texts"), ("seen", repr(text)[:80])],
-            fixes=["delete it: generated queries can be computed again"],
-        )
-    return tuple(found)

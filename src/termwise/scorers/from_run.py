@@ -48,7 +48,9 @@ class RunScorer:
             query = queries[query_id]
             if query in self._ranks:
                 raise DuplicateIdError(
-                    "two queries say the same", facts=[("query", query), ("name", query_id)]
+                    "two queries of a run say the same, and a text alone does not tell which is meant",
+                    facts=[("run", self.name), ("query", query), ("identifier", query_id)],
+                    fixes=["leave one of them out of the run"],
                 )
             ranks = self._ranks[query] = {}
             for rank, doc_id in enumerate(ranking.doc_ids, start=1):

@@ -2,17 +2,69 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Sequence
+import importlib
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.arguments import check, check_pairs
-from termwise.errors import DataError, TermwiseError
-from termwise.legible import shown
+from termwise.errors import DataError, TermwiseError, UsageError
+from termwise.scorers.failing import failure
 from termwise.scorers.given import as_scores
+
+
+def function_of(module: str, name: str) -> Callable[..., Any]:
+    """Return a function of a module, which is imported.
+
+    Raises
+    ------
+    UsageError
+        If there is no such module, or no such function in it.
+    DataError
+        If the module cannot be imported; the facts say where it fails.
+
+    Examples
+    --------
+    >>> function_of("math", "sqrt")(4.0)
+    2.0
+    """
+    where = f"{module}:{name}"
+    if not all(part.isidentifier() for part in (*module.split("."), name)):
+        raise _no_such(where, "a module and a function have names of letters, digits and _")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise _broken(where, failure(error)) from error
+        raise _no_such(where, error) from error
+    except SyntaxError as error:
+        facts = [("Python says", error.msg), ("where", f"{error.filename}, line {error.lineno}")]
+        raise _broken(where, facts) from error
+    except (Exception, SystemExit) as error:
+        raise _broken(where, failure(error)) from error
+    try:
+        function: Callable[..., Any] = getattr(found, name)
+    except AttributeError as error:
+        raise _no_such(where, error) from error
+    except (Exception, SystemExit) as error:
+        raise _broken(where, failure(error)) from error
+    return function
+
+
+def _no_such(given: str, why: object) -> UsageError:
+    return UsageError(
+        "there is no such function",
+        facts=[("given", f"python:{given}"), ("why", why)],
+        fixes=["python:MODULE:FUNCTION, of a module that is installed, or lies in the folder you are in"],
+    )
+
+
+def _broken(given: str, facts: Iterable[tuple[str, object]]) -> DataError:
+    return DataError(
+        "the module of a function cannot be imported", facts=[("given", f"python:{given}"), *facts]
+    )
 
 
 class FunctionScorer:
@@ -50,6 +102,7 @@ class FunctionScorer:
     ) -> None:
         check("function", function, callable(function), "a function of queries and texts")
         check("name", name, isinstance(name, str) and bool(name), "a name")
+        check("fingerprint", fingerprint, isinstance(fingerprint, str | None), "a text, or None")
         self._function = function
         self.name = name
         self.fingerprint = fingerprint
@@ -64,21 +117,15 @@ class FunctionScorer:
         Raises
         ------
         DataError
-            If the function fails, or what it returns are no numbers; the facts say where.
+            If the function fails or leaves the program, or does not return a number for each pair; the facts say where.
         """
         check_pairs(queries, texts)
         try:
             given = self._function(list(queries), list(texts))
         except TermwiseError:
             raise
-        except Exception as error:
-            *_, last = traceback.extract_tb(error.__traceback__)
+        except (Exception, SystemExit) as error:
             raise DataError(
-                "the function of a ranker failed",
-                facts=[
-                    ("scorer", self.name),
-                    ("Python says", f"{type(error).__name__}: {shown(str(error))}"),
-                    ("where", f"{last.filename}, line {last.lineno}, in {last.name}"),
-                ],
+                "the function of a ranker failed", facts=[("scorer", self.name), *failure(error)]
             ) from error
-        return as_scores(self.name, given)
+        return as_scores(self.name, given, len(texts))

@@ -4,7 +4,8 @@ Sent are pairs, as JSON by POST, and numbers come back:
 
     {"pairs": [{"query": "...", "text": "..."}, ...]}      ->      {"scores": [1.5, ...]}
 
-``Infinity`` and ``-Infinity`` may stand among the numbers, as Python writes them.
+``Infinity`` and ``-Infinity`` may stand among the numbers, as Python writes them. An answer that sends elsewhere is not
+followed: by then the pairs would be lost.
 """
 
 from __future__ import annotations
@@ -12,21 +13,59 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from http.client import HTTPException
+from http.client import HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
+from typing import IO
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.parse import urljoin, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check_count, check_pairs, is_finite_number
+from termwise.arguments import check, check_count, check_pairs, is_finite_number
 from termwise.errors import DataError, ParameterError
+from termwise.legible import error_said, shown
 
 TRIES = 3
 """Times that a request is sent which fails for a reason that may pass."""
 
+PAUSE = 0.5
+"""Seconds before a request is sent for the second time; twice as many before the third."""
+
+LONGEST_WAIT = 86_400.0
+"""Seconds that an answer may take at the most."""
+
 _PASSING = (429, 500, 502, 503, 504)
+_LARGEST = 1 << 16, 1 << 8
+"""Bytes of an answer at the most, and for each pair besides."""
+
+_PART = 1 << 16
+
+_OF_FINGERPRINT = (
+    "; with fingerprint=VERSION what is scored would be kept, and the next run would go on from there",
+    "; what was kept of it is not asked for again",
+)
+"""What is said of a scorer without a fingerprint, and of one with it."""
+
+
+def is_address(text: str) -> bool:
+    """Tell whether something begins as the address of a service does.
+
+    Examples
+    --------
+    >>> is_address("HTTP://localhost:80"), is_address("bm25")
+    (True, False)
+    """
+    return text.lower().startswith(("http://", "https://"))
+
+
+class _Staying(HTTPRedirectHandler):
+    """Follows no redirect: it would be a request without the pairs."""
+
+    def redirect_request(
+        self, request: Request, answer: IO[bytes], code: int, why: str, headers: HTTPMessage, url: str
+    ) -> None:
+        """Return no request, so that the answer is an error."""
 
 
 class HttpScorer:
@@ -41,7 +80,7 @@ class HttpScorer:
     batch : int, optional
         Pairs in one request, at the most.
     timeout : float, optional
-        Seconds that an answer may take.
+        Seconds that an answer may take, from the request to its last byte.
     fingerprint : str, optional
         Says that the same address gives the same scores, such as the version of the model behind it. Scores are kept
         only with one.
@@ -56,17 +95,18 @@ class HttpScorer:
         timeout: float = 60.0,
         fingerprint: str | None = None,
     ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise ParameterError(
-                "a scorer is asked at an address",
-                facts=[("given", url), ("expected", "http://HOST[:PORT]/PATH")],
-            )
+        host = _host(url)
+        check("name", name, isinstance(name, str | None), "a name")
+        check("fingerprint", fingerprint, isinstance(fingerprint, str | None), "a text, or None")
         check_count("batch", batch)
-        if not is_finite_number(timeout) or timeout <= 0:
-            raise ParameterError("the timeout is a number of seconds above 0", facts=[("timeout", timeout)])
+        if not is_finite_number(timeout) or not 0 < timeout <= LONGEST_WAIT:
+            raise ParameterError(
+                f"the timeout is a number of seconds, above 0 and not above {LONGEST_WAIT:,.0f}",
+                facts=[("timeout", shown(timeout))],
+            )
         self._url = url
-        self.name = name or parts.netloc
+        self._opener = build_opener(_Staying)
+        self.name = name or host
         self._batch = batch
         self._timeout = timeout
         self.fingerprint = fingerprint
@@ -92,7 +132,8 @@ class HttpScorer:
 
     def _ask(self, queries: Sequence[str], texts: Sequence[str]) -> list[float]:
         pairs = [{"query": query, "text": text} for query, text in zip(queries, texts, strict=True)]
-        answer = self._sent(json.dumps({"pairs": pairs}).encode("ascii"))
+        first, more = _LARGEST
+        answer = self._sent(json.dumps({"pairs": pairs}).encode("ascii"), first + more * len(pairs))
         try:
             scores = json.loads(answer)["scores"]
             if type(scores) is not list or not all(type(score) in (int, float) for score in scores):
@@ -104,22 +145,28 @@ class HttpScorer:
             raise self._odd(f"{len(numbers)} scores for {len(pairs)} pairs")
         return numbers
 
-    def _sent(self, body: bytes) -> bytes:
+    def _sent(self, body: bytes, most: int) -> bytes:
+        """Send a request, more than once if need be, and return the answer, of so many bytes at the most."""
         request = Request(self._url, data=body, headers={"Content-Type": "application/json"}, method="POST")
         for attempt in range(1, TRIES + 1):
             try:
-                with urlopen(request, timeout=self._timeout) as answer:
-                    read: bytes = answer.read()
-                    return read
+                until = time.monotonic() + self._timeout
+                with self._opener.open(request, timeout=self._timeout) as answer:
+                    read = _read(answer, until, most)
+                if len(read) > most:
+                    raise self._odd(f"more than {most:,} bytes")
+                return read
             except HTTPError as error:
                 error.close()
+                if 300 <= error.code < 400:
+                    raise self._sent_elsewhere(error) from error
                 if error.code not in _PASSING or attempt == TRIES:
                     raise self._failed(f"HTTP {error.code} {error.reason}", attempt) from error
             except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 if attempt == TRIES:
                     why = str(getattr(error, "reason", error)) or type(error).__name__
                     raise self._failed(why, attempt) from error
-            time.sleep(0.5 * 2 ** (attempt - 1))
+            time.sleep(PAUSE * 2 ** (attempt - 1))
         raise AssertionError("unreachable")
 
     def _failed(self, why: str, tried: int) -> DataError:
@@ -130,7 +177,15 @@ class HttpScorer:
                 ("tried", "once" if tried == 1 else f"{tried} times"),
                 ("why", why),
             ],
-            fixes=["see that it runs: what is scored already is kept, and the next run goes on from there"],
+            fixes=["see that it runs" + _OF_FINGERPRINT[self.fingerprint is not None]],
+        )
+
+    def _sent_elsewhere(self, error: HTTPError) -> DataError:
+        place = error.headers.get("Location")
+        return DataError(
+            "the scorer sends elsewhere, and a request that follows would not have the pairs",
+            facts=[("address", self._url), ("answer", f"HTTP {error.code}"), ("sent to", place or "nowhere")],
+            fixes=[f"name the place itself: {urljoin(self._url, place)}" if place else "see what runs there"],
         )
 
     def _odd(self, seen: str) -> DataError:
@@ -138,3 +193,44 @@ class HttpScorer:
             "the scorer did not answer with a score for each pair",
             facts=[("address", self._url), ("answer", seen), ("expected", '{"scores": [number, ...]}')],
         )
+
+
+def _host(url: str) -> str:
+    """Return host and port of an address.
+
+    Raises
+    ------
+    ParameterError
+        If it is none that a request can be sent to.
+    """
+    expected, given = "http://HOST[:PORT]/PATH, in ASCII", ("given", shown(url))
+    try:
+        parts = urlsplit(url)
+        port = parts.port  # asked for by name: it is read then
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ParameterError(
+            "a scorer is asked at an address",
+            facts=[given, ("why", error_said(error)), ("expected", expected)],
+        ) from None
+    plain = url.isascii() and url.isprintable() and " " not in url
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or not plain:
+        raise ParameterError(
+            "a scorer is asked at an address",
+            facts=[given, ("expected", expected)],
+            fixes=[] if plain else ["write other letters of a path as %C3%B6, and those of a host as xn--…"],
+        )
+    return parts.netloc
+
+
+def _read(answer: HTTPResponse, until: float, most: int) -> bytes:
+    """Read an answer until it ends, takes too long, or is larger than it may be."""
+    parts: list[bytes] = []
+    size = 0
+    while size <= most and (part := answer.read1(_PART)):
+        parts.append(part)
+        size += len(part)
+        if time.monotonic() > until:
+            raise TimeoutError("the answer takes too long")
+    if size <= most and answer.length:
+        raise IncompleteRead(b"".join(parts), answer.length)
+    return b"".join(parts)

@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from termwise.arguments import check_pairs, is_finite_number
 from termwise.errors import DataError, ParameterError
-from termwise.scoring import FingerprintedScorer, PairScorer, TextScorer
+from termwise.legible import shown
+from termwise.scorers.given import pair_scores_of
+from termwise.scoring import FingerprintedScorer, TextScorer
 
 
 @dataclass(frozen=True)
@@ -27,20 +29,39 @@ class Scale:
     Attributes
     ----------
     mean, deviation : float
-        Scores become (score - mean) / deviation; the deviation is above 0.
+        Scores become (score - mean) / deviation; both are finite, and the deviation is above 0.
+
+    Raises
+    ------
+    ParameterError
+        If they are not.
     """
 
     mean: float
     deviation: float
 
+    def __post_init__(self) -> None:
+        if not is_finite_number(self.mean) or not is_finite_number(self.deviation) or self.deviation <= 0:
+            raise ParameterError(
+                "a scale has a finite mean, and a deviation above 0",
+                facts=[("mean", shown(self.mean)), ("deviation", shown(self.deviation))],
+            )
+
     @classmethod
-    def of(cls, lists: Mapping[str, npt.NDArray[np.float64]]) -> Scale:
+    def of(cls, lists: Mapping[str, npt.NDArray[np.float64]], *, name: str = "unnamed") -> Scale:
         """Take mean and deviation of the scores of all lists together.
+
+        Parameters
+        ----------
+        lists : mapping of str to ndarray of float64
+            Scores of candidates, by query.
+        name : str, optional
+            Of the ranker, for what is said where there is no scale.
 
         Raises
         ------
         DataError
-            If the scores do not differ, or one is not finite.
+            If the scores do not differ, one is not finite, or they are too far apart to be squared.
 
         Examples
         --------
@@ -49,12 +70,20 @@ class Scale:
         """
         given = [np.asarray(values, dtype=np.float64) for values in lists.values()]
         scores = np.concatenate([np.empty(0), *given])
-        if not len(scores) or not np.isfinite(scores).all() or not np.ptp(scores):
+        least, most = (scores.min(), scores.max()) if len(scores) else (0.0, 0.0)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            mean, deviation = (scores.mean(), scores.std()) if least < most else (0.0, 0.0)
+        if not (np.isfinite(mean) and np.isfinite(deviation) and deviation > 0):
             raise DataError(
-                "scores that do not differ, or are not finite, have no scale",
-                facts=[("lists", len(lists)), ("scores", len(scores))],
+                "scores that do not differ, or are not finite, have no scale to be mixed on",
+                facts=[
+                    ("scorer", name),
+                    ("scores", f"{len(scores):,} of {len(lists):,} queries"),
+                    ("span", f"{least:g} to {most:g}"),
+                ],
+                fixes=["leave the mixture out", "let the ranker give scores that differ, of moderate size"],
             )
-        return cls(float(scores.mean()), float(scores.std()))
+        return cls(float(mean), float(deviation))
 
 
 class MixedScorer:
@@ -114,24 +143,3 @@ class MixedScorer:
             if share:
                 total += share * (pair_scores_of(scorer, queries, texts) - scale.mean) / scale.deviation
         return total
-
-
-def pair_scores_of(
-    scorer: TextScorer, queries: Sequence[str], texts: Sequence[str]
-) -> npt.NDArray[np.float64]:
-    """Score pairs by any scorer: all at once where it can, query by query otherwise.
-
-    Returns
-    -------
-    ndarray of shape (n,), float64
-        As they come, not checked.
-    """
-    if isinstance(scorer, PairScorer):
-        return np.asarray(scorer.score_pairs(queries, texts), dtype=np.float64)
-    places: dict[str, list[int]] = {}
-    for place, query in enumerate(queries):
-        places.setdefault(query, []).append(place)
-    found = np.empty(len(texts))
-    for query, of_query in places.items():
-        found[of_query] = scorer.score(query, [texts[place] for place in of_query])
-    return found

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from termwise.errors import DataError, MissingExtraError, MissingFileError, ModelFormatError, UsageError
+from termwise.errors import MissingExtraError, MissingFileError, ModelFormatError, ParameterError, UsageError
 from termwise.folder_kinds import kind_of
 from termwise.index import Index
+from termwise.legible import error_said, shown
 from termwise.scorers.background import Background
 from termwise.scorers.expanded import ExpandedScorer, RememberedExpander
-from termwise.scorers.function import FunctionScorer
+from termwise.scorers.function import FunctionScorer, function_of
 from termwise.scorers.gradient_boosting_folder import open_gradient_boosting
-from termwise.scorers.http import HttpScorer
+from termwise.scorers.http import HttpScorer, is_address
 from termwise.scorers.models import index_scorer, model_scorer
 from termwise.scorers.specification import ScorerSpecification, read_specification
 from termwise.scorers.word_mover import DEFAULT_ANALYZER as WORDS_OF_VECTORS
@@ -31,6 +31,9 @@ _WORD_MOVER = "wmd:"
 _EXPANDED = "doc2query:"
 _OF_EXPANDER = ("count", "top", "longest", "length", "batch")
 _CONFIG = "config.json"
+_DIGITS = 9
+"""Of a number in the settings of a scorer, at the most."""
+
 _PUBLISHED: Mapping[str, tuple[str, ...]] = {
     "mono-t5:": (),
     "colbert:": ("mask_punctuation",),
@@ -97,7 +100,7 @@ def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> Te
         If what it names cannot be opened.
     """
     asked = read_specification(text) if isinstance(text, str) else text
-    if asked.target.startswith(("http://", "https://")):
+    if is_address(asked.target):
         return _http(asked, around)
     if asked.target.startswith(_FUNCTION):
         return _function(asked, around)
@@ -136,26 +139,10 @@ def _of_target(asked: ScorerSpecification, fingerprint: str | None) -> str | Non
 def _function(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
     module, _, function = asked.target.removeprefix(_FUNCTION).partition(":")
     settings = asked.take(("fingerprint",))
-    try:
-        found = getattr(importlib.import_module(module), function)
-    except SyntaxError as error:
-        raise DataError(
-            "the module of a function is no Python",
-            facts=[
-                ("given", asked.target),
-                ("file", error.filename),
-                ("line", error.lineno),
-                ("Python says", error.msg),
-            ],
-        ) from error
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(
-            "there is no such function",
-            facts=[("given", asked.target), ("Python says", error)],
-            fixes=["python:MODULE:FUNCTION, of a module that is installed, or lies in the folder you are in"],
-        ) from error
     return FunctionScorer(
-        found, name=asked.name or function, fingerprint=_of_target(asked, settings.get("fingerprint"))
+        function_of(module, function),
+        name=asked.name or function,
+        fingerprint=_of_target(asked, settings.get("fingerprint")),
     )
 
 
@@ -223,8 +210,10 @@ def _boosted(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
 
 
 def _bi_encoder(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
-    from termwise.rerank.bi_encoder import BiEncoderScorer
-
+    try:
+        from termwise.rerank.bi_encoder import BiEncoderScorer
+    except ImportError:
+        raise MissingExtraError.of("torch", "cross-encoder", "a bi-encoder") from None
     settings = asked.take(("device", "length", "batch", "similarity", "query_prompt", "text_prompt"))
     return BiEncoderScorer.open(
         asked.target,
@@ -262,8 +251,9 @@ def _reader(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
         from termwise.rerank.opening import open_text_scorer
     except ImportError:
         raise MissingExtraError.of("torch", "cross-encoder", "a network that reads pairs") from None
-    settings = asked.take(("device",))
-    return open_text_scorer(asked.target, device=_device(settings, around), called=asked.name)
+    settings = asked.take(("device", "length", "batch"))
+    numbers = {name: found for name in ("length", "batch") if (found := _whole(asked, name)) is not None}
+    return open_text_scorer(asked.target, device=_device(settings, around), called=asked.name, **numbers)
 
 
 def _model(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
@@ -279,14 +269,18 @@ def _model(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
             ],
             fixes=["name an index, an encoder, a translation table, or a network of sentence-transformers"],
         )
-    return model_scorer(
-        asked.target,
-        around.background,
-        settings=settings,
-        analyzer=analyzer,
-        name=asked.name or (folder.resolve().name if folder.is_dir() else None),
-        threads=around.threads,
-    )
+    try:
+        return model_scorer(
+            asked.target,
+            around.background,
+            settings=settings,
+            analyzer=analyzer,
+            name=asked.name or (folder.resolve().name if folder.is_dir() else None),
+            threads=around.threads,
+        )
+    except ParameterError as error:
+        fixes = [fix.replace("--set ", f"{asked.target},") for fix in error.fixes]  # as a line has settings
+        raise ParameterError(error.message, facts=error.facts, fixes=fixes) from None
 
 
 _FOLDERS: Mapping[str, Callable[[ScorerSpecification, Surroundings], TextScorer]] = {
@@ -309,9 +303,10 @@ def _reads_pairs(config: Path) -> bool:
     try:
         architectures = json.loads(config.read_text(encoding="utf-8")).get("architectures") or ()
         return any(str(one).endswith("ForSequenceClassification") for one in architectures)
-    except (ValueError, AttributeError, TypeError) as error:
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise ModelFormatError(
-            "the settings of the network cannot be read", facts=[("file", config), ("Python says", error)]
+            "the settings of the network cannot be read",
+            facts=[("file", config), ("Python says", error_said(error))],
         ) from error
 
 
@@ -319,9 +314,10 @@ def _whole(asked: ScorerSpecification, setting: str, *, least: int = 1) -> int |
     text = asked.settings.get(setting)
     if text is None:
         return None
-    if not text.isdecimal() or int(text) < least:
+    if not text.isdecimal() or len(text) > _DIGITS or int(text) < least:
         raise UsageError(
-            f"{setting} is a whole number of {least} or more", facts=[("scorer", asked.text), (setting, text)]
+            f"{setting} is a whole number from {least} to {10**_DIGITS - 1:,}",
+            facts=[("scorer", shown(asked.text)), (setting, shown(text))],
         )
     return int(text)
 

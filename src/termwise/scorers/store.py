@@ -10,6 +10,7 @@ from types import TracebackType
 import numpy as np
 import numpy.typing as npt
 
+from termwise.arguments import check, check_pairs
 from termwise.scorers.kept_file import Kept, KeptFile, is_kept
 
 _SCORES = Kept(
@@ -86,9 +87,19 @@ class ScoreStore:
         -------
         ndarray of shape (n,), float64
             NaN where a pair has none.
+
+        Raises
+        ------
+        DataError
+            If the file is damaged.
+        StorageError
+            If it cannot be read, or is closed.
         """
         keys = _keys(queries, texts)
         known = self._file.find(scorer, keys)
+        for score in known.values():
+            if not isinstance(score, float):
+                raise self._file.damaged(score)
         return np.array([known.get(key, np.nan) for key in keys], dtype=np.float64)
 
     def add(
@@ -98,8 +109,20 @@ class ScoreStore:
         texts: Sequence[str],
         scores: Sequence[float] | npt.NDArray[np.float64],
     ) -> None:
-        """Keep scores; one that is there already is replaced."""
-        self._file.add(scorer, _keys(queries, texts), np.asarray(scores, dtype=np.float64).tolist())
+        """Keep scores; one that is there already is replaced.
+
+        Raises
+        ------
+        ParameterError
+            If there is not one for each pair, or one is NaN.
+        StorageError
+            If the file cannot be written, or is closed.
+        """
+        check_pairs(queries, texts)
+        given = np.asarray(scores, dtype=np.float64)
+        fits = given.shape == (len(texts),) and not np.isnan(given).any()
+        check("scores", scores, fits, "a number for each pair")
+        self._file.add(scorer, _keys(queries, texts), given.tolist())
 
     def __len__(self) -> int:
         """Scores that are kept, of all scorers."""

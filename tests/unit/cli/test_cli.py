@@ -650,3 +650,23 @@ def test_weights_that_are_all_zero_are_refused(place, capsys):
     assert run(["index", "v.jsonl", "--model", "vectors", "--out", "v.tw"]) == 3
     assert "zero" in capsys.readouterr().err
     assert not (place / "v.tw").exists()
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "said"),
+    [
+        (SystemExit("enough"), 1, "termwise: enough"),
+        (SystemExit(None), 0, ""),
+        (SystemExit(7), 7, ""),
+        (MemoryError("2 TiB"), 3, "not enough memory: MemoryError: 2 TiB"),
+        (PermissionError(13, "Permission denied", "/srv/x"), 3, "refuses: /srv/x: Permission denied"),
+        (OSError("odd"), 3, "refuses: odd"),
+    ],
+)
+def test_how_a_run_ends(raised, status, said, monkeypatch, capsys):
+    def ends(**_):
+        raise raised
+
+    monkeypatch.setattr("termwise.cli.main.app", ends)
+    assert run([]) == status
+    assert said in capsys.readouterr().err

@@ -414,6 +414,94 @@ def test_names_that_are_given_twice_are_told_with_their_places(folder, tmp_path,
     assert probe(*given, tmp_path / "one.yaml") == 0
 
 
+def test_prints_of_a_function_are_no_result(folder, tmp_path, monkeypatch, capsys):
+    (tmp_path / "chatty_here.py").write_text(
+        "print('loading')\n\n\ndef score(queries, texts):\n    print('scoring')\n    return [len(t) for t in texts]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert probe("python:chatty_here:score", "--judged", folder, "--json", *SUITE) == 0
+    out, err = capsys.readouterr()
+    assert cells(out)
+    assert "loading" in err
+    assert "scoring" in err
+
+
+@pytest.mark.parametrize("source", ["import sys\nsys.exit(0)", "def score(q, t):\n    raise SystemExit"])
+def test_a_function_that_leaves_does_not_pass_a_check(source, folder, tmp_path, monkeypatch, capsys):
+    (tmp_path / "leaves_here.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "leaves_here", raising=False)
+    given = ["python:leaves_here:score", "--judged", folder, *SUITE, "--fail-if", "shuffle-words<-1"]
+    assert probe(*given) == 3
+    assert "SystemExit" in capsys.readouterr().err
+
+
+def test_a_run_of_another_collection_is_told(folder, tmp_path, capsys):
+    path = tmp_path / "other.run"
+    for ranking in (Ranking(["d1"], [1.0], "x9"), Ranking(["zz"], [1.0], "q1")):
+        write_run(Run([ranking]), path)
+        assert probe("bm25", path, "--judged", folder, *SUITE) == 3
+        assert "of another collection" in capsys.readouterr().err
+
+
+def test_a_demand_of_a_probe_without_a_pair_is_told_before_anything_is_scored(folder, monkeypatch, capsys):
+    def scored(*_, **__):
+        raise AssertionError("something was scored")
+
+    monkeypatch.setattr("termwise.probes.bench.bench.ReferenceLists", scored)
+    monkeypatch.setattr("termwise.probes.bench.bench.run_suite", scored)
+    given = [
+        "bm25",
+        "--judged",
+        folder,
+        *SUITE,
+        "--suite",
+        "probe:overlap-by-length",
+        "--fail-if",
+        "overlap-by-length<0",
+    ]
+    assert probe(*given) == 2
+    err = capsys.readouterr().err
+    assert "nothing can fail" in err
+    assert "overlap-by-length@pets  there is no pair in these texts" in err
+
+
+def test_judgments_are_found_by_their_whole_names(folder, capsys):
+    (folder / "qrels" / "test.tsv").rename(folder / "qrels" / "dev[1].tsv")
+    (folder / "qrels" / "test.tsv.bak").write_text("no judgments")
+    assert probe("bm25", "--judged", folder, "--json", *SUITE) == 0
+    assert probe("bm25", "--judged", f"{folder}:test", *SUITE) == 3
+    assert "found   dev[1]" in capsys.readouterr().err
+
+
+def test_a_data_set_is_named_once(folder, capsys):
+    assert probe("bm25", "--judged", folder, "--data", "jfleg=a", "--data", "jfleg=b", *SUITE) == 2
+    assert "named twice" in capsys.readouterr().err
+
+
+def test_judged_texts_of_one_identifier_are_refused(folder, capsys):
+    with (folder / "corpus.jsonl").open("a") as file:
+        file.write('{"_id": "d1", "title": "", "text": "Another cat."}\n')
+    assert probe("bm25", "--judged", folder, "--delta", "1", *SUITE) == 3
+    err = capsys.readouterr().err
+    assert "document    d1" in err
+    assert "Another cat." in err
+
+
+def test_what_is_left_of_an_interrupted_run(folder, tmp_path, monkeypatch, capsys):
+    (tmp_path / "stops_here.py").write_text("def score(q, t):\n    raise KeyboardInterrupt\n")
+    monkeypatch.chdir(tmp_path)
+    given = ["--judged", folder, "--delta", "1", *SUITE]
+    assert probe("python:stops_here:score", *given, "--out", "out") == 130
+    err = capsys.readouterr().err
+    assert "what was scored is in out" in err
+    assert "of score nothing is kept: fingerprint=VERSION" in err
+    assert probe("python:stops_here:score,fingerprint=1", *given, "--out", "out") == 130
+    assert "nothing is kept" not in capsys.readouterr().err
+    assert probe("python:stops_here:score", *given) == 130
+    assert "with --out DIR" in capsys.readouterr().err
+
+
 def test_a_name_that_no_file_can_have(folder, capsys):
     assert probe(5000 * "a", "--judged", folder, *SUITE) == 2
     err = capsys.readouterr().err

@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from termwise.collection.writing import create_bytes_whole, write_bytes_whole, written_whole
+from termwise.collection.writing import (
+    create_bytes_whole,
+    write_bytes_whole,
+    write_together,
+    written_whole,
+)
 from termwise.errors import StorageError
 
 
@@ -89,3 +94,20 @@ def test_the_first_of_several_creates(tmp_path: Path, monkeypatch: pytest.Monkey
     create_bytes_whole(tmp_path / "b", b"one")
     assert (tmp_path / "b").read_bytes() == b"one"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_several_files_are_replaced_together(tmp_path: Path) -> None:
+    first, last = tmp_path / "first", tmp_path / "last"
+    write_together([(last, b"1"), (first, b"1")], last=last)
+    assert (first.read_bytes(), last.read_bytes()) == (b"1", b"1")
+    (tmp_path / "folder").mkdir()
+
+    def fails():
+        yield first, b"2"
+        yield last, b"2"
+        yield tmp_path / "folder", b"2"
+
+    with pytest.raises(StorageError, match="cannot be written"):
+        write_together(fails(), last=last)
+    assert (first.read_bytes(), last.read_bytes()) == (b"1", b"1")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "folder", "last"]

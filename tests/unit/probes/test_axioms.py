@@ -842,7 +842,7 @@ def test_too_little_to_make_texts_of(tmp_path):
 
 def test_word_vectors_from_a_file(tmp_path):
     plain = tmp_path / "vectors.txt"
-    plain.write_text("3 2\ncats 3 0\ncat 0 1\ndogs 3 4\nzero 0 0\nbird -1 0\n")
+    plain.write_text("5 2\ncats 3 0\ncat 0 1\ndogs 3 4\nzero 0 0\nbird -1 0\n")
     near_ = WordVectors.read(plain, ENGLISH)
     assert near_("cat", "dog") == near_("dog", "cat") == pytest.approx(0.6)
     assert near_("cat", "bird") == near_("cat", "zero") == near_("cat", "fish") == 0.0
@@ -857,6 +857,21 @@ def test_bad_vectors(tmp_path, text):
     path.write_text(text)
     with pytest.raises(MalformedRecordError):
         WordVectors.read(path, ENGLISH)
+
+
+def test_vectors_that_are_cut_off(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("3 2\ncat 1 0\ndog 0 1\n")
+    with pytest.raises(DataError, match="fewer words than its first line says"):
+        WordVectors.read(path, ENGLISH)
+
+
+@pytest.mark.parametrize("kind", ["complex128", "datetime64[s]", "bool", "U3"])
+def test_vectors_of_other_kinds_of_numbers(tmp_path, kind):
+    np.save(tmp_path / "v.npy", np.ones((2, 2)).astype(kind))
+    (tmp_path / "v.txt").write_text("cat\ndog\n")
+    with pytest.raises(DataError):
+        WordVectors.read(tmp_path / "v.npy", ENGLISH)
 
 
 def test_vectors_that_are_not_there(tmp_path):

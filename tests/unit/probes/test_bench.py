@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from termwise.errors import (
+    DataError,
     DuplicateIdError,
     ForeignFolderError,
     MissingFileError,
@@ -27,6 +28,31 @@ class Length:
 
     def score(self, query, texts):
         return np.array([float(len(text)) for text in texts])
+
+
+class Unnamed(Length):
+    """Has a name that is none."""
+
+    name = 5
+
+
+class Infinite(Length):
+    """Gives what no threshold can be taken from."""
+
+    name = "infinite"
+
+    def score(self, query, texts):
+        return np.full(len(texts), np.inf)
+
+
+class Reading(Length):
+    """Says of texts whether they are cut, in its own way."""
+
+    def __init__(self, given):
+        self.given = given
+
+    def cut(self, queries, texts):
+        return self.given
 
 
 @pytest.fixture
@@ -82,6 +108,23 @@ def test_progress_is_told(judged):
         ({"data": {"jfleg": "nowhere"}}, MissingFileError, "jfleg=nowhere"),
         ({"candidates": "nowhere.txt"}, MissingFileError, "nowhere.txt"),
         ({"delta": "medain"}, ParameterError, "did you mean median"),
+        ({"scorers": "bm25"}, ParameterError, "['bm25']"),
+        ({"scorers": []}, ParameterError, "['bm25']"),
+        ({"suites": None}, ParameterError, "suites"),
+        ({"suites": "quick"}, ParameterError, "suites"),
+        ({"judged": 5}, ParameterError, "judged"),
+        ({"data": ["jfleg"]}, ParameterError, "data"),
+        ({"data": {"jfleg": 5}}, ParameterError, "jfleg"),
+        ({"candidates": 5}, ParameterError, "candidates"),
+        ({"out": 5}, ParameterError, "out"),
+        ({"seed": "x"}, ParameterError, "seed"),
+        ({"threads": 0}, ParameterError, "threads"),
+        ({"depth": 1}, ParameterError, "depth"),
+        ({"limit": 0}, ParameterError, "limit"),
+        ({"scorers": [Unnamed()]}, ParameterError, "name of a ranker"),
+        ({"scorers": [Infinite()], "delta": "median"}, DataError, "scorer  infinite"),
+        ({"scorers": [Reading([False])]}, DataError, "whether a part is not read"),
+        ({"scorers": [Reading(None)]}, DataError, "whether a part is not read"),
     ],
 )
 def test_what_cannot_be_asked(changed, error, message, judged):
@@ -96,3 +139,9 @@ def test_a_folder_of_something_else_is_left_alone(judged, tmp_path):
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     with pytest.raises(ForeignFolderError):
         probe_rankers(["bm25"], judged=judged, delta=0.5, out=tmp_path / "mine", **GIVEN)
+
+
+def test_a_list_says_which_texts_are_cut(judged):
+    given = {"suites": ["probe:fold-case@kitchen"], "language": "rules", "judged": judged, "delta": 0.5}
+    report = probe_rankers([Reading([True, False])], **given)
+    assert report["cells"][0]["cut"] == 1

@@ -326,6 +326,8 @@ def test_too_many_combinations_are_refused(tmp_path):
         ("probes: *nowhere\n", 1),
         ("a\x07b", 1),
         ("[" * 2000, 1),
+        ('a: b\nc: "\\UFFFFFFFF"\n', 2),
+        ('a: b\nc: "\\U00110000"\n', 2),
     ],
 )
 def test_what_is_not_yaml_is_refused(tmp_path, text, line):

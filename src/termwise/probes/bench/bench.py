@@ -19,6 +19,7 @@ from termwise.probes.python_material import python_judged
 from termwise.probes.reference import DEPTH, QUERIES, ReferenceLists
 from termwise.probes.registry import families
 from termwise.probes.report import report_of, write_report
+from termwise.probes.report.demands import NO_PAIR, Demand, check_demands
 from termwise.probes.report.folder import SCORES, prepare_place
 from termwise.probes.suite_run import Question, run_suite
 from termwise.probes.suites import Chosen, Suite, chosen_probes, suite_named
@@ -191,6 +192,7 @@ class Bench:
         limit: int | None = None,
         seed: int = 0,
         facts: Mapping[str, Any] | None = None,
+        demands: Sequence[Demand] = (),
         progress: Progress = no_progress,
     ) -> dict[str, Any]:
         """Put probes to rankers, and say what came out.
@@ -216,6 +218,9 @@ class Bench:
             Of whatever is drawn.
         facts : mapping, optional
             JSON-like; what the report says besides.
+        demands : sequence of Demand, optional
+            What must not be. Before anything is scored it is seen that each can fail; whether one does is for
+            `termwise.probes.report.unmet` to say.
         progress : callable, optional
             Called with a stage, what is done, and its total.
 
@@ -228,19 +233,24 @@ class Bench:
         ------
         MissingExtraError
             If the only probe needs a package that is not installed.
+        UsageError
+            If nothing can fail a demand.
         TermwiseError
             If a ranker fails, or the folder is not one of a report.
         """
         rule = read_rule(delta)
+        names = [one.name for one in wanted]
+        check_demands(demands, probes=names, scorers=list(opened))
         if out is not None:
             prepare_place(out)
+        questions, idle, lacking = _made(wanted, limit, seed, progress)
+        check_demands(demands, probes=names, scorers=list(opened), idle=idle)
         reference = None
         if isinstance(rule, str) or any(isinstance(one, Mixture) for one in opened.values()):
             most = None if rule in ("by-query", "by-rank") else QUERIES
             reference = self.reference(candidates, depth=depth, most=most, seed=seed, progress=progress)
         with ScoreStore(None if out is None else out / SCORES) as store:
             scorers = mixed(opened, reference, store=store, progress=progress)
-            questions, lacking = _made(wanted, limit, seed, progress)
             run = run_suite(
                 scorers,
                 questions,
@@ -267,21 +277,26 @@ class Bench:
 
 def _made(
     wanted: Sequence[Wanted], limit: int | None, seed: int, progress: Progress
-) -> tuple[list[Question], dict[str, list[str]]]:
-    """Return probes with their samples, and the names of those that need a package, by what would bring it."""
+) -> tuple[list[Question], dict[str, str], dict[str, list[str]]]:
+    """Return probes with their samples, why others have none, and those that need a package, by what would bring it."""
     questions = []
+    idle: dict[str, str] = {}
     lacking: dict[str, list[str]] = {}
     for done, one in enumerate(wanted, start=1):
         probe, section = one.chosen
         most = one.most if limit is None else limit
         try:
-            questions.append(Question.of(probe, seed=seed, most=most, section=section))
+            question = Question.of(probe, seed=seed, most=most, section=section)
+            questions.append(question)
+            if not question.samples:
+                idle[probe.name] = NO_PAIR
         except MissingExtraError as error:
             if len(wanted) == 1:
                 raise
             lacking.setdefault(error.fixes[0], []).append(probe.name)
+            idle[probe.name] = f"{error.message}: {error.fixes[0]}"
         progress(f"make samples: {probe.name}", done, len(wanted))
-    return questions, lacking
+    return questions, idle, lacking
 
 
 def _check_apart(what: str, named: Iterable[tuple[str, str]], fix: str) -> None:

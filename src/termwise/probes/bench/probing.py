@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from termwise.arguments import check, check_count, check_names, check_path, check_threads, is_integer
 from termwise.collection import read_run
 from termwise.probes.bench.bench import Bench
 from termwise.probes.reference import DEPTH
@@ -90,6 +91,21 @@ def probe_rankers(
     [('bm25', True), ('jm', False)]
     """
     read_rule(delta)
+    several = isinstance(scorers, Sequence) and not isinstance(scorers, str | bytes) and len(scorers) > 0
+    check("scorers", scorers, several, "a list of rankers, also of one: ['bm25']")
+    for name, value in (("suites", suites), ("judged", judged)):
+        check_names(name, value)
+    check("data", data, isinstance(data, Mapping | None), "a mapping from names to paths")
+    places = {"candidates": candidates, "stop_words": stop_words, "out": out, **(data or {})}
+    for name, place in places.items():
+        if place is not None:
+            check_path(name, place)
+    check_count("depth", depth, least=2)
+    if limit is not None:
+        check_count("limit", limit)
+    check("seed", seed, is_integer(seed), "a whole number")
+    check_threads(threads)
+    rankings = None if candidates is None else read_run(Path(candidates))
     bench = Bench.of(
         judged=judged,
         collection=collection,
@@ -104,7 +120,7 @@ def probe_rankers(
         wanted,
         out=None if out is None else Path(out),
         delta=delta,
-        candidates=None if candidates is None else read_run(Path(candidates)),
+        candidates=rankings,
         depth=depth,
         limit=limit,
         seed=seed,

@@ -8,17 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from termwise.collection import read_run
-from termwise.errors import DuplicateIdError, MissingFileError, ParameterError, UnknownNameError, UsageError
+from termwise.errors import (
+    DataError,
+    DuplicateIdError,
+    MissingFileError,
+    ParameterError,
+    UnknownNameError,
+    UsageError,
+)
 from termwise.legible import shown
 from termwise.probes.judged import JudgedTexts
 from termwise.probes.reference import ReferenceLists
 from termwise.progress import Progress
 from termwise.scorers import MixedScorer, RunScorer, ScoreStore, Surroundings, open_any_scorer
+from termwise.scorers.http import is_address
 from termwise.scorers.mixed import Scale
 from termwise.scorers.specification import ScorerSpecification, read_specification
 from termwise.scoring import TextScorer
-
-_ADDRESSES = ("http://", "https://")
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,11 @@ def open_scorers(
                 facts=[("given", shown(scorer))],
                 fixes=["termwise.scorers.FunctionScorer(function, name=...) makes one of a function"],
             )
+        if not isinstance(scorer.name, str) or not scorer.name:
+            raise ParameterError(
+                "the name of a ranker is no text",
+                facts=[("ranker", shown(scorer)), ("name", shown(scorer.name))],
+            )
         if scorer.name in opened:
             raise DuplicateIdError(
                 "two scorers have one name",
@@ -114,7 +125,9 @@ def _opened(
     asked = read_specification(text)
     if _is_file(asked):
         return run_scorer(asked, judged)
-    if "+" in asked.target and ":" not in asked.target and not Path(asked.target).exists():
+    of_two_named = "+" in asked.target and set(asked.target.split("+")) <= set(before)
+    looks_mixed = "+" in asked.target and ":" not in asked.target and not Path(asked.target).exists()
+    if of_two_named or looks_mixed:
         return Mixture.of(asked, before)
     if Path(asked.target).suffix and ":" not in asked.target and not Path(asked.target).exists():
         raise MissingFileError(
@@ -142,7 +155,8 @@ def mixed(
         elif reference is not None:
             parts = made[one.first], made[one.second]
             first, second = (
-                Scale.of(reference.scored(part, store=store, progress=progress)) for part in parts
+                Scale.of(reference.scored(part, store=store, progress=progress), name=part.name)
+                for part in parts
             )
             made[name] = MixedScorer(*parts, alpha=one.alpha, scales=(first, second), name=name)
     return list(made.values())
@@ -157,6 +171,8 @@ def run_scorer(asked: ScorerSpecification, judged: Sequence[JudgedTexts]) -> Run
         If there is no such collection.
     UsageError
         If an identifier of the run means something else in another collection.
+    DataError
+        If no judged collection has queries and documents of the run.
     """
     wanted = asked.take(("judged",)).get("judged")
     names = [one.name for one in judged]
@@ -172,7 +188,22 @@ def run_scorer(asked: ScorerSpecification, judged: Sequence[JudgedTexts]) -> Run
     ranked = {doc_id for ranking in run.rankings.values() for doc_id in ranking.doc_ids}
     queries = _of_one_meaning("query", asked, run.rankings, {one.name: one.queries for one in meant})
     texts = _of_one_meaning("document", asked, ranked, {one.name: one.texts for one in meant})
+    if not queries or not texts:
+        raise DataError(
+            "the run is of another collection: it ranks no judged text of these",
+            facts=[
+                ("run", asked.target),
+                ("judged collections", ", ".join(names)),
+                ("queries of the run", f"{len(run.rankings):,}, such as {_one_of(run.rankings)}"),
+                ("documents of the run", f"{len(ranked):,}, such as {_one_of(ranked)}"),
+            ],
+            fixes=["--judged COLLECTION, the one that the run was made for"],
+        )
     return RunScorer(run, queries, texts)
+
+
+def _one_of(ids: Iterable[str]) -> str:
+    return shown(min(ids, default=""))
 
 
 def _of_one_meaning(
@@ -202,7 +233,7 @@ def _of_one_meaning(
 
 
 def _is_file(asked: ScorerSpecification) -> bool:
-    if asked.target.startswith(_ADDRESSES):
+    if is_address(asked.target):
         return False
     try:
         return Path(asked.target).is_file()

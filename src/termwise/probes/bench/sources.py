@@ -51,7 +51,12 @@ def judged_source(text: str) -> JudgedSource:
             facts=[("given", text)],
             fixes=["--judged DIR", "--judged DIR:dev", "--judged NAME=COLLECTION,QUERIES,QRELS"],
         )
-    splits = sorted({file.name.partition(".tsv")[0] for file in (folder / "qrels").glob("*.tsv*")})
+    judgments = {
+        file.name.removesuffix(".gz").removesuffix(".tsv"): file
+        for file in sorted((folder / "qrels").glob("*"), reverse=True)
+        if file.name.endswith((".tsv", ".tsv.gz"))
+    }
+    splits = sorted(judgments)
     wanted = split or ("test" if "test" in splits else splits[0] if splits else "test")
     if wanted not in splits:
         raise MissingFileError(
@@ -63,8 +68,7 @@ def judged_source(text: str) -> JudgedSource:
             ],
             fixes=["--judged DIR:SPLIT", "--judged NAME=COLLECTION,QUERIES,QRELS"],
         )
-    qrels = next(iter(sorted((folder / "qrels").glob(f"{wanted}.tsv*"))))
-    return JudgedSource(name or folder.resolve().name, place, place, str(qrels))
+    return JudgedSource(name or folder.resolve().name, place, place, str(judgments[wanted]))
 
 
 def data_names() -> list[str]:
@@ -78,13 +82,19 @@ def named_folders(texts: Iterable[str]) -> dict[str, Path]:
     Raises
     ------
     UsageError
-        If one is not so.
+        If one is not so, or a name is given twice.
     """
-    found = {}
+    found: dict[str, Path] = {}
     for text in texts:
         parts = _NAMED.fullmatch(text)
         if parts is None:
             raise UsageError("a data set has a name and a path", facts=[("given", text)], fixes=["jfleg=DIR"])
+        if parts["name"] in found:
+            raise UsageError(
+                "a data set is named twice",
+                facts=[("name", parts["name"]), ("first", found[parts["name"]]), ("second", parts["rest"])],
+                fixes=["leave one out; two are asked in two runs"],
+            )
         found[parts["name"]] = Path(parts["rest"])
     return found
 

@@ -17,6 +17,10 @@ _WRITTEN = re.compile(
 )
 
 
+NO_PAIR = "there is no pair in these texts"
+"""Why a probe without samples has no score."""
+
+
 @dataclass(frozen=True)
 class Demand:
     """What must not be: the score of a probe on one side of a number.
@@ -76,20 +80,31 @@ class Demand:
         return fnmatchcase(name, self.scorer)
 
 
-def check_demands(demands: Iterable[Demand], *, probes: Sequence[str], scorers: Sequence[str]) -> None:
-    """Refuse a demand that speaks of no probe, or no scorer, of a run.
+def check_demands(
+    demands: Iterable[Demand],
+    *,
+    probes: Sequence[str],
+    scorers: Sequence[str],
+    idle: Mapping[str, str] | None = None,
+) -> None:
+    """Refuse a demand that speaks of no probe, or no scorer, of a run, or of none that can have a score.
 
     Parameters
     ----------
     demands : iterable of Demand
     probes, scorers : sequence of str
         Names of those that are asked.
+    idle : mapping of str to str, optional
+        Of probes without samples, why there are none.
 
     Raises
     ------
     UnknownNameError
         If there is none.
+    UsageError
+        If all probes that it speaks of are idle: a check that nothing can fail is a mistake.
     """
+    idle = idle or {}
     for demand in demands:
         if not any(map(demand.names_scorer, scorers)):
             raise UnknownNameError.of(
@@ -98,6 +113,9 @@ def check_demands(demands: Iterable[Demand], *, probes: Sequence[str], scorers: 
         if not any(map(demand.names_probe, probes)):
             known = set(probes) if "@" in demand.probe else {name.partition("@")[0] for name in probes}
             raise UnknownNameError.of(f"probe of {demand.text!r} among those asked", demand.probe, known)
+        spoken_of = [name for name in probes if demand.names_probe(name)]
+        if all(name in idle for name in spoken_of):
+            raise _vain(demand, [(name, idle[name]) for name in spoken_of])
 
 
 def unmet(demands: Iterable[Demand], report: Mapping[str, Any]) -> list[tuple[Demand, dict[str, Any]]]:
@@ -122,25 +140,29 @@ def unmet(demands: Iterable[Demand], report: Mapping[str, Any]) -> list[tuple[De
             and demand.names_scorer(cell["scorer"])
         ]
         if not cells:
-            raise _vain(demand, report)
+            raise _vain(demand, _reasons(demand, report))
         found += [(demand, cell) for cell in cells if _SIGNS[demand.sign](cell["score"], demand.value)]
     return found
 
 
-def _vain(demand: Demand, report: Mapping[str, Any]) -> UsageError:
-    """Return the error for a demand that nothing can fail: it says why there is no score."""
-    reasons = [
-        ("no pair in these texts", probe["name"])
+def _reasons(demand: Demand, report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the probes that a demand speaks of, with why they have no score."""
+    empty = [
+        (probe["name"], NO_PAIR)
         for probe in report["probes"]
         if demand.names_probe(probe["name"]) and not probe["samples"]
     ]
-    reasons += [
-        (f"{scorer['name']} was not asked", f"{probe}: {why}")
+    return empty + [
+        (probe, f"{scorer['name']} was not asked: {why}")
         for scorer in report["scorers"]
         if demand.names_scorer(scorer["name"])
         for probe, why in scorer["skipped"].items()
         if demand.names_probe(probe)
     ]
+
+
+def _vain(demand: Demand, reasons: Sequence[tuple[str, str]]) -> UsageError:
+    """Return the error for a demand that nothing can fail: it says why there is no score."""
     return UsageError(
         "a demand that nothing can fail: what it speaks of has no score",
         facts=[("given", demand.text), *reasons[:4]],

@@ -9,8 +9,8 @@
 ``scores.sqlite``     scores that are known, so that a run that was interrupted goes on
 ====================  ================================================================================================
 
-``report.json`` is taken away first and written last: a folder that has one is whole. The other files of an earlier
-report are replaced; samples and results of probes and scorers that are no longer asked stay.
+``report.json`` comes last: a folder that has one is whole. The files of an earlier report stay until all new ones are
+written, and are replaced then; samples and results of probes and scorers that are no longer asked stay.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from termwise.collection.writing import write_bytes_whole
+from termwise.collection.writing import write_together
 from termwise.errors import ForeignFolderError, StorageError
 from termwise.probes.report.contents import FORMAT
 from termwise.probes.report.earlier import REPORT, Unfit, parsed
@@ -106,19 +107,20 @@ def write_report(out: Path, report: dict[str, Any], run: SuiteRun) -> None:
         "report.html": report_html(report),
         REPORT: body,
     }
-    _take_away(out / REPORT)
     for part in (SAMPLES, RESULTS):
         _make_folder(out / part)
+    written = ((out / name, _utf8(text)) for name, text in texts.items())
+    write_together(chain(_details(out, run), written), last=out / REPORT)
+
+
+def _details(out: Path, run: SuiteRun) -> Iterator[tuple[Path, bytes]]:
+    """Yield the files of single probes."""
     for question in run.questions:
-        write_bytes_whole(
-            out / SAMPLES / f"{file_name(question.probe.name)}.jsonl.gz", _packed(_said(question))
-        )
+        yield out / SAMPLES / f"{file_name(question.probe.name)}.jsonl.gz", _packed(_said(question))
     for one in run.examined:
         for name, result in one.results.items():
             path = out / RESULTS / f"{file_name(name)}+{file_name(one.scorer.name)}.jsonl.gz"
-            write_bytes_whole(path, _packed(result.to_json_lines()))
-    for name, text in texts.items():
-        write_bytes_whole(out / name, _utf8(text))
+            yield path, _packed(result.to_json_lines())
 
 
 def file_name(name: str) -> str:
@@ -164,19 +166,8 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _refused("the folder of the report cannot be made", folder, error) from error
-
-
-def _take_away(file: Path) -> None:
-    try:
-        file.unlink(missing_ok=True)
-    except OSError as error:
-        raise _refused("the report cannot be replaced", file, error) from error
-
-
-def _refused(message: str, path: Path, error: OSError) -> StorageError:
-    return StorageError(
-        message,
-        facts=[("path", path), ("the system says", error.strerror or error)],
-        fixes=["name a folder that can be written"],
-    )
+        raise StorageError(
+            "the folder of the report cannot be made",
+            facts=[("path", folder), ("the system says", error.strerror or error)],
+            fixes=["name a folder that can be written"],
+        ) from error

@@ -1,0 +1,128 @@
+"""Rankers that are Python functions: where they are found, and what happens when they fail."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from termwise import Document
+from termwise.errors import DataError, ParameterError, UsageError
+from termwise.scorers import Background, FunctionScorer, Surroundings, open_any_scorer
+from termwise.scorers.given import as_scores, pair_scores_of
+
+AROUND = Surroundings(Background(lambda: [Document("a", "x")]))
+
+
+def test_a_function_of_a_module(monkeypatch):
+    module = ModuleType("mine_of_this_test")
+    module.count = lambda queries, texts: [len(text) for text in texts]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    scorer = open_any_scorer("long=python:mine_of_this_test:count", AROUND)
+    assert scorer.name == "long"
+    assert scorer.score("q", ["ab", "abc"]).tolist() == [2, 3]
+    assert scorer.fingerprint is None
+    for wrong in (
+        "python:mine_of_this_test:none",
+        "python:nowhere:count",
+        "python:mine_of_this_test",
+        "python::",
+    ):
+        with pytest.raises(UsageError, match="no such function"):
+            open_any_scorer(wrong, AROUND)
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "said"),
+    [
+        ("import sys\nsys.exit(0)", DataError, "line 2"),
+        ("raise SystemExit", DataError, "line 1"),
+        ("1 / 0", DataError, "ZeroDivisionError"),
+        ("import no_such_module_at_all", DataError, "no_such_module_at_all"),
+        ("from math import no_such_name", DataError, "line 1"),
+        ("a b", DataError, "line 1"),
+        ("x = '\0'", DataError, "null byte"),
+        ("def __getattr__(name):\n    raise OSError('no')", DataError, "OSError: no"),
+        ("def __getattr__(name):\n    raise AttributeError(name)", UsageError, "no such function"),
+        ("score = 5", ParameterError, "a function of queries and texts"),
+    ],
+)
+def test_modules_that_fail(source, error, said, tmp_path, monkeypatch):
+    (tmp_path / "fails_here.py").write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(error) as caught:
+        open_any_scorer("python:fails_here:score", AROUND)
+    assert said in str(caught.value)
+    sys.modules.pop("fails_here", None)
+
+
+@pytest.mark.parametrize(
+    "name", ["python:.r:f", "python:a\0b:f", "python:a..b:f", "python:math:a.b", "python: :f"]
+)
+def test_names_that_no_module_has(name):
+    with pytest.raises(UsageError, match="no such function"):
+        open_any_scorer(name, AROUND)
+
+
+class Mute(Exception):
+    """Cannot be written."""
+
+    def __str__(self):
+        raise RuntimeError("no words")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("raised", [SystemExit, SystemExit(0), Mute(), ValueError("x" * 9999)])
+def test_a_function_that_leaves_or_fails(raised):
+    def leaves(queries, texts):
+        raise raised
+
+    with pytest.raises(DataError, match="failed") as caught:
+        FunctionScorer(leaves, name="mine").score("a", ["b"])
+    facts = dict(caught.value.facts)
+    assert "in leaves" in facts["where"]
+    assert len(facts["Python says"]) < 300
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        np.ma.masked_array([1.0, 2.0], mask=[False, True]),
+        np.array([1, np.finfo(np.longdouble).max], dtype=np.longdouble),
+        [1, 10**400],
+        ["1", "2"],
+        None,
+        [1j, 2],
+        Mute(),
+        [Mute(), Mute()],
+        np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"),
+        [1.0],
+        [[1.0, 2.0]],
+        5.0,
+    ],
+)
+def test_what_is_no_number_for_each_text(given):
+    with pytest.raises(DataError) as caught:
+        FunctionScorer(lambda queries, texts: given, name="mine").score("a", ["b", "c"])
+    assert ("scorer", "mine") in caught.value.facts
+
+
+def test_scores_of_any_scorer_are_looked_at():
+    class Odd:
+        name = "odd"
+
+        def score(self, query, texts):
+            return [1.0]
+
+    assert pair_scores_of(Odd(), ["a", "b"], ["x", "y"]).tolist() == [1.0, 1.0]
+    with pytest.raises(DataError, match="one score for each text"):
+        pair_scores_of(Odd(), ["a", "a"], ["x", "y"])
+    assert as_scores("odd", (1, np.float32(2)), 2).tolist() == [1.0, 2.0]
+
+
+def test_a_fingerprint_is_a_text():
+    with pytest.raises(ParameterError, match="fingerprint"):
+        FunctionScorer(len, name="mine", fingerprint=1)

@@ -1,0 +1,182 @@
+"""Rankers behind an address."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from termwise.errors import DataError, ParameterError
+from termwise.scorers import HttpScorer, http
+
+
+def shared_words(queries, texts):
+    return [len(set(query.split()) & set(text.split())) for query, text in zip(queries, texts, strict=True)]
+
+
+class Server:
+    """Answers with the shared words, or with whatever is put into `answers`."""
+
+    def __init__(self):
+        self.answers = []
+        self.sizes = []
+        self.pause = 0.0
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.sizes.append(len(body["pairs"]))
+                status, answer, *headers = outer.answers.pop(0) if outer.answers else (200, None)
+                if answer is None:
+                    pairs = [(one["query"], one["text"]) for one in body["pairs"]]
+                    answer = json.dumps({"scores": shared_words(*zip(*pairs, strict=True))})
+                self.send_response(status)
+                if answer.endswith("…"):
+                    self.send_header("Content-Length", "1000")
+                for name, value in (headers[0] if headers else {}).items():
+                    self.send_header(name, value)
+                self.end_headers()
+                for byte in [answer.encode()] if not outer.pause else answer:
+                    time.sleep(outer.pause)
+                    with suppress(ConnectionError):
+                        self.wfile.write(byte if isinstance(byte, bytes) else byte.encode())
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/score"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setattr(http, "PAUSE", 0.0)
+    found = Server()
+    yield found
+    found.server.shutdown()
+    found.server.server_close()
+
+
+def test_an_address_is_asked_in_batches(server):
+    scorer = HttpScorer(server.url, batch=2)
+    assert scorer.score("a b", ["a", "b a", "é", "b", "c"]).tolist() == [1, 2, 0, 1, 0]
+    assert server.sizes == [2, 2, 1]
+    assert scorer.name.startswith("127.0.0.1:")
+    assert scorer.score("a", []).shape == (0,)
+
+
+def test_an_address_that_fails_for_a_moment_is_asked_again(server):
+    server.answers = [(503, "wait"), (429, "wait")]
+    assert HttpScorer(server.url).score("a", ["a"]).tolist() == [1]
+    server.answers = [(503, "no")] * 3
+    with pytest.raises(DataError, match="does not answer"):
+        HttpScorer(server.url).score("a", ["a"])
+    server.answers = [(400, "bad")]
+    with pytest.raises(DataError) as caught:
+        HttpScorer(server.url).score("a", ["a"])
+    assert "HTTP 400" in str(caught.value.facts)
+    assert ("tried", "once") in caught.value.facts
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(server):
+    server.answers = [(200, '{"scores": [1…')]
+    assert HttpScorer(server.url).score("a", ["a"]).tolist() == [1]
+    server.answers = [(200, '{"scores": [1…')] * 3
+    with pytest.raises(DataError, match="does not answer") as caught:
+        HttpScorer(server.url).score("a", ["a"])
+    assert "IncompleteRead" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "no json",
+        "[]",
+        '{"scores": [1, 2]}',
+        '{"scores": ["x"]}',
+        '{"scores": 1}',
+        "{}",
+        '{"scores": "1"}',
+        '{"scores": {"1": 0}}',
+        '{"scores": ["1"]}',
+        '{"scores": [true]}',
+        f'{{"scores": [1{"0" * 400}]}}',
+    ],
+)
+def test_an_odd_answer_is_told(server, answer):
+    server.answers = [(200, answer)]
+    with pytest.raises(DataError, match="score for each pair"):
+        HttpScorer(server.url).score("a", ["a"])
+
+
+def test_addresses_that_are_none():
+    for url in ("ftp://host/x", "http://", "localhost:80"):
+        with pytest.raises(ParameterError, match="address"):
+            HttpScorer(url)
+    with pytest.raises(ParameterError):
+        HttpScorer("http://host/x", timeout=0)
+    with pytest.raises(DataError, match="does not answer"):
+        HttpScorer("http://127.0.0.1:9/x", timeout=1).score("a", ["a"])
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_an_answer_that_sends_elsewhere_is_not_followed(server, code):
+    """Followed by GET, the request would have no pairs."""
+    server.answers = [(code, "", {"Location": "/v2/score"})]
+    with pytest.raises(DataError, match="sends elsewhere") as caught:
+        HttpScorer(server.url).score("a", ["a"])
+    assert caught.value.fixes == (f"name the place itself: {server.url.removesuffix('/score')}/v2/score",)
+    assert len(server.sizes) == 1
+
+
+def test_an_answer_has_a_size_and_a_time(server, monkeypatch):
+    monkeypatch.setattr(http, "_LARGEST", (100, 10))
+    server.answers = [(200, '{"scores": [1], "more": "' + "x" * 100 + '"}')]
+    with pytest.raises(DataError, match="score for each pair") as caught:
+        HttpScorer(server.url).score("a", ["a"])
+    assert "more than 110 bytes" in str(caught.value)
+    server.pause = 0.05
+    server.answers = [(200, "x" * 100)] * 3
+    with pytest.raises(DataError, match="does not answer") as caught:
+        HttpScorer(server.url, timeout=0.2).score("a", ["a"])
+    assert "takes too long" in str(caught.value)
+
+
+def test_what_is_kept_is_said_as_it_is(server):
+    server.answers = [(400, "bad")] * 2
+    for fingerprint, said in ((None, "would be kept"), ("v1", "is not asked for again")):
+        with pytest.raises(DataError) as caught:
+            HttpScorer(server.url, fingerprint=fingerprint).score("a", ["a"])
+        assert said in caught.value.fixes[0]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"timeout": 1e300},
+        {"timeout": "1"},
+        {"url": "http://[::1"},
+        {"url": "http://host:x/"},
+        {"url": "http://host:99999/"},
+        {"url": "http://host:0/"},
+        {"url": "http://host/\u00f6"},
+        {"url": "http://host/a b"},
+        {"url": "http://host/\n"},
+        {"url": 5},
+        {"fingerprint": 1},
+        {"name": 1},
+    ],
+)
+def test_what_no_scorer_is_made_of(given):
+    with pytest.raises(ParameterError):
+        HttpScorer(given.pop("url", "http://host/x"), **given)
+
+
+def test_letters_of_an_address_may_be_large(server):
+    assert HttpScorer(server.url.replace("http", "HTTP")).score("a", ["a"]).tolist() == [1]
