@@ -13,7 +13,7 @@ from termwise.legible import legible_line
 from termwise.probes.bench import Wanted
 from termwise.probes.bench.sources import data_names
 from termwise.probes.report import differences
-from termwise.probes.report.tables import sections, signed, significant, written
+from termwise.probes.report.tables import by_rankers, sections, signed, significant, written
 from termwise.probes.suites import SUITES
 
 
@@ -65,15 +65,9 @@ def _few(names: Sequence[str], most: int = 6) -> str:
 
 def contrasts(report: dict[str, Any]) -> Iterator[str]:
     """Say where each scorer differs most from the first: a line for each, with the probes that are told apart."""
-    grouped: dict[str, list[dict[str, Any]]] = {}
-    for one in report["comparisons"]:
-        told = grouped.setdefault(f"{one['scorer']} against {one['baseline']}", [])
-        if significant(one):
-            told.append(one)
-    for names, told in grouped.items():
-        told.sort(key=lambda one: -abs(one["difference"]))
-        parts = [f"{one['probe']} {signed(one['difference'])}" for one in told]
-        yield f"{names}: " + (
+    for names, rows in by_rankers(report["comparisons"]).items():
+        parts = [f"{one['probe']} {signed(one['difference'])}" for one in rows if significant(one)]
+        yield f"{' against '.join(names)}: " + (
             f"differs most on {_few(parts, 3)}" if parts else "no difference is significant"
         )
 

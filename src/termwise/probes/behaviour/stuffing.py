@@ -121,7 +121,7 @@ class AttackProbe(Probe):
                 if one.grade == self._judged.lowest:
                     target = random_for(seed, "attack", query_id, one.doc_id).choice(targets)
                     yield Sample(
-                        sample_id=f"{query_id}/{one.doc_id}",
+                        sample_id=one.judgment_id,
                         query=one.query,
                         first=self._attacked(one, seed),
                         second=target.text,

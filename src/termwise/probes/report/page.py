@@ -14,6 +14,7 @@ from termwise.probes.report.tables import (
     NOT_SIGNIFICANT,
     UNDEFINED,
     Row,
+    by_rankers,
     sections,
     signed,
     significant,
@@ -304,12 +305,8 @@ def _stroke(place: int) -> tuple[str, str]:
 def _comparisons(report: Mapping[str, Any], anchors: Mapping[str, str]) -> list[_Comparison]:
     """Return for each scorer but the first the probes on which it differs from the first, most first."""
     titles = {probe["name"]: probe["title"] for probe in report["probes"]}
-    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for one in report["comparisons"]:
-        grouped.setdefault((one["scorer"], one["baseline"]), []).append(one)
     found = []
-    for place, (names, rows) in enumerate(grouped.items()):
-        rows.sort(key=lambda one: -abs(one["difference"]))
+    for place, (names, rows) in enumerate(by_rankers(report["comparisons"]).items()):
         told = {one["probe"]: _told(titles[one["probe"]], one["probe"]) for one in rows}
         found.append(
             _Comparison(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +78,22 @@ def written(cell: Mapping[str, Any] | None, *, symmetric: bool) -> str:
     if symmetric:
         return f"{cell['score']:.2f}"
     return f"{signed(cell['score'])}{'' if significant(cell) else '*'}"
+
+
+def by_rankers(comparisons: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return the comparisons of each two rankers, by their names, those that differ most first.
+
+    Examples
+    --------
+    >>> of_two = {"scorer": "jm", "baseline": "bm25"}
+    >>> found = by_rankers([{**of_two, "difference": 0.1}, {**of_two, "difference": -0.5}])
+    >>> [one["difference"] for one in found["jm", "bm25"]]
+    [-0.5, 0.1]
+    """
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for one in comparisons:
+        found.setdefault((one["scorer"], one["baseline"]), []).append(one)
+    return {names: sorted(rows, key=lambda one: -abs(one["difference"])) for names, rows in found.items()}
 
 
 def significant(cell: Mapping[str, Any]) -> bool:
