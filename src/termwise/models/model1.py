@@ -189,7 +189,8 @@ class Model1:
     def added_terms(self) -> tuple[str, ...]:
         """All terms that words are translated to."""
         table = self._translations
-        return tuple(table.vocabulary.token(term) for term in np.unique(table.targets).tolist())
+        asked_for = np.flatnonzero(np.bincount(table.targets, minlength=len(table)))
+        return tuple(table.vocabulary.token(term) for term in asked_for.tolist())
 
     def over(self, vocabulary: Vocabulary) -> CompiledModel1:
         """Return what weighs counts over a vocabulary."""

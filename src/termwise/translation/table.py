@@ -192,8 +192,8 @@ class TranslationTable:
     @cached_property
     def row_sums(self) -> npt.NDArray[np.float64]:
         """What the probabilities of each source sum to; shape (V,), 0 for an empty row."""
-        sums = np.zeros(len(self), dtype=np.float64)
-        np.add.at(sums, self.sources, self.probabilities)
+        added = np.bincount(self.sources, weights=self.probabilities, minlength=len(self))
+        sums = added.astype(np.float64)  # of a table without entries they are whole numbers
         sums.setflags(write=False)
         return sums
 
