@@ -1,8 +1,13 @@
 """Do rankers of one kind lean the same way as in the ABNIRML paper? Rows of its tables, ours beside theirs.
 
     python experiments/probes/train_boosting.py --judged DL20 --out MODELS/boosting
+    python experiments/probes/t5_of_onnx.py …, then train_doc2query.py … --out MODELS/doc2query
+    python experiments/probes/generate_queries.py --model MODELS/doc2query --judged DL19
+        --kept WORK/expansions.sqlite --out WORK/queries.jsonl
     termwise probe bm25 wmd:GLOVE lightgbm=MODELS/boosting dense=BASE cross-encoder=MODELS/cross-encoder
-        --suite paper --limit 100 --judged dl19=DL19 --candidates RUN --data mspc=DIR … --out WORK/paper
+        doc2query=doc2query:MODELS/doc2query,longest=32,length=192,kept=WORK/expansions.sqlite
+        --suite paper --limit 100 --judged dl19=DL19 --candidates RUN --data mspc=DIR …
+        --data append-queries=WORK/queries.jsonl --out WORK/paper
     python experiments/probes/yardsticks.py WORK/paper
 
 What the paper has is in ``yardsticks.toml``. Written is ``results/probes_yardsticks.md`` and ``.json``.
