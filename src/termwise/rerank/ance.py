@@ -40,7 +40,7 @@ _USUAL = 512
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _FIXES = (
-    "name a folder with config.json, pytorch_model.bin and the tokenizer, as castorini/ance-msmarco-passage",
+    "name a folder with config.json, pytorch_model.bin and the tokenizer, or castorini/ance-msmarco-passage on the hub",
 )
 
 
@@ -109,8 +109,8 @@ class AnceScorer(SeparateScorer[Tensor, Tensor]):
         Parameters
         ----------
         place : str or Path
-            A folder with ``config.json``, ``pytorch_model.bin`` or ``model.safetensors``, and the tokenizer; or the
-            file of weights in such a folder.
+            A folder with ``config.json``, ``pytorch_model.bin`` or ``model.safetensors``, and the tokenizer; the file
+            of weights in such a folder; or a name on the hub of transformers, ``castorini/ance-msmarco-passage``.
         device : str, optional
             Where the network runs, as torch names it.
         length : int, optional
@@ -118,7 +118,7 @@ class AnceScorer(SeparateScorer[Tensor, Tensor]):
         batch : int, optional
             Texts that go through the network at once.
         called : str, optional
-            What the scorer is called in tables; by default like the folder or file.
+            What the scorer is called in tables; by default like the folder or file, or the name on the hub.
         lower_case : bool, optional
             Whether query and text are lower-cased, as they were in training.
 
@@ -127,7 +127,8 @@ class AnceScorer(SeparateScorer[Tensor, Tensor]):
         MissingFileError
             If there is no such file or folder.
         ModelFormatError
-            If it is no such checkpoint, weights are missing or no numbers, or the tokenizer is another.
+            If the hub has no such model, it is no such checkpoint, weights are missing or no numbers, or the tokenizer
+            is another.
         ParameterError
             If there is no such device, or the network reads fewer pieces than `length`.
         """

@@ -17,6 +17,7 @@ from termwise.errors import MissingExtraError, ModelFormatError, ParameterError
 from termwise.model_folders import folder_fingerprint
 from termwise.rerank.fitting import check_length, check_vocabulary, readable_pieces
 from termwise.rerank.folder import torch_device
+from termwise.rerank.place import located, usual_name
 from termwise.rerank.separate import truncation
 from termwise.train.loading import quiet
 from termwise.train.telling import first_line
@@ -25,6 +26,8 @@ REMEMBERED = 20_000
 """Vectors of texts that are kept, at the most."""
 
 Similarity = Literal["cosine", "dot"]
+
+_FIX = "name a folder that SentenceTransformer has saved, or a model of a hub"
 
 
 class BiEncoderScorer:
@@ -90,7 +93,7 @@ class BiEncoderScorer:
         Parameters
         ----------
         model : str or Path
-            Such as ``all-MiniLM-L6-v2``.
+            Such as ``sentence-transformers/all-MiniLM-L6-v2``.
         device : str, optional
             Where the network runs, as torch names it.
         length : int, optional
@@ -114,22 +117,21 @@ class BiEncoderScorer:
         except ImportError:
             raise MissingExtraError.of("sentence-transformers", "cross-encoder", "a bi-encoder") from None
         placed = torch_device(device)
-        folder = Path(model)
-        here = folder.is_dir()
-        if here and not (folder / "modules.json").is_file():
+        folder = located("bi-encoder", model, (_FIX,))
+        if not (folder / "modules.json").is_file():
             raise ModelFormatError(
                 "this is no folder of sentence-transformers",
                 facts=[("folder", folder), ("missing", "modules.json")],
-                fixes=["name a folder that SentenceTransformer has saved"],
+                fixes=[_FIX],
             )
         try:
-            with quiet(bars=not here):
-                loaded = SentenceTransformer(str(model), device=str(placed), local_files_only=here)
+            with quiet(bars=False):
+                loaded = SentenceTransformer(str(folder), device=str(placed), local_files_only=True)
         except Exception as error:  # neither library documents a type
             raise ModelFormatError(
                 "the bi-encoder cannot be loaded",
                 facts=[("model", model), ("sentence-transformers says", first_line(error))],
-                fixes=["name a folder that SentenceTransformer has saved, or a model of the hub"],
+                fixes=[_FIX],
             ) from error
         network = getattr(loaded[0], "auto_model", None)  # none of static embeddings
         if network is not None:
@@ -140,12 +142,12 @@ class BiEncoderScorer:
             loaded.max_seq_length = length
         return cls(
             loaded,
-            name=called or (folder.resolve().name if here else str(model)),
+            name=called or usual_name(model),
             similarity=similarity,
             query_prompt=query_prompt,
             text_prompt=text_prompt,
             batch=batch,
-            fingerprint=folder_fingerprint(folder, loaded.max_seq_length) if here else None,
+            fingerprint=folder_fingerprint(folder, loaded.max_seq_length),
         )
 
     def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -14,10 +14,10 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase
 
-from termwise.arguments import check_path
-from termwise.errors import MissingFileError, ModelFormatError
+from termwise.errors import ModelFormatError
 from termwise.model_folders import digest_of, folder_fingerprint
 from termwise.rerank.fitting import check_vocabulary
+from termwise.rerank.place import located, usual_name
 from termwise.text import WordPieceAnalyzer
 from termwise.train.hub import CONFIG, TOKENIZER
 from termwise.train.loading import quiet
@@ -28,6 +28,8 @@ _PARALLEL = "module."
 _LAYER = ".layer."
 _TELLING = ("artifact.metadata", "ranker.json", "vocab.json")
 """Files that say how a checkpoint reads, besides its configuration and tokenizer."""
+
+_TOKENIZERS = (*TOKENIZER, "vocab.json", "spiece.model", "sentencepiece.bpe.model")
 
 _SPARE = 64
 """Rows of embeddings without a piece, at the most, where the vocabulary is BERT's."""
@@ -44,8 +46,10 @@ class Checkpoint:
     ----------
     kind : str
         What the network is called in errors.
+    name : str
+        What a scorer is called by default.
     place : Path
-        The folder or the file that was named.
+        The folder or the file.
     file : Path
         The weights.
     tensors : dict of str to tensor
@@ -55,6 +59,7 @@ class Checkpoint:
     """
 
     kind: str
+    name: str
     place: Path
     file: Path
     tensors: Mapping[str, Tensor] = field(repr=False)
@@ -64,11 +69,6 @@ class Checkpoint:
     def folder(self) -> Path:
         """Where the configuration and the tokenizer lie."""
         return self.file.parent
-
-    @property
-    def name(self) -> str:
-        """What a scorer is called by default."""
-        return self.place.resolve().name if self.place.is_dir() else self.place.stem
 
     def config(self, kind: type[_Config]) -> _Config:
         """Return the configuration of the network inside.
@@ -222,7 +222,7 @@ def read_checkpoint(
     kind : str
         What the network is called in errors.
     place : str or Path
-        A file of weights, or a folder with one.
+        A file of weights, a folder with one, or a name on the hub of transformers.
     weights : tuple of str
         The names that a file of weights has in a folder; the first that is there is read.
     fixes : tuple of str
@@ -233,9 +233,10 @@ def read_checkpoint(
     MissingFileError
         If there is no such file or folder.
     ModelFormatError
-        If the folder has no weights, or they cannot be read without running code.
+        If the hub has no such model, the folder has no weights, or they cannot be read without running code.
     """
-    place = existing(kind, place, fixes)
+    name = usual_name(place)
+    place = located(f"checkpoint of {kind}", place, fixes)
     file = place
     if place.is_dir():
         found = [place / name for name in weights if (place / name).is_file()]
@@ -275,21 +276,24 @@ def read_checkpoint(
         raise ModelFormatError(
             f"there are no weights of {kind} in this file", facts=[("file", file)], fixes=fixes
         )
-    return Checkpoint(kind, place, file, tensors, said)
+    return Checkpoint(kind, name, place, file, tensors, said)
 
 
-def existing(kind: str, place: str | Path, fixes: tuple[str, ...]) -> Path:
-    """Return the path of a checkpoint that is there.
+def tokenizer_folder(tokenizer: str | Path | None, folder: Path) -> Path:
+    """Return where a tokenizer lies: where it is said to, or in the folder of the network.
 
     Raises
     ------
-    MissingFileError
-        If it is not.
+    TermwiseError
+        As `located` does.
     """
-    check_path("the checkpoint", place)
-    if not Path(place).exists():
-        raise MissingFileError(f"there is no such checkpoint of {kind}", facts=[("path", place)], fixes=fixes)
-    return Path(place)
+    fixes = ("name a folder with tokenizer.json, or a name on the hub, such as google-t5/t5-base",)
+    return folder if tokenizer is None else located("tokenizer", tokenizer, fixes, weights=False)
+
+
+def foreign_tokenizer(beside: Path, folder: Path) -> tuple[str, ...]:
+    """Return what the fingerprint of a network says of a tokenizer that lies elsewhere; nothing of its own."""
+    return () if beside == folder else (folder_fingerprint(beside),)
 
 
 def open_tokenizer(
@@ -312,6 +316,13 @@ def open_tokenizer(
     ModelFormatError
         If there is none, or it is not that of the network.
     """
+    # without a file, transformers makes one up
+    if not any((folder / name).is_file() for name in _TOKENIZERS):
+        raise ModelFormatError(
+            f"there is no tokenizer of {kind}",
+            facts=[("folder", folder), ("looked for", ", ".join(_TOKENIZERS))],
+            fixes=fixes,
+        )
     try:
         with quiet(bars=False):
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)

@@ -44,7 +44,7 @@ from termwise.text import WordPieceAnalyzer
 METADATA = "artifact.metadata"
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin", "colbert.dnn")
-_FIXES = ("name a folder such as that of colbert-ir/colbertv2.0, or a colbert.dnn",)
+_FIXES = ("name a folder such as that of colbert-ir/colbertv2.0, that name on the hub, or a colbert.dnn",)
 _FRAME = 3
 """Pieces around a text: [CLS], the marker and [SEP]."""
 
@@ -184,7 +184,8 @@ class ColbertScorer(SeparateScorer[Tensor, Tensor]):
         Parameters
         ----------
         place : str or Path
-            A folder in the layout of transformers, or a ``.dnn`` file. Beside the latter there may be a ``config.json``
+            A folder in the layout of transformers, a name on its hub such as ``colbert-ir/colbertv2.0``, or a ``.dnn``
+            file. Beside the latter there may be a ``config.json``
             and a tokenizer; without them it is taken for bert-base-uncased.
         device : str, optional
             Where the network runs, as torch names it.
@@ -193,7 +194,7 @@ class ColbertScorer(SeparateScorer[Tensor, Tensor]):
         batch : int, optional
             Texts that go through the network at once.
         called : str, optional
-            What the scorer is called in tables; by default like the folder or file.
+            What the scorer is called in tables; by default like the folder or file, or the name on the hub.
         mask_punctuation : bool, optional
             Whether punctuation marks of a text are left out; what the checkpoint says, or True, unless given.
 

@@ -10,7 +10,7 @@ documents each keeps half of the window.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +24,8 @@ from termwise.errors import MissingExtraError, ModelFormatError, TermwiseError
 from termwise.model_folders import folder_fingerprint
 from termwise.rerank.fitting import check_length, check_vocabulary, readable_pieces
 from termwise.rerank.folder import torch_device
+from termwise.rerank.place import located, usual_name
 from termwise.rerank.separate import check_scores
-from termwise.train.hub import CONFIG, TOKENIZER, WEIGHTS, hub_options
 from termwise.train.loading import quiet
 from termwise.train.telling import first_line
 
@@ -38,7 +38,7 @@ _USUAL = 512
 _LONGEST = 100_000
 """Words that are read at the most, where a tokenizer names a window without end."""
 
-_FIX = "name a folder that CrossEncoder has saved, with config.json, model.safetensors and a tokenizer"
+_FIX = "name a folder that CrossEncoder has saved, with config.json, model.safetensors and a tokenizer, or one of a hub"
 
 
 class CrossEncoderScorer:
@@ -128,14 +128,14 @@ class CrossEncoderScorer:
         except ImportError:
             raise MissingExtraError.of("sentence-transformers", "cross-encoder", "a cross-encoder") from None
         placed = torch_device(device)
-        options = hub_options(model, CONFIG, WEIGHTS, TOKENIZER, noun="cross-encoder", fix=_FIX)
+        folder = located("cross-encoder", model, (_FIX,))
         try:
-            with quiet(bars=not Path(model).is_dir()):
-                _check_whole(model, options)
+            with quiet(bars=False):
+                _check_whole(folder)
                 loaded = CrossEncoder(
-                    str(model),
+                    str(folder),
                     device=str(placed),
-                    local_files_only=options.get("local_files_only", False),
+                    local_files_only=True,
                     max_length=length,
                     activation_fn=torch.nn.Identity(),
                 )
@@ -149,13 +149,11 @@ class CrossEncoderScorer:
             ) from error
         if length is not None:
             check_length(model, length, 4, readable_pieces(loaded.model.config))
-        folder = Path(model)
-        here = folder.is_dir()
         return cls(
             loaded,
-            name=called or (folder.resolve().name if here else str(model)),
+            name=called or usual_name(model),
             batch=batch,
-            fingerprint=folder_fingerprint(folder, length) if here else None,
+            fingerprint=folder_fingerprint(folder, length),
         )
 
     @property
@@ -231,7 +229,7 @@ class CrossEncoderScorer:
         return text if len(words) <= longest else " ".join(words[:longest])
 
 
-def _check_whole(model: str | Path, options: Mapping[str, bool]) -> None:
+def _check_whole(model: Path) -> None:
     """See that no weight would be filled with random numbers, and that the tokenizer is that of the network.
 
     Raises
@@ -239,6 +237,7 @@ def _check_whole(model: str | Path, options: Mapping[str, bool]) -> None:
     ModelFormatError
         If weights are missing, or most pieces of the vocabulary.
     """
+    options = {"local_files_only": True, "trust_remote_code": False}
     network, report = AutoModelForSequenceClassification.from_pretrained(
         model, output_loading_info=True, **options
     )

@@ -26,9 +26,10 @@ from termwise.arguments import check, check_count, check_texts, is_whole_number
 from termwise.encode.pieces import padded
 from termwise.errors import ModelFormatError
 from termwise.model_folders import folder_fingerprint
-from termwise.rerank.checkpoint import existing, open_tokenizer, readable_words
+from termwise.rerank.checkpoint import foreign_tokenizer, open_tokenizer, readable_words, tokenizer_folder
 from termwise.rerank.fitting import check_length
 from termwise.rerank.folder import torch_device
+from termwise.rerank.place import located
 from termwise.text.characters import without_surrogates
 from termwise.train.loading import load_pretrained, quiet
 
@@ -49,8 +50,8 @@ LENGTH = 512
 
 _KIND = "doc2query"
 _FIXES = (
-    "name a folder with config.json, model.safetensors and a tokenizer, as castorini/doc2query-t5-base-msmarco, "
-    "or one that Seq2SeqTrainer has saved",
+    "name a folder that Seq2SeqTrainer has saved, with config.json, model.safetensors and a tokenizer, or "
+    "castorini/doc2query-t5-base-msmarco on the hub, with tokenizer=google-t5/t5-base",
 )
 
 
@@ -128,29 +129,35 @@ class Doc2Query:
         prompt: str = "",
         seed: int = 0,
         batch: int = 8,
+        tokenizer: str | Path | None = None,
     ) -> Doc2Query:
         """Load a network from a folder in the layout of transformers.
 
         Parameters
         ----------
         place : str or Path
-            The folder, with its tokenizer.
+            A folder in the layout of transformers, or a name on its hub, such as
+            ``castorini/doc2query-t5-base-msmarco``.
         device : str, optional
             Where the network runs, as torch names it.
         count, top, longest, length, prompt, seed, batch
             See the class.
+        tokenizer : str or Path, optional
+            A folder with the tokenizer, or a name on the hub, where the network brings none; that of
+            ``castorini/doc2query-t5-base-msmarco`` is ``google-t5/t5-base``.
 
         Raises
         ------
         MissingFileError
             If there is no such folder.
         ModelFormatError
-            If it holds no encoder with a decoder, weights are missing, or the tokenizer is another.
+            If the hub has no such model, it is no encoder with a decoder, weights are missing, or the tokenizer is
+            another.
         ParameterError
             If there is no such device, or a number is out of range.
         """
         placed = torch_device(device)
-        folder = existing(_KIND, place, _FIXES)
+        folder = located(f"checkpoint of {_KIND}", place, _FIXES)
         check_length(folder, length, 8)
         network = load_pretrained(AutoModelForSeq2SeqLM, folder).eval()
         if network.config.decoder_start_token_id is None or network.config.eos_token_id is None:
@@ -163,10 +170,10 @@ class Doc2Query:
                 ],
                 fixes=_FIXES,
             )
-        tokenizer = open_tokenizer(_KIND, folder, network.config.vocab_size, _FIXES)
+        beside = tokenizer_folder(tokenizer, folder)
         return cls(
             cast(PreTrainedModel, network.to(placed)),
-            tokenizer,
+            open_tokenizer(_KIND, beside, network.config.vocab_size, _FIXES),
             count=count,
             top=top,
             longest=longest,
@@ -174,7 +181,7 @@ class Doc2Query:
             prompt=prompt,
             seed=seed,
             batch=batch,
-            fingerprint=folder_fingerprint(folder, _KIND),
+            fingerprint=folder_fingerprint(folder, _KIND, *foreign_tokenizer(beside, folder)),
         )
 
     def expand(self, texts: Sequence[str]) -> list[tuple[str, ...]]:

@@ -24,9 +24,10 @@ from termwise.arguments import check, check_count, check_pairs, check_texts
 from termwise.encode.pieces import padded
 from termwise.errors import ModelFormatError, TermwiseError
 from termwise.model_folders import folder_fingerprint
-from termwise.rerank.checkpoint import existing, open_tokenizer, readable_words
+from termwise.rerank.checkpoint import foreign_tokenizer, open_tokenizer, readable_words, tokenizer_folder
 from termwise.rerank.fitting import check_length
 from termwise.rerank.folder import torch_device
+from termwise.rerank.place import located, usual_name
 from termwise.rerank.separate import check_scores
 from termwise.train.loading import quiet
 from termwise.train.telling import first_line
@@ -38,7 +39,7 @@ _KIND = "monoT5"
 _QUESTION = "Relevant:"
 _FIXES = (
     "name a folder with config.json, pytorch_model.bin or model.safetensors, and tokenizer.json, "
-    "as castorini/monot5-base-msmarco; a tokenizer that it lacks is that of t5-base",
+    "or castorini/monot5-base-msmarco on the hub, with tokenizer=google-t5/t5-base",
 )
 
 
@@ -97,13 +98,14 @@ class MonoT5Scorer:
         length: int | None = None,
         batch: int = 32,
         called: str | None = None,
+        tokenizer: str | Path | None = None,
     ) -> MonoT5Scorer:
         """Load a published checkpoint.
 
         Parameters
         ----------
         place : str or Path
-            A folder in the layout of transformers, with its tokenizer.
+            A folder in the layout of transformers, or a name on its hub, such as ``castorini/monot5-base-msmarco``.
         device : str, optional
             Where the network runs, as torch names it.
         length : int, optional
@@ -111,30 +113,34 @@ class MonoT5Scorer:
         batch : int, optional
             Pairs that go through the network at once.
         called : str, optional
-            What the scorer is called in tables; by default like the folder.
+            What the scorer is called in tables; by default like the folder, or like the name on the hub.
+        tokenizer : str or Path, optional
+            A folder with the tokenizer, or a name on the hub, where the checkpoint brings none; that of
+            ``castorini/monot5-base-msmarco`` is ``google-t5/t5-base``.
 
         Raises
         ------
         MissingFileError
             If there is no such folder.
         ModelFormatError
-            If it holds no T5, weights are missing, or the tokenizer is another.
+            If the hub has no such model, it is no T5, weights are missing, or the tokenizer is another.
         ParameterError
             If there is no such device, or the window has no room for a text.
         """
         placed = torch_device(device)
-        folder = existing(_KIND, place, _FIXES)
+        folder = located(f"checkpoint of {_KIND}", place, _FIXES)
         network = _load(folder, placed)
-        tokenizer = open_tokenizer(_KIND, folder, network.config.vocab_size, _FIXES)
+        beside = tokenizer_folder(tokenizer, folder)
+        pieces = open_tokenizer(_KIND, beside, network.config.vocab_size, _FIXES)
         length = 512 if length is None else length
         check_length(folder, length, 16)
         return cls(
             network,
-            tokenizer,
+            pieces,
             length=length,
-            name=called or folder.resolve().name,
+            name=called or usual_name(place),
             batch=batch,
-            fingerprint=folder_fingerprint(folder, _KIND, length),
+            fingerprint=folder_fingerprint(folder, _KIND, length, *foreign_tokenizer(beside, folder)),
         )
 
     def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from termwise.rerank.cross_encoder import CrossEncoderScorer
 from termwise.rerank.epic import EpicScorer
 from termwise.rerank.folder import open_scorer
 from termwise.rerank.mono_t5 import MonoT5Scorer
+from termwise.rerank.place import is_hub_name
 from termwise.scoring import TextScorer
 from termwise.train.hub import CONFIG
 
@@ -25,8 +25,6 @@ PUBLISHED: Mapping[str, Callable[..., TextScorer]] = {
     "ance:": AnceScorer.open,
 }
 """What opens a published checkpoint, by what is put before its folder or file."""
-
-_ON_A_HUB = re.compile(r"[\w.-]*\w/[\w.-]+")
 
 
 def open_text_scorer(
@@ -39,7 +37,7 @@ def open_text_scorer(
     name : str or Path
         A folder with ``scorer.json``, see `termwise.rerank.folder`; a folder of a cross-encoder in the layout of
         transformers; the name of one on the hub, such as ``cross-encoder/ms-marco-MiniLM-L6-v2``; or a kind of
-        `PUBLISHED` and a folder or file, such as ``colbert:models/colbertv2.0``.
+        `PUBLISHED` and a folder, a file or a name on the hub, such as ``colbert:colbert-ir/colbertv2.0``.
     device : str, optional
         Where the network runs, as torch names it.
     called : str, optional
@@ -64,8 +62,7 @@ def open_text_scorer(
             return opened(str(name).removeprefix(prefix), device=device, called=called, **numbers)
     folder = Path(name)
     of_transformers = kind_of(folder) is None and (folder / CONFIG[0]).is_file()
-    named = not folder.exists() and _ON_A_HUB.fullmatch(str(name)) is not None
-    if of_transformers or named:
+    if of_transformers or is_hub_name(name):
         return CrossEncoderScorer.open(name, device=device, called=called, **numbers)
     if "length" in numbers:
         raise ParameterError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -30,17 +31,21 @@ _FUNCTION = "python:"
 _WORD_MOVER = "wmd:"
 _EXPANDED = "doc2query:"
 _OF_EXPANDER = ("count", "top", "longest", "length", "batch")
+_SAID_OF_EXPANDER = (*_OF_EXPANDER, "prompt", "seed", "device", "tokenizer", "kept")
 _CONFIG = "config.json"
 _DIGITS = 9
 """Of a number in the settings of a scorer, at the most."""
 
 _PUBLISHED: Mapping[str, tuple[str, ...]] = {
-    "mono-t5:": (),
+    "mono-t5:": ("tokenizer",),
     "colbert:": ("mask_punctuation",),
     "epic:": (),
     "ance:": ("lower_case",),
 }
-"""Kinds of published checkpoints, and what can be true or false of each; see `termwise.rerank.opening`."""
+"""Kinds of published checkpoints, and the settings of each alone; see `termwise.rerank.opening`."""
+
+_FLAGS = ("mask_punctuation", "lower_case")
+"""Settings that are true or false."""
 
 
 @dataclass(frozen=True)
@@ -71,18 +76,20 @@ def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> Te
     folder of an index               its model, with the statistics of its collection
     folder of a cross-encoder, of    of sentence-transformers or ``termwise train``; settings ``length``, ``batch``,
     a bi-encoder, or of a scorer     ``device``, and for bi-encoders ``similarity``, ``query_prompt``, ``text_prompt``
+    ``OWNER/NAME``                   such a network on the hub of transformers, downloaded once; likewise
     folder of boosted trees          see `termwise.scorers.gradient_boosting`; no settings
     ``http://...``                   an address, see `termwise.scorers.http`; ``batch``, ``timeout``, ``fingerprint``
     ``python:MODULE:FUNCTION``       a function of a list of queries and a list of texts; ``fingerprint``
     ``mono-t5:FOLDER``,              a published checkpoint of monoT5, ColBERT, EPIC or ANCE, see their modules in
     ``colbert:FOLDER``,              `termwise.rerank`; ``length``, ``batch``, ``device``, and for ColBERT
-    ``epic:FOLDER``, ``ance:FOLDER`` ``mask_punctuation=false``, for ANCE ``lower_case=false``
+    ``epic:FOLDER``, ``ance:FOLDER`` ``mask_punctuation=false``, for ANCE ``lower_case=false``, for monoT5
+                                     ``tokenizer=FOLDER``. A folder may be a name on the hub, here and below
     ``wmd:FILE``                     Word Mover's Distance on word vectors, see `termwise.collection.read_word_vectors`;
                                      ``analyzer``, and ``unit=true`` for vectors that are made one long
     ``doc2query:FOLDER``             texts with queries that a network generates of them (`termwise.rerank.doc2query`),
                                      scored by ``scorer=``, ``bm25`` unless given: ``count``, ``top``, ``longest``,
-                                     ``length``, ``batch``, ``prompt``, ``seed``, ``device``; ``kept=FILE`` remembers
-                                     what was generated; all other settings are of the scorer
+                                     ``length``, ``batch``, ``prompt``, ``seed``, ``device``, ``tokenizer``;
+                                     ``kept=FILE`` remembers what was generated; all other settings are of the scorer
     ===============================  =================================================================================
 
     Parameters
@@ -110,6 +117,8 @@ def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> Te
         return _expanded(asked, around)
     if asked.target.startswith(tuple(_PUBLISHED)):
         return _published(asked, around)
+    if "/" in asked.target:
+        asked = _downloaded(asked)
     folder = Path(asked.target)
     if folder.is_dir():
         for holds, opened in _FOLDERS.items():
@@ -118,6 +127,19 @@ def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> Te
         if (folder / _CONFIG).is_file():
             return (_reader if _reads_pairs(folder / _CONFIG) else _bi_encoder)(asked, around)
     return _model(asked, around)
+
+
+def _downloaded(asked: ScorerSpecification) -> ScorerSpecification:
+    """Return what asks for the copy of a network of the hub, if this is the name of one."""
+    from termwise.rerank.place import is_hub_name, located, usual_name
+
+    if not is_hub_name(asked.target):
+        return asked
+    if find_spec("sentence_transformers") is None:  # before anything is downloaded
+        raise MissingExtraError.of("sentence-transformers", "cross-encoder", "a network of the hub")
+    fixes = ("name a model, a folder that is there, or a network of sentence-transformers on the hub",)
+    copy = located("ranker", asked.target, fixes)
+    return asked._replace(target=str(copy), name=asked.name or usual_name(asked.target))
 
 
 def _http(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
@@ -159,11 +181,7 @@ def _word_mover(asked: ScorerSpecification) -> TextScorer:
 def _expanded(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
     settings = dict(asked.settings)
     inner = settings.pop("scorer", "bm25")
-    of_expander = {
-        name: settings.pop(name)
-        for name in (*_OF_EXPANDER, "prompt", "seed", "device", "kept")
-        if name in settings
-    }
+    of_expander = {name: settings.pop(name) for name in _SAID_OF_EXPANDER if name in settings}
     expander = open_expander(
         asked._replace(target=asked.target.removeprefix(_EXPANDED), settings=of_expander), around
     )
@@ -185,13 +203,14 @@ def open_expander(asked: ScorerSpecification, around: Surroundings) -> Remembere
         from termwise.rerank.doc2query import Doc2Query
     except ImportError:
         raise MissingExtraError.of("torch", "train", "doc2query") from None
-    settings = asked.take((*_OF_EXPANDER, "prompt", "seed", "device", "kept"))
+    settings = asked.take(_SAID_OF_EXPANDER)
     numbers = {name: found for name in _OF_EXPANDER if (found := _whole(asked, name)) is not None}
     expander = Doc2Query.open(
         asked.target,
         device=_device(settings, around),
         prompt=settings.get("prompt", ""),
         seed=_whole(asked, "seed", least=0) or 0,
+        tokenizer=settings.get("tokenizer"),
         **numbers,
     )
     return RememberedExpander(expander, settings.get("kept"))
@@ -241,7 +260,11 @@ def _published(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
         device=_device(settings, around),
         length=_whole(asked, "length"),
         batch=_whole(asked, "batch") or 32,
-        **{name: _yes(asked, name) for name in _PUBLISHED[prefix] if name in settings},
+        **{
+            name: _yes(asked, name) if name in _FLAGS else settings[name]
+            for name in _PUBLISHED[prefix]
+            if name in settings
+        },
     )
 
 
