@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check_count
+from termwise.arguments import check, check_count, is_finite_number
 from termwise.errors import DataError, ParameterError
 
 Scores = npt.NDArray[np.float64]
@@ -39,7 +39,7 @@ def top_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, Scores
     Raises
     ------
     ParameterError
-        If a score is not a finite number.
+        If these are no lists of scores by query, or a score is not a finite number.
 
     Examples
     --------
@@ -47,15 +47,20 @@ def top_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, Scores
     [0.5, 2.5]
     """
     check_count("top", top, least=2)
+    check("lists", lists, isinstance(lists, Mapping), "scores for each query, by its id")
     found = {}
     for query_id, scores in lists.items():
-        values = np.asarray(scores, dtype=np.float64)
+        try:
+            values = np.asarray(scores, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            values = np.full((0, 0), np.nan)
         if values.ndim != 1 or not np.isfinite(values).all():
             raise ParameterError(
                 "gaps are between finite scores", facts=[("query", query_id), ("shape", values.shape)]
             )
+        best = np.sort(values)[::-1][:top]
         with np.errstate(over="ignore"):
-            gaps = -np.diff(np.sort(values)[::-1][:top])
+            gaps = best[:-1] - best[1:]
         found[query_id] = np.minimum(gaps, np.finfo(np.float64).max)
     return found
 
@@ -78,6 +83,8 @@ def median_gap(lists: Mapping[str, Scores], *, top: int = TOP) -> float:
 
 def percentile_gap(lists: Mapping[str, Scores], percentile: float, *, top: int = TOP) -> float:
     """Return a percentile of the gaps of all queries together, from 0 to 100; see `top_gaps`."""
+    known = is_finite_number(percentile) and 0 <= percentile <= 100
+    check("percentile", percentile, known, "a number from 0 to 100")
     return float(np.percentile(pooled_gaps(lists, top=top), percentile))
 
 

@@ -78,6 +78,7 @@ class Constant:
 
     def __post_init__(self) -> None:
         check_delta(self.delta)
+        object.__setattr__(self, "delta", float(self.delta))
 
     def effects(self, query_ids: Sequence[str], first: Scores, second: Scores) -> Effects:
         """See `Reading`."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check
+from termwise.arguments import check, check_callable, is_integer
 from termwise.errors import DataError, ParameterError
 from termwise.legible import shown
 from termwise.probes.asking import Pair, ask
@@ -66,7 +66,9 @@ def run_probe(
     DataError
         If it gives another number of scores than there are texts.
     """
-    check("scorer", scorer, isinstance(scorer, TextScorer), "an object with a name and a method score")
+    scores_texts = isinstance(scorer, TextScorer) and not isinstance(scorer, type)
+    check("scorer", scorer, scores_texts, "an object with a name and a method score")
+    check("seed", seed, is_integer(seed), "a whole number")
     check("probe", probe, isinstance(probe, Probe), "a termwise.probes.Probe")
     if not isinstance(reading, Reading) or isinstance(reading, type):
         raise ParameterError(
@@ -74,6 +76,7 @@ def run_probe(
             facts=[("given", shown(reading))],
             fixes=["Constant(median_gap(lists)), the median gap of the scorer"],
         )
+    check_callable("progress", progress)
     given = checked(probe.samples(seed) if samples is None else samples)
     scores = ask(scorer, pairs_of(given), store=store, progress=progress)
     return result_of(scorer, probe, reading, given, scores)

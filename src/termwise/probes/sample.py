@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from termwise.arguments import check
 from termwise.errors import DuplicateIdError, ParameterError
 from termwise.legible import shown
 
@@ -80,6 +81,19 @@ def _check_text(name: str, value: object) -> None:
         ) from error
 
 
+def _check_facts(sample: Sample) -> None:
+    """Refuse facts that no file of samples could hold, before anything is scored."""
+    try:
+        held = isinstance(sample.facts, Mapping) and bool(json.dumps(dict(sample.facts)))
+    except (TypeError, ValueError, RecursionError):
+        held = False
+    if not held:
+        raise ParameterError(
+            "the facts of a sample are names with values that JSON has",
+            facts=[("sample", sample.sample_id), ("given", shown(sample.facts))],
+        )
+
+
 def checked(samples: Iterable[Sample]) -> list[Sample]:
     """Return samples as a list, ordered by their identifiers.
 
@@ -88,14 +102,16 @@ def checked(samples: Iterable[Sample]) -> list[Sample]:
     DuplicateIdError
         If two have one identifier.
     ParameterError
-        If one is no sample.
+        If one is no sample, or its facts cannot be written.
     """
+    check("samples", samples, isinstance(samples, Iterable), "several samples")
     found: dict[str, Sample] = {}
     for sample in samples:
         if not isinstance(sample, Sample):
             raise ParameterError("a probe is made of samples", facts=[("given", shown(sample))])
         if sample.sample_id in found:
             raise DuplicateIdError("two samples have one identifier", facts=[("sample", sample.sample_id)])
+        _check_facts(sample)
         found[sample.sample_id] = sample
     return [found[name] for name in sorted(found)]
 

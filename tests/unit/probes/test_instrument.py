@@ -171,6 +171,10 @@ def test_ranks_instead_of_a_threshold():
         run_probe(Words(), Fixed(), ByRank({}))
 
 
+def test_equal_scores_have_a_gap_of_0_without_a_sign():
+    assert str(median_gap({"q": [1.0, 1.0, 1.0]})) == "0.0"
+
+
 def test_gaps_by_hand():
     lists = {"q": [5.0, 1.0, 4.0, 4.0], "r": [2.0], "s": np.arange(20.0)}
     gaps = top_gaps(lists)
@@ -307,8 +311,27 @@ def test_what_is_no_probe_scorer_sample_or_reading_is_refused():
         ((Words(), None, Constant(0)), "probe"),
         ((Words(), Fixed(), Constant), "what counts as a tie"),
         ((Words(), Fixed([1]), Constant(0)), "made of samples"),
+        ((Words, Fixed(), Constant(0)), "scorer"),
+        ((Words(), Fixed([Sample("1", "q", "a", "b", facts={"made by": object()})]), Constant(0)), "facts"),
     ):
         with pytest.raises(ParameterError, match=what):
             run_probe(*arguments)
     with pytest.raises(ParameterError, match="made of samples"):
         run_probe(Words(), Fixed(), Constant(0), samples=[None])
+    for odd in ({"seed": "1"}, {"seed": 1.5}, {"samples": 5}, {"progress": 5}):
+        with pytest.raises(ParameterError, match=f"{next(iter(odd))} cannot have this value"):
+            run_probe(Words(), Fixed(), Constant(0), **odd)
+
+
+@pytest.mark.parametrize(
+    "lists", [[1.0, 2.0], {"q": ["a", "b"]}, {"q": None}, {"q": [[1.0]]}, {"q": [1, 1e400]}]
+)
+def test_gaps_are_of_lists_of_numbers(lists):
+    with pytest.raises(ParameterError):
+        median_gap(lists)
+
+
+@pytest.mark.parametrize("percentile", [-1, 101, float("nan"), "50", None])
+def test_percentiles_are_from_0_to_100(percentile):
+    with pytest.raises(ParameterError, match="a number from 0 to 100"):
+        percentile_gap({"q": [1.0, 2.0]}, percentile)

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from termwise.arguments import check, check_count, check_names, check_path, check_threads, is_integer
+from termwise.arguments import (
+    check,
+    check_callable,
+    check_count,
+    check_names,
+    check_path,
+    check_threads,
+    is_integer,
+)
 from termwise.collection import read_run
 from termwise.probes.bench.bench import Bench
 from termwise.probes.reference import DEPTH
@@ -20,7 +28,7 @@ def probe_rankers(
     *,
     suites: Sequence[str] = ("quick",),
     judged: Sequence[str] = (),
-    collection: str | None = None,
+    collection: str | Path | None = None,
     data: Mapping[str, str | Path] | None = None,
     delta: str | float = "median",
     candidates: str | Path | None = None,
@@ -46,7 +54,7 @@ def probe_rankers(
     judged : sequence of str, optional
         Judged collections: folders in BEIR layout, or ``"NAME=COLLECTION,QUERIES,QRELS"``. Without one, questions about
         Python's documentation.
-    collection : str, optional
+    collection : str or Path, optional
         What term statistics are counted on; the first judged collection if not given.
     data : mapping of str to path, optional
         Data sets of pairs, by the name of their kind.
@@ -96,10 +104,13 @@ def probe_rankers(
     for name, value in (("suites", suites), ("judged", judged)):
         check_names(name, value)
     check("data", data, isinstance(data, Mapping | None), "a mapping from names to paths")
-    places = {"candidates": candidates, "stop_words": stop_words, "out": out, **(data or {})}
-    for name, place in places.items():
+    places = {"collection": collection, "candidates": candidates, "stop_words": stop_words, "out": out}
+    for name, place in (places | dict(data or {})).items():
         if place is not None:
             check_path(name, place)
+    for name, text in (("language", language), ("device", device)):
+        check(name, text, isinstance(text, str | None), "a string")
+    check_callable("progress", progress)
     check_count("depth", depth, least=2)
     if limit is not None:
         check_count("limit", limit)
@@ -108,7 +119,7 @@ def probe_rankers(
     rankings = None if candidates is None else read_run(Path(candidates))
     bench = Bench.of(
         judged=judged,
-        collection=collection,
+        collection=None if collection is None else str(collection),
         data={name: Path(path) for name, path in (data or {}).items()},
         stop_words=None if stop_words is None else Path(stop_words),
         language=language,

@@ -211,7 +211,7 @@ def _cell(cell: Mapping[str, Any] | None, anchor: str, symmetric: bool) -> _Cell
     strength = min(1.0, abs(score))
     base = "124, 58, 237" if symmetric else "10, 98, 169" if score > 0 else "194, 65, 12"
     unsure = not symmetric and not significant(cell)
-    told = f"{_written(score, symmetric)}, {_interval(cell, symmetric)}; {cell['samples']:,} samples"
+    told = f"{_written(score, symmetric)}, {_interval(cell, symmetric)}; {_samples(cell['samples'])}"
     return _Cell(
         _written(score, symmetric),
         f"rgba({base}, {0.06 + 0.84 * strength:.3f})" if strength >= 0.005 else "",
@@ -382,3 +382,7 @@ def _written(score: float, symmetric: bool) -> str:
 
 def _score(score: float | str) -> str:
     return score if isinstance(score, str) else f"{score:.4g}"
+
+
+def _samples(number: int) -> str:
+    return f"{number:,} sample{'' if number == 1 else 's'}"
