@@ -51,7 +51,7 @@ def plugin_families(known: Iterable[str] = ()) -> list[Family]:
 def _loaded(point: EntryPoint) -> Family:
     try:
         family = point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # one that exits would end the run without a word
         raise _broken(point, f"{type(error).__name__}: {error}") from error
     if not isinstance(family, Family):
         raise _broken(point, f"it is a {type(family).__name__}, not a Family")
@@ -98,7 +98,7 @@ def _named(point: EntryPoint, what: str) -> Iterator[None]:
         yield
     except TermwiseError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _broken(point, f"{what}: {type(error).__name__}: {error}") from error
 
 

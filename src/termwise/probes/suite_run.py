@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.arguments import check_count
-from termwise.errors import DataError, DuplicateIdError
+from termwise.errors import DataError, DuplicateIdError, ParameterError
 from termwise.probes.asking import ask
 from termwise.probes.gaps import pooled_gaps
 from termwise.probes.probe import Probe
@@ -67,12 +67,23 @@ class Question:
             larger number has those of a smaller one, and all probes of a judged text take the same texts.
         section : str, optional
             Where tables put it.
+
+        Raises
+        ------
+        ParameterError, DuplicateIdError
+            If it makes what are no samples, or two of one identifier; naming the probe.
         """
-        if most is None:
-            given, left_out = checked(probe.samples(seed)), 0
-        else:
+        if most is not None:
             check_count("most", most)
-            given, left_out = probe.drawn(seed, most, partial(_draw, seed))
+        try:
+            given, left_out = (
+                (checked(probe.samples(seed)), 0)
+                if most is None
+                else probe.drawn(seed, most, partial(_draw, seed))
+            )
+        except (ParameterError, DuplicateIdError) as error:
+            facts = [("probe", probe.name), *error.facts]
+            raise type(error)(error.message, facts=facts, fixes=error.fixes) from error
         return cls(probe, tuple(given), content_hash(given), left_out, section)
 
 

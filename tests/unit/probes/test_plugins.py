@@ -101,6 +101,7 @@ def test_what_fails_later_is_named_as_well(install):
         typed=Family("b", "?", refuse),
         wrong=Family("c", "?", lambda material: ["not a probe"]),
         none=Family("d", "?", lambda material: None),
+        leaving=Family("e", "?", sys.exit),
     )
     made = {family.name: family.make for family in plugins.plugin_families()}
     with pytest.raises(DataError, match="making its probes failed: KeyError: 'grade'"):
@@ -111,6 +112,8 @@ def test_what_fails_later_is_named_as_well(install):
         made["c"](MATERIAL)
     with pytest.raises(DataError, match="none = their_probes:none"):
         made["d"](MATERIAL)
+    with pytest.raises(DataError, match="making its probes failed: SystemExit"):
+        made["e"](MATERIAL)
 
 
 def test_a_probe_that_cannot_make_its_samples_is_named(install):
@@ -127,16 +130,22 @@ def test_a_probe_that_cannot_make_its_samples_is_named(install):
         def samples(self, seed):
             raise ParameterError("not like this")
 
+    class Leaving(Nothing):
+        name = "leaving"
+
+        def samples(self, seed):
+            raise SystemExit(0)
+
     class Nameless(Probe):
         def samples(self, seed):
             yield from ()
 
     install(
-        bad=Family("a", "?", lambda material: [Failing(), Odd(), Nothing()]),
+        bad=Family("a", "?", lambda material: [Failing(), Odd(), Leaving(), Nothing()]),
         none=Family("b", "?", lambda material: [Nameless()]),
     )
     family, nameless = plugins.plugin_families()
-    failing, odd, nothing = family.make(MATERIAL)
+    failing, odd, leaving, nothing = family.make(MATERIAL)
     assert (failing.name, failing.title, failing.strategy, failing.symmetric) == (
         "failing", "Nothing", "transfer", True,
     )  # fmt: skip
@@ -144,8 +153,11 @@ def test_a_probe_that_cannot_make_its_samples_is_named(install):
         with pytest.raises(DataError, match="the samples of failing failed: KeyError: 'grade'") as caught:
             Question.of(failing, seed=0, **options)
         assert dict(caught.value.facts)["plug-in"] == "bad = their_probes:bad"
-        with pytest.raises(ParameterError, match="not like this"):
+        with pytest.raises(ParameterError, match="not like this") as caught:
             Question.of(odd, seed=0, **options)
+        assert caught.value.facts[0] == ("probe", "odd")
+        with pytest.raises(DataError, match="the samples of leaving failed: SystemExit: 0"):
+            Question.of(leaving, seed=0, **options)
         assert Question.of(nothing, seed=0, **options).samples == ()
     with pytest.raises(DataError, match="none = their_probes:none"):
         nameless.make(MATERIAL)
