@@ -136,7 +136,14 @@ def _downloaded(asked: ScorerSpecification) -> ScorerSpecification:
     if not is_hub_name(asked.target):
         return asked
     if find_spec("sentence_transformers") is None:  # before anything is downloaded
-        raise MissingExtraError.of("sentence-transformers", "cross-encoder", "a network of the hub")
+        raise MissingFileError(
+            "there is no such folder",
+            facts=[("ranker", asked.target)],
+            fixes=[
+                "name a model, or a folder that is there",
+                "pip install 'termwise[cross-encoder]', for networks that are named as on a hub",
+            ],
+        )
     fixes = ("name a model, a folder that is there, or a network of sentence-transformers on the hub",)
     copy = located("ranker", asked.target, fixes)
     return asked._replace(target=str(copy), name=asked.name or usual_name(asked.target))

@@ -19,7 +19,7 @@ import huggingface_hub
 from huggingface_hub import constants
 from tests.unit.rerank import test_ance, test_colbert, test_cross_encoder, test_mono_t5
 
-from termwise.errors import MissingExtraError, MissingFileError, ModelFormatError
+from termwise.errors import MissingFileError, ModelFormatError
 from termwise.rerank.opening import open_text_scorer
 from termwise.rerank.place import is_hub_name, located, usual_name
 from termwise.scorers import Background, Surroundings, open_any_scorer, opening
@@ -191,8 +191,9 @@ def test_what_a_hub_does_not_have(served, monkeypatch):
     with pytest.raises(ModelFormatError, match="no ranker of that name"):
         open_any_scorer("somebody/nothing", AROUND)
     monkeypatch.setattr(opening, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError):
+    with pytest.raises(MissingFileError, match="no such folder") as missing:
         open_any_scorer("somebody/nothing", AROUND)
+    assert "termwise[cross-encoder]" in missing.value.fixes[-1]
 
 
 def test_paths_are_no_names(tmp_path, monkeypatch):
