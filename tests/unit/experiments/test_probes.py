@@ -188,8 +188,11 @@ def test_yardsticks_are_probes_that_there_are():
     rows = tomllib.loads((HERE / "yardsticks.toml").read_text(encoding="utf-8"))["rows"]
     published = tomllib.loads((HERE / "published.toml").read_text(encoding="utf-8"))["rows"]
     joined = {name.replace("-joined", ""): row for name, row in published.items()}
-    for name, row in rows.items():
-        assert row["bm25"] == joined[name]["score"], name
+    assert set(rows) - set(joined) == {"append-queries@dl19"}, (
+        "which BM25 alone was not asked, for want of a T5"
+    )
+    for name in set(rows) & set(joined):
+        assert rows[name]["bm25"] == joined[name]["score"], name
 
 
 def test_the_headline_names_probes_that_there_are():
