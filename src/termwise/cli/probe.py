@@ -20,7 +20,7 @@ def command(
         typer.Argument(
             metavar="[NAME=]SCORER...",
             help="Rankers: a model (bm25, jm, tilde, tildev2, ...) with settings after commas, the folder of an index, "
-            "an encoder, a translation table or a network of sentence-transformers, http://..., "
+            "an encoder, a translation table or a network of sentence-transformers, its name on the hub, http://..., "
             "python:MODULE:FUNCTION, a run file, or FIRST+SECOND,alpha=0.5 of two that are named before.",
             show_default=False,
         ),
