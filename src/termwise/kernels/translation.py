@@ -428,6 +428,7 @@ def model1_weights(
     starts: Array,
     targets: Array,
     chances: Array,
+    own: Array,
     probabilities: Array,
     p_self: float,
     lambda_: float,
@@ -448,11 +449,13 @@ def model1_weights(
     starts : ndarray of shape (V + 1,), int64
         Boundaries of the sources in the two arrays that follow.
     targets : ndarray of shape (entries,), int32
-        Targets of each source.
+        Targets of each source, below W.
     chances : ndarray of shape (entries,), float32
         T(t|u), above 0.
-    probabilities : ndarray of shape (V,), float64
-        P(t|C), above 0.
+    own : ndarray of shape (V,), int32
+        Which target each term is itself, or -1 where it is none.
+    probabilities : ndarray of shape (W,), float64
+        P(t|C) of each target, above 0.
     p_self : float64
         Probability of self-translation, from 0 to 1, added to the diagonal of (1 - p_self) T.
     lambda_ : float64
@@ -462,25 +465,25 @@ def model1_weights(
     keep : int64
         Weights kept of a row: those that tell most, sqrt(m P(t|C)) times what they are above the usual; among equals
         those of smaller term numbers. 0 for all.
-    usual : ndarray of shape (V,), float64
+    usual : ndarray of shape (W,), float64
         As `usual_weights` gives it; not read where `keep` is 0.
 
     Returns
     -------
     indptr : ndarray of shape (n + 1,), int64
     terms : ndarray, int32
-        Strictly increasing in a row.
+        Targets, strictly increasing in a row.
     weights : ndarray, float32
         Above 0.
     """
-    n_terms = len(starts) - 1
-    means = np.zeros(n_terms, dtype=np.float64)
-    found = np.empty(n_terms, dtype=np.int32)
-    row_weights = np.empty(n_terms, dtype=np.float32)
-    gains = np.zeros(n_terms, dtype=np.float64)
+    n_targets = len(probabilities)
+    means = np.zeros(n_targets, dtype=np.float64)
+    found = np.empty(n_targets, dtype=np.int32)
+    row_weights = np.empty(n_targets, dtype=np.float32)
+    gains = np.zeros(n_targets, dtype=np.float64)
     out_indptr = np.zeros(len(indptr), dtype=np.int64)
-    out_terms = np.empty(4 * n_terms, dtype=np.int32)
-    out = np.empty(4 * n_terms, dtype=np.float32)
+    out_terms = np.empty(4 * n_targets, dtype=np.int32)
+    out = np.empty(4 * n_targets, dtype=np.float32)
     size = np.int64(0)
     for row in range(len(indptr) - 1):
         length = 0.0
@@ -498,14 +501,15 @@ def model1_weights(
                         found[n_found] = target
                         n_found += 1
                     means[target] += translated * chances[entry]
-            if p_self > 0:
-                if means[source] == 0.0:
-                    found[n_found] = source
+            itself = own[source]
+            if p_self > 0 and itself >= 0:
+                if means[itself] == 0.0:
+                    found[n_found] = itself
                     n_found += 1
-                means[source] += p_self * share
-        if 8 * n_found > n_terms:
+                means[itself] += p_self * share
+        if 8 * n_found > n_targets:
             n_found = 0
-            for term in range(n_terms):
+            for term in range(n_targets):
                 if means[term] > 0.0:
                     found[n_found] = term
                     n_found += 1

@@ -222,11 +222,13 @@ class CompiledModel1:
     starts : ndarray of shape (V + 1,), int64
         Boundaries of the sources in the two arrays that follow.
     targets : ndarray of shape (entries,), int32
-        Increasing for each source.
+        Increasing for each source; places in `asked` where that is given.
     chances : ndarray of shape (entries,), float32
         T(t|u), without self-translation.
     bitext : ndarray of shape (V,), float64
         P(t|bitext), the share of its source side that each term is.
+    asked : ndarray of shape (W,), int32; or None
+        The terms that are weighed, increasing; None for all.
     """
 
     model: Model1
@@ -235,6 +237,7 @@ class CompiledModel1:
     targets: npt.NDArray[np.int32]
     chances: npt.NDArray[np.float32]
     bitext: npt.NDArray[np.float64]
+    asked: npt.NDArray[np.int32] | None = None
 
     @property
     def name(self) -> str:
@@ -274,17 +277,23 @@ class CompiledModel1:
         Parameters
         ----------
         terms : ndarray of int32
-            Those that queries ask for.
+            Those that queries ask for, increasing.
         """
         if self.model.keep:
             return self
-        wanted = np.zeros(len(self.starts) - 1, dtype=np.bool_)
-        wanted[terms] = True
-        kept = wanted[self.targets]
+        targets = self.targets if self.asked is None else self.asked[self.targets]
+        places = self._places(terms)[targets]
+        kept = places >= 0
         before = np.concatenate(([0], np.cumsum(kept)))
         return dataclasses.replace(
-            self, starts=before[self.starts], targets=self.targets[kept], chances=self.chances[kept]
+            self, starts=before[self.starts], targets=places[kept], chances=self.chances[kept], asked=terms
         )
+
+    def _places(self, terms: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Return the place of each term of the vocabulary among these, or -1."""
+        found = np.full(len(self.starts) - 1, -1, dtype=np.int32)
+        found[terms] = np.arange(len(terms), dtype=np.int32)
+        return found
 
     def weigh(self, counts: TermWeights, statistics: CollectionStatistics) -> TermWeights:
         """Turn rows of counts into rows of weights.
@@ -330,12 +339,13 @@ class CompiledModel1:
                 self.starts, self.targets, self.chances, statistics.probabilities, probabilities,
                 self.model.self_translation, self.model.lambda_,
             )  # fmt: skip
-        weighed = model1_weights(
+        asked = np.arange(statistics.n_terms, dtype=np.int32) if self.asked is None else self.asked
+        indptr, places, weights = model1_weights(
             counts.indptr, counts.terms, counts.weights,
-            self.starts, self.targets, self.chances, probabilities,
+            self.starts, self.targets, self.chances, self._places(asked), probabilities[asked],
             self.model.self_translation, self.model.lambda_, self.model.prune, self.model.keep, usual,
         )  # fmt: skip
-        return TermWeights(*weighed, counts.vocabulary)
+        return TermWeights(indptr, asked[places], weights, counts.vocabulary)
 
 
 def _renumbered(

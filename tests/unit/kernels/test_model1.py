@@ -44,8 +44,9 @@ def csr(table):
 
 def weigh(documents, table, probabilities, p_self, lambda_, prune=0.0, keep=0, usual=()):
     indptr, terms, weights = translation.model1_weights(
-        *rows(documents), *csr(table), np.array(probabilities), p_self, lambda_, prune, keep, np.array(usual)
-    )
+        *rows(documents), *csr(table), np.arange(TERMS, dtype=np.int32),
+        np.array(probabilities), p_self, lambda_, prune, keep, np.array(usual),
+    )  # fmt: skip
     return [dict(zip(terms[a:b].tolist(), weights[a:b].tolist(), strict=True)) for a, b in pairwise(indptr)]
 
 
@@ -65,7 +66,8 @@ def test_sums_over_a_long_document_are_rounded_once():
     chances = random.uniform(0.01, 0.9, terms).astype(np.float32)
     _, _, weights = translation.model1_weights(
         np.array([0, terms]), np.arange(terms, dtype=np.int32), counts,
-        np.arange(terms + 1), np.zeros(terms, dtype=np.int32), chances, np.ones(terms),
+        np.arange(terms + 1), np.zeros(terms, dtype=np.int32), chances,
+        np.where(np.arange(terms) == 0, 0, -1).astype(np.int32), np.ones(1),
         0.0, 0.5, 0.0, 0, np.empty(0),
     )  # fmt: skip
     mean = math.fsum(chance * count for chance, count in zip(chances.tolist(), counts.tolist(), strict=True))

@@ -181,6 +181,26 @@ def test_another_numbering(table):
     assert (compiled.targets.tolist(), compiled.chances.tolist()) == ([1, 2, 2], [0.25, 0.375, 0.5])
 
 
+@pytest.mark.parametrize("asked", [[], [0], [1], [2], [0, 2], [0, 1, 2]])
+@pytest.mark.parametrize("p", [0, 0.5])
+def test_some_terms_alone_weigh_what_they_weigh_among_all(table, asked, p):
+    model = Model1(table=table, keep=0, self_translation=p, background="collection").over(VOCABULARY)
+    whole = model.weigh(COUNTS, STATISTICS)
+    narrowed = model.narrowed(np.array(asked, dtype=np.int32))
+    again = narrowed.narrowed(np.array(asked[:1], dtype=np.int32))
+    for compiled, terms in ((narrowed, asked), (again, asked[:1])):
+        rows = compiled.weigh(COUNTS, STATISTICS)
+        assert rows.vocabulary == whole.vocabulary
+        for (found, weighs), (every, weights) in zip(rows, whole, strict=True):
+            wanted = np.isin(every, terms)
+            assert (found.tolist(), weighs.tolist()) == (every[wanted].tolist(), weights[wanted].tolist())
+
+
+def test_where_some_weights_are_kept_all_terms_are_weighed(table):
+    model = Model1(table=table, keep=1).over(VOCABULARY)
+    assert model.narrowed(np.array([0], dtype=np.int32)) is model
+
+
 def test_rows_of_another_vocabulary_are_refused(table):
     model = Model1(table=table).over(VOCABULARY)
     other = TermWeights([0, 1], [0], [1.0], "other")
