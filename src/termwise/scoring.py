@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+
+from termwise.arguments import check, check_texts
 
 
 @runtime_checkable
@@ -57,6 +60,28 @@ class PairScorer(TextScorer, Protocol):
             What `score` gives for each pair, but for rounding.
         """
         ...
+
+
+class PairwiseScorer(ABC):
+    """Base of those `PairScorer` to which a query with n texts is n pairs."""
+
+    @abstractmethod
+    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each text for the query at the same place; see `PairScorer`."""
+
+    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each text for the query; see `TextScorer`.
+
+        Raises
+        ------
+        ParameterError
+            If query or texts are no strings.
+        TermwiseError
+            As `score_pairs` does.
+        """
+        check("query", query, isinstance(query, str), "a text")
+        check_texts(texts)
+        return self.score_pairs([query] * len(texts), texts)
 
 
 @runtime_checkable

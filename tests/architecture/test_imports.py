@@ -30,7 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "processes": {"errors"},
     "typed_settings": {"errors", "legible"},
     "pages": {"legible"},
-    "scoring": {"records"},
+    "scoring": {"legible", "errors", "records", "arguments"},
     "weights": GROUND,
     "kernels": set(),
     "text": GROUND | {"weights"},

@@ -19,6 +19,7 @@ from termwise.rerank.fitting import check_length, check_vocabulary, readable_pie
 from termwise.rerank.folder import torch_device
 from termwise.rerank.place import located, usual_name
 from termwise.rerank.separate import truncation
+from termwise.scoring import PairwiseScorer
 from termwise.train.loading import quiet
 from termwise.train.telling import first_line
 
@@ -30,7 +31,7 @@ Similarity = Literal["cosine", "dot"]
 _FIX = "name a folder that SentenceTransformer has saved, or a model of a hub"
 
 
-class BiEncoderScorer:
+class BiEncoderScorer(PairwiseScorer):
     """Scores texts by the likeness of two vectors; a `termwise.scoring.PairScorer`.
 
     Vectors are remembered, so that a text is read once however many queries it is scored for.
@@ -149,10 +150,6 @@ class BiEncoderScorer:
             batch=batch,
             fingerprint=folder_fingerprint(folder, loaded.max_seq_length),
         )
-
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query; see `termwise.scoring.TextScorer`."""
-        return self.score_pairs([query] * len(texts), texts)
 
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each text for the query at the same place.

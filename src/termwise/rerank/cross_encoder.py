@@ -19,13 +19,14 @@ import numpy.typing as npt
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from termwise.arguments import check, check_count, check_texts
+from termwise.arguments import check, check_count, check_pairs
 from termwise.errors import MissingExtraError, ModelFormatError, TermwiseError
 from termwise.model_folders import folder_fingerprint
 from termwise.rerank.fitting import check_length, check_vocabulary, readable_pieces
 from termwise.rerank.folder import torch_device
 from termwise.rerank.place import located, usual_name
 from termwise.rerank.separate import check_scores
+from termwise.scoring import PairwiseScorer
 from termwise.train.loading import quiet
 from termwise.train.telling import first_line
 
@@ -41,7 +42,7 @@ _LONGEST = 100_000
 _FIX = "name a folder that CrossEncoder has saved, with config.json, model.safetensors and a tokenizer, or one of a hub"
 
 
-class CrossEncoderScorer:
+class CrossEncoderScorer(PairwiseScorer):
     """Scores texts by a cross-encoder; a `termwise.scoring.TextScorer`.
 
     Stateless: no call changes what a later call returns.
@@ -161,34 +162,20 @@ class CrossEncoderScorer:
         """What the scorer is called in tables."""
         return self._name
 
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query.
-
-        Parameters
-        ----------
-        query : str
-        texts : sequence of str of length n
+    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each text for the query at the same place.
 
         Returns
         -------
         ndarray of shape (n,), float64
-            Any number; larger is better.
+            Any number.
 
         Raises
         ------
-        ParameterError
-            If query or texts are no strings.
         ModelFormatError
             If a score is not a finite number.
         """
-        check("query", query, isinstance(query, str), "a text")
-        check_texts(texts)
-        return self.score_pairs([query] * len(texts), texts)
-
-    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place; see `termwise.scoring.PairScorer`."""
-        check_texts(queries)
-        check_texts(texts)
+        check_pairs(queries, texts)
         if not texts:
             return np.zeros(0)
         found = self._model.predict(

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import torch
 from transformers import AutoConfig, PreTrainedTokenizerBase, T5ForConditionalGeneration
 
-from termwise.arguments import check, check_count, check_pairs, check_texts
+from termwise.arguments import check, check_count, check_pairs
 from termwise.encode.pieces import padded
 from termwise.errors import ModelFormatError, TermwiseError
 from termwise.model_folders import folder_fingerprint
@@ -29,6 +29,7 @@ from termwise.rerank.fitting import check_length
 from termwise.rerank.folder import torch_device
 from termwise.rerank.place import located, usual_name
 from termwise.rerank.separate import check_scores
+from termwise.scoring import PairwiseScorer
 from termwise.train.loading import quiet
 from termwise.train.telling import first_line
 
@@ -43,7 +44,7 @@ _FIXES = (
 )
 
 
-class MonoT5Scorer:
+class MonoT5Scorer(PairwiseScorer):
     """Scores texts by monoT5; a `termwise.scoring.PairScorer`.
 
     Stateless: no call changes what a later call returns.
@@ -143,32 +144,19 @@ class MonoT5Scorer:
             fingerprint=folder_fingerprint(folder, _KIND, length, *foreign_tokenizer(beside, folder)),
         )
 
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query.
-
-        Parameters
-        ----------
-        query : str
-        texts : sequence of str of length n
+    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each text for the query at the same place.
 
         Returns
         -------
         ndarray of shape (n,), float64
-            At most 0, in nats; larger is better.
+            At most 0, in nats.
 
         Raises
         ------
-        ParameterError
-            If query or texts are no strings.
         ModelFormatError
             If a score is not a finite number.
         """
-        check("query", query, isinstance(query, str), "a text")
-        check_texts(texts)
-        return self.score_pairs([query] * len(texts), texts)
-
-    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place; see `termwise.scoring.PairScorer`."""
         check_pairs(queries, texts)
         rows = [self._cut_off(row) for row in self._asked(queries, texts)]
         order = np.argsort([len(row) for row in rows], kind="stable")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
@@ -11,14 +11,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from termwise.arguments import check, check_count, check_pairs, check_texts
+from termwise.arguments import check, check_count, check_pairs
 from termwise.errors import ModelFormatError
+from termwise.scoring import PairwiseScorer
 
 _Query = TypeVar("_Query")
 _Text = TypeVar("_Text")
 
 
-class SeparateScorer(ABC, Generic[_Query, _Text]):
+class SeparateScorer(PairwiseScorer, Generic[_Query, _Text]):
     """Scores texts by two readings; a `termwise.scoring.PairScorer`.
 
     Of the pairs of one call each query and each text is read once. Nothing is kept from one call to the next.
@@ -56,22 +57,14 @@ class SeparateScorer(ABC, Generic[_Query, _Text]):
     def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Say of each pair whether a part of the text is not read; see `termwise.scoring.WindowedScorer`."""
 
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query; see `termwise.scoring.TextScorer`.
+    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score each text for the query at the same place.
 
         Raises
         ------
-        ParameterError
-            If query or texts are no strings.
         ModelFormatError
             If a score is not a finite number.
         """
-        check("query", query, isinstance(query, str), "a text")
-        check_texts(texts)
-        return self.score_pairs([query] * len(texts), texts)
-
-    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place; see `termwise.scoring.PairScorer`."""
         check_pairs(queries, texts)
         places: dict[str, list[int]] = {}
         for place, text in enumerate(texts):

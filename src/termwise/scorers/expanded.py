@@ -20,7 +20,7 @@ from termwise.scorers.given import pair_scores_of
 from termwise.scorers.kept_file import Kept, KeptFile
 from termwise.scorers.rows import distinct
 from termwise.scorers.store import text_digest
-from termwise.scoring import FingerprintedScorer, TextScorer
+from termwise.scoring import FingerprintedScorer, PairwiseScorer, TextScorer
 
 _AT_ONCE = 64
 """Texts whose queries are generated before they are kept."""
@@ -114,7 +114,7 @@ class RememberedExpander:
         return tuple(found)
 
 
-class ExpandedScorer:
+class ExpandedScorer(PairwiseScorer):
     """Scores texts, each with the queries generated of it behind it; a `termwise.scoring.PairScorer`.
 
     Parameters
@@ -154,11 +154,6 @@ class ExpandedScorer:
             return None
         said = json.dumps(["expanded", known, self._expander.fingerprint])
         return f"sha256:{sha256(said.encode()).hexdigest()}"
-
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query; see `termwise.scoring.TextScorer`."""
-        check_texts(texts)
-        return self.score_pairs([query] * len(texts), texts)
 
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each text for the query at the same place; each distinct text is expanded once."""

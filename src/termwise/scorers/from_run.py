@@ -11,9 +11,10 @@ import numpy.typing as npt
 from termwise.arguments import check_pairs
 from termwise.errors import DuplicateIdError, UnknownIdError
 from termwise.records import Run
+from termwise.scoring import PairwiseScorer
 
 
-class RunScorer:
+class RunScorer(PairwiseScorer):
     """Scores the documents of a run by their ranks; a `termwise.scoring.PairScorer`.
 
     Ranks only: scores of a run say nothing of documents that are not in it, and a manipulated text never is. So such a
@@ -60,10 +61,6 @@ class RunScorer:
     def knows(self, query: str, text: str) -> bool:
         """Whether the run ranks this text for this query."""
         return text in self._ranks.get(query, {})
-
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return minus the rank of each text."""
-        return self.score_pairs([query] * len(texts), texts)
 
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return minus the rank of each text for the query at the same place.

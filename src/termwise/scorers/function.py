@@ -13,6 +13,7 @@ from termwise.arguments import check, check_pairs
 from termwise.errors import DataError, TermwiseError, UsageError
 from termwise.scorers.failing import failure
 from termwise.scorers.given import as_scores
+from termwise.scoring import PairwiseScorer
 
 
 def function_of(module: str, name: str) -> Callable[..., Any]:
@@ -67,7 +68,7 @@ def _broken(given: str, facts: Iterable[tuple[str, object]]) -> DataError:
     )
 
 
-class FunctionScorer:
+class FunctionScorer(PairwiseScorer):
     """Scores texts by a function of pairs; a `termwise.scoring.PairScorer`.
 
     Parameters
@@ -106,10 +107,6 @@ class FunctionScorer:
         self._function = function
         self.name = name
         self.fingerprint = fingerprint
-
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query; see `termwise.scoring.TextScorer`."""
-        return self.score_pairs([query] * len(texts), texts)
 
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each text for the query at the same place.

@@ -15,10 +15,11 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check, check_names, check_pairs, check_texts
+from termwise.arguments import check, check_names, check_pairs
 from termwise.errors import DataError, MissingExtraError, ModelFormatError
 from termwise.scorers.background import Background
 from termwise.scorers.text_features import TextFeatures
+from termwise.scoring import PairwiseScorer
 from termwise.text import make_analyzer
 from termwise.typed_settings import TypedSettings
 
@@ -85,7 +86,7 @@ class BoostingSettings(TypedSettings):
     )
 
 
-class GradientBoostingScorer:
+class GradientBoostingScorer(PairwiseScorer):
     """Scores texts by boosted trees; a `termwise.scoring.PairScorer`.
 
     Parameters
@@ -126,11 +127,6 @@ class GradientBoostingScorer:
         self.features = features
         self.name = name
         self.fingerprint = f"sha256:{sha256((features.fingerprint + model).encode()).hexdigest()}"
-
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query; see `termwise.scoring.TextScorer`."""
-        check_texts(texts)
-        return self.score_pairs([query] * len(texts), texts)
 
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each text for the query at the same place.

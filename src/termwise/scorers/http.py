@@ -25,6 +25,7 @@ import numpy.typing as npt
 from termwise.arguments import check, check_count, check_pairs, is_finite_number
 from termwise.errors import DataError, ParameterError
 from termwise.legible import error_said, shown
+from termwise.scoring import PairwiseScorer
 
 TRIES = 3
 """Times that a request is sent which fails for a reason that may pass."""
@@ -68,7 +69,7 @@ class _Staying(HTTPRedirectHandler):
         """Return no request, so that the answer is an error."""
 
 
-class HttpScorer:
+class HttpScorer(PairwiseScorer):
     """Scores texts by asking an address; a `termwise.scoring.PairScorer`.
 
     Parameters
@@ -110,10 +111,6 @@ class HttpScorer:
         self._batch = batch
         self._timeout = timeout
         self.fingerprint = fingerprint
-
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query; see `termwise.scoring.TextScorer`."""
-        return self.score_pairs([query] * len(texts), texts)
 
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each text for the query at the same place.

@@ -19,7 +19,7 @@ from termwise.arguments import check_pairs, is_finite_number
 from termwise.errors import DataError, ParameterError
 from termwise.legible import shown
 from termwise.scorers.given import pair_scores_of
-from termwise.scoring import FingerprintedScorer, TextScorer
+from termwise.scoring import FingerprintedScorer, PairwiseScorer, TextScorer
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Scale:
         return cls(float(mean), float(deviation))
 
 
-class MixedScorer:
+class MixedScorer(PairwiseScorer):
     """alpha z(first) + (1 - alpha) z(second), on fixed scales; a `termwise.scoring.PairScorer`.
 
     Parameters
@@ -128,10 +128,6 @@ class MixedScorer:
             return None
         said = [known, self._alpha, [[scale.mean, scale.deviation] for scale in self._scales]]
         return f"sha256:{sha256(json.dumps(said).encode()).hexdigest()}"
-
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query; see `termwise.scoring.TextScorer`."""
-        return self.score_pairs([query] * len(texts), texts)
 
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each text for the query at the same place."""

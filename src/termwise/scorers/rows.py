@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check_pairs, check_texts
-from termwise.scoring import Contribution
+from termwise.arguments import check_pairs
+from termwise.scoring import Contribution, PairwiseScorer
 from termwise.weights import TermWeights
 
 
@@ -50,7 +50,7 @@ class TextWeigher(Protocol):
         ...
 
 
-class RowScorer:
+class RowScorer(PairwiseScorer):
     """Scores texts by the terms that they share with a query; a `termwise.scoring.PairScorer`.
 
     The score is that of an index without quantisation, sum over the terms of the query of q(t) (w(t, d) + floor(t)).
@@ -85,11 +85,6 @@ class RowScorer:
     def fingerprint(self) -> str:
         """Equal ones give equal scores."""
         return self._weigher.fingerprint
-
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query; see `termwise.scoring.TextScorer`."""
-        check_texts(texts)
-        return self.score_pairs([query] * len(texts), texts)
 
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each text for the query at the same place; each distinct text is weighed once.

@@ -26,10 +26,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from termwise.arguments import check, check_flag, check_pairs, check_texts
+from termwise.arguments import check, check_flag, check_pairs
 from termwise.collection.word_vectors import WordTable, read_word_vectors
 from termwise.errors import MissingExtraError
 from termwise.scorers.rows import distinct
+from termwise.scoring import PairwiseScorer
 from termwise.text import Analyzer, make_analyzer
 
 DEFAULT_ANALYZER = "standard"
@@ -49,7 +50,7 @@ class _Heap(NamedTuple):
     shares: npt.NDArray[np.float64]
 
 
-class WordMoverScorer:
+class WordMoverScorer(PairwiseScorer):
     """Scores texts by the Word Mover's Distance with a minus; a `termwise.scoring.PairScorer`.
 
     Parameters
@@ -112,11 +113,6 @@ class WordMoverScorer:
         """Equal ones give equal scores."""
         said = ["word mover", self._words.digest, self._analyzer.spec.fingerprint, self._unit]
         return f"sha256:{sha256(json.dumps(said).encode()).hexdigest()}"
-
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query; see `termwise.scoring.TextScorer`."""
-        check_texts(texts)
-        return self.score_pairs([query] * len(texts), texts)
 
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each text for the query at the same place; each distinct pair is solved once.

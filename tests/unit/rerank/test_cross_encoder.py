@@ -103,6 +103,11 @@ def test_what_is_no_string_is_refused(scorer):
         scorer.score(QUERY, "wing")
 
 
+def test_a_pair_has_two_sides(scorer):
+    with pytest.raises(ParameterError, match="a pair has a query and a text"):
+        scorer.score_pairs(["tea", "bread"], ["Keep tea dry."])
+
+
 def test_a_score_that_is_no_number_is_refused(folder):
     model = sentence_transformers.CrossEncoder(str(folder), device="cpu")
     with torch.no_grad():
