@@ -163,7 +163,15 @@ def command(
 
     Example: termwise probe bm25 tildev2 --out report
     """
-    from termwise.cli.probe_output import contrasts, left_behind, show, show_changes, show_probes, skipped
+    from termwise.cli.probe_output import (
+        alike,
+        contrasts,
+        left_behind,
+        show,
+        show_changes,
+        show_probes,
+        skipped,
+    )
     from termwise.collection import read_run
     from termwise.probes.bench import Bench
     from termwise.probes.bench.sources import named_folders
@@ -207,6 +215,8 @@ def command(
     else:
         show(report)
         for line in contrasts(report):
+            note(line)
+        for line in alike(report):
             note(line)
     for line in skipped(report):
         note(line)

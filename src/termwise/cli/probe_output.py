@@ -72,6 +72,18 @@ def contrasts(report: dict[str, Any]) -> Iterator[str]:
         )
 
 
+def alike(report: dict[str, Any]) -> Iterator[str]:
+    """Say which scorers have a median gap of 0: what counts as a tie is then known of no other number."""
+    if report["facts"]["delta"] != "median":
+        return
+    names = [one["name"] for one in report["scorers"] if one["gaps"] and one["reading"]["delta"] == 0]
+    if names:
+        yield (
+            f"{_few(names)}: half of the neighbours at the top of a ranking score alike, and so every difference "
+            "counts; --delta NUMBER takes another threshold"
+        )
+
+
 def skipped(report: dict[str, Any]) -> Iterator[str]:
     """Say what was not asked of whom, and why: a line for each reason."""
     for scorer in report["scorers"]:

@@ -82,6 +82,19 @@ def test_what_tells_two_rankers_apart_is_said(folder, monkeypatch, capsys):
     assert "c against a: no difference is significant" in err
 
 
+def test_a_median_gap_of_0_is_said(folder, monkeypatch, capsys):
+    (folder.parent / "coarse.py").write_text(
+        "def score(queries, texts):\n    return [float(len(text) > 10**6) for text in texts]\n"
+    )
+    monkeypatch.chdir(folder.parent)
+    given = ["bm25", "python:coarse:score", "--judged", folder, *SUITE]
+    assert probe(*given) == 0
+    err = capsys.readouterr().err
+    assert "\nscore: half of the neighbours at the top of a ranking score alike" in err
+    assert probe(*given, "--delta", "0") == 0
+    assert "alike" not in capsys.readouterr().err
+
+
 def test_cells_as_json(folder, capsys):
     assert probe("bm25", "flat=bm25,b=0", "--judged", f"mine={folder}:test", *SUITE, "--json") == 0
     found = cells(capsys.readouterr().out)
