@@ -42,6 +42,9 @@ _LARGEST = 1 << 16, 1 << 8
 
 _PART = 1 << 16
 
+_SHOWN = 200
+"""Bytes of an answer that an error shows."""
+
 _OF_FINGERPRINT = (
     "; with fingerprint=VERSION what is scored would be kept, and the next run would go on from there",
     "; what was kept of it is not asked for again",
@@ -85,6 +88,9 @@ class HttpScorer(PairwiseScorer):
     fingerprint : str, optional
         Says that the same address gives the same scores, such as the version of the model behind it. Scores are kept
         only with one.
+    authorization : str, optional
+        Header of that name, such as ``Bearer KEY``. It is sent to this address and stands nowhere else: in no report,
+        no error, no fingerprint.
     """
 
     def __init__(
@@ -95,6 +101,7 @@ class HttpScorer(PairwiseScorer):
         batch: int = 128,
         timeout: float = 60.0,
         fingerprint: str | None = None,
+        authorization: str | None = None,
     ) -> None:
         host = _host(url)
         check("name", name, isinstance(name, str | None), "a name")
@@ -107,6 +114,9 @@ class HttpScorer(PairwiseScorer):
             )
         self._url = url
         self._opener = build_opener(_Staying)
+        self._headers = {"Content-Type": "application/json"}
+        if authorization is not None:
+            self._headers["Authorization"] = _header(authorization)
         self.name = name or host
         self._batch = batch
         self._timeout = timeout
@@ -137,14 +147,14 @@ class HttpScorer(PairwiseScorer):
                 raise ValueError("no list of numbers")
             numbers = [float(score) for score in scores]
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            raise self._odd(answer.decode("utf-8", "replace")[:120]) from None
+            raise self._odd(_start(answer) or "nothing") from None
         if len(numbers) != len(pairs):
             raise self._odd(f"{len(numbers)} scores for {len(pairs)} pairs")
         return numbers
 
     def _sent(self, body: bytes, most: int) -> bytes:
         """Send a request, more than once if need be, and return the answer, of so many bytes at the most."""
-        request = Request(self._url, data=body, headers={"Content-Type": "application/json"}, method="POST")
+        request = Request(self._url, data=body, headers=self._headers, method="POST")
         for attempt in range(1, TRIES + 1):
             try:
                 until = time.monotonic() + self._timeout
@@ -154,11 +164,13 @@ class HttpScorer(PairwiseScorer):
                     raise self._odd(f"more than {most:,} bytes")
                 return read
             except HTTPError as error:
-                error.close()
-                if 300 <= error.code < 400:
-                    raise self._sent_elsewhere(error) from error
-                if error.code not in _PASSING or attempt == TRIES:
-                    raise self._failed(f"HTTP {error.code} {error.reason}", attempt) from error
+                with error:
+                    if 300 <= error.code < 400:
+                        raise self._sent_elsewhere(error) from error
+                    if error.code not in _PASSING:
+                        raise self._refused(error) from error
+                    if attempt == TRIES:
+                        raise self._failed(_status(error), attempt, _body(error)) from error
             except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 if attempt == TRIES:
                     why = str(getattr(error, "reason", error)) or type(error).__name__
@@ -166,15 +178,29 @@ class HttpScorer(PairwiseScorer):
             time.sleep(PAUSE * 2 ** (attempt - 1))
         raise AssertionError("unreachable")
 
-    def _failed(self, why: str, tried: int) -> DataError:
+    def _failed(self, why: str, tried: int, said: str = "") -> DataError:
         return DataError(
             "the scorer does not answer",
             facts=[
                 ("address", self._url),
                 ("tried", "once" if tried == 1 else f"{tried} times"),
                 ("why", why),
+                *([("it says", said)] if said else []),
             ],
             fixes=["see that it runs" + _OF_FINGERPRINT[self.fingerprint is not None]],
+        )
+
+    def _refused(self, error: HTTPError) -> DataError:
+        said = _body(error)
+        return DataError(
+            "the scorer refuses what it is asked",
+            facts=[
+                ("address", self._url),
+                ("answer", _status(error)),
+                *([("it says", said)] if said else []),
+                ("sent", '{"pairs": [{"query": "...", "text": "..."}, ...]}, as JSON by POST'),
+            ],
+            fixes=["see that this is the address that takes pairs"],
         )
 
     def _sent_elsewhere(self, error: HTTPError) -> DataError:
@@ -192,6 +218,39 @@ class HttpScorer(PairwiseScorer):
         )
 
 
+def _start(answer: bytes) -> str:
+    """Return the first characters of an answer, on one line."""
+    return " ".join(answer[:_SHOWN].decode("utf-8", "replace").split())
+
+
+def _status(error: HTTPError) -> str:
+    return f"HTTP {error.code} {error.reason}".rstrip()
+
+
+def _body(error: HTTPError) -> str:
+    """Return the first characters of what comes with an error, which may say why; nothing where it breaks off."""
+    try:
+        return _start(error.read(_SHOWN))
+    except (OSError, HTTPException):
+        return ""
+
+
+def _header(authorization: str) -> str:
+    """Return what can be sent as a header.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot; what was given is not repeated.
+    """
+    if not isinstance(authorization, str) or not authorization.isascii() or not authorization.isprintable():
+        raise ParameterError(
+            "this cannot be sent as the header Authorization",
+            facts=[("expected", "a line of ASCII, such as Bearer KEY")],
+        )
+    return authorization
+
+
 def _host(url: str) -> str:
     """Return host and port of an address.
 
@@ -203,6 +262,12 @@ def _host(url: str) -> str:
     expected, given = "http://HOST[:PORT]/PATH, in ASCII", ("given", shown(url))
     try:
         parts = urlsplit(url)
+        if "@" in parts.netloc:
+            raise ParameterError(
+                "a name and a password are no part of an address, which reports tell",
+                facts=[("host", parts.netloc.rpartition("@")[2])],
+                fixes=["authorization=VARIABLE, of the environment, with what the header Authorization says"],
+            )
         port = parts.port  # asked for by name: it is read then
     except (AttributeError, TypeError, ValueError) as error:
         raise ParameterError(

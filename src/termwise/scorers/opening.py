@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -78,7 +79,8 @@ def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> Te
     a bi-encoder, or of a scorer     ``device``, and for bi-encoders ``similarity``, ``query_prompt``, ``text_prompt``
     ``OWNER/NAME``                   such a network on the hub of transformers, downloaded once; likewise
     folder of boosted trees          see `termwise.scorers.gradient_boosting`; no settings
-    ``http://...``                   an address, see `termwise.scorers.http`; ``batch``, ``timeout``, ``fingerprint``
+    ``http://...``                   an address, see `termwise.scorers.http`; ``batch``, ``timeout``, ``fingerprint``;
+                                     ``authorization=VARIABLE``, of the environment, holds the header of that name
     ``python:MODULE:FUNCTION``       a function of a list of queries and a list of texts; ``fingerprint``
     ``mono-t5:FOLDER``,              a published checkpoint of monoT5, ColBERT, EPIC or ANCE, see their modules in
     ``colbert:FOLDER``,              `termwise.rerank`; ``length``, ``batch``, ``device``, and for ColBERT
@@ -150,13 +152,21 @@ def _downloaded(asked: ScorerSpecification) -> ScorerSpecification:
 
 
 def _http(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
-    settings = asked.take(("batch", "timeout", "fingerprint"))
+    settings = asked.take(("batch", "timeout", "fingerprint", "authorization"))
+    variable = settings.get("authorization")
+    if variable is not None and not os.environ.get(variable):
+        raise UsageError(
+            "the environment lacks what a service is to be asked with",
+            facts=[("ranker", asked.target), ("variable", variable)],
+            fixes=[f"export {variable}='Bearer KEY'"],
+        )
     return HttpScorer(
         asked.target,
         name=asked.name,
         batch=_whole(asked, "batch") or 128,
         timeout=_seconds(asked, "timeout") if "timeout" in settings else 60.0,
         fingerprint=_of_target(asked, settings.get("fingerprint")),
+        authorization=None if variable is None else os.environ[variable],
     )
 
 

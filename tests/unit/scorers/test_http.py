@@ -10,8 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from termwise.errors import DataError, ParameterError
-from termwise.scorers import HttpScorer, http
+from termwise.errors import DataError, ParameterError, UsageError
+from termwise.scorers import Background, HttpScorer, http
+from termwise.scorers.opening import Surroundings, open_any_scorer
 
 
 def shared_words(queries, texts):
@@ -25,6 +26,7 @@ class Server:
         self.answers = []
         self.sizes = []
         self.pause = 0.0
+        self.expected = None
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -32,6 +34,8 @@ class Server:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 outer.sizes.append(len(body["pairs"]))
                 status, answer, *headers = outer.answers.pop(0) if outer.answers else (200, None)
+                if outer.expected not in (None, self.headers["Authorization"]):
+                    status, answer = 401, "who are you?"
                 if answer is None:
                     pairs = [(one["query"], one["text"]) for one in body["pairs"]]
                     answer = json.dumps({"scores": shared_words(*zip(*pairs, strict=True))})
@@ -74,14 +78,18 @@ def test_an_address_is_asked_in_batches(server):
 def test_an_address_that_fails_for_a_moment_is_asked_again(server):
     server.answers = [(503, "wait"), (429, "wait")]
     assert HttpScorer(server.url).score("a", ["a"]).tolist() == [1]
-    server.answers = [(503, "no")] * 3
-    with pytest.raises(DataError, match="does not answer"):
+    server.answers = [(503, "no\n  room")] * 3
+    with pytest.raises(DataError, match="does not answer") as caught:
         HttpScorer(server.url).score("a", ["a"])
+    assert ("tried", "3 times") in caught.value.facts
+    assert ("it says", "no room") in caught.value.facts
     server.answers = [(400, "bad")]
     with pytest.raises(DataError) as caught:
         HttpScorer(server.url).score("a", ["a"])
-    assert "HTTP 400" in str(caught.value.facts)
-    assert ("tried", "once") in caught.value.facts
+    assert caught.value.message == "the scorer refuses what it is asked"
+    assert ("answer", "HTTP 400 Bad Request") in caught.value.facts
+    assert ("it says", "bad") in caught.value.facts
+    assert len(server.sizes) == 3 + 3 + 1
 
 
 def test_an_answer_that_breaks_off_is_asked_for_again(server):
@@ -149,7 +157,7 @@ def test_an_answer_has_a_size_and_a_time(server, monkeypatch):
 
 
 def test_what_is_kept_is_said_as_it_is(server):
-    server.answers = [(400, "bad")] * 2
+    server.answers = [(503, "bad")] * 6
     for fingerprint, said in ((None, "would be kept"), ("v1", "is not asked for again")):
         with pytest.raises(DataError) as caught:
             HttpScorer(server.url, fingerprint=fingerprint).score("a", ["a"])
@@ -170,12 +178,46 @@ def test_what_is_kept_is_said_as_it_is(server):
         {"url": "http://host/\n"},
         {"url": 5},
         {"fingerprint": 1},
+        {"authorization": 1},
+        {"authorization": "Bearer\nX: 1"},
+        {"authorization": "Bearer \u00f6"},
         {"name": 1},
     ],
 )
 def test_what_no_scorer_is_made_of(given):
     with pytest.raises(ParameterError):
         HttpScorer(given.pop("url", "http://host/x"), **given)
+
+
+def test_a_secret_is_sent_and_told_nowhere(server, monkeypatch):
+    """It is the value of a variable, so that it stands neither in a report nor in the history of a shell."""
+    server.expected = "Bearer abc-123"
+    scorer = HttpScorer(server.url, authorization="Bearer abc-123")
+    assert scorer.score("a", ["a"]).tolist() == [1]
+    for wrong in (HttpScorer(server.url, authorization="Bearer xyz-987"), HttpScorer(server.url)):
+        with pytest.raises(DataError, match="refuses") as caught:
+            wrong.score("a", ["a"])
+        assert ("answer", "HTTP 401 Unauthorized") in caught.value.facts
+        assert "xyz-987" not in str(caught.value)
+    with pytest.raises(ParameterError) as refused:
+        HttpScorer(server.url, authorization="Bearer abc-123\n")
+    assert "abc-123" not in str(refused.value)
+    for url in (server.url, "http://host:x/"):
+        with pytest.raises(ParameterError, match="no part of an address") as refused:
+            HttpScorer(url.replace("//", "//me:abc-123@"))
+        assert "abc-123" not in str(refused.value)
+
+
+def test_the_secret_of_the_command_line_is_a_variable(server, monkeypatch):
+    around = Surroundings(Background([]))
+    server.expected = "Bearer abc-123"
+    with pytest.raises(UsageError, match="lacks") as caught:
+        open_any_scorer(f"{server.url},authorization=MY_KEY", around)
+    assert ("variable", "MY_KEY") in caught.value.facts
+    monkeypatch.setenv("MY_KEY", "Bearer abc-123")
+    opened = open_any_scorer(f"{server.url},authorization=MY_KEY,fingerprint=1", around)
+    assert opened.score("a", ["a"]).tolist() == [1]
+    assert "abc-123" not in opened.fingerprint
 
 
 def test_letters_of_an_address_may_be_large(server):
