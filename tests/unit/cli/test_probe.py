@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 
@@ -455,6 +456,9 @@ def test_a_run_of_another_collection_is_told(folder, tmp_path, capsys):
         write_run(Run([ranking]), path)
         assert probe("bm25", path, "--judged", folder, *SUITE) == 3
         assert "of another collection" in capsys.readouterr().err
+    path.write_text("")
+    assert probe("bm25", path, "--judged", folder, *SUITE) == 3
+    assert re.search(r"queries of the run +none\n", capsys.readouterr().err)
 
 
 def test_a_demand_of_a_probe_without_a_pair_is_told_before_anything_is_scored(folder, monkeypatch, capsys):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -194,16 +194,17 @@ def run_scorer(asked: ScorerSpecification, judged: Sequence[JudgedTexts]) -> Run
             facts=[
                 ("run", asked.target),
                 ("judged collections", ", ".join(names)),
-                ("queries of the run", f"{len(run.rankings):,}, such as {_one_of(run.rankings)}"),
-                ("documents of the run", f"{len(ranked):,}, such as {_one_of(ranked)}"),
+                ("queries of the run", _counted(run.rankings)),
+                ("documents of the run", _counted(ranked)),
             ],
             fixes=["--judged COLLECTION, the one that the run was made for"],
         )
     return RunScorer(run, queries, texts)
 
 
-def _one_of(ids: Iterable[str]) -> str:
-    return shown(min(ids, default=""))
+def _counted(ids: Collection[str]) -> str:
+    """Say how many there are, and what one looks like."""
+    return f"{len(ids):,}, such as {shown(min(ids))}" if ids else "none"
 
 
 def _of_one_meaning(
