@@ -7,8 +7,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from termwise.errors import UnknownNameError, UsageError
+from termwise.legible import shown
 
 _NAMED = re.compile(r"(?P<name>[\w.@+ -]+)=(?P<rest>.+)", re.DOTALL)
+
+
+_UNNAMED = re.compile(r"(?P<name>[^=/:]*)=")
+"""What would be a name, if these letters were of one; a path has a slash before, an address or a function a colon."""
 
 
 class ScorerSpecification(NamedTuple):
@@ -63,6 +68,12 @@ def read_specification(text: str) -> ScorerSpecification:
     first, *others = text.split(",")
     found = _NAMED.fullmatch(first)
     name, target = (found["name"].strip(), found["rest"]) if found else (None, first)
+    if found is None and (before := _UNNAMED.match(first)):
+        raise UsageError(
+            "a scorer cannot have this name",
+            facts=[("name", shown(before["name"])), ("expected", "letters, digits, blanks and _ . @ + -")],
+            fixes=[f"mine={first[before.end() :]}", f"./{first}, if it is a file or folder"],
+        )
     settings = {}
     for other in others:
         setting, equals, value = other.partition("=")

@@ -397,6 +397,13 @@ def test_tables(run):
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 1
 
 
+def test_names_are_no_markup(run):
+    report = report_of(run)
+    report["scorers"][0]["name"] = "<script>alert(1)</script> `a` [b](c) _d_ e_f"
+    heading = markdown_text(report).splitlines()[2]
+    assert r"\<script\>alert(1)\</script\> \`a\` \[b\](c) \_d\_ e_f" in heading
+
+
 def test_the_page_holds_everything_and_loads_nothing(run):
     page = report_html(report_of(run))
     assert "<script" not in page

@@ -94,3 +94,16 @@ def test_a_setting_of_a_model_is_advised_as_a_line_has_it():
 def test_lines_that_name_no_scorer(text):
     with pytest.raises(UsageError):
         read_specification(text)
+
+
+@pytest.mark.parametrize("text", ["a&b=bm25", "<b>=bm25", "=bm25", "a%=jm,mu=5", "é!=runs/x", "a\nb=bm25"])
+def test_a_name_with_other_letters_is_no_target(text):
+    with pytest.raises(UsageError, match="cannot have this name") as caught:
+        read_specification(text)
+    target = text.partition(",")[0].partition("=")[2]
+    assert caught.value.fixes[0] == f"mine={target}"
+
+
+@pytest.mark.parametrize("text", ["runs/a&b=1", "./a&b=1", "http://x/?a&b=c", "python:m:f=1"])
+def test_what_has_an_equals_sign_further_on_is_a_target(text):
+    assert read_specification(text)[1:] == (None, text, {})

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -114,6 +115,10 @@ def signed(score: float) -> str:
     return text[1:] if text[1:] == "0.00" else text
 
 
+_MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
+"""What Markdown, or what renders it, could take for more than a character."""
+
+
 def markdown_text(report: Mapping[str, Any]) -> str:
     """Write the tables as Markdown."""
     names = [scorer["name"] for scorer in report["scorers"]]
@@ -190,5 +195,11 @@ def latex_text(report: Mapping[str, Any]) -> str:
 
 
 def cell_text(text: str) -> str:
-    """Return a text as a cell of a Markdown table has it, on one line."""
-    return legible_line(text).replace("|", r"\|").replace("*", r"\*")
+    r"""Return a text as a cell of a Markdown table has it: on one line, and without anything that would be markup.
+
+    Examples
+    --------
+    >>> print(cell_text("TF | Overlap"), cell_text("shared_words of <b>"), cell_text("*a* _b_"))
+    TF \| Overlap shared_words of \<b\> \*a\* \_b\_
+    """
+    return _MARKUP.sub(r"\\\g<0>", legible_line(text))
