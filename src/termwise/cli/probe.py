@@ -161,12 +161,15 @@ def command(
 ) -> None:
     """Ask rankers controlled questions: pairs of texts that differ in one thing.
 
+    Half a minute for bm25; a network that has to read the texts, such as tildev2, takes ten.
+
     Example: termwise probe bm25 tildev2 --out report
     """
     from termwise.cli.probe_output import (
         alike,
         contrasts,
         left_behind,
+        replaced,
         show,
         show_changes,
         show_probes,
@@ -176,13 +179,14 @@ def command(
     from termwise.probes.bench import Bench
     from termwise.probes.bench.sources import named_folders
     from termwise.probes.reference import DEPTH
-    from termwise.probes.report import Demand, read_report, unmet
+    from termwise.probes.report import Demand, read_report, report_at, unmet
     from termwise.probes.thresholds import read_rule
 
     read_rule(delta)
     rankings = None if candidates is None else read_run(candidates)
     demands = [Demand.read(text) for text in fail_if or ()]
     before = None if against is None else read_report(against)
+    stood = None if out is None else report_at(out)
     asked = suites or ["quick"]
     with progress_bar() as progress:
         bench = Bench.of(
@@ -223,6 +227,8 @@ def command(
     if before is not None and against is not None:
         show_changes(before, report, against)
     if out is not None:
+        for line in replaced(stood, report, out) if stood else ():
+            note(line)
         note(f"{out}: open {out / 'report.html'}")
     elif not as_json:
         note("with --out DIR: a page with every probe, its most telling samples, and tables")

@@ -117,13 +117,48 @@ def show_changes(before: dict[str, Any], report: dict[str, Any], earlier: Path) 
             note(f"{one['name']} is another ranker than it was in {earlier}, or has other settings")
         if was is not None and was["reading"] != one["reading"]:
             note(f"{one['name']}: its ties are those of another threshold than in {earlier}")
-    changed = [cell for cell in differences(before, report) if cell.state != "same"]
-    for cell in changed:
-        note(
-            f"{cell.probe}, {cell.scorer}: {_told(cell.before)} before, {_told(cell.after)} now: {cell.state}"
-        )
-    if not changed:
+    for name, was in before["facts"].items():
+        now = report["facts"].get(name)
+        if name in _ASKED_WITH and was != now:
+            note(f"{name}: {_fact(was)} in {earlier}, {_fact(now)} now")
+    cells = differences(before, report)
+    changed = [
+        one
+        for one in cells
+        if one.state in ("changed", "other samples") and not one.before is one.after is None
+    ]
+    for one in changed:
+        note(f"{one.probe}, {one.scorer}: {_told(one.before)} before, {_told(one.after)} now: {one.state}")
+    for state, when in (("gone", "now"), ("added", f"in {earlier}")):
+        unasked: dict[str, list[str]] = {}
+        for one in cells:
+            if one.state == state and (one.before, one.after) != (None, None):
+                unasked.setdefault(one.scorer, []).append(one.probe)
+        for scorer, probes in unasked.items():
+            note(f"{scorer}, not asked {when}: {_few(probes)}")
+    if all(one.state == "same" for one in cells):
         note(f"nothing has changed since {earlier}")
+
+
+_ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "candidates")
+"""Facts of a report that samples and scores depend on."""
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} ({said})" for name, said in value.items())
+    return str(value)
+
+
+def replaced(earlier: dict[str, Any], report: dict[str, Any], out: Path) -> Iterator[str]:
+    """Say that a report stood there that knew more."""
+    gone = sum(one.state == "gone" for one in differences(earlier, report))
+    if gone:
+        scores = "1 score" if gone == 1 else f"{gone:,} scores"
+        yield (
+            f"{out} had a report with {scores} that this one is without; asked together with these, they are read "
+            f"from {out / 'scores.sqlite'}"
+        )
 
 
 def show_probes(chosen: Sequence[Wanted], as_json: bool) -> None:

@@ -68,6 +68,18 @@ def top_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, Scores
 def median_gap(lists: Mapping[str, Scores], *, top: int = TOP) -> float:
     """Return the median of the gaps of all queries together; see `top_gaps`.
 
+    Parameters
+    ----------
+    lists : mapping of str to array-like of float
+        Scores of the candidates of each query, in any order.
+    top : int, optional
+        Candidates of each query between which gaps are measured, the best ones.
+
+    Returns
+    -------
+    float
+        0 or more, in the unit of the scores.
+
     Raises
     ------
     DataError

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.arguments import check, check_pairs
-from termwise.errors import DataError, TermwiseError, UsageError
+from termwise.errors import DataError, ParameterError, TermwiseError, UsageError
 from termwise.scorers.failing import failure
 from termwise.scorers.given import as_scores
 from termwise.scoring import PairwiseScorer
@@ -105,6 +106,7 @@ class FunctionScorer(PairwiseScorer):
         check("name", name, isinstance(name, str) and bool(name), "a name")
         check("fingerprint", fingerprint, isinstance(fingerprint, str | None), "a text, or None")
         self._function = function
+        _check_takes_pairs(name, function)
         self.name = name
         self.fingerprint = fingerprint
 
@@ -126,3 +128,19 @@ class FunctionScorer(PairwiseScorer):
                 "the function of a ranker failed", facts=[("scorer", self.name), *failure(error)]
             ) from error
         return as_scores(self.name, given, len(texts))
+
+
+def _check_takes_pairs(name: str, function: Callable[..., object]) -> None:
+    """Refuse a function that cannot be called with two lists, where Python knows what it takes."""
+    try:
+        known = signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        known.bind([], [])
+    except TypeError as error:
+        raise ParameterError(
+            "a ranker is a function of queries and texts, two lists",
+            facts=[("scorer", name), ("takes", f"{known}"), ("Python says", error)],
+            fixes=["def NAME(queries, texts): return [a number for each pair]"],
+        ) from None

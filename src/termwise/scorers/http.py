@@ -45,8 +45,13 @@ _PART = 1 << 16
 _SHOWN = 200
 """Bytes of an answer that an error shows."""
 
+_KEY = "authorization=VARIABLE, of the environment, with what the header Authorization says"
+_OF_REFUSAL = {401: _KEY, 403: _KEY, 413: "batch=16, say, for fewer pairs in a request"}
+_LATE = "the answer takes too long"
+_OF_TIME = "timeout=SECONDS for more time, or batch=N for fewer pairs in a request"
+
 _OF_FINGERPRINT = (
-    "; with fingerprint=VERSION what is scored would be kept, and the next run would go on from there",
+    "; with fingerprint=VERSION and --out what is scored would be kept, and the next run would go on from there",
     "; what was kept of it is not asked for again",
 )
 """What is said of a scorer without a fingerprint, and of one with it."""
@@ -187,7 +192,10 @@ class HttpScorer(PairwiseScorer):
                 ("why", why),
                 *([("it says", said)] if said else []),
             ],
-            fixes=["see that it runs" + _OF_FINGERPRINT[self.fingerprint is not None]],
+            fixes=[
+                "see that it runs" + _OF_FINGERPRINT[self.fingerprint is not None],
+                *([_OF_TIME] if "timed out" in why or why == _LATE else []),
+            ],
         )
 
     def _refused(self, error: HTTPError) -> DataError:
@@ -200,7 +208,7 @@ class HttpScorer(PairwiseScorer):
                 *([("it says", said)] if said else []),
                 ("sent", '{"pairs": [{"query": "...", "text": "..."}, ...]}, as JSON by POST'),
             ],
-            fixes=["see that this is the address that takes pairs"],
+            fixes=[_OF_REFUSAL.get(error.code, "see that this is the address that takes pairs")],
         )
 
     def _sent_elsewhere(self, error: HTTPError) -> DataError:
@@ -266,7 +274,7 @@ def _host(url: str) -> str:
             raise ParameterError(
                 "a name and a password are no part of an address, which reports tell",
                 facts=[("host", parts.netloc.rpartition("@")[2])],
-                fixes=["authorization=VARIABLE, of the environment, with what the header Authorization says"],
+                fixes=[_KEY],
             )
         port = parts.port  # asked for by name: it is read then
     except (AttributeError, TypeError, ValueError) as error:
@@ -292,7 +300,7 @@ def _read(answer: HTTPResponse, until: float, most: int) -> bytes:
         parts.append(part)
         size += len(part)
         if time.monotonic() > until:
-            raise TimeoutError("the answer takes too long")
+            raise TimeoutError(_LATE)
     if size <= most and answer.length:
         raise IncompleteRead(b"".join(parts), answer.length)
     return b"".join(parts)

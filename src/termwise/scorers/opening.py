@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -68,6 +69,9 @@ class Surroundings:
     device: str | None = None
 
 
+_NO_SCHEME = re.compile(r"[\w.-]+:\d{2,5}(/.*)?")
+
+
 def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> TextScorer:
     """Open a scorer by its line.
 
@@ -111,6 +115,12 @@ def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> Te
     asked = read_specification(text) if isinstance(text, str) else text
     if is_address(asked.target):
         return _http(asked, around)
+    if _NO_SCHEME.fullmatch(asked.target) and not Path(asked.target).exists():
+        raise UsageError(
+            "an address begins with http:// or https://",
+            facts=[("given", asked.target)],
+            fixes=[f"http://{asked.target}"],
+        )
     if asked.target.startswith(_FUNCTION):
         return _function(asked, around)
     if asked.target.startswith(_WORD_MOVER):

@@ -120,8 +120,12 @@ def test_a_report_and_going_on_with_it(folder, tmp_path, capsys):
     assert capsys.readouterr().out == first
     assert probe("bm25", "--judged", folder, *SUITE, "--against", out, "--json") == 0
     err = capsys.readouterr().err
-    assert "gone" in err
+    assert err.count("not asked now") == 2  # a line for jm, and one for the mixture
+    assert "jm, not asked now: shuffle-words@pets, stuffing-append-1@written" in err
     assert "another" not in err
+    assert "nothing has changed" not in err
+    assert probe(*arguments[:-3], "--seed", "1", "--against", out, "--json") == 0
+    assert f"seed: 0 in {out}, 1 now" in capsys.readouterr().err
     assert probe("bm25,b=0.1", "--judged", folder, *SUITE, "--against", out, "--json", "--delta", "0.2") == 0
     err = capsys.readouterr().err
     assert f"bm25 is another ranker than it was in {out}, or has other settings" in err
@@ -290,6 +294,25 @@ def test_a_second_run_leaves_every_file_as_it_was(folder, tmp_path, capsys):
     again = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     assert [path.name for path in first if first[path] != again.get(path)] == []
     assert set(first) == set(again)
+
+
+def test_a_report_that_knows_less_says_so_and_takes_its_files_away(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    given = ["--judged", folder, "--out", out]
+    assert probe("bm25", "jm", *given, *SUITE) == 0
+    foreign = out / "samples" / "mine.jsonl.gz"
+    foreign.write_bytes(b"")
+    assert "that this one is without" not in capsys.readouterr().err
+    before = len(list((out / "results").iterdir()))
+    assert probe("bm25", *given, "--suite", "probe:shuffle-words") == 0
+    assert f"{out} had a report with {before - 1} scores that this one is without" in capsys.readouterr().err
+    assert [path.name for path in (out / "results").iterdir()] == ["shuffle-words@pets+bm25.jsonl.gz"]
+    assert {path.name for path in (out / "samples").iterdir()} == {
+        "shuffle-words@pets.jsonl.gz",
+        foreign.name,
+    }
+    (out / "report.json").write_text('{"format": "termwise-probes", "version": 1}')
+    assert probe("bm25", *given, "--suite", "probe:shuffle-words") == 0
 
 
 def test_nothing_that_is_read_steers_the_terminal(folder, tmp_path, capsys):

@@ -126,3 +126,15 @@ def test_scores_of_any_scorer_are_looked_at():
 def test_a_fingerprint_is_a_text():
     with pytest.raises(ParameterError, match="fingerprint"):
         FunctionScorer(len, name="mine", fingerprint=1)
+
+
+@pytest.mark.parametrize("function", [list, lambda queries: [], lambda queries, texts, more: []])
+def test_a_function_takes_queries_and_texts(function):
+    with pytest.raises(ParameterError, match="function of queries and texts") as caught:
+        FunctionScorer(function, name="mine")
+    assert ("scorer", "mine") in caught.value.facts
+    assert "def NAME(queries, texts)" in caught.value.fixes[0]
+
+
+def test_what_no_signature_is_known_of_is_called():
+    assert FunctionScorer(lambda *both: [float(len(both))], name="any").score("a", ["b"]).tolist() == [2.0]

@@ -154,6 +154,11 @@ def test_an_answer_has_a_size_and_a_time(server, monkeypatch):
     with pytest.raises(DataError, match="does not answer") as caught:
         HttpScorer(server.url, timeout=0.2).score("a", ["a"])
     assert "takes too long" in str(caught.value)
+    assert caught.value.fixes[1].startswith("timeout=SECONDS")
+    server.pause, server.answers = 0.0, [(413, "at most 16 pairs")]
+    with pytest.raises(DataError, match="refuses") as caught:
+        HttpScorer(server.url).score("a", ["a"])
+    assert caught.value.fixes[0].startswith("batch=16")
 
 
 def test_what_is_kept_is_said_as_it_is(server):
@@ -199,6 +204,7 @@ def test_a_secret_is_sent_and_told_nowhere(server, monkeypatch):
             wrong.score("a", ["a"])
         assert ("answer", "HTTP 401 Unauthorized") in caught.value.facts
         assert "xyz-987" not in str(caught.value)
+        assert caught.value.fixes[0].startswith("authorization=")
     with pytest.raises(ParameterError) as refused:
         HttpScorer(server.url, authorization="Bearer abc-123\n")
     assert "abc-123" not in str(refused.value)
@@ -218,6 +224,12 @@ def test_the_secret_of_the_command_line_is_a_variable(server, monkeypatch):
     opened = open_any_scorer(f"{server.url},authorization=MY_KEY,fingerprint=1", around)
     assert opened.score("a", ["a"]).tolist() == [1]
     assert "abc-123" not in opened.fingerprint
+
+
+def test_an_address_without_its_scheme_is_told():
+    with pytest.raises(UsageError, match="begins with http") as caught:
+        open_any_scorer("mine=127.0.0.1:8000/score,batch=2", Surroundings(Background([])))
+    assert caught.value.fixes == ("http://127.0.0.1:8000/score",)
 
 
 def test_letters_of_an_address_may_be_large(server):

@@ -3,7 +3,7 @@
 from termwise.probes.report.contents import report_of
 from termwise.probes.report.demands import Demand, unmet
 from termwise.probes.report.differences import Difference, differences
-from termwise.probes.report.earlier import read_report
+from termwise.probes.report.earlier import read_report, report_at
 from termwise.probes.report.folder import write_report
 from termwise.probes.report.tables import csv_text, latex_text, markdown_text
 
@@ -15,6 +15,7 @@ __all__ = [
     "latex_text",
     "markdown_text",
     "read_report",
+    "report_at",
     "report_of",
     "unmet",
     "write_report",

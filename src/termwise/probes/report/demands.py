@@ -23,7 +23,7 @@ NO_PAIR = "there is no pair in these texts"
 
 @dataclass(frozen=True)
 class Demand:
-    """What must not be: the score of a probe on one side of a number.
+    """What must not be: the score of a probe on one side of a number; see `Demand.read`.
 
     Attributes
     ----------
@@ -120,6 +120,18 @@ def check_demands(
 
 def unmet(demands: Iterable[Demand], report: Mapping[str, Any]) -> list[tuple[Demand, dict[str, Any]]]:
     """Return the cells that are as they must not be.
+
+    Parameters
+    ----------
+    demands : iterable of Demand
+        `Demand.read` makes one of a text.
+    report : mapping
+        What `termwise.probes.probe_rankers` or `read_report` returns.
+
+    Returns
+    -------
+    list of (Demand, dict)
+        Each with a cell of the report that fails it.
 
     Raises
     ------

@@ -55,6 +55,14 @@ def read_report(path: str | Path) -> dict[str, Any]:
         ) from error
 
 
+def report_at(folder: Path) -> dict[str, Any] | None:
+    """Return the numbers of the report in a folder; None where there is none that can be read."""
+    try:
+        return read_report(folder / REPORT)
+    except ModelFormatError:
+        return None
+
+
 def parsed(file: Path) -> dict[str, Any]:
     """Return the JSON object of a file.
 

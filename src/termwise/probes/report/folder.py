@@ -10,7 +10,7 @@
 ====================  ================================================================================================
 
 ``report.json`` comes last: a folder that has one is whole. The files of an earlier report stay until all new ones are
-written, and are replaced then; samples and results of probes and scorers that are no longer asked stay.
+written, and are replaced then; its samples and results of what is no longer asked are taken away. Scores stay.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 from termwise.collection.writing import write_together
 from termwise.errors import ForeignFolderError, StorageError
 from termwise.probes.report.contents import FORMAT
-from termwise.probes.report.earlier import REPORT, Unfit, parsed
+from termwise.probes.report.earlier import REPORT, Unfit, parsed, report_at
 from termwise.probes.report.page import report_html
 from termwise.probes.report.tables import csv_text, latex_text, markdown_text
 from termwise.probes.suite_run import Question, SuiteRun
@@ -109,18 +109,42 @@ def write_report(out: Path, report: dict[str, Any], run: SuiteRun) -> None:
     }
     for part in (SAMPLES, RESULTS):
         _make_folder(out / part)
+    earlier = _named_details(out)
+    placed: set[Path] = set()
+
+    def details() -> Iterator[tuple[Path, bytes]]:
+        for path, data in _details(out, run):
+            placed.add(path)
+            yield path, data
+
     written = ((out / name, _utf8(text)) for name, text in texts.items())
-    write_together(chain(_details(out, run), written), last=out / REPORT)
+    write_together(chain(details(), written), last=out / REPORT)
+    for path in earlier - placed:
+        path.unlink(missing_ok=True)
+
+
+def _named_details(out: Path) -> set[Path]:
+    """Return the files of single probes that the report of a folder speaks of, if there is one."""
+    report = report_at(out)
+    cells = [] if report is None else [(cell["probe"], cell["scorer"]) for cell in report["cells"]]
+    return {_samples_at(out, probe) for probe, _ in cells} | {_results_at(out, *cell) for cell in cells}
+
+
+def _samples_at(out: Path, probe: str) -> Path:
+    return out / SAMPLES / f"{file_name(probe)}.jsonl.gz"
+
+
+def _results_at(out: Path, probe: str, scorer: str) -> Path:
+    return out / RESULTS / f"{file_name(probe)}+{file_name(scorer)}.jsonl.gz"
 
 
 def _details(out: Path, run: SuiteRun) -> Iterator[tuple[Path, bytes]]:
     """Yield the files of single probes."""
     for question in run.questions:
-        yield out / SAMPLES / f"{file_name(question.probe.name)}.jsonl.gz", _packed(_said(question))
+        yield _samples_at(out, question.probe.name), _packed(_said(question))
     for one in run.examined:
         for name, result in one.results.items():
-            path = out / RESULTS / f"{file_name(name)}+{file_name(one.scorer.name)}.jsonl.gz"
-            yield path, _packed(result.to_json_lines())
+            yield _results_at(out, name, one.scorer.name), _packed(result.to_json_lines())
 
 
 def file_name(name: str) -> str:
