@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import typer
+from tests.docs import probes
 from tests.docs.snippets import ROOT
 
 import termwise
@@ -136,6 +137,10 @@ def test_every_public_name_is_described():
     text = (DOCS / "reference/python.md").read_text(encoding="utf-8")
     for name in termwise.__all__:
         assert f"`{name}`" in text or f"`{name}(" in text, name
+
+
+def test_every_probe_is_in_the_reference_of_probes():
+    assert probes.PAGE.read_text(encoding="utf-8") == probes.reference(), "python -m tests.docs.probes"
 
 
 def test_the_citation_names_this_version():

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from termwise.cli.options import JsonFlag, Threads, available_processors
-from termwise.cli.terminal import note, print_json, progress_bar
-from termwise.errors import CheckFailedError, UsageError
+from termwise.cli.terminal import note, progress_bar
+from termwise.errors import UsageError
 
 
 def command(
@@ -153,6 +154,15 @@ def command(
             show_default=False,
         ),
     ] = None,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="DIR",
+            help="Ask nothing: take the scores of a report that there is, for --against, --fail-if or --json.",
+            show_default=False,
+        ),
+    ] = None,
     list_probes: Annotated[
         bool, typer.Option("--list", help="List suites, probes and data sets, and ask nothing.")
     ] = False,
@@ -166,20 +176,17 @@ def command(
     Example: termwise probe bm25 tildev2 --out report
     """
     from termwise.cli.probe_output import (
-        alike,
-        contrasts,
+        check_met,
         left_behind,
         replaced,
-        show,
-        show_changes,
         show_probes,
-        skipped,
+        tell,
     )
     from termwise.collection import read_run
     from termwise.probes.bench import Bench
     from termwise.probes.bench.sources import named_folders
     from termwise.probes.reference import DEPTH
-    from termwise.probes.report import Demand, read_report, report_at, unmet
+    from termwise.probes.report import Demand, read_report, report_at
     from termwise.probes.thresholds import read_rule
 
     read_rule(delta)
@@ -187,6 +194,18 @@ def command(
     demands = [Demand.read(text) for text in fail_if or ()]
     before = None if against is None else read_report(against)
     stood = None if out is None else report_at(out)
+    if earlier is not None:
+        _refuse_besides(
+            earlier,
+            {
+                "a ranker": scorers, "--suite": suites, "--out": out, "--judged": judged, "--data": data,
+                "--collection": collection, "--candidates": candidates, "--list": list_probes,
+            },
+        )  # fmt: skip
+        report = read_report(earlier)
+        tell(report, as_json=as_json, before=before, against=against)
+        check_met(demands, report)
+        return
     asked = suites or ["quick"]
     with progress_bar() as progress:
         bench = Bench.of(
@@ -207,39 +226,29 @@ def command(
             try:
                 report = bench.report(
                     opened, wanted, out=out, delta=delta, candidates=rankings, depth=depth or DEPTH, limit=limit,
-                    seed=seed, facts={"suites": asked}, demands=demands, progress=progress,
+                    seed=seed, facts={"suites": asked, "made": date.today().isoformat()}, demands=demands,
+                    progress=progress,
                 )  # fmt: skip
             except KeyboardInterrupt:
                 for line in left_behind(opened, out):
                     note(line)
                 raise
-    if as_json:
-        for cell in report["cells"]:
-            print_json({name: value for name, value in cell.items() if name not in ("sweep", "telling")})
-    else:
-        show(report)
-        for line in contrasts(report):
-            note(line)
-        for line in alike(report):
-            note(line)
-    for line in skipped(report):
-        note(line)
-    if before is not None and against is not None:
-        show_changes(before, report, against)
+    tell(report, as_json=as_json, before=before, against=against)
     if out is not None:
         for line in replaced(stood, report, out) if stood else ():
             note(line)
         note(f"{out}: open {out / 'report.html'}")
     elif not as_json:
         note("with --out DIR: a page with every probe, its most telling samples, and tables")
-    failed = unmet(demands, report)
-    if failed:
-        raise CheckFailedError(
-            "a score is as it must not be"
-            if len(failed) == 1
-            else f"{len(failed)} scores are as they must not be",
-            facts=[
-                (demand.text, f"{cell['scorer']}, {cell['probe']}: {cell['score']:+.3f}")
-                for demand, cell in failed
-            ],
+    check_met(demands, report)
+
+
+def _refuse_besides(report: Path, given: dict[str, object]) -> None:
+    """Refuse what says what is asked where nothing is."""
+    besides = " and ".join(name for name, value in given.items() if value)
+    if besides:
+        raise UsageError(
+            "with --report nothing is asked",
+            facts=[("--report", report), ("besides", besides)],
+            fixes=[f"leave {besides} out, to read the report", "leave --report out, to ask"],
         )

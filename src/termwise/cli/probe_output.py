@@ -2,26 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from termwise.cli.terminal import note, print_json, stdout
+from termwise.errors import CheckFailedError
 from termwise.legible import legible_line
 from termwise.probes.bench import Wanted
 from termwise.probes.bench.sources import data_names
-from termwise.probes.report import differences
+from termwise.probes.report import Demand, differences, unmet
 from termwise.probes.report.tables import by_rankers, sections, signed, significant, written
 from termwise.probes.suites import SUITES
+
+_ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "candidates")
+"""Facts of a report that samples and scores depend on."""
+
+
+def tell(
+    report: dict[str, Any], *, as_json: bool, before: dict[str, Any] | None, against: Path | None
+) -> None:
+    """Print the scores: as tables with what stands out, or as a line of JSON each; and say what was not asked.
+
+    Where an earlier report is given, and the folder that it was read from, say what has changed.
+    """
+    if as_json:
+        for cell in report["cells"]:
+            print_json({name: value for name, value in cell.items() if name not in ("sweep", "telling")})
+    else:
+        show(report)
+        for line in (*contrasts(report), *alike(report), *seeds(report)):
+            note(line)
+    for line in skipped(report):
+        note(line)
+    if before is not None and against is not None:
+        show_changes(before, report, against)
+
+
+def check_met(demands: Sequence[Demand], report: dict[str, Any]) -> None:
+    """End with an error where a score is as it must not be."""
+    failed = unmet(demands, report)
+    if failed:
+        raise CheckFailedError(
+            "a score is as it must not be"
+            if len(failed) == 1
+            else f"{len(failed)} scores are as they must not be",
+            facts=[
+                (demand.text, f"{cell['scorer']}, {cell['probe']}: {cell['score']:+.3f}")
+                for demand, cell in failed
+            ],
+        )
 
 
 def show(report: dict[str, Any]) -> None:
     """Print the tables: a section a table."""
     console = stdout()
     for title, rows in sections(report):
-        asked = [row for row in rows if row.probe["samples"]]
+        asked = [row for row in rows if row.probe["samples"] and any(row.cells)]
         if not asked:
             continue
         table = Table(box=None, pad_edge=False)
@@ -59,8 +100,10 @@ def show(report: dict[str, Any]) -> None:
 
 
 def _few(names: Sequence[str], most: int = 6) -> str:
-    """Return names in a row, not more than a few."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    """Return names in a row, not more than a few; a single one more is named, too."""
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def contrasts(report: dict[str, Any]) -> Iterator[str]:
@@ -74,13 +117,24 @@ def contrasts(report: dict[str, Any]) -> Iterator[str]:
 
 def alike(report: dict[str, Any]) -> Iterator[str]:
     """Say which scorers have a median gap of 0: what counts as a tie is then known of no other number."""
-    if report["facts"]["delta"] != "median":
+    if report["facts"].get("delta") != "median":
         return
     names = [one["name"] for one in report["scorers"] if one["gaps"] and one["reading"]["delta"] == 0]
     if names:
         yield (
             f"{_few(names)}: half of the neighbours at the top of a ranking score alike, and so every difference "
             "counts; --delta NUMBER takes another threshold"
+        )
+
+
+def seeds(report: dict[str, Any]) -> Iterator[str]:
+    """Say how far the seeds of one model lie apart."""
+    for one in report["spread"]:
+        parts = [f"{section} {row['deviation']:.3f}" for section, row in one["sections"].items()]
+        flips = one["sign_flips"]
+        yield (
+            f"{one['seeds']} seeds of {one['model']}, standard deviation between them: {', '.join(parts)}; "
+            + (f"the sign hangs on the seed for {_few(flips)}" if flips else "no sign hangs on the seed")
         )
 
 
@@ -93,7 +147,7 @@ def skipped(report: dict[str, Any]) -> Iterator[str]:
         for why, probes in reasons.items():
             what = probes[0] if len(probes) == 1 else f"{len(probes)} probes, such as {probes[0]}"
             yield f"{scorer['name']} was not asked {what}: {why}"
-    for fix, names in report["facts"]["not made"].items():
+    for fix, names in report["facts"].get("not made", {}).items():
         yield f"not asked, for want of a package: {_few(names)} ({fix})"
 
 
@@ -140,10 +194,6 @@ def show_changes(before: dict[str, Any], report: dict[str, Any], earlier: Path) 
         note(f"nothing has changed since {earlier}")
 
 
-_ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "candidates")
-"""Facts of a report that samples and scores depend on."""
-
-
 def _fact(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} ({said})" for name, said in value.items())
@@ -165,19 +215,40 @@ def show_probes(chosen: Sequence[Wanted], as_json: bool) -> None:
     """Print what there is to ask."""
     if as_json:
         for one, _ in chosen:
-            print_json({"probe": one.probe.name, "title": one.probe.title, "section": one.section})
+            probe = one.probe
+            print_json(
+                {
+                    "probe": probe.name,
+                    "title": probe.title,
+                    "definition": probe.definition,
+                    "section": one.section,
+                    "strategy": probe.strategy,
+                    "symmetric": probe.symmetric,
+                }
+            )
         return
     console = stdout()
     for suite in SUITES.values():
         console.print(f"{suite.name:<12} {suite.about}", highlight=False)
     console.print(f"\nfor --data: {', '.join(data_names())}", highlight=False)
-    section = ""
+    for section, probes in by_definition(chosen).items():
+        console.print(f"\n{legible_line(section)}", style="bold", highlight=False, markup=False)
+        for (name, title, definition), texts in probes.items():
+            after = " ".join(f"@{one}" for one in texts if one)
+            console.print(f"  {name}: {title}  {after}".rstrip(), highlight=False, markup=False)
+            if definition:
+                told = Padding(Text(definition), (0, 0, 0, 6), expand=False)
+                console.print(told, style="dim", highlight=False, markup=False)
+
+
+def by_definition(chosen: Iterable[Wanted]) -> dict[str, dict[tuple[str, str, str], list[str]]]:
+    """Return by section what is asked, as name, title and definition, and of which texts."""
+    found: dict[str, dict[tuple[str, str, str], list[str]]] = {}
     for one, _ in chosen:
-        if one.section != section:
-            section = one.section
-            console.print(f"\n{legible_line(section)}", highlight=False)
-        name, title = legible_line(one.probe.name), legible_line(one.probe.title)
-        console.print(f"  {name:<52} {title}", highlight=False)
+        name, _, texts = legible_line(one.probe.name).partition("@")
+        asked = name, legible_line(one.probe.title), legible_line(one.probe.definition)
+        found.setdefault(one.section, {}).setdefault(asked, []).append(texts)
+    return found
 
 
 def _threshold(reading: dict[str, Any]) -> str:

@@ -113,5 +113,6 @@ def _checked(scorer: TextScorer, pairs: Sequence[Pair], given: object) -> npt.ND
                 ("text", shown(text)),
                 ("score", "NaN"),
             ],
+            fixes=["give a text that nothing is known of a number: the lowest there is, or -inf"],
         )
     return scores

@@ -76,6 +76,7 @@ class _Borrowed(Probe):
         with _named(point, "reading the name of a probe failed"):
             self.name, self.title = probe.name, probe.title
             self.strategy, self.symmetric = probe.strategy, probe.symmetric
+            self.definition = probe.definition
         self._point = point
         self._probe = probe
 

@@ -28,6 +28,8 @@ class Probe(ABC):
         What tables call it.
     strategy : str
         See `Strategy`.
+    definition : str
+        What the two texts are, in a sentence or two that say which is the first; empty where nobody said it.
     symmetric : bool
         Whether the order of the two texts means nothing: then an effect says that they are told apart.
     """
@@ -35,6 +37,7 @@ class Probe(ABC):
     name: str
     title: str
     strategy: Strategy
+    definition: str = ""
     symmetric: bool = False
 
     @abstractmethod
@@ -71,6 +74,17 @@ class Probe(ABC):
         given = checked(self.samples(seed))
         chosen = sorted(given, key=lambda sample: order(sample.sample_id))[:most]
         return checked(chosen), len(given) - len(chosen)
+
+
+def in_order(first: str, second: str) -> str:
+    """Define a probe by its two texts.
+
+    Examples
+    --------
+    >>> in_order("the text twice", "the text as it was")
+    'First: the text twice. Second: the text as it was.'
+    """
+    return f"First: {first}. Second: {second}."
 
 
 class SourcedProbe(Probe, Generic[Source]):

@@ -5,6 +5,7 @@ A file has a list of probes. This one has two cases; the first makes six samples
     probes:
       - name: opening-hours              # small letters, digits, hyphens; distinct in the file
         title: The right day             # what tables call it
+        definition: The first is open.   # optional; what the two texts are
         symmetric: false                 # optional; true: only being told apart counts
         combine: all                     # optional; all combinations of the values of slots, or zip
         limit: 100                       # optional; at most so many samples of each case, drawn with the seed
@@ -87,7 +88,7 @@ def read_probes(path: str | Path) -> list[UserProbe]:
 
 
 def _probe(node: Node) -> UserProbe:
-    given = node.mapping(["name", "cases"], ["title", "symmetric", "combine", "limit", "slots"])
+    given = node.mapping(["name", "cases"], ["title", "definition", "symmetric", "combine", "limit", "slots"])
     name = given["name"].text()
     if not _NAME.fullmatch(name):
         raise given["name"].error(
@@ -105,6 +106,7 @@ def _probe(node: Node) -> UserProbe:
         name,
         given["title"].text() if "title" in given else name,
         cases,
+        definition=given["definition"].text() if "definition" in given else "",
         symmetric=given["symmetric"].truth() if "symmetric" in given else False,
         zipped=combine == "zip",
         limit=given["limit"].count() if "limit" in given else None,

@@ -60,6 +60,8 @@ class UserProbe(Probe):
         See `Probe`.
     cases : tuple of Case
         What is asked.
+    definition : str, optional
+        See `Probe`.
     symmetric : bool, optional
         Whether only being told apart counts.
     zipped : bool, optional
@@ -76,12 +78,14 @@ class UserProbe(Probe):
         title: str,
         cases: tuple[Case, ...],
         *,
+        definition: str = "",
         symmetric: bool = False,
         zipped: bool = False,
         limit: int | None = None,
     ) -> None:
         self.name = name
         self.title = title
+        self.definition = definition
         self.symmetric = symmetric
         self._cases = cases
         self._zipped = zipped

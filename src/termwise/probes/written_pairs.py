@@ -13,24 +13,33 @@ from importlib import resources
 from types import MappingProxyType
 
 from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
 from termwise.probes.transfer.queries import GivenQuery
 from termwise.probes.transfer.reading import read_pairs
 
-QUALITIES: Mapping[str, str] = MappingProxyType(
+QUALITIES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "paraphrase": "Paraphrase",
-        "fluency": "Fluency",
-        "formality": "Formality",
-        "simplicity": "Simplicity",
-        "neutrality": "Neutrality",
-        "succinctness": "Succinctness",
-        "factuality": "Factuality",
+        "paraphrase": ("Paraphrase", "Two texts that say the same in other words; neither comes first."),
+        "fluency": (
+            "Fluency",
+            in_order("a text in good English", "the same with mistakes of grammar and wording"),
+        ),
+        "formality": ("Formality", in_order("a text in formal wording", "the same, said informally")),
+        "simplicity": (
+            "Simplicity",
+            in_order("a text in simple words and sentences", "the same, said in a complex way"),
+        ),
+        "neutrality": ("Neutrality", in_order("a text that takes no side", "the same in words that judge")),
+        "succinctness": ("Succinctness", in_order("a text in few words", "the same in many")),
+        "factuality": (
+            "Factuality",
+            in_order("a text that is true", "the same with something in it that is wrong"),
+        ),
     }
 )
-"""Names and titles, in the order of the published table. Of paraphrases neither is the better one."""
+"""Titles and definitions by name, in the order of the published table. Of paraphrases neither is the better one."""
 
 
 def written_pairs(quality: str) -> Iterator[Pair]:
@@ -54,9 +63,10 @@ def written_probes() -> list[Probe]:
             title,
             partial(written_pairs, quality),
             GivenQuery(),
+            definition=definition,
             symmetric=quality == "paraphrase",
         )
-        for quality, title in QUALITIES.items()
+        for quality, (title, definition) in QUALITIES.items()
     ]
 
 

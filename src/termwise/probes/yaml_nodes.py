@@ -70,7 +70,8 @@ class Node:
             If this is no mapping, a key stands twice, is unknown or missing, or is no string.
         """
         if self._kind() != "mapping":
-            raise self.error("a mapping is needed here", expected="keys with values")
+            keys = ", ".join(f"{key}:" for key in required)
+            raise self.error("a mapping is needed here", expected=f"keys with values: {keys}".rstrip(": "))
         found: dict[str, Node] = {}
         for raw_key, raw_value in self._raw.value:
             key = Node(self.path, self.place, raw_key).text(empty=True)
@@ -208,7 +209,7 @@ def read_yaml(path: Path) -> Node:
         reason = getattr(error, "problem", None) or "nested too deeply"
         raise _invalid(path, mark.line + 1 if mark else 1, reason) from error
     if root is None:
-        raise MalformedRecordError.at(path, 1, expected="a list of probes", seen="an empty file")
+        raise MalformedRecordError.at(path, 1, expected="probes:, with a list of them", seen="an empty file")
     return Node(path, "", root)
 
 

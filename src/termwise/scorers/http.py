@@ -47,6 +47,7 @@ _SHOWN = 200
 
 _KEY = "authorization=VARIABLE, of the environment, with what the header Authorization says"
 _OF_REFUSAL = {401: _KEY, 403: _KEY, 413: "batch=16, say, for fewer pairs in a request"}
+_TLS = "http:// in place of https://, if it speaks no TLS"
 _LATE = "the answer takes too long"
 _OF_TIME = "timeout=SECONDS for more time, or batch=N for fewer pairs in a request"
 
@@ -148,8 +149,11 @@ class HttpScorer(PairwiseScorer):
         answer = self._sent(json.dumps({"pairs": pairs}).encode("ascii"), first + more * len(pairs))
         try:
             scores = json.loads(answer)["scores"]
-            if type(scores) is not list or not all(type(score) in (int, float) for score in scores):
-                raise ValueError("no list of numbers")
+            if type(scores) is not list:
+                raise ValueError("no list")
+            for place, score in enumerate(scores):
+                if type(score) not in (int, float):
+                    raise self._odd(f"scores[{place}] is {shown(score)}")
             numbers = [float(score) for score in scores]
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise self._odd(_start(answer) or "nothing") from None
@@ -195,6 +199,7 @@ class HttpScorer(PairwiseScorer):
             fixes=[
                 "see that it runs" + _OF_FINGERPRINT[self.fingerprint is not None],
                 *([_OF_TIME] if "timed out" in why or why == _LATE else []),
+                *([_TLS] if "SSL" in why and "CERTIFICATE" not in why else []),
             ],
         )
 

@@ -753,8 +753,8 @@ def test_texts_said_twice():
         ("cat dog bird cat dog bird", "cat dog bird")
     ]
     assert len(samples) == 5
-    assert len(list(RepeatedTexts(PETS, title="t", most=2).samples(1))) == 2
-    assert list(RepeatedTexts(judged({"1": " "}), title="t").samples(1)) == []
+    assert len(list(RepeatedTexts(PETS, title="t", definition="d", most=2).samples(1))) == 2
+    assert list(RepeatedTexts(judged({"1": " "}), title="t", definition="d").samples(1)) == []
 
 
 def test_the_family():

@@ -190,6 +190,13 @@ def test_without_any_material_every_family_asks_something():
             assert content_hash(found) == content_hash(probe.samples(3)), probe.name
 
 
+def test_each_probe_says_which_text_comes_first():
+    for probe in made().values():
+        if probe.symmetric and "neither comes first" in probe.definition:
+            continue
+        assert re.fullmatch(r"First: .+\. Second: .+\.", probe.definition), probe.name
+
+
 def test_titles_are_distinct_within_a_collection():
     for family in FAMILIES:
         titles = [probe.title for probe in family.make(Material(RuleLanguage(), STOPS))]

@@ -9,11 +9,11 @@ import pytest
 
 from termwise.errors import (
     DataError,
-    DuplicateIdError,
     ForeignFolderError,
     MissingFileError,
     ParameterError,
     UnknownNameError,
+    UsageError,
 )
 from termwise.probes import probe_rankers
 from termwise.probes.report import read_report
@@ -82,6 +82,14 @@ def test_objects_and_names_are_asked_alike(judged, tmp_path):
     assert again == report
 
 
+def test_paths_are_names(judged, tmp_path):
+    pytest.importorskip("yaml")
+    own = tmp_path / "own.yaml"
+    own.write_text("probes: [{name: p, cases: [{query: tea, first: tea tea, second: tea}]}]\n")
+    report = probe_rankers([Length()], judged=judged, delta=0.5, suites=[own])
+    assert [(cell["probe"], cell["score"]) for cell in report["cells"]] == [("p", 1.0)]
+
+
 def test_progress_is_told(judged):
     told = []
     probe_rankers(
@@ -101,7 +109,7 @@ def test_progress_is_told(judged):
     [
         ({"scorers": [len]}, ParameterError, "a name and a method score"),
         ({"scorers": [Length]}, ParameterError, "a name and a method score"),
-        ({"scorers": [Length(), Length()]}, DuplicateIdError, "one name"),
+        ({"scorers": [Length(), Length()]}, UsageError, "one name"),
         ({"scorers": ["bm52"]}, UnknownNameError, "bm25"),
         ({"suites": ["probe:tpyos"]}, UnknownNameError, "tpyos"),
         ({"data": {"jfelg": "."}}, UnknownNameError, "jfleg"),
@@ -112,6 +120,8 @@ def test_progress_is_told(judged):
         ({"scorers": []}, ParameterError, "['bm25']"),
         ({"suites": None}, ParameterError, "suites"),
         ({"suites": "quick"}, ParameterError, "suites"),
+        ({"suites": []}, ParameterError, "['quick']"),
+        ({"scorers": [object()]}, ParameterError, "index_scorer"),
         ({"judged": 5}, ParameterError, "judged"),
         ({"data": ["jfleg"]}, ParameterError, "data"),
         ({"data": {"jfleg": 5}}, ParameterError, "jfleg"),

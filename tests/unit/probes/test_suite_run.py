@@ -38,6 +38,7 @@ from termwise.probes.report import (
     differences,
     latex_text,
     markdown_text,
+    page,
     read_report,
     report_of,
     unmet,
@@ -58,8 +59,15 @@ REFERENCE = ReferenceLists(
     "toy", {"q": "cat", "r": "dog"}, {"q": ("cat cat cat", "cat", ""), "r": ("dog", "")}
 )
 
-CELL = {"probe": "p", "scorer": "s", "content": "sha256:0", "score": 0.5, "low": None, "high": None}
-"""What is compared of a cell."""
+CELL = {
+    "probe": "p", "scorer": "s", "content": "sha256:0", "score": 0.5, "low": None, "high": None, "p_holm": None,
+}  # fmt: skip
+"""What is read of a cell."""
+
+SCORER = {
+    "name": "s", "fingerprint": None, "reading": {"kind": "by rank"}, "gaps": None, "skipped": {},
+}  # fmt: skip
+"""What is read of a scorer."""
 
 
 class Counting:
@@ -229,7 +237,7 @@ def test_manipulations_that_are_not_wanted_are_not_made():
     made = []
 
     class Shouted:
-        name, title = "shouted", "Shouted"
+        name, title, makes = "shouted", "Shouted", "the text in capitals"
 
         def apply(self, text, around):
             made.append(text)
@@ -405,32 +413,73 @@ def test_names_are_no_markup(run):
 
 
 def test_the_page_holds_everything_and_loads_nothing(run):
-    page = report_html(report_of(run))
-    assert "<script" not in page
-    assert "http" not in page.replace("http-equiv", "")
-    assert page.count('class="map"') == 1
-    assert "told apart" in page
-    assert page.count("<polyline") == 6
-    assert page.index('href="#c0"') < page.index('id="c0"')
-    assert "Samples on which they disagree most" in page
-    anchors = set(re.findall(r'id="([^"]+)"', page))
-    assert set(re.findall(r'href="#([^"]+)"', page)) <= anchors
-    assert report_html(report_of(run)) == page
+    shown = report_html(report_of(run))
+    assert "<script" not in shown
+    assert "http" not in shown.replace("http-equiv", "")
+    assert shown.count('class="map"') == 1
+    assert "told apart" in shown
+    assert shown.count("<polyline") == 6
+    assert shown.index('href="#c0"') < shown.index('id="c0"')
+    assert "Samples on which they disagree most" in shown
+    anchors = set(re.findall(r'id="([^"]+)"', shown))
+    assert set(re.findall(r'href="#([^"]+)"', shown)) <= anchors
+    assert report_html(report_of(run)) == shown
 
 
 def test_texts_are_escaped_on_the_page():
     odd = Fixed("odd", [Sample("<i>", "cat", "<b>cat</b> cat", "a </p><script>alert(1)</script>", "q")])
-    page = report_html(report_of(run_suite([Counting("<b>")], questions(odd), delta=0.0)))
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
+    shown = report_html(report_of(run_suite([Counting("<b>")], questions(odd), delta=0.0)))
+    assert "<script" not in shown
+    assert "&lt;script&gt;" in shown
 
 
 def test_words_of_two_texts_are_marked():
     assert marked("", "") == ((), ())
     first, second = marked("one two three", "one 2 three four")
-    assert [part for kind, part in first if kind == "only"] == [" two"]
-    assert [part for kind, part in second if kind == "only"] == [" 2", " four"]
+    assert [part for kind, part in first if kind == "only"] == ["two"]
+    assert [part for kind, part in second if kind == "only"] == ["2", "four"]
     assert "".join(part for _, part in second) == "one 2 three four"
+    wide, _ = marked("one  two", "one two")
+    assert [part for kind, part in wide if kind == "only"] == ["  two"], "blanks are what differs"
+
+
+@pytest.mark.parametrize(
+    ("scores", "written"),
+    [
+        ((12.3456, 12.3), ("12.35", "12.30")),
+        ((0.00123456, 0.5), ("0.0012", "0.5000")),
+        ((12.34561, 12.34562), ("12.34561", "12.34562")),
+        ((0.0, 0.0), ("0.00", "0.00")),
+        ((123456.0, -1.0), ("123456", "-1")),
+        ((1.0, "-inf"), ("1", "-inf")),
+        ((1.0, 1.0 + 2**-52), ("1.0000000000000000", "1.0000000000000002")),
+    ],
+)
+def test_scores_of_a_sample_can_be_told_apart(scores, written):
+    assert page._scores(*scores) == written
+
+
+def test_the_page_says_what_a_probe_is():
+    defined = Fixed("more@toy", MORE._samples)
+    defined.definition = "First: the <b>one</b>. Second: the other."
+    shown = report_html(report_of(run_suite([Counting()], questions(defined, EMPTY, APART), delta=0.5)))
+    assert "<p>First: the &lt;b&gt;one&lt;/b&gt;. Second: the other." in shown
+    assert "No pair of these texts fits." in shown
+    assert "told apart</span>" in shown, "neither text of a symmetric probe is preferred"
+    assert "the first is preferred" in shown
+    assert "line of counting" not in shown, "there are no gaps, and no curves"
+    assert "no further apart than δ" in shown
+
+
+def test_seeds_have_a_section_and_a_link():
+    scorers = [Counting("mine@1"), Counting("mine@2", -1.0)]
+    shown = report_html(report_of(run_suite(scorers, questions(MORE), delta=0.5)))
+    assert shown.index('href="#m0"') < shown.index('id="m0"')
+
+
+def test_a_difference_of_nothing_is_called_so():
+    shown = report_html(report_of(run_suite([Counting(), Counting("b")], questions(MORE), delta=0.5)))
+    assert "<td>no difference</td>" in shown
 
 
 def test_a_folder_is_written_and_read(run, tmp_path):
@@ -692,7 +741,16 @@ def test_a_store_of_another_form_is_told(tmp_path):
     [
         ({"cells": None}, "cells is None"),
         ({"cells": [1]}, r"cells\[0\] is 1"),
-        ({"cells": [{}]}, r"cells\[0\].probe is None"),
+        ({"cells": [{}]}, r"cells\[0\].probe is missing"),
+        ({"cells": [{**CELL, "p_holm": "x"}]}, r"cells\[0\].p_holm is 'x', not a number or null"),
+        ({"probes": [{"name": "p", "title": "P", "section": 5}]}, r"probes\[0\].section is 5"),
+        ({"scorers": [SCORER | {"reading": {"kind": "constant"}}]}, r"scorers\[0\].reading.delta is missing"),
+        ({"scorers": [SCORER | {"skipped": {"p": 5}}]}, r"scorers\[0\].skipped.p is 5, not a text"),
+        ({"comparisons": [5]}, r"comparisons\[0\] is 5"),
+        ({"spread": [{"model": "m", "seeds": 2, "sections": {"a": 1}, "sign_flips": []}]}, "sections.a is 1"),
+        ({"spread": [{"model": "m", "seeds": 2, "sections": {}, "sign_flips": [1]}]}, "not a list of texts"),
+        ({"facts": {"not made": {"fix": "typos"}}}, "facts.not made.fix is 'typos'"),
+        ({"facts": {"not made": []}}, r"facts.not made is \[\], not a dict"),
         ({"cells": [{**CELL, "score": "x"}]}, r"cells\[0\].score is 'x'"),
         ({"cells": [{**CELL, "low": True}]}, r"cells\[0\].low is True"),
         ({"cells": [{**CELL, "content": 1}]}, r"cells\[0\].content is 1"),

@@ -65,7 +65,9 @@ LANGUAGE = Words()
 def made(name, folder):
     """Return the probes of a data set by their names."""
     material = Material(language=LANGUAGE, stop_words=STOPS, folders={name: folder})
-    return {probe.name: probe for probe in FAMILY.make(material)}
+    probes = FAMILY.make(material)
+    assert all(probe.definition.endswith(".") for probe in probes)
+    return {probe.name: probe for probe in probes}
 
 
 def lines(path, *texts):

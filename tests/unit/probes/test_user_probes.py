@@ -19,6 +19,7 @@ GOOD = """
 probes:
   - name: opening-hours
     title: The right day
+    definition: 'First: open. Second: closed.'
     slots:
       day: [Monday, Sunday, Friday]
     cases:
@@ -71,6 +72,7 @@ def test_what_is_written_is_asked(tmp_path):
         ),
     }
     assert (first.name, first.title, first.symmetric) == ("opening-hours", "The right day", False)
+    assert (first.definition, second.definition) == ("First: open. Second: closed.", "")
     assert second.symmetric
     assert [(s.first, s.query_id) for s in second.samples(0)] == [("{a}", "braces")]
 
@@ -305,7 +307,7 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path, text, message, place, s
 def test_lines_are_counted_and_near_keys_are_proposed(tmp_path):
     with pytest.raises(MalformedRecordError) as caught:
         read(tmp_path, GOOD.replace("symmetric: true", "simmetric: true"))
-    assert dict(caught.value.facts)["line"] == 19
+    assert dict(caught.value.facts)["line"] == 20
     assert caught.value.fixes == ("did you mean symmetric?",)
 
 
@@ -334,6 +336,13 @@ def test_what_is_not_yaml_is_refused(tmp_path, text, line):
     with pytest.raises(MalformedRecordError) as caught:
         read(tmp_path, text)
     assert dict(caught.value.facts)["line"] == line
+
+
+@pytest.mark.parametrize("text", ["- name: a\n", "5\n", ""])
+def test_the_key_at_the_top_is_named(tmp_path, text):
+    with pytest.raises(MalformedRecordError) as caught:
+        read(tmp_path, text)
+    assert "probes" in dict(caught.value.facts)["expected"]
 
 
 @pytest.mark.parametrize("value", ["!!python/object/apply:os.getcwd []", "!own text", "!!binary aGk="])

@@ -64,8 +64,8 @@ class ConstructedProbe(Probe):
     ----------
     name : str
         Of the axiom.
-    title : str
-        What tables call it.
+    title, definition : str
+        See `Probe`.
     axiom : Axiom
         The definition, with no margin.
     construct : callable
@@ -83,6 +83,7 @@ class ConstructedProbe(Probe):
         self,
         name: str,
         title: str,
+        definition: str,
         *,
         axiom: Axiom[Any],
         construct: Construct,
@@ -91,6 +92,7 @@ class ConstructedProbe(Probe):
     ) -> None:
         self.name = f"{name}@{CONSTRUCTED}"
         self.title = title
+        self.definition = definition
         self._axiom = axiom
         self._construct = construct
         self._written = written

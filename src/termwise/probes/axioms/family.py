@@ -62,6 +62,7 @@ def axiom_probes(
         ConstructedProbe(
             each.name,
             each.title,
+            each.definition,
             axiom=each.exact,
             construct=each.construct,
             written=written,
@@ -89,6 +90,7 @@ def _found(
         AxiomProbe(
             each.name,
             each.title,
+            each.definition,
             axiom=each.define(margin),
             judged=judged,
             reader=reader,
@@ -99,7 +101,8 @@ def _found(
         for each in REGISTRY
         if each.among_real
     ]
-    return [*probes, RepeatedTexts(judged, title=axiom_named("lnc2").title, most=most)]
+    lnc2 = axiom_named("lnc2")
+    return [*probes, RepeatedTexts(judged, title=lnc2.title, definition=lnc2.definition, most=most)]
 
 
 FAMILY = Family("axioms", "does the ranker prefer what retrieval axioms prefer?", axiom_probes, (VECTORS,))

@@ -33,8 +33,8 @@ class AxiomProbe(Probe):
     ----------
     name : str
         Of the axiom.
-    title : str
-        What tables call it.
+    title, definition : str
+        See `Probe`.
     axiom : Axiom
         The definition, with its margin.
     judged : JudgedTexts
@@ -55,6 +55,7 @@ class AxiomProbe(Probe):
         self,
         name: str,
         title: str,
+        definition: str,
         *,
         axiom: Axiom[Any],
         judged: JudgedTexts,
@@ -66,6 +67,7 @@ class AxiomProbe(Probe):
         check_count("most", most)
         self.name = f"{name}@{judged.name}"
         self.title = title
+        self.definition = definition
         self._axiom = axiom
         self._judged = judged
         self._reader = reader

@@ -103,18 +103,19 @@ class RepeatedTexts(Probe):
     ----------
     judged : JudgedTexts
         Whose texts.
-    title : str
-        What tables call it.
+    title, definition : str
+        See `Probe`.
     most : int, optional
         Samples at most; more are drawn from. Empty texts give none.
     """
 
     strategy: Strategy = "axiom"
 
-    def __init__(self, judged: JudgedTexts, *, title: str, most: int = MOST) -> None:
+    def __init__(self, judged: JudgedTexts, *, title: str, definition: str, most: int = MOST) -> None:
         check_count("most", most)
         self.name = f"lnc2@{judged.name}"
         self.title = title
+        self.definition = definition
         self._judged = judged
         self._most = most
 

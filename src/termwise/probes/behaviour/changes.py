@@ -21,7 +21,7 @@ class Change:
 
     Attributes
     ----------
-    name, title : str
+    name, title, makes : str
         See `termwise.probes.manipulations.contract.Manipulation`.
     change : callable
         Returns the changed text; None where it cannot be done.
@@ -29,6 +29,7 @@ class Change:
 
     name: str
     title: str
+    makes: str
     change: Callable[[str, Around], str | None]
 
     def apply(self, text: str, around: Around) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from termwise.probes.behaviour.written import written
 from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import chosen
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
@@ -67,12 +67,19 @@ def _bias(path: Path, contrast: str) -> Iterable[Pair]:
 
 def _both(source: str, read: Callable[[], Iterable[Pair]]) -> list[Probe]:
     return [
-        TransferProbe(f"gender-male-female@{source}", "Male against female wording", read, GivenQuery()),
+        TransferProbe(
+            f"gender-male-female@{source}",
+            "Male against female wording",
+            read,
+            GivenQuery(),
+            definition=in_order("a text in male wording", "the same in female wording"),
+        ),
         TransferProbe(
             f"gender-told-apart@{source}",
             "Male and female wording told apart",
             read,
             GivenQuery(),
+            definition="A text in male and in female wording; neither comes first.",
             symmetric=True,
         ),
     ]
@@ -86,7 +93,13 @@ def gender_probes(material: Material) -> list[Probe]:
         (path,) = files["all"]
         made += _both("grepbiasir", partial(_bias, path, "male>female"))
         made += [
-            TransferProbe(f"{name}@grepbiasir", title, partial(_bias, path, contrast), GivenQuery())
+            TransferProbe(
+                f"{name}@grepbiasir",
+                title,
+                partial(_bias, path, contrast),
+                GivenQuery(),
+                definition=in_order(*(f"a text in {wording} wording" for wording in contrast.split(">"))),
+            )
             for contrast, (name, title) in CONTRASTS.items()
             if contrast != "male>female"
         ]

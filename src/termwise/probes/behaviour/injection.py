@@ -45,6 +45,8 @@ def _change(name: str, place: str, *, scramble: bool = False) -> Change:
     return Change(
         f"injection-{name}-{place}{'-scrambled' if scramble else ''}",
         f"Non-relevant + {title}{', scrambled,' if scramble else ''} {PLACES[place]}",
+        f"a text that was judged not relevant, with {title} {PLACES[place]}"
+        + (", its letters in an order that makes no words" if scramble else f" (“{payload}”)"),
         partial(_payload, payload=payload, place=place, scramble=scramble),
     )
 

@@ -35,13 +35,28 @@ def _copied(text: str, around: Around, *, best: bool) -> str | None:
 
 
 CHANGES = (
-    Change("length-doubled", "Text twice", _doubled),
+    Change("length-doubled", "Text twice", "the text twice", _doubled),
     *(
-        Change(f"length-filler-{count}", f"Text + neutral sentences, {count}", partial(_filled, count=count))
+        Change(
+            f"length-filler-{count}",
+            f"Text + neutral sentences, {count}",
+            f"the text with {count} neutral sentence{'s' if count > 1 else ''} behind it",
+            partial(_filled, count=count),
+        )
         for count in FILLERS
     ),
-    Change("length-best-again", "Text + its best sentence again", partial(_copied, best=True)),
-    Change("length-other-again", "Text + another of its sentences again", partial(_copied, best=False)),
+    Change(
+        "length-best-again",
+        "Text + its best sentence again",
+        "the text with the sentence that has most words of the query said again behind it",
+        partial(_copied, best=True),
+    ),
+    Change(
+        "length-other-again",
+        "Text + another of its sentences again",
+        "the text with another of its sentences said again behind it: a control of the best one",
+        partial(_copied, best=False),
+    ),
 )
 
 

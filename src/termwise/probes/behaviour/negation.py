@@ -13,7 +13,7 @@ from termwise.probes.behaviour.written import written
 from termwise.probes.manipulations.contract import Around
 from termwise.probes.manipulations.editing import contents, replaced
 from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import chosen
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
@@ -21,9 +21,9 @@ from termwise.probes.transfer.queries import CommonChunk, GivenQuery
 from termwise.probes.transfer.reading import read_pairs
 
 EDITS = {
-    "paraphrase": "Negation CondaQA: said in other words",
-    "scope": "Negation CondaQA: scope changed",
-    "affirmative": "Negation CondaQA: taken back",
+    "paraphrase": ("Negation CondaQA: said in other words", "with its negation said in other words"),
+    "scope": ("Negation CondaQA: scope changed", "with something else negated"),
+    "affirmative": ("Negation CondaQA: taken back", "without its negation"),
 }
 """What was done to passages of CondaQA. Only the first leaves the meaning as it was."""
 
@@ -76,7 +76,15 @@ def _semantoneg(folder: Path) -> list[Probe]:
     _, files = chosen(folder, "SemAntoNeg", {"pairs": {"all": ["pairs.jsonl"]}})
     (path,) = files["all"]
     return [
-        TransferProbe("negation@semantoneg", "Negation SemAntoNeg", partial(read_pairs, path), GivenQuery())
+        TransferProbe(
+            "negation@semantoneg",
+            "Negation SemAntoNeg",
+            partial(read_pairs, path),
+            GivenQuery(),
+            definition=in_order(
+                "a sentence that means what the query means, in other words", "one that means the opposite"
+            ),
+        )
     ]
 
 
@@ -91,6 +99,7 @@ def _claims(folder: Path, material: Material) -> list[Probe]:
             "Negation WikiFactCheck: claim against refuted claim",
             partial(read_pairs, path),
             asking,
+            definition=in_order("a claim that is supported", "the claim changed so that it is refuted"),
         )
     ]
 
@@ -103,9 +112,10 @@ def _condaqa(folder: Path) -> list[Probe]:
             title,
             partial(_edited, [path for paths in files.values() for path in paths], edit),
             GivenQuery(),
+            definition=f"A passage with a negation, and the passage {changed_so}; neither comes first.",
             symmetric=True,
         )
-        for edit, title in EDITS.items()
+        for edit, (title, changed_so) in EDITS.items()
     ]
 
 
@@ -128,23 +138,43 @@ def negation_probes(material: Material) -> list[Probe]:
             "Affirmed statement asked for",
             partial(_statements, "query"),
             GivenQuery(),
+            definition=in_order("a statement, which the query asks for", "its negation"),
         ),
         TransferProbe(
             "negation-negated@written",
             "Negated statement asked for",
             partial(_statements, "query_negated"),
             GivenQuery(),
+            definition=in_order(
+                "a negated statement, which the query asks for", "the statement without negation"
+            ),
         ),
         TransferProbe(
             "exclusion-without@written",
             "X without Y asked for",
             partial(_exclusions, "without"),
             GivenQuery(),
+            definition=in_order("a text about X without Y, as the query asks", "one about X with Y"),
         ),
         TransferProbe(
-            "exclusion-with@written", "X with Y asked for", partial(_exclusions, "with"), GivenQuery()
+            "exclusion-with@written",
+            "X with Y asked for",
+            partial(_exclusions, "with"),
+            GivenQuery(),
+            definition=in_order("a text about X with Y, as the query asks", "one about X without Y"),
         ),
-        *changed([Change("negation-inserted", "Best sentence negated", _best_negated)], material, "relevant"),
+        *changed(
+            [
+                Change(
+                    "negation-inserted",
+                    "Best sentence negated",
+                    "a relevant text in which the sentence with most words of the query is negated",
+                    _best_negated,
+                )
+            ],
+            material,
+            "relevant",
+        ),
     ]
     folders = material.folders
     if "semantoneg" in folders:

@@ -153,18 +153,57 @@ def _boilerplate(text: str, around: Around) -> str:
 
 
 CHANGES = (
-    Change("noise-upper-case", "Upper case", _upper),
-    Change("noise-lower-case", "Lower case", _lower),
-    Change("noise-accents", "Accents on a third of the words", _accents),
-    Change("noise-lookalikes", "Cyrillic letters that look the same", _lookalikes),
-    Change("noise-invisible", "Characters of no width", _invisible),
-    Change("noise-scanner", "Letters as scanners misread them", _scanned),
-    Change("noise-spaces", "Blanks doubled", _wide),
-    Change("noise-html", "Rests of HTML", _html),
-    Change("noise-markdown", "Rests of Markdown", _markdown),
-    Change("noise-emoji", "An emoji after each sentence", _emoji),
-    Change("noise-urls", "Addresses of web pages appended", _urls),
-    Change("noise-boilerplate", "What web pages have above and below", _boilerplate),
+    Change("noise-upper-case", "Upper case", "the text in capitals", _upper),
+    Change("noise-lower-case", "Lower case", "the text in small letters", _lower),
+    Change(
+        "noise-accents",
+        "Accents on a third of the words",
+        "the text with an accent on a letter of every third word or so",
+        _accents,
+    ),
+    Change(
+        "noise-lookalikes",
+        "Cyrillic letters that look the same",
+        "the text with Cyrillic letters in every third word or so, which look the same",
+        _lookalikes,
+    ),
+    Change(
+        "noise-invisible",
+        "Characters of no width",
+        "the text with a character of no width within every third word or so",
+        _invisible,
+    ),
+    Change(
+        "noise-scanner",
+        "Letters as scanners misread them",
+        "the text with every third word or so as a scanner might misread it",
+        _scanned,
+    ),
+    Change("noise-spaces", "Blanks doubled", "the text with two blanks between words", _wide),
+    Change(
+        "noise-html", "Rests of HTML", "the text between tags of HTML, with entities for its signs", _html
+    ),
+    Change(
+        "noise-markdown",
+        "Rests of Markdown",
+        "the text as a quotation in Markdown, some words in bold",
+        _markdown,
+    ),
+    Change(
+        "noise-emoji", "An emoji after each sentence", "the text with an emoji after each sentence", _emoji
+    ),
+    Change(
+        "noise-urls",
+        "Addresses of web pages appended",
+        "the text with five addresses of web pages behind it",
+        _urls,
+    ),
+    Change(
+        "noise-boilerplate",
+        "What web pages have above and below",
+        "the text between menu, notice of cookies and imprint of a web page",
+        _boilerplate,
+    ),
 )
 
 

@@ -22,7 +22,7 @@ from termwise.probes.language.contract import Language
 from termwise.probes.manipulations.contract import Around
 from termwise.probes.manipulations.editing import in_a_row
 from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe, SourcedProbe, Strategy
+from termwise.probes.probe import Probe, SourcedProbe, Strategy, in_order
 from termwise.probes.sample import Sample, random_for
 from termwise.probes.transfer.files import found
 from termwise.probes.transfer.reading import string_of
@@ -73,7 +73,7 @@ class PassageProbe(SourcedProbe[Source]):
 
     Parameters
     ----------
-    name, title : str
+    name, title, definition : str
         See `Probe`.
     sources : callable
         Returns where the passages come from.
@@ -81,9 +81,12 @@ class PassageProbe(SourcedProbe[Source]):
 
     strategy: Strategy = "manipulation"
 
-    def __init__(self, name: str, title: str, sources: Callable[[], Iterable[Source]]) -> None:
+    def __init__(
+        self, name: str, title: str, definition: str, sources: Callable[[], Iterable[Source]]
+    ) -> None:
         self.name = name
         self.title = title
+        self.definition = definition
         self._sources = sources
 
     @abstractmethod
@@ -133,6 +136,10 @@ class PositionProbe(PassageProbe):
         super().__init__(
             f"position-{'-'.join(contrast)}@{source}",
             f"Answer {PLACES[contrast[0]]} against {PLACES[contrast[1]]}",
+            in_order(
+                f"the text with its answer {PLACES[contrast[0]]}",
+                f"the text with its answer {PLACES[contrast[1]]}, all other sentences in their order",
+            ),
             sources,
         )
         self._contrast = contrast
@@ -156,7 +163,12 @@ class PaddingProbe(PassageProbe):
 
     def __init__(self, source: str, sources: Callable[[], Iterable[Source]], count: int) -> None:
         super().__init__(
-            f"position-padding-{count}@{source}", f"Neutral sentences before against behind, {count}", sources
+            f"position-padding-{count}@{source}",
+            f"Neutral sentences before against behind, {count}",
+            in_order(
+                f"the text with {count} neutral sentences before it", "the text with the same ones behind it"
+            ),
+            sources,
         )
         self._count = count
 
@@ -241,7 +253,10 @@ def position_probes(material: Material) -> list[Probe]:
         made += _of("xquad", partial(xquad_sources, path, material.language))
     before = [
         Change(
-            f"position-before-{count}", f"Neutral sentences + text, {count}", partial(_padded, count=count)
+            f"position-before-{count}",
+            f"Neutral sentences + text, {count}",
+            f"a relevant text with {count} neutral sentences before it",
+            partial(_padded, count=count),
         )
         for count in PADDINGS
     ]

@@ -25,7 +25,7 @@ from termwise.probes.behaviour.written import written, written_texts
 from termwise.probes.judged import JudgedTexts
 from termwise.probes.manipulations.editing import Place, replaced
 from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe, Strategy
+from termwise.probes.probe import Probe, Strategy, in_order
 from termwise.probes.sample import Sample, random_for
 from termwise.probes.transfer.files import any_of
 from termwise.probes.transfer.reading import string_of
@@ -157,6 +157,10 @@ class QueryProbe(Probe):
     ) -> None:
         self.name = f"{name}-{'moves' if symmetric else 'kept'}@{judged.name}"
         self.title = f"Query, {title}: {'score moves' if symmetric else 'first one scores higher'}"
+        self.definition = in_order(
+            f"a {'judged' if symmetric else 'relevant'} text, scored for the query as it was",
+            f"the same text, scored for the query changed: {title}",
+        )
         self.symmetric = symmetric
         self._judged = judged
         self._variants = variants

@@ -15,13 +15,14 @@ from termwise.probes.judged import JudgedText, JudgedTexts
 from termwise.probes.manipulations.contract import Around
 from termwise.probes.manipulations.editing import in_a_row
 from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe, Strategy
+from termwise.probes.probe import Probe, Strategy, in_order
 from termwise.probes.sample import Sample, random_for
 
 TIMES = (1, 2, 5)
 """How often the query is put there."""
 
 _PLACES = {"append": "end", "prepend": "start"}
+_SIDES = {"end": "behind", "start": "before"}
 
 
 def repeated(payload: str, times: int) -> str:
@@ -60,25 +61,42 @@ CHANGES = (
         Change(
             f"stuffing-{name}-{times}",
             f"Query {name}ed, {times}×",
+            f"the text with the query {_SIDES[place]} it, {times}×",
             partial(_query, place=place, times=times),
         )
         for name, place in _PLACES.items()
         for times in TIMES
     ),
-    Change("stuffing-terms-5", "Words of the query appended, 5×", partial(_terms, times=5)),
+    Change(
+        "stuffing-terms-5",
+        "Words of the query appended, 5×",
+        "the text with the words of the query behind it, five times, without function words",
+        partial(_terms, times=5),
+    ),
     *(
         Change(
             f"stuffing-scrambled-{times}",
             f"Scrambled query appended, {times}×",
+            f"the text with the letters of the query behind it in an order that makes no words, {times}×",
             partial(_scrambled, times=times),
         )
         for times in (1, 5)
     ),
-    Change("stuffing-other-query", "Query of another topic appended", _other_query),
+    Change(
+        "stuffing-other-query",
+        "Query of another topic appended",
+        "the text with the query of another topic behind it",
+        _other_query,
+    ),
 )
 """What is done to any text."""
 
-INSERTED = Change("stuffing-unrelated", "Query put between the sentences of a non-relevant text", _anywhere)
+INSERTED = Change(
+    "stuffing-unrelated",
+    "Query put between the sentences of a non-relevant text",
+    "a text that was judged not relevant, with the query between two of its sentences",
+    _anywhere,
+)
 
 
 class AttackProbe(Probe):
@@ -105,6 +123,11 @@ class AttackProbe(Probe):
     ) -> None:
         self.name = f"{name}@{judged.name}"
         self.title = title
+        said = "the query, scrambled," if scramble else "the query"
+        added = f"with {said} added {times}×" if times else "as it is"
+        self.definition = in_order(
+            f"a text that was judged not relevant, {added}", "one of the most relevant texts of the query"
+        )
         self._judged = judged
         self._times = times
         self._scramble = scramble

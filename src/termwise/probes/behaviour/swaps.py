@@ -17,7 +17,7 @@ from termwise.probes.behaviour.wording import WORD
 from termwise.probes.behaviour.written import written
 from termwise.probes.manipulations.contract import Around
 from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
 from termwise.probes.transfer.queries import GivenQuery
@@ -117,15 +117,48 @@ def swap_probes(material: Material) -> list[Probe]:
     """
     pool = NamePool(material.language)
     changes = (
-        Change("swap-numbers", "Numbers multiplied", _numbers),
-        Change("swap-dates", "Years and months changed", _dates),
-        Change("swap-names", "Names exchanged for others of their kind", pool.swap),
+        Change(
+            "swap-numbers",
+            "Numbers multiplied",
+            "a relevant text with its numbers multiplied, but for those in the query",
+            _numbers,
+        ),
+        Change(
+            "swap-dates",
+            "Years and months changed",
+            "a relevant text with other years and months, but for those in the query",
+            _dates,
+        ),
+        Change(
+            "swap-names",
+            "Names exchanged for others of their kind",
+            "a relevant text with other names of persons, places or organisations, but for those in the query",
+            pool.swap,
+        ),
     )
-    pairs = (("roles", "Right roles against exchanged ones"), ("units", "Fitting unit against another"))
+    pairs = (
+        (
+            "roles",
+            "Right roles against exchanged ones",
+            in_order(
+                "a text that answers the query", "the text with two roles exchanged: who did what to whom"
+            ),
+        ),
+        (
+            "units",
+            "Fitting unit against another",
+            in_order(
+                "a text that answers the query",
+                "the text with its number in another unit, so that it does not",
+            ),
+        ),
+    )
     return [
         *(
-            TransferProbe(f"swap-{name}@written", title, partial(_written, name), GivenQuery())
-            for name, title in pairs
+            TransferProbe(
+                f"swap-{name}@written", title, partial(_written, name), GivenQuery(), definition=definition
+            )
+            for name, title, definition in pairs
         ),
         *changed(changes, material, "relevant"),
     ]

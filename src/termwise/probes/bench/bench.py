@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from termwise import __version__
 from termwise.collection import open_collection, read_lines
-from termwise.errors import DuplicateIdError, MissingExtraError
+from termwise.errors import MissingExtraError, UsageError
 from termwise.probes.bench.rankers import Mixture, mixed, open_scorers
 from termwise.probes.bench.sources import JudgedSource, check_folders, judged_source
 from termwise.probes.judged import JudgedTexts, name_of
@@ -134,7 +134,7 @@ class Bench:
         ------
         UnknownNameError
             If there is no probe of one of them.
-        DuplicateIdError
+        UsageError
             If two files have probes of one name.
         """
         files = list(dict.fromkeys(name for name in suites if name.endswith((".yaml", ".yml"))))
@@ -304,7 +304,7 @@ def _check_apart(what: str, named: Iterable[tuple[str, str]], fix: str) -> None:
     given: dict[str, str] = {}
     for name, source in named:
         if name in given:
-            raise DuplicateIdError(
+            raise UsageError(
                 f"two {what} have one name",
                 facts=[("name", name), ("first", given[name]), ("second", source)],
                 fixes=[fix],

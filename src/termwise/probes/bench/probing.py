@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,8 @@ from termwise.scoring import TextScorer
 def probe_rankers(
     scorers: Sequence[str | TextScorer],
     *,
-    suites: Sequence[str] = ("quick",),
-    judged: Sequence[str] = (),
+    suites: Sequence[str | Path] = ("quick",),
+    judged: Sequence[str | Path] = (),
     collection: str | Path | None = None,
     data: Mapping[str, str | Path] | None = None,
     delta: str | float = "median",
@@ -49,9 +49,9 @@ def probe_rankers(
     scorers : sequence of str or TextScorer
         Rankers: objects, or what the verb takes: ``"bm25,b=0.5"``, ``"NAME=tildev2"``, a folder, an address, a run
         file, or ``"bm25+tildev2,alpha=0.4"`` of two that are named before.
-    suites : sequence of str, optional
+    suites : sequence of str or Path, optional
         Names of suites, ``"probe:NAME"`` where ``*`` stands for any letters, and YAML files.
-    judged : sequence of str, optional
+    judged : sequence of str or Path, optional
         Judged collections: folders in BEIR layout, or ``"NAME=COLLECTION,QUERIES,QRELS"``. Without one, questions about
         Python's documentation.
     collection : str or Path, optional
@@ -85,7 +85,7 @@ def probe_rankers(
     Returns
     -------
     dict
-        The numbers of the report; see `termwise.probes.report.report_of`.
+        The numbers of the report; see `termwise.probes.report.report_of`, which says what a cell has.
 
     Raises
     ------
@@ -101,8 +101,8 @@ def probe_rankers(
     read_rule(delta)
     several = isinstance(scorers, Sequence) and not isinstance(scorers, str | bytes) and len(scorers) > 0
     check("scorers", scorers, several, "a list of rankers, also of one: ['bm25']")
-    for name, value in (("suites", suites), ("judged", judged)):
-        check_names(name, value)
+    asked, collections = _texts("suites", suites), _texts("judged", judged)
+    check("suites", suites, len(asked) > 0, "one suite or more: ['quick']")
     check("data", data, isinstance(data, Mapping | None), "a mapping from names to paths")
     places = {"collection": collection, "candidates": candidates, "stop_words": stop_words, "out": out}
     for name, place in (places | dict(data or {})).items():
@@ -118,14 +118,14 @@ def probe_rankers(
     check_threads(threads)
     rankings = None if candidates is None else read_run(Path(candidates))
     bench = Bench.of(
-        judged=judged,
+        judged=collections,
         collection=None if collection is None else str(collection),
         data={name: Path(path) for name, path in (data or {}).items()},
         stop_words=None if stop_words is None else Path(stop_words),
         language=language,
         progress=progress,
     )
-    wanted = bench.probes(suites)
+    wanted = bench.probes(asked)
     return bench.report(
         bench.scorers(scorers, threads=threads, device=device),
         wanted,
@@ -135,6 +135,21 @@ def probe_rankers(
         depth=depth,
         limit=limit,
         seed=seed,
-        facts={"suites": list(suites)},
+        facts={"suites": asked},
         progress=progress,
     )
+
+
+def _texts(name: str, given: Sequence[str | Path]) -> list[str]:
+    """Return names and paths as texts.
+
+    Raises
+    ------
+    ParameterError
+        If something else is given, or one string.
+    """
+    if not isinstance(given, Collection) or isinstance(given, str | bytes):
+        check_names(name, given)
+    texts = [str(one) if isinstance(one, Path) else one for one in given]
+    check_names(name, texts)
+    return texts

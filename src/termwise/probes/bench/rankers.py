@@ -10,7 +10,6 @@ from pathlib import Path
 from termwise.collection import read_run
 from termwise.errors import (
     DataError,
-    DuplicateIdError,
     MissingFileError,
     ParameterError,
     UnknownNameError,
@@ -90,7 +89,7 @@ def open_scorers(
     ------
     ParameterError
         If an object is no ranker.
-    DuplicateIdError
+    UsageError
         If two have one name.
     TermwiseError
         If one cannot be opened.
@@ -102,7 +101,10 @@ def open_scorers(
             raise ParameterError(
                 "a ranker is an object with a name and a method score",
                 facts=[("given", shown(scorer))],
-                fixes=["termwise.scorers.FunctionScorer(function, name=...) makes one of a function"],
+                fixes=[
+                    "of a function: termwise.scorers.FunctionScorer(function, name=...)",
+                    "of an index: the name of its folder, or termwise.scorers.index_scorer",
+                ],
             )
         if not isinstance(scorer.name, str) or not scorer.name:
             raise ParameterError(
@@ -110,7 +112,7 @@ def open_scorers(
                 facts=[("ranker", shown(scorer)), ("name", shown(scorer.name))],
             )
         if scorer.name in opened:
-            raise DuplicateIdError(
+            raise UsageError(
                 "two scorers have one name",
                 facts=[("name", scorer.name), ("given", shown(one))],
                 fixes=["name them: FIRST=bm25 SECOND=bm25,k1=1.2"],

@@ -14,6 +14,7 @@ class QueryPrepended:
 
     name: str = "prepend-query"
     title: str = "Query + text"
+    makes: str = "the text with the query before it"
 
     def apply(self, text: str, around: Around) -> str | None:
         """See `Manipulation`."""
@@ -26,6 +27,7 @@ class ReplacedByQuery:
 
     name: str = "replace-by-query"
     title: str = "Query in place of the text"
+    makes: str = "the query"
 
     def apply(self, text: str, around: Around) -> str | None:
         """See `Manipulation`."""

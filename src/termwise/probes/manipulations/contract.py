@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from termwise.probes.judged import JudgedText, JudgedTexts
 from termwise.probes.language.contract import Language
-from termwise.probes.probe import SourcedProbe, Strategy
+from termwise.probes.probe import SourcedProbe, Strategy, in_order
 from termwise.probes.sample import Sample, random_for
 
 
@@ -52,6 +52,11 @@ class Manipulation(Protocol):
         """What tables call it."""
         ...
 
+    @property
+    def makes(self) -> str:
+        """What comes of a text, such as "the text with its words in another order"."""
+        ...
+
     def apply(self, text: str, around: Around) -> str | None:
         """Return the changed text; None, or the same text, where it cannot be done: there is no sample then."""
         ...
@@ -88,6 +93,7 @@ class ManipulationProbe(SourcedProbe[JudgedText]):
     ) -> None:
         self.name = f"{manipulation.name}@{judged.name}"
         self.title = manipulation.title
+        self.definition = in_order(manipulation.makes, "the text as it was")
         self.symmetric = symmetric
         self._manipulation = manipulation
         self._judged = judged

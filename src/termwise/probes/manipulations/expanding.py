@@ -43,6 +43,7 @@ class QueriesAppended:
     count: int = 4
     name: str = "append-queries"
     title: str = "Text + generated queries"
+    makes: str = "the text with generated queries behind it"
 
     def __post_init__(self) -> None:
         check_count("count", self.count)

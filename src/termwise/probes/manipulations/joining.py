@@ -27,7 +27,7 @@ class Joined:
 
     Attributes
     ----------
-    name, title : str
+    name, title, makes : str
         See `Manipulation`.
     tokens : callable
         Returns what is joined: one of the functions here.
@@ -35,6 +35,7 @@ class Joined:
 
     name: str
     title: str
+    makes: str
     tokens: Callable[[Parsed, Around], list[str]]
 
     def apply(self, text: str, around: Around) -> str | None:

@@ -34,6 +34,11 @@ class Mistyped:
     name: str = "keystrokes"
     title: str = "Typing errors"
 
+    @property
+    def makes(self) -> str:
+        """See `Manipulation`."""
+        return f"the text with a slip of the fingers in one of {self.every} words"
+
     def __post_init__(self) -> None:
         check_count("every", self.every)
 

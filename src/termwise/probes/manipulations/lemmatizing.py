@@ -22,6 +22,7 @@ class Lemmatized:
 
     name: str = "lemmatize"
     title: str = "Words lemmatized"
+    makes: str = "the text with each word but stop words as it stands in a dictionary"
 
     def apply(self, text: str, around: Around) -> str | None:
         """See `Manipulation`."""

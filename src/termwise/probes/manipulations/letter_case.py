@@ -14,6 +14,7 @@ class CaseFolded:
 
     name: str = "fold-case"
     title: str = "Capitals made small"
+    makes: str = "the text in small letters"
 
     def apply(self, text: str, around: Around) -> str | None:
         """See `Manipulation`."""

@@ -28,6 +28,12 @@ class NonRelevantSentenceAdded:
     title: str = "Text + non-relevant sentence"
     first: bool = False
 
+    @property
+    def makes(self) -> str:
+        """See `Manipulation`."""
+        place = "before" if self.first else "behind"
+        return f"the text with a sentence {place} it from a text that was judged not relevant to the query"
+
     def apply(self, text: str, around: Around) -> str | None:
         """See `Manipulation`."""
         sentence = _drawn(text, around)

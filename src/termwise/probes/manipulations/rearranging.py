@@ -24,7 +24,7 @@ class Rearranged:
 
     Attributes
     ----------
-    name, title : str
+    name, title, makes : str
         See `Manipulation`.
     places : callable
         Finds the things that change places, by group; see `termwise.probes.manipulations.places`.
@@ -34,6 +34,7 @@ class Rearranged:
 
     name: str
     title: str
+    makes: str
     places: Callable[[Parsed], Groups]
     order: Order
 

@@ -20,7 +20,7 @@ class Removed:
 
     Attributes
     ----------
-    name, title : str
+    name, title, makes : str
         See `Manipulation`.
     places : callable
         Finds what is left out: one of the functions here.
@@ -28,6 +28,7 @@ class Removed:
 
     name: str
     title: str
+    makes: str
     places: Callable[[Parsed, Around], list[Place]]
 
     def apply(self, text: str, around: Around) -> str | None:

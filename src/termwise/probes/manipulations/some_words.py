@@ -16,6 +16,7 @@ class SomeWordsShuffled:
 
     name: str = "shuffle-some-words"
     title: str = "As many words shuffled as there are noun chunks"
+    makes: str = "the text in which as many words have changed places as it has noun chunks"
 
     def apply(self, text: str, around: Around) -> str | None:
         """See `Manipulation`."""

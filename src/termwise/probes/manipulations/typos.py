@@ -29,6 +29,7 @@ class Misspelled:
     misspellings: Misspellings | None = None
     name: str = "typos"
     title: str = "Typos"
+    makes: str = "the text with every word of a list of misspellings misspelt, but for stop words"
 
     def apply(self, text: str, around: Around) -> str | None:
         """See `Manipulation`."""

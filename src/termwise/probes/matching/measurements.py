@@ -32,12 +32,16 @@ class Measurement(Protocol):
         Lower case with hyphens; names probes.
     title : str
         What tables call it.
+    more, alike : str
+        What is said of a text that has more of it than another one, and of texts with equally much.
     above_zero : bool
         Whether texts where it is 0 are left out: they say nothing of it.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
+    more: ClassVar[str]
+    alike: ClassVar[str]
     above_zero: ClassVar[bool]
 
     def values(self, counted: Counted) -> Values:
@@ -50,6 +54,8 @@ class Relevance:
 
     name: ClassVar[str] = "relevance"
     title: ClassVar[str] = "Relevance"
+    more: ClassVar[str] = "is judged more relevant"
+    alike: ClassVar[str] = "judged equally relevant"
     above_zero: ClassVar[bool] = False
 
     def values(self, counted: Counted) -> Values:
@@ -62,6 +68,8 @@ class Length:
 
     name: ClassVar[str] = "length"
     title: ClassVar[str] = "Length"
+    more: ClassVar[str] = "has more terms"
+    alike: ClassVar[str] = "of equally many terms"
     above_zero: ClassVar[bool] = False
 
     def values(self, counted: Counted) -> Values:
@@ -74,6 +82,8 @@ class TermFrequency:
 
     name: ClassVar[str] = "tf"
     title: ClassVar[str] = "TF"
+    more: ClassVar[str] = "has every term of the query as often or more often, and one of them more often"
+    alike: ClassVar[str] = "with every term of the query equally often"
     above_zero: ClassVar[bool] = False
 
     def values(self, counted: Counted) -> Values:
@@ -86,6 +96,8 @@ class SumTermFrequency:
 
     name: ClassVar[str] = "sum-tf"
     title: ClassVar[str] = "SumTF"
+    more: ClassVar[str] = "has more occurrences of terms of the query"
+    alike: ClassVar[str] = "with equally many occurrences of terms of the query"
     above_zero: ClassVar[bool] = False
 
     def values(self, counted: Counted) -> Values:
@@ -99,6 +111,8 @@ class Overlap:
 
     name: ClassVar[str] = "overlap"
     title: ClassVar[str] = "Overlap"
+    more: ClassVar[str] = "has the larger share of terms of the query among its terms"
+    alike: ClassVar[str] = "with an equal share of terms of the query among their terms"
     above_zero: ClassVar[bool] = True
 
     def values(self, counted: Counted) -> Values:

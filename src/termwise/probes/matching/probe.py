@@ -40,6 +40,8 @@ class MatchedProbe(Probe):
     >>> probe = MatchedProbe(Relevance(), Length(), CountedTexts(judged, make_analyzer("standard")))
     >>> probe.name, probe.title
     ('relevance-by-length@toy', 'Relevance | Length')
+    >>> probe.definition
+    'Two judged texts of a query, of equally many terms; the first is judged more relevant.'
     >>> [(sample.first, sample.second) for sample in probe.samples(0)]
     [('A cat.', 'A dog.')]
     """
@@ -52,9 +54,11 @@ class MatchedProbe(Probe):
         if variable.name == control.name:
             raise wrong("control", control.name, "another measurement than the variable")
         check_tolerance(tolerance)
-        within = f"-within-{tolerance:g}" if tolerance else ""
-        self.name = f"{variable.name}-by-{control.name}{within}@{counted.judged.name}"
+        near = f"-within-{tolerance:g}" if tolerance else ""
+        self.name = f"{variable.name}-by-{control.name}{near}@{counted.judged.name}"
         self.title = f"{variable.title} | {control.title}" + (f" ± {tolerance:g}" if tolerance else "")
+        within = f", give or take {tolerance:g}" if tolerance else ""
+        self.definition = f"Two judged texts of a query, {control.alike}{within}; the first {variable.more}."
         self._variable, self._control = variable, control
         self._counted = counted
         self._tolerance = tolerance

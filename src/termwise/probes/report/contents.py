@@ -51,6 +51,27 @@ def report_of(
     -------
     dict
         JSON-like: ``format``, ``version``, ``facts``, ``scorers``, ``probes``, ``cells``, ``comparisons``, ``spread``.
+        A cell, a probe put to a scorer, has both names and
+
+        ``score``, ``positive``, ``neutral``, ``negative``, ``samples``
+            the mean effect, None without a sample, and what it is made of;
+        ``low``, ``high``
+            its interval of 95 %, by bootstrap over queries; None with a single query, or where nothing varies;
+        ``queries``, ``by_query``
+            clusters, and the mean of their mean effects;
+        ``identical``, ``cut``
+            samples with equal sides; samples of which the scorer does not read a part, None where it does not tell;
+        ``p_clustered``, ``p_holm``, ``p_benjamini_hochberg``
+            a t-test over queries as clusters, and its corrections over the section; None for symmetric probes;
+        ``p_published``, ``p_bonferroni``
+            the paired t-test over all samples; likewise;
+        ``standardised_difference``, ``detectable``
+            the mean difference of scores over its deviation; the score that so many samples would show to differ from
+            0 four times in five;
+        ``content``
+            hash of the samples: equal ones say that two scorers, or two reports, have seen the same texts;
+        ``sweep``, ``telling``
+            the score at every fifth percentile of the gaps; the samples that say most.
     """
     sections = {question.probe.name: question.section for question in run.questions}
     cells = []
@@ -131,6 +152,7 @@ def _probe(question: Question) -> dict[str, Any]:
     return {
         "name": probe.name,
         "title": probe.title,
+        "definition": probe.definition,
         "section": question.section,
         "strategy": probe.strategy,
         "symmetric": probe.symmetric,

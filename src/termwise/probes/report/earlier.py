@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from termwise.arguments import is_finite_number
+from termwise.arguments import is_finite_number, is_integer
 from termwise.errors import ModelFormatError
 from termwise.legible import shown
 from termwise.probes.report.contents import FORMAT, VERSION
@@ -15,8 +15,62 @@ from termwise.probes.report.contents import FORMAT, VERSION
 REPORT = "report.json"
 
 _PARTS = {"facts": dict, "scorers": list, "probes": list, "cells": list, "comparisons": list, "spread": list}
-_NAMES = ("probe", "scorer", "content")
-_SCORES = ("score", "low", "high")
+
+Kind = tuple[str, Callable[[object], bool]]
+"""What a value has to be, and what tells whether it is."""
+
+_TEXT: Kind = ("a text", lambda value: isinstance(value, str))
+_TEXT_OR_NULL: Kind = ("a text or null", lambda value: isinstance(value, str | None))
+_DICT: Kind = ("a dict", lambda value: isinstance(value, Mapping))
+_TEXTS: Kind = (
+    "a list of texts",
+    lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+)
+_TRUTH: Kind = ("true or false", lambda value: isinstance(value, bool))
+_COUNT: Kind = ("a whole number", is_integer)
+_COUNT_OR_NULL: Kind = ("a whole number or null", lambda value: value is None or is_integer(value))
+_NUMBER: Kind = ("a number", is_finite_number)
+_NUMBER_OR_NULL: Kind = ("a number or null", lambda value: value is None or is_finite_number(value))
+
+_VALUES: Mapping[str, Mapping[str, Kind]] = {
+    "scorers": {
+        "name": _TEXT,
+        "fingerprint": _TEXT_OR_NULL,
+        "reading": _DICT,
+        "gaps": _COUNT_OR_NULL,
+        "skipped": _DICT,
+    },
+    "probes": {
+        "name": _TEXT,
+        "title": _TEXT,
+        "section": _TEXT,
+        "symmetric": _TRUTH,
+        "samples": _COUNT,
+    },
+    "cells": {
+        "probe": _TEXT,
+        "scorer": _TEXT,
+        "content": _TEXT,
+        "score": _NUMBER_OR_NULL,
+        "low": _NUMBER_OR_NULL,
+        "high": _NUMBER_OR_NULL,
+        "p_holm": _NUMBER_OR_NULL,
+    },
+    "comparisons": {
+        "probe": _TEXT,
+        "scorer": _TEXT,
+        "baseline": _TEXT,
+        "difference": _NUMBER,
+        "p_holm": _NUMBER_OR_NULL,
+    },
+    "spread": {
+        "model": _TEXT,
+        "seeds": _COUNT,
+        "sections": _DICT,
+        "sign_flips": _TEXTS,
+    },
+}
+"""What is read of the parts of a report: by whoever compares it, or shows its tables."""
 
 
 class Unfit(ValueError):
@@ -97,34 +151,31 @@ def _checked(report: dict[str, Any]) -> dict[str, Any]:
     for name, kind in _PARTS.items():
         if not isinstance(report.get(name), kind):
             raise Unfit(f"{name} is {shown(report.get(name))}, not a {kind.__name__}")
-    for place, scorer in enumerate(report["scorers"]):
-        _check_scorer(f"scorers[{place}]", scorer)
-    for place, cell in enumerate(report["cells"]):
-        _check_cell(f"cells[{place}]", cell)
+    for part, kinds in _VALUES.items():
+        for number, one in enumerate(report[part]):
+            _check(f"{part}[{number}]", one, kinds)
+    for number, scorer in enumerate(report["scorers"]):
+        reading = {"kind": _TEXT} | (
+            {"delta": _NUMBER} if scorer["reading"].get("kind") == "constant" else {}
+        )
+        _check(f"scorers[{number}].reading", scorer["reading"], reading)
+        _check(f"scorers[{number}].skipped", scorer["skipped"], dict.fromkeys(scorer["skipped"], _TEXT))
+    for number, one in enumerate(report["spread"]):
+        for section, row in one["sections"].items():
+            _check(f"spread[{number}].sections.{section}", row, {"deviation": _NUMBER, "probes": _COUNT})
+    not_made = report["facts"].get("not made", {})
+    _check("facts.not made", not_made, dict.fromkeys(not_made, _TEXTS))
     return report
 
 
-def _check_scorer(place: str, scorer: object) -> None:
-    if not isinstance(scorer, Mapping):
-        raise Unfit(f"{place} is {shown(scorer)}, not a dict")
-    if not isinstance(scorer.get("name"), str):
-        raise Unfit(f"{place}.name is {shown(scorer.get('name'))}, not a text")
-    if not isinstance(scorer.get("fingerprint"), str | None):
-        raise Unfit(f"{place}.fingerprint is {shown(scorer['fingerprint'])}, not a text or null")
-    if not isinstance(scorer.get("reading"), Mapping):
-        raise Unfit(f"{place}.reading is {shown(scorer.get('reading'))}, not a dict")
-
-
-def _check_cell(place: str, cell: object) -> None:
-    if not isinstance(cell, Mapping):
-        raise Unfit(f"{place} is {shown(cell)}, not a dict")
-    for name in _NAMES:
-        if not isinstance(cell.get(name), str):
-            raise Unfit(f"{place}.{name} is {shown(cell.get(name))}, not a text")
-    for name in _SCORES:
-        value = cell.get(name)
-        if name not in cell or not (value is None or is_finite_number(value)):
-            raise Unfit(f"{place}.{name} is {shown(value)}, not a number or null")
+def _check(place: str, found: object, kinds: Mapping[str, Kind]) -> None:
+    if not isinstance(found, Mapping):
+        raise Unfit(f"{place} is {shown(found)}, not a dict")
+    for name, (kind, fits) in kinds.items():
+        if name not in found:
+            raise Unfit(f"{place}.{name} is missing")
+        if not fits(found[name]):
+            raise Unfit(f"{place}.{name} is {shown(found[name])}, not {kind}")
 
 
 def _no_number(name: str) -> float:

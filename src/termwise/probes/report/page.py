@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from math import floor, log10
 from typing import Any, Literal
 
 from termwise.evaluate.formats import shown
@@ -30,6 +31,9 @@ _COLOURS = ("#0a62a9", "#c2410c", "#15803d", "#7e22ce", "#b45309", "#0f766e", "#
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
 _VERDICTS = {1: "the first is preferred", -1: "the second is preferred", 0: "too close to count"}
+_SYMMETRIC_VERDICTS = {1: "told apart", 0: "too close to count"}
+
+_MOST_DECIMALS = 17
 
 OPEN_ROWS = 10
 """Probes of a comparison that are seen at once; the others are folded away."""
@@ -43,6 +47,7 @@ class _Ranker:
     threshold: str
     colour: str
     dash: str
+    plotted: bool
     skipped: str
 
 
@@ -85,9 +90,16 @@ class _Sample:
 
 
 @dataclass(frozen=True)
-class _Numbers:
-    scorer: str
+class _Number:
+    name: str
     values: tuple[str, ...]
+    """One a ranker that was asked."""
+    meaning: str
+
+
+@dataclass(frozen=True)
+class _Telling:
+    scorer: str
     samples: tuple[_Sample, ...]
 
 
@@ -96,11 +108,14 @@ class _Probe:
     anchor: str
     title: str
     name: str
+    definition: str
     data: str
     samples: str
     symmetric: bool
     cells: tuple[_Cell, ...]
-    numbers: tuple[_Numbers, ...]
+    asked: tuple[str, ...]
+    numbers: tuple[_Number, ...]
+    telling: tuple[_Telling, ...]
     lines: tuple[_Line, ...]
 
 
@@ -138,11 +153,26 @@ class _Comparison:
     disagreements: tuple[_Disagreement, ...]
 
 
-NUMBERS = (
-    "score", "95 %", "prefers first", "neither", "prefers second", "mean of queries", "queries", "p, published",
-    "p, by query", "… Holm", "… Benjamini–Hochberg", "d", "same texts", "cut",
-)  # fmt: skip
-"""Columns of the table of a probe."""
+MEANINGS = {
+    "score": "the mean effect of the pairs",
+    "95 %": "its interval, by bootstrap over queries",
+    "prefers first": "pairs",
+    "neither": "pairs whose two scores are no further apart than δ",
+    "prefers second": "pairs",
+    "mean of queries": "the mean of the scores of single queries",
+    "queries": "pairs of one query are not independent",
+    "p, by query": "a t-test with queries as clusters",
+    "… Holm": "corrected for the scores of this section; decides about the italics",
+    "… Benjamini–Hochberg": "likewise, for the share of false findings",
+    "p, published": "the paired t-test over all pairs, as in the paper; it knows neither queries nor δ",
+    "d": "mean difference of the two scores, over its standard deviation",
+    "same texts": "pairs whose two sides are equal: they can only be neutral",
+    "cut": "pairs of which the ranker does not read a part, because a text is longer than its window",
+}
+"""Rows of the table of a probe, and what is said of them."""
+
+TOLD_APART = "told apart"
+"""What a symmetric probe has in place of the preference for the first."""
 
 
 def report_html(report: Mapping[str, Any]) -> str:
@@ -172,17 +202,22 @@ def report_html(report: Mapping[str, Any]) -> str:
         "termwise.probes.report",
         "probes.html.j2",
         scorers=[
-            _Ranker(one["name"], _threshold(one["reading"]), *_stroke(place), _skipped(one["skipped"]))
+            _Ranker(
+                one["name"],
+                _threshold(one["reading"]),
+                *_stroke(place),
+                bool(one["gaps"]),
+                _skipped(one["skipped"]),
+            )
             for place, one in enumerate(report["scorers"])
         ],
         facts=[
             (name, _fact(value)) for name, value in report["facts"].items() if value not in (None, {}, [])
         ],
         sections=numbered,
-        columns=NUMBERS,
         comparisons=_comparisons(report, anchors),
         open_rows=OPEN_ROWS,
-        spread=report["spread"],
+        spread=[(f"m{place}", one) for place, one in enumerate(report["spread"])],
         not_significant=NOT_SIGNIFICANT,
         samples=f"{sum(probe['samples'] for probe in report['probes']):,}",
         frame=(_LEFT, _TOP, _WIDTH, _HEIGHT),
@@ -191,15 +226,23 @@ def report_html(report: Mapping[str, Any]) -> str:
 
 def _probe(row: Row, anchor: str, scorers: Sequence[str]) -> _Probe:
     symmetric = row.probe["symmetric"]
+    asked = [cell for cell in row.cells if cell is not None and cell["samples"]]
     return _Probe(
         anchor=anchor,
         title=row.title,
         name=row.probe["name"],
+        definition=row.probe["definition"],
         data=row.data,
         samples=f"{row.probe['samples']:,}",
         symmetric=symmetric,
         cells=tuple(_cell(cell, anchor, symmetric) for cell in row.cells),
-        numbers=tuple(_numbers(cell, symmetric) for cell in row.cells if cell is not None),
+        asked=tuple(cell["scorer"] for cell in asked),
+        numbers=tuple(_numbers(asked, symmetric)),
+        telling=tuple(
+            _Telling(cell["scorer"], tuple(_sample(one, symmetric) for one in cell["telling"]))
+            for cell in asked
+            if cell["telling"]
+        ),
         lines=tuple(_lines(row.cells, scorers, symmetric)),
     )
 
@@ -222,25 +265,45 @@ def _cell(cell: Mapping[str, Any] | None, anchor: str, symmetric: bool) -> _Cell
     )
 
 
-def _numbers(cell: Mapping[str, Any], symmetric: bool) -> _Numbers:
-    values = (
-        UNDEFINED if cell["score"] is None else _written(cell["score"], symmetric),
-        _interval(cell, symmetric),
-        *(f"{cell[name]:,}" for name in ("positive", "neutral", "negative")),
-        UNDEFINED if cell["by_query"] is None else _written(cell["by_query"], symmetric),
-        f"{cell['queries']:,}",
-        *(
-            shown(cell[name], "p")
-            for name in ("p_published", "p_clustered", "p_holm", "p_benjamini_hochberg")
-        ),
-        UNDEFINED if cell["standardised_difference"] is None else signed(cell["standardised_difference"]),
-        f"{cell['identical']:,}",
-        UNDEFINED if cell["cut"] is None else f"{cell['cut']:,}",
-    )
-    return _Numbers(cell["scorer"], values, tuple(_sample(one) for one in cell["telling"]))
+def _numbers(cells: Sequence[Mapping[str, Any]], symmetric: bool) -> Iterable[_Number]:
+    """Yield what is told of a probe: a row for each number, without those that no ranker of these has."""
+    told = [_told_of(cell, symmetric) for cell in cells]
+    for name, meaning in MEANINGS.items():
+        values = tuple(one[name] for one in told if name in one)
+        if any(value != UNDEFINED for value in values):
+            yield _Number(TOLD_APART if symmetric and name == "prefers first" else name, values, meaning)
 
 
-def _sample(one: Mapping[str, Any]) -> _Sample:
+def _told_of(cell: Mapping[str, Any], symmetric: bool) -> dict[str, str]:
+    """Return the numbers of a cell; of a symmetric probe without those that depend on an order."""
+    found = {
+        "score": _written(cell["score"], symmetric),
+        "95 %": _interval(cell, symmetric),
+        "prefers first": f"{cell['positive']:,}",
+        "neither": f"{cell['neutral']:,}",
+        "mean of queries": UNDEFINED if cell["by_query"] is None else _written(cell["by_query"], symmetric),
+        "queries": f"{cell['queries']:,}",
+        "same texts": f"{cell['identical']:,}",
+        "cut": UNDEFINED if cell["cut"] is None else f"{cell['cut']:,}",
+    }
+    if symmetric:
+        return found
+    difference = cell["standardised_difference"]
+    return found | {
+        "prefers second": f"{cell['negative']:,}",
+        "p, by query": shown(cell["p_clustered"], "p"),
+        "… Holm": shown(cell["p_holm"], "p"),
+        "… Benjamini–Hochberg": shown(cell["p_benjamini_hochberg"], "p"),
+        "p, published": shown(cell["p_published"], "p"),
+        "d": UNDEFINED if difference is None else signed(difference),
+    }
+
+
+def _verdict(effect: int, symmetric: bool) -> str:
+    return (_SYMMETRIC_VERDICTS if symmetric else _VERDICTS)[effect]
+
+
+def _sample(one: Mapping[str, Any], symmetric: bool) -> _Sample:
     first, second = marked(one["first"], one["second"])
     return _Sample(
         one["sample"],
@@ -248,8 +311,8 @@ def _sample(one: Mapping[str, Any]) -> _Sample:
         one["second_query"],
         first,
         second,
-        (_score(one["scores"][0]), _score(one["scores"][1])),
-        _VERDICTS[one["effect"]],
+        _scores(*one["scores"]),
+        _verdict(one["effect"], symmetric),
         tuple(_terms(*one["terms"])) if "terms" in one else (),
     )
 
@@ -263,13 +326,16 @@ def _terms(first: Iterable[tuple[str, float]], second: Iterable[tuple[str, float
         yield _Term(term, f"{one:.2f}", f"{other:.2f}", signed(one - other))
 
 
+_LEADING = re.compile(r" \S")
+
+
 def marked(first: str, second: str) -> tuple[tuple[tuple[Kind, str], ...], tuple[tuple[Kind, str], ...]]:
     """Cut two texts into what both have and what only one has, word by word.
 
     Examples
     --------
     >>> marked("a red cat", "a cat")
-    ((('same', 'a'), ('only', ' red'), ('same', ' cat')), (('same', 'a'), ('same', ' cat')))
+    ((('same', 'a '), ('only', 'red'), ('same', ' cat')), (('same', 'a'), ('same', ' cat')))
     """
     left, right = (re.findall(r"\s*\S+|\s+$", text) for text in (first, second))
     sides: tuple[list[tuple[Kind, str]], list[tuple[Kind, str]]] = ([], [])
@@ -277,8 +343,15 @@ def marked(first: str, second: str) -> tuple[tuple[tuple[Kind, str], ...], tuple
     for what, begin, end, other_begin, other_end in matcher.get_opcodes():
         kind: Kind = "same" if what == "equal" else "only"
         for side, words in ((0, left[begin:end]), (1, right[other_begin:other_end])):
-            if words:
-                sides[side].append((kind, "".join(words)))
+            text = "".join(words)
+            if (
+                kind == "only" and sides[side] and _LEADING.match(text)
+            ):  # the blank before a word is no part of it
+                before, said = sides[side][-1]
+                sides[side][-1] = before, f"{said} "
+                text = text[1:]
+            if text:
+                sides[side].append((kind, text))
     return tuple(sides[0]), tuple(sides[1])
 
 
@@ -304,17 +377,17 @@ def _stroke(place: int) -> tuple[str, str]:
 
 def _comparisons(report: Mapping[str, Any], anchors: Mapping[str, str]) -> list[_Comparison]:
     """Return for each scorer but the first the probes on which it differs from the first, most first."""
-    titles = {probe["name"]: probe["title"] for probe in report["probes"]}
+    probes = {probe["name"]: probe for probe in report["probes"]}
     found = []
     for place, (names, rows) in enumerate(by_rankers(report["comparisons"]).items()):
-        told = {one["probe"]: _told(titles[one["probe"]], one["probe"]) for one in rows}
+        told = {one["probe"]: _told(probes[one["probe"]]["title"], one["probe"]) for one in rows}
         found.append(
             _Comparison(
                 f"c{place}",
                 " against ".join(names),
                 tuple(_contrast(one, told[one["probe"]], anchors[one["probe"]]) for one in rows),
                 tuple(
-                    _disagreement(one, told[one["probe"]], names[::-1])
+                    _disagreement(one, told[one["probe"]], names[::-1], probes[one["probe"]]["symmetric"])
                     for one in rows
                     if one["sample"] is not None
                 ),
@@ -329,24 +402,25 @@ def _told(title: str, name: str) -> str:
 
 
 def _contrast(one: Mapping[str, Any], told: str, anchor: str) -> _Contrast:
+    unvaried = UNDEFINED if one["difference"] else "no difference"
     return _Contrast(
         told,
         anchor,
         signed(one["difference"]),
-        UNDEFINED if one["low"] is None else f"{signed(one['low'])} to {signed(one['high'])}",
+        f"{signed(one['low'])} to {signed(one['high'])}" if one["low"] is not None else unvaried,
         shown(one["p_holm"], "p"),
         significant(one),
     )
 
 
-def _disagreement(one: Mapping[str, Any], told: str, names: Sequence[str]) -> _Disagreement:
+def _disagreement(one: Mapping[str, Any], told: str, names: Sequence[str], symmetric: bool) -> _Disagreement:
     sample = one["sample"]
     first, second = marked(sample["first"], sample["second"])
     return _Disagreement(
         told,
         _Sample(sample["sample"], sample["query"], sample["second_query"], first, second, ("", ""), "", ()),
         tuple(
-            (name, _score(one_score), _score(other_score), _VERDICTS[effect])
+            (name, *_scores(one_score, other_score), _verdict(effect, symmetric))
             for name, (one_score, other_score, effect) in zip(names, sample["scores"], strict=True)
         ),
     )
@@ -380,8 +454,20 @@ def _written(score: float, symmetric: bool) -> str:
     return f"{score:.2f}" if symmetric else signed(score)
 
 
-def _score(score: float | str) -> str:
-    return score if isinstance(score, str) else f"{score:.4g}"
+def _scores(first: float | str, second: float | str) -> tuple[str, str]:
+    """Write the scores of a sample: with four digits, and with more where these are the same for both."""
+    if isinstance(first, str) or isinstance(second, str):  # infinite
+        written_first, written_second = (
+            one if isinstance(one, str) else f"{one:.4g}" for one in (first, second)
+        )
+        return written_first, written_second
+    largest = max(abs(first), abs(second))
+    decimals = 2 if not largest else max(0, 3 - floor(log10(largest)))
+    while (
+        f"{first:.{decimals}f}" == f"{second:.{decimals}f}" and first != second and decimals < _MOST_DECIMALS
+    ):
+        decimals += 1
+    return f"{first:.{decimals}f}", f"{second:.{decimals}f}"
 
 
 def _samples(number: int) -> str:

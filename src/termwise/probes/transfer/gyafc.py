@@ -18,12 +18,14 @@ from pathlib import Path
 from termwise.collection import read_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.material import Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import any_of, chosen
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
 from termwise.probes.transfer.queries import SharedLemma
 from termwise.probes.transfer.reading import parallel_lines
+
+_DEFINITION = in_order("an answer in a forum, worded formally", "the answer, worded informally")
 
 GENRES = {"Entertainment_Music": "entertainment", "Family_Relationships": "family"}
 REFERENCES = 4
@@ -38,10 +40,16 @@ def probes(folder: Path, material: Material) -> list[Probe]:
     """Make the row of both genres, and one for each."""
     corpus = _Corpus(folder)
     asking = SharedLemma(material.language, material.stop_words)
-    rows: list[Probe] = [TransferProbe("formality@gyafc", "Formality GYAFC", corpus.pairs, asking)]
+    rows: list[Probe] = [
+        TransferProbe("formality@gyafc", "Formality GYAFC", corpus.pairs, asking, definition=_DEFINITION)
+    ]
     for genre, name in GENRES.items():
         read = _OfGenre(corpus, genre)
-        rows.append(TransferProbe(f"formality-{name}@gyafc", f"Formality GYAFC {name}", read, asking))
+        rows.append(
+            TransferProbe(
+                f"formality-{name}@gyafc", f"Formality GYAFC {name}", read, asking, definition=_DEFINITION
+            )
+        )
     return rows
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from termwise.probes.material import Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import chosen
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
@@ -38,10 +38,24 @@ def probes(folder: Path, material: Material) -> list[Probe]:
     form, files = chosen(folder, "JFLEG", _FORMS)
     asking = CommonChunk(material.language)
     return [
-        TransferProbe(name, title, partial(_read, form, files, spellchecked), asking, keep_identical=True)
-        for name, title, spellchecked in (
-            ("fluency@jfleg", "Fluency JFLEG", False),
-            ("fluency-spellchecked@jfleg", "Fluency JFLEG (spell-checked)", True),
+        TransferProbe(
+            name,
+            title,
+            partial(_read, form, files, spellchecked),
+            asking,
+            definition=in_order(
+                "a sentence of a learner as somebody corrected it", f"the sentence as {written}"
+            ),
+            keep_identical=True,
+        )
+        for name, title, spellchecked, written in (
+            ("fluency@jfleg", "Fluency JFLEG", False, "the learner wrote it"),
+            (
+                "fluency-spellchecked@jfleg",
+                "Fluency JFLEG (spell-checked)",
+                True,
+                "the learner wrote it and a spelling checker mended it",
+            ),
         )
     ]
 

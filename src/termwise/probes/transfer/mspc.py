@@ -36,6 +36,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
             "Paraphrase MSPC",
             partial(_read, form, files),
             CommonChunk(material.language),
+            definition="Two sentences of the news that people call paraphrases; neither comes first.",
             symmetric=True,
         )
     ]

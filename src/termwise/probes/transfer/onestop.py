@@ -14,7 +14,7 @@ from pathlib import Path
 from termwise.collection import read_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.material import Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import chosen, found
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
@@ -36,13 +36,29 @@ def probes(folder: Path, material: Material) -> list[Probe]:
     made: list[Probe] = []
     if (path := found(folder, _DOCUMENTS)) is not None:
         read = partial(read_pairs, path)
-        made.append(TransferProbe("simplicity@onestop", "Simplicity OneStopEnglish", read, asking))
+        made.append(
+            TransferProbe(
+                "simplicity@onestop", "Simplicity OneStopEnglish", read, asking, definition=_of("an article")
+            )
+        )
     for name, reader in ((_SENTENCES, read_pairs), (_ORIGINAL, _aligned)):
         if (path := found(folder, name)) is not None:
             title = "Simplicity OneStopEnglish (sentences)"
-            made.append(TransferProbe("simplicity-sentences@onestop", title, partial(reader, path), asking))
+            made.append(
+                TransferProbe(
+                    "simplicity-sentences@onestop",
+                    title,
+                    partial(reader, path),
+                    asking,
+                    definition=_of("a sentence"),
+                )
+            )
             break
     return made
+
+
+def _of(what: str) -> str:
+    return in_order(f"{what} of the news in elementary English", "the same in advanced English")
 
 
 def _aligned(path: Path) -> Iterator[Pair]:

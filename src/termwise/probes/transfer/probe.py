@@ -25,6 +25,8 @@ class TransferProbe(SourcedProbe[Pair]):
         Returns the pairs, each time it is called.
     asking : Asking
         Where queries come from.
+    definition : str, optional
+        See `Probe`.
     symmetric : bool, optional
         Whether only being told apart counts.
     keep_identical : bool, optional
@@ -55,11 +57,13 @@ class TransferProbe(SourcedProbe[Pair]):
         read: Callable[[], Iterable[Pair]],
         asking: Asking,
         *,
+        definition: str = "",
         symmetric: bool = False,
         keep_identical: bool = False,
     ) -> None:
         self.name = name
         self.title = title
+        self.definition = definition
         self.symmetric = symmetric
         self.keep_identical = keep_identical
         self.pairs = read

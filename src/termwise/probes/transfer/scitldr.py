@@ -12,7 +12,7 @@ from pathlib import Path
 from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.material import Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import chosen
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
@@ -31,6 +31,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
             "Succinctness SciTLDR",
             lambda: _read(files),
             SharedLemma(material.language, material.stop_words),
+            definition=in_order("the summary of a paper in a sentence, by its authors", "its abstract"),
         )
     ]
 

@@ -17,7 +17,7 @@ from termwise.collection import read_json_lines
 from termwise.collection.lines import opened
 from termwise.errors import MalformedRecordError
 from termwise.probes.material import Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import any_of
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
@@ -89,6 +89,7 @@ def summary_probe(source: Source, folder: Path, material: Material, *, tenth: bo
         f"Succinctness {source.title}" + ("" if tenth else " (whole)"),
         read,
         SharedLemma(material.language, material.stop_words),
+        definition=in_order("the summary of an article of the news", "the article without it"),
     )
 
 

@@ -23,7 +23,7 @@ from functools import cached_property
 from termwise.errors import DataError
 from termwise.probes.language.contract import Language
 from termwise.probes.matching.terms import PublishedTerms
-from termwise.probes.probe import Probe, Strategy
+from termwise.probes.probe import Probe, Strategy, in_order
 from termwise.probes.sample import Sample, random_for
 
 KINDS = {
@@ -129,6 +129,10 @@ class SwapProbe(Probe):
     def __init__(self, name: str, title: str, answers: Answers, label: str) -> None:
         self.name = name
         self.title = title
+        self.definition = in_order(
+            "a passage that answers the question",
+            f"the passage with another answer of its kind ({label}) and length in place of the right one",
+        )
         self._answers = answers
         self._label = label
 

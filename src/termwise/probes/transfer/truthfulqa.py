@@ -15,7 +15,7 @@ from pathlib import Path
 from termwise.collection.lines import opened
 from termwise.errors import MalformedRecordError
 from termwise.probes.material import Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import chosen
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
@@ -30,7 +30,15 @@ def probes(folder: Path, material: Material) -> list[Probe]:
     """Make the row."""
     form, files = chosen(folder, "TruthfulQA", _FORMS)
     read = partial(read_pairs if form == "pairs" else _original, files["all"][0])
-    return [TransferProbe("factuality@truthfulqa", "Factuality TruthfulQA", read, GivenQuery())]
+    return [
+        TransferProbe(
+            "factuality@truthfulqa",
+            "Factuality TruthfulQA",
+            read,
+            GivenQuery(),
+            definition=in_order("the best true answer to a question", "a false one, as people believe it"),
+        )
+    ]
 
 
 def _original(path: Path) -> Iterator[Pair]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from termwise.errors import MissingFileError
 from termwise.probes.material import Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import chosen
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
@@ -36,6 +36,9 @@ _PLAIN = {
 _CASED = {"pairs": {split: [f"{split}.truecased.jsonl"] for split in _SPLITS}}
 
 
+_DEFINITION = in_order("a sentence of Wikipedia as somebody made it simpler", "the sentence as it was")
+
+
 def probes(folder: Path, material: Material) -> list[Probe]:
     """Make the row, and the one with capitals where its files are there."""
     rows = [("simplicity@turkcorpus", "Simplicity TurkCorpus", "line", chosen(folder, "TurkCorpus", _PLAIN))]
@@ -47,7 +50,14 @@ def probes(folder: Path, material: Material) -> list[Probe]:
         rows.append(("simplicity-cased@turkcorpus", "Simplicity TurkCorpus (cased)", "row", cased))
     asking = CommonChunk(material.language)
     return [
-        TransferProbe(name, title, partial(_read, form, files, line), asking, keep_identical=True)
+        TransferProbe(
+            name,
+            title,
+            partial(_read, form, files, line),
+            asking,
+            definition=_DEFINITION,
+            keep_identical=True,
+        )
         for name, title, line, (form, files) in rows
     ]
 

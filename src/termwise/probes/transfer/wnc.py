@@ -13,7 +13,7 @@ from pathlib import Path
 from termwise.collection import read_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.material import Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import chosen
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
@@ -31,7 +31,13 @@ def probes(folder: Path, material: Material) -> list[Probe]:
     form, files = chosen(folder, "the Wikipedia neutrality corpus", _FORMS)
     return [
         TransferProbe(
-            "neutrality@wnc", "Neutrality WNC", partial(_read, form, files), CommonChunk(material.language)
+            "neutrality@wnc",
+            "Neutrality WNC",
+            partial(_read, form, files),
+            CommonChunk(material.language),
+            definition=in_order(
+                "a sentence of Wikipedia after an edit for a neutral point of view", "the sentence before it"
+            ),
         )
     ]
 

@@ -15,7 +15,7 @@ from termwise.collection import read_json_lines
 from termwise.collection.lines import opened
 from termwise.errors import MalformedRecordError
 from termwise.probes.material import Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import chosen, found
 from termwise.probes.transfer.probe import TransferProbe
 from termwise.probes.transfer.queries import GivenQuery
@@ -35,7 +35,15 @@ def probes(folder: Path, material: Material) -> list[Probe]:
     made: list[Probe] = []
     if (path := found(folder, "pairs.jsonl")) is not None:
         made.append(
-            TransferProbe("factuality@xquad", "Factuality XQuAD", partial(read_pairs, path), GivenQuery())
+            TransferProbe(
+                "factuality@xquad",
+                "Factuality XQuAD",
+                partial(read_pairs, path),
+                GivenQuery(),
+                definition=in_order(
+                    "a paragraph that answers the question", "the paragraph with another answer in its place"
+                ),
+            )
         )
     if made and not knows_names(material.language):
         return made

@@ -1,0 +1,34 @@
+"""Write the tables in the reference of probes: what the package says of its own probes, a section a table.
+
+Run from the root of the repository after a probe was added or defined otherwise::
+
+    python -m tests.docs.probes
+"""
+
+from __future__ import annotations
+
+from tests.docs.snippets import ROOT
+
+from termwise.cli.probe_output import by_definition
+from termwise.probes.bench import Bench
+from termwise.probes.report.tables import cell_text
+
+PAGE = ROOT / "docs" / "reference" / "probes.md"
+
+
+def reference() -> str:
+    """Return the page: what stands before the first table, and the tables."""
+    head, _, _ = PAGE.read_text(encoding="utf-8").partition("\n## ")
+    parts = [head]
+    bench = Bench.of(language="rules")
+    judged = bench.material.judged[0].name
+    for section, probes in by_definition(bench.probes(["all"])).items():
+        parts.append(f"\n## {section}\n\n| probe | title | texts | |\n|---|---|---|---|\n")
+        for (name, title, definition), texts in probes.items():
+            of = ", ".join(f"`{'judged' if one == judged else one}`" for one in texts)
+            parts.append(f"| `{name}` | {cell_text(title)} | {of} | {cell_text(definition)} |\n")
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(reference(), encoding="utf-8")
