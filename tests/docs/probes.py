@@ -11,7 +11,15 @@ from tests.docs.snippets import ROOT
 
 from termwise.cli.probe_output import by_definition
 from termwise.probes.bench import Bench
+from termwise.probes.manipulations.family import FAMILY_BY_GRADES
 from termwise.probes.report.tables import cell_text
+from termwise.probes.suites import SECTIONS
+
+BY_GRADES = (
+    "Each textual manipulation over part of the judged texts: `NAME-higher`, those whose grade is above the middle of\n"
+    "all grades, such as 2 and 3 of 0 to 3; `NAME-lower`, the others. Samples are those of the probe over all grades."
+)
+"""In place of a table with two rows for each that stands in the one before."""
 
 PAGE = ROOT / "docs" / "reference" / "probes.md"
 
@@ -23,6 +31,9 @@ def reference() -> str:
     bench = Bench.of(language="rules")
     judged = bench.material.judged[0].name
     for section, probes in by_definition(bench.probes(["all"])).items():
+        if section == SECTIONS[FAMILY_BY_GRADES.name]:
+            parts.append(f"\n## {section}\n\n{BY_GRADES}\n")
+            continue
         parts.append(f"\n## {section}\n\n| probe | title | texts | |\n|---|---|---|---|\n")
         for (name, title, definition), texts in probes.items():
             of = ", ".join(f"`{'judged' if one == judged else one}`" for one in texts)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from termwise.probes.axioms.family import FAMILY as AXIOMS
 from termwise.probes.behaviour.family import FAMILIES as BEHAVIOUR
 from termwise.probes.manipulations.family import FAMILY as MANIPULATIONS
+from termwise.probes.manipulations.family import FAMILY_BY_GRADES as MANIPULATIONS_BY_GRADES
 from termwise.probes.matching.family import FAMILY as MATCHED
 from termwise.probes.matching.family import FAMILY_SUM_TF as MATCHED_SUM_TF
 from termwise.probes.material import Family
@@ -14,7 +15,16 @@ from termwise.probes.plugins import plugin_families
 from termwise.probes.transfer.family import FAMILY as TRANSFER
 from termwise.probes.written_pairs import FAMILY as WRITTEN
 
-BUILT_IN = (MATCHED, MATCHED_SUM_TF, MANIPULATIONS, TRANSFER, WRITTEN, AXIOMS, *BEHAVIOUR)
+BUILT_IN = (
+    MATCHED,
+    MATCHED_SUM_TF,
+    MANIPULATIONS,
+    MANIPULATIONS_BY_GRADES,
+    TRANSFER,
+    WRITTEN,
+    AXIOMS,
+    *BEHAVIOUR,
+)
 """In the order of tables."""
 
 

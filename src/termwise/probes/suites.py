@@ -19,6 +19,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "matched": "Measure and match",
         "matched-sum-tf": "Measure and match, sum of term frequencies",
         "manipulations": "Textual manipulation",
+        "manipulations-by-grades": "Textual manipulation, by grades",
         "transfer": "Dataset transfer",
         "written": "Pairs that ship",
         "stuffing": "Stuffing and attacks",

@@ -49,6 +49,9 @@ _PUBLISHED: Mapping[str, tuple[str, ...]] = {
 _FLAGS = ("mask_punctuation", "lower_case")
 """Settings that are true or false."""
 
+_NO_SCHEME = re.compile(r"[\w.-]+:\d{2,5}(/.*)?")
+"""An address without ``http://``."""
+
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -67,9 +70,6 @@ class Surroundings:
     background: Background
     threads: int = 1
     device: str | None = None
-
-
-_NO_SCHEME = re.compile(r"[\w.-]+:\d{2,5}(/.*)?")
 
 
 def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> TextScorer:

@@ -25,7 +25,7 @@ from termwise.probes.language import Parsed, RememberingLanguage, RuleLanguage, 
 from termwise.probes.manipulations import Around, Manipulation, ManipulationProbe, typo_list
 from termwise.probes.manipulations.editing import Place, in_a_row, replaced, without
 from termwise.probes.manipulations.expanding import QueriesAppended, QueriesOfFile
-from termwise.probes.manipulations.family import FAMILY
+from termwise.probes.manipulations.family import FAMILY, FAMILY_BY_GRADES, halves
 from termwise.probes.manipulations.keystrokes import Mistyped, mistyped
 from termwise.probes.manipulations.letter_case import cased_like
 from termwise.probes.manipulations.registry import MANIPULATIONS, manipulation_of
@@ -413,7 +413,7 @@ def test_texts_that_do_not_change_give_no_sample():
 
 
 def test_every_manipulation_has_a_name_and_makes_a_probe():
-    assert all(isinstance(one, Manipulation) and one.title for one in MANIPULATIONS.values())
+    assert all(isinstance(one, Manipulation) and one.title and one.makes for one in MANIPULATIONS.values())
     assert [one.name for one in MANIPULATIONS.values()] == list(MANIPULATIONS)
     assert len({one.title for one in MANIPULATIONS.values()}) == len(MANIPULATIONS)
     assert manipulation_of("lemmatize") is MANIPULATIONS["lemmatize"]
@@ -428,6 +428,36 @@ def test_the_family_makes_all_for_each_collection(tmp_path):
     assert [probe.name for probe in probes] == [
         f"{name}@{collection}" for collection in ("toy", "other") for name in MANIPULATIONS
     ]
+
+
+def test_halves_of_the_grades_have_the_samples_of_the_whole():
+    whole = {probe.name: by_id(probe, 3) for probe in FAMILY.make(Material(RULES, STOPS, (JUDGED,)))}
+    halved = FAMILY_BY_GRADES.make(Material(RULES, STOPS, (JUDGED,)))
+    assert len(halved) == 2 * len(MANIPULATIONS)
+    assert len({probe.title for probe in halved}) == len(halved)
+    parts = {probe.name: by_id(probe, 3) for probe in halved}
+    for name in MANIPULATIONS:
+        higher, lower = parts[f"{name}-higher@toy"], parts[f"{name}-lower@toy"]
+        assert higher.keys().isdisjoint(lower)
+        assert {**higher, **lower} == whole[f"{name}@toy"]
+        assert all(sample.facts["grade"] >= 2 for sample in higher.values())
+        assert all(sample.facts["grade"] < 2 for sample in lower.values())
+
+
+@pytest.mark.parametrize(
+    ("grades", "expected"),
+    [
+        ((0, 1, 2, 3), {"higher": {2, 3}, "lower": {0, 1}}),
+        ((1, 2, 3, 4), {"higher": {3, 4}, "lower": {1, 2}}),
+        ((0, 1, 2), {"higher": {2}, "lower": {0, 1}}),
+        ((0, 1), {"higher": {1}, "lower": {0}}),
+        ((1,), {}),
+    ],
+)
+def test_the_higher_half_of_the_grades(grades, expected):
+    texts = {f"d{grade}": "" for grade in grades}
+    judged = JudgedTexts("j", {"q": ""}, texts, {"q": {f"d{grade}": grade for grade in grades}}, grades[0])
+    assert halves(judged) == expected
 
 
 def test_the_family_takes_files_of_the_user(tmp_path):

@@ -136,5 +136,5 @@ def test_a_function_takes_queries_and_texts(function):
     assert "def NAME(queries, texts)" in caught.value.fixes[0]
 
 
-def test_what_no_signature_is_known_of_is_called():
+def test_a_function_of_any_number_of_lists_is_called():
     assert FunctionScorer(lambda *both: [float(len(both))], name="any").score("a", ["b"]).tolist() == [2.0]

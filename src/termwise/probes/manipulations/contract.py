@@ -75,6 +75,8 @@ class ManipulationProbe(SourcedProbe[JudgedText]):
         See `Around`.
     grades : frozenset of int, optional
         Judgments whose texts are taken; all unless given.
+    part : str, optional
+        What name and title say of these grades, such as "higher". The samples are those of the probe over all grades.
     symmetric : bool, optional
         Whether only being told apart counts.
     """
@@ -89,11 +91,14 @@ class ManipulationProbe(SourcedProbe[JudgedText]):
         language: Language,
         stop_words: frozenset[str],
         grades: frozenset[int] | None = None,
+        part: str = "",
         symmetric: bool = False,
     ) -> None:
-        self.name = f"{manipulation.name}@{judged.name}"
-        self.title = manipulation.title
-        self.definition = in_order(manipulation.makes, "the text as it was")
+        self.name = f"{manipulation.name}{part and '-' + part}@{judged.name}"
+        self.title = manipulation.title + (part and f", {part} grades")
+        self.definition = in_order(
+            manipulation.makes, "the text as it was" + (part and f". Texts of the {part} grades alone")
+        )
         self.symmetric = symmetric
         self._manipulation = manipulation
         self._judged = judged

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from termwise.probes.judged import JudgedTexts
 from termwise.probes.manipulations.contract import Manipulation, ManipulationProbe
 from termwise.probes.manipulations.expanding import QueriesAppended, QueriesOfFile
 from termwise.probes.manipulations.registry import MANIPULATIONS
@@ -40,6 +41,50 @@ def make(material: Material) -> list[ManipulationProbe]:
         for manipulation in manipulations
     ]
 
+
+def make_by_grades(material: Material) -> list[ManipulationProbe]:
+    """Return two probes for each manipulation and judged collection: over texts of the higher grades, and of the lower.
+
+    The higher grades are those above the middle of all that there are: of 0 to 3 these are 2 and 3, as in the published
+    code, and of 1 to 4 they are 3 and 4.
+    """
+    return [
+        ManipulationProbe(
+            manipulation,
+            judged,
+            language=material.language,
+            stop_words=material.stop_words,
+            grades=grades,
+            part=part,
+        )
+        for judged in material.judged
+        for part, grades in halves(judged).items()
+        for manipulation in manipulations_of(material)
+    ]
+
+
+def halves(judged: JudgedTexts) -> dict[str, frozenset[int]]:
+    """Return the grades above the middle, and the others; nothing where there are not both.
+
+    Examples
+    --------
+    >>> halves(JudgedTexts("toy", {"q": "cat"}, {"a": "", "b": "", "c": ""}, {"q": {"a": 0, "b": 3, "c": 1}}, 0))
+    {'higher': frozenset({3}), 'lower': frozenset({0, 1})}
+    """
+    found = {grade for of_query in judged.grades.values() for grade in of_query.values()}
+    if len(found) < 2:
+        return {}
+    middle = (min(found) + max(found)) / 2
+    higher = frozenset(grade for grade in found if grade > middle)
+    return {"higher": higher, "lower": frozenset(found - higher)}
+
+
+FAMILY_BY_GRADES = Family(
+    "manipulations-by-grades",
+    "the same over texts of the higher grades alone, and of the lower",
+    make_by_grades,
+    ("typos", "append-queries"),
+)
 
 FAMILY = Family(
     "manipulations", "What a change of a text does to its score", make, ("typos", "append-queries")
