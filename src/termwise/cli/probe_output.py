@@ -16,7 +16,7 @@ from termwise.legible import legible_line
 from termwise.probes.bench import Wanted
 from termwise.probes.bench.sources import data_names
 from termwise.probes.report import Demand, differences, unmet
-from termwise.probes.report.tables import by_rankers, sections, signed, significant, written
+from termwise.probes.report.tables import by_rankers, sections, seeds_of, signed, significant, written
 from termwise.probes.suites import SUITES
 
 _ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "candidates")
@@ -129,13 +129,12 @@ def alike(report: dict[str, Any]) -> Iterator[str]:
 
 def seeds(report: dict[str, Any]) -> Iterator[str]:
     """Say how far the seeds of one model lie apart."""
-    for one in report["spread"]:
-        parts = [f"{section} {row['deviation']:.3f}" for section, row in one["sections"].items()]
-        flips = one["sign_flips"]
-        yield (
-            f"{one['seeds']} seeds of {one['model']}, standard deviation between them: {', '.join(parts)}; "
-            + (f"the sign hangs on the seed for {_few(flips)}" if flips else "no sign hangs on the seed")
+    for one in seeds_of(report):
+        apart = ", ".join(f"{section} {deviation:.3f}" for section, deviation, _ in one.rows)
+        flips = (
+            f"the sign hangs on the seed for {_few(one.flips)}" if one.flips else "no sign hangs on the seed"
         )
+        yield f"{one.title}, standard deviation between them: {apart}; {flips}"
 
 
 def skipped(report: dict[str, Any]) -> Iterator[str]:

@@ -169,7 +169,7 @@ def test_a_report_is_read_in_place_of_asking(folder, tmp_path, capsys):
 def test_seeds_are_told(folder, capsys):
     rankers = ["m@1=bm25", "m@2=bm25,analyzer=whitespace"]
     assert probe(*rankers, "--judged", folder, "--delta", "0", *SUITE) == 0
-    assert "2 seeds of m, standard deviation between them: Textual manipulation 0." in capsys.readouterr().err
+    assert "m: 2 seeds, standard deviation between them: Textual manipulation 0." in capsys.readouterr().err
 
 
 def test_a_number_is_a_threshold(folder, capsys):

@@ -51,6 +51,7 @@ from termwise.probes.sample import checked
 from termwise.probes.statistics import compared, estimate
 from termwise.probes.suite_run import Question, run_suite
 from termwise.probes.suites import chosen_probes, suite_named
+from termwise.probes.sweeping import sweep
 from termwise.probes.thresholds import reading_of
 from termwise.records import Document, Ranking, Run
 from termwise.scorers import FunctionScorer, RunScorer, ScoreStore
@@ -475,6 +476,32 @@ def test_seeds_have_a_section_and_a_link():
     scorers = [Counting("mine@1"), Counting("mine@2", -1.0)]
     shown = report_html(report_of(run_suite(scorers, questions(MORE), delta=0.5)))
     assert shown.index('href="#m0"') < shown.index('id="m0"')
+
+
+def test_seeds_have_tables(tmp_path):
+    scorers = [Counting("a_b@1"), Counting("a_b@2", -1.0)]
+    run = run_suite(scorers, questions(MORE), delta=0.5)
+    report = report_of(run)
+    # .75 and -.75: the deviation is 1.0607
+    assert "| Toy | 1.061 | 1 |" in markdown_text(report)
+    assert "The sign of the score hangs on the seed: more@toy." in markdown_text(report)
+    assert r"\caption{a\_b: 2 seeds." in latex_text(report)
+    assert r"Toy & $1.061$ & 1 \\" in latex_text(report)
+    out = tmp_path / "out"
+    write_report(out, report, run)
+    (row,) = csv.DictReader(io.StringIO((out / "seeds.csv").read_text()))
+    assert (row["model"], row["seeds"], row["section"], row["probes"]) == ("a_b", "2", "Toy", "1")
+    assert float(row["deviation"]) == pytest.approx(1.5 / math.sqrt(2))
+    other = run_suite(scorers[:1], questions(MORE), delta=0.5)
+    write_report(out, report_of(other), other)
+    assert not (out / "seeds.csv").exists(), "of an earlier report"
+
+
+def test_the_area_is_the_mean_of_the_sweep(run):
+    cell = next(one for one in report_of(run)["cells"] if one["probe"] == "more@toy")
+    result = run.examined[0].results["more@toy"]
+    assert cell["area"] == sweep(result, run.examined[0].gaps).area
+    assert cell["area"] == pytest.approx(np.mean(cell["sweep"]), abs=0.05)
 
 
 def test_a_difference_of_nothing_is_called_so():

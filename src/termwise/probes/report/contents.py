@@ -70,8 +70,10 @@ def report_of(
             0 four times in five;
         ``content``
             hash of the samples: equal ones say that two scorers, or two reports, have seen the same texts;
-        ``sweep``, ``telling``
-            the score at every fifth percentile of the gaps; the samples that say most.
+        ``area``, ``sweep``
+            the mean of the scores at all percentiles of the gaps, and those at every fifth; None where δ is a number;
+        ``telling``
+            the samples that say most.
     """
     sections = {question.probe.name: question.section for question in run.questions}
     cells = []
@@ -186,6 +188,7 @@ def _cell(
         "p_published": published[1],
         "standardised_difference": standardised_mean(result.differences),
         "detectable": _detectable(found.value, found.t),
+        "area": None if swept is None else swept.area,
         "sweep": None if swept is None else [round(float(score), 4) for score in swept.scores[::_STEPS]],
         "telling": telling_samples(one.scorer, question.samples, result, telling) if telling else [],
     }

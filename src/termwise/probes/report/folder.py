@@ -4,6 +4,7 @@
 ``report.json``       everything but the samples, see `termwise.probes.report.contents`
 ``report.html``       a page to look at, which loads nothing
 ``report.md``         the tables; also ``report.csv`` (every number) and ``report.tex``
+``seeds.csv``         how far seeds of one model lie apart, where there are some
 ``samples/``          one file a probe, ``PROBE.jsonl.gz``: query and texts of each sample
 ``results/``          one file a probe and scorer, ``PROBE+SCORER.jsonl.gz``: scores and effects of each sample
 ``scores.sqlite``     scores that are known, so that a run that was interrupted goes on
@@ -29,11 +30,12 @@ from termwise.errors import ForeignFolderError, StorageError
 from termwise.probes.report.contents import FORMAT
 from termwise.probes.report.earlier import REPORT, Unfit, parsed, report_at
 from termwise.probes.report.page import report_html
-from termwise.probes.report.tables import csv_text, latex_text, markdown_text
+from termwise.probes.report.tables import csv_text, latex_text, markdown_text, seeds_csv
 from termwise.probes.suite_run import Question, SuiteRun
 from termwise.scorers import ScoreStore
 
 SCORES = "scores.sqlite"
+SEEDS = "seeds.csv"
 SAMPLES, RESULTS = "samples", "results"
 
 _LONGEST = 110
@@ -105,11 +107,12 @@ def write_report(out: Path, report: dict[str, Any], run: SuiteRun) -> None:
         "report.csv": csv_text(report),
         "report.tex": latex_text(report),
         "report.html": report_html(report),
+        **({SEEDS: seeds_csv(report)} if report["spread"] else {}),
         REPORT: body,
     }
     for part in (SAMPLES, RESULTS):
         _make_folder(out / part)
-    earlier = _named_details(out)
+    earlier = _named_details(out) | (set() if report["spread"] else {out / SEEDS})
     placed: set[Path] = set()
 
     def details() -> Iterator[tuple[Path, bytes]]:

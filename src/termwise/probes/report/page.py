@@ -12,11 +12,13 @@ from typing import Any, Literal
 from termwise.evaluate.formats import shown
 from termwise.pages import render_page
 from termwise.probes.report.tables import (
+    DEVIATION,
     NOT_SIGNIFICANT,
     UNDEFINED,
     Row,
     by_rankers,
     sections,
+    seeds_of,
     signed,
     significant,
 )
@@ -167,6 +169,8 @@ MEANINGS = {
     "p, published": "the paired t-test over all pairs, as in the paper; it knows neither queries nor δ",
     "d": "mean difference of the two scores, over its standard deviation",
     "same texts": "pairs whose two sides are equal: they can only be neutral",
+    "detectable": "a score that so many pairs would show to differ from 0, four times in five",
+    "over all δ": "the mean of the curve: of the scores at all percentiles of the gaps",
     "cut": "pairs of which the ranker does not read a part, because a text is longer than its window",
 }
 """Rows of the table of a probe, and what is said of them."""
@@ -217,7 +221,8 @@ def report_html(report: Mapping[str, Any]) -> str:
         sections=numbered,
         comparisons=_comparisons(report, anchors),
         open_rows=OPEN_ROWS,
-        spread=[(f"m{place}", one) for place, one in enumerate(report["spread"])],
+        seeds=[(f"m{place}", one) for place, one in enumerate(seeds_of(report))],
+        deviation=DEVIATION,
         not_significant=NOT_SIGNIFICANT,
         samples=f"{sum(probe['samples'] for probe in report['probes']):,}",
         frame=(_LEFT, _TOP, _WIDTH, _HEIGHT),
@@ -284,6 +289,7 @@ def _told_of(cell: Mapping[str, Any], symmetric: bool) -> dict[str, str]:
         "mean of queries": UNDEFINED if cell["by_query"] is None else _written(cell["by_query"], symmetric),
         "queries": f"{cell['queries']:,}",
         "same texts": f"{cell['identical']:,}",
+        "over all δ": UNDEFINED if cell["area"] is None else _written(cell["area"], symmetric),
         "cut": UNDEFINED if cell["cut"] is None else f"{cell['cut']:,}",
     }
     if symmetric:
@@ -296,6 +302,7 @@ def _told_of(cell: Mapping[str, Any], symmetric: bool) -> dict[str, str]:
         "… Benjamini–Hochberg": shown(cell["p_benjamini_hochberg"], "p"),
         "p, published": shown(cell["p_published"], "p"),
         "d": UNDEFINED if difference is None else signed(difference),
+        "detectable": UNDEFINED if cell["detectable"] is None else f"{cell['detectable']:.2f}",
     }
 
 

@@ -27,6 +27,9 @@ NOT_SIGNIFICANT = "not significant: p ≥ .05, pairs of one query counted as one
 
 UNDEFINED = "–"
 
+DEVIATION = "standard deviation between seeds"
+"""What a column of `Seeds` is called."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -46,6 +49,53 @@ class Row:
     data: str
     cells: tuple[dict[str, Any] | None, ...]
     probe: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Seeds of one model, and how far they lie apart.
+
+    Attributes
+    ----------
+    model : str
+    number : int
+        Of seeds.
+    rows : tuple of (str, float, int)
+        Of each section its name, the standard deviation between the seeds, and of how many probes; see
+        `termwise.probes.report.contents.spread`.
+    flips : tuple of str
+        Probes whose sign hangs on the seed.
+    """
+
+    model: str
+    number: int
+    rows: tuple[tuple[str, float, int], ...]
+    flips: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """What a table of it is called."""
+        return f"{self.model}: {self.number} seeds"
+
+    @property
+    def verdict(self) -> str:
+        """A sentence about the flips."""
+        if not self.flips:
+            return "No probe has a sign that hangs on the seed."
+        return f"The sign of the score hangs on the seed: {', '.join(self.flips)}."
+
+
+def seeds_of(report: Mapping[str, Any]) -> list[Seeds]:
+    """Return the models of a report that have several seeds."""
+    return [
+        Seeds(
+            one["model"],
+            one["seeds"],
+            tuple((name, row["deviation"], row["probes"]) for name, row in one["sections"].items()),
+            tuple(one["sign_flips"]),
+        )
+        for one in report["spread"]
+    ]
 
 
 def sections(report: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
@@ -138,6 +188,13 @@ def markdown_text(report: Mapping[str, Any]) -> str:
             lines.append("| " + " | ".join(written_row) + " |")
         lines.append("")
     lines.append(rf"\*: {NOT_SIGNIFICANT}.")
+    for seeds in seeds_of(report):
+        lines += ["", f"## {cell_text(seeds.title)}", ""]
+        lines += [f"| section | {DEVIATION} | probes |", "| --- | --: | --: |"]
+        lines += [
+            f"| {cell_text(name)} | {deviation:.3f} | {probes} |" for name, deviation, probes in seeds.rows
+        ]
+        lines += ["", cell_text(seeds.verdict)]
     return "\n".join(lines) + "\n"
 
 
@@ -145,8 +202,8 @@ def csv_text(report: Mapping[str, Any]) -> str:
     """Write every cell as a line of comma-separated values, with all its numbers."""
     columns = (
         "score", "low", "high", "positive", "neutral", "negative", "samples", "queries", "identical", "cut",
-        "by_query", "standardised_difference", "detectable", "p_published", "p_bonferroni", "p_clustered", "p_holm",
-        "p_benjamini_hochberg",
+        "by_query", "standardised_difference", "detectable", "area", "p_published", "p_bonferroni", "p_clustered",
+        "p_holm", "p_benjamini_hochberg",
     )  # fmt: skip
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -190,8 +247,33 @@ def latex_text(report: Mapping[str, Any]) -> str:
             lines.append(
                 " & ".join([escape(row.title), escape(row.data), *values, str(row.probe["samples"])]) + r" \\"
             )
-        parts.append("\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]))
+        parts.append("\n".join([*lines, *_END]))
+    for seeds in seeds_of(report):
+        lines = [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{escape(seeds.title)}. {escape(seeds.verdict)}}}",
+            r"\begin{tabular}{lrr}",
+            r"\toprule",
+            rf"Section & {DEVIATION.capitalize()} & Probes \\",
+            r"\midrule",
+            *(rf"{escape(name)} & ${deviation:.3f}$ & {probes} \\" for name, deviation, probes in seeds.rows),
+        ]
+        parts.append("\n".join([*lines, *_END]))
     return "\n".join(parts)
+
+
+def seeds_csv(report: Mapping[str, Any]) -> str:
+    """Write how far seeds of one model lie apart: a line of comma-separated values for each section."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["model", "seeds", "section", "deviation", "probes"])
+    for seeds in seeds_of(report):
+        writer.writerows([seeds.model, seeds.number, *row] for row in seeds.rows)
+    return out.getvalue()
+
+
+_END = (r"\bottomrule", r"\end{tabular}", r"\end{table}", "")
 
 
 def cell_text(text: str) -> str:
