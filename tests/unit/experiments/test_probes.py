@@ -27,7 +27,7 @@ def report():
             "probe": probe, "scorer": "bm25", "score": score, "low": None if score is None else score - 0.2,
             "high": None if score is None else score + 0.2, "positive": 1, "neutral": 0,
             "negative": 0, "samples": 1, "queries": 1, "identical": 0, "cut": None, "by_query": score,
-            "standardised_difference": None, "detectable": None, "p_published": p, "p_bonferroni": p,
+            "standardised_difference": None, "detectable": None, "area": None, "p_published": p, "p_bonferroni": p,
             "p_clustered": p, "p_holm": p, "p_benjamini_hochberg": p,
         }  # fmt: skip
 
@@ -42,6 +42,7 @@ def report():
         "scorers": [{"name": "bm25", "reading": {"kind": "constant", "delta": 0.5}}],
         "probes": [probe("typos@toy"), probe("apart@toy", symmetric=True), probe("none@toy", samples=0)],
         "cells": [cell("typos@toy", -0.5), cell("apart@toy", 0.25, None), cell("none@toy", None, None)],
+        "spread": [],
     }
 
 
