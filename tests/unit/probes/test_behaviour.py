@@ -24,19 +24,19 @@ from termwise.probes.behaviour.negation import negated
 from termwise.probes.behaviour.position import moved, xquad_sources
 from termwise.probes.behaviour.stuffing import AttackProbe
 from termwise.probes.behaviour.wording import best_sentence, put, scrambled, sentence_starts
-from termwise.probes.behaviour.written import (
-    Passage,
-    neutral_sentences,
-    written,
-    written_passages,
-    written_texts,
-)
 from termwise.probes.judged import JudgedText, JudgedTexts
 from termwise.probes.language import Entity, Parsed
 from termwise.probes.language.rules import RuleLanguage
 from termwise.probes.manipulations.contract import Around
 from termwise.probes.material import Material
 from termwise.probes.sample import checked
+from termwise.probes.written_texts import (
+    Passage,
+    neutral_sentences,
+    written,
+    written_passages,
+    written_texts,
+)
 
 STOPS = frozenset(
     {"how", "is", "the", "a", "of", "in", "on", "what", "when", "did", "to", "and", "it", "was"}

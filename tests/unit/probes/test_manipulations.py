@@ -422,12 +422,15 @@ def test_every_manipulation_has_a_name_and_makes_a_probe():
 
 
 def test_the_family_makes_all_for_each_collection(tmp_path):
-    assert FAMILY.make(Material(RULES, STOPS)) == []
+    written = ["append-nonrelevant-sentence@written", "prepend-nonrelevant-sentence@written"]
+    assert [probe.name for probe in FAMILY.make(Material(RULES, STOPS))] == written
     other = replace(JUDGED, name="other")
     probes = FAMILY.make(Material(RULES, STOPS, (JUDGED, other)))
     assert [probe.name for probe in probes] == [
-        f"{name}@{collection}" for collection in ("toy", "other") for name in MANIPULATIONS
+        *(f"{name}@{collection}" for collection in ("toy", "other") for name in MANIPULATIONS),
+        *written,
     ]
+    assert all(len(list(probe.samples(0))) > 30 for probe in probes[-2:])
 
 
 def test_halves_of_the_grades_have_the_samples_of_the_whole():

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from termwise.probes.behaviour.written import written_texts
 from termwise.probes.judged import JudgedTexts
 from termwise.probes.manipulations.contract import Around, ManipulationProbe
 from termwise.probes.material import Material
+from termwise.probes.written_texts import written_texts
 
 Among = Literal["all", "relevant", "unrelated"]
 """Which texts are changed: all that are judged, those above the lowest grade, those with it."""

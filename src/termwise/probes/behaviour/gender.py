@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from termwise.probes.behaviour.written import written
 from termwise.probes.material import Family, Material
 from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import chosen
@@ -15,6 +14,7 @@ from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
 from termwise.probes.transfer.queries import GivenQuery
 from termwise.probes.transfer.reading import read_pairs
+from termwise.probes.written_texts import written
 
 FEMALE = {
     "he": "she",

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import best_sentence, sentence_places
-from termwise.probes.behaviour.written import written
 from termwise.probes.manipulations.contract import Around
 from termwise.probes.manipulations.editing import contents, replaced
 from termwise.probes.material import Family, Material
@@ -19,6 +18,7 @@ from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
 from termwise.probes.transfer.queries import CommonChunk, GivenQuery
 from termwise.probes.transfer.reading import read_pairs
+from termwise.probes.written_texts import written
 
 EDITS = {
     "paraphrase": ("Negation CondaQA: said in other words", "with its negation said in other words"),

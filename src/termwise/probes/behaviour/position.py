@@ -16,7 +16,6 @@ from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import best_sentence, sentences
-from termwise.probes.behaviour.written import WRITTEN, Passage, neutral_sentences, written_passages
 from termwise.probes.judged import JudgedText, JudgedTexts
 from termwise.probes.language.contract import Language
 from termwise.probes.manipulations.contract import Around
@@ -26,6 +25,7 @@ from termwise.probes.probe import Probe, SourcedProbe, Strategy, in_order
 from termwise.probes.sample import Sample, random_for
 from termwise.probes.transfer.files import found
 from termwise.probes.transfer.reading import string_of
+from termwise.probes.written_texts import WRITTEN, Passage, neutral_sentences, written_passages
 
 CONTRASTS = (("start", "end"), ("start", "middle"), ("middle", "end"))
 """Where the answer stands in the first text, and in the second."""

@@ -21,7 +21,6 @@ from pathlib import Path
 from termwise.collection import read_json_lines
 from termwise.probes.behaviour.changes import collections, grades
 from termwise.probes.behaviour.wording import WORD, content_words
-from termwise.probes.behaviour.written import written, written_texts
 from termwise.probes.judged import JudgedTexts
 from termwise.probes.manipulations.editing import Place, replaced
 from termwise.probes.material import Family, Material
@@ -29,6 +28,7 @@ from termwise.probes.probe import Probe, Strategy, in_order
 from termwise.probes.sample import Sample, random_for
 from termwise.probes.transfer.files import any_of
 from termwise.probes.transfer.reading import string_of
+from termwise.probes.written_texts import written, written_texts
 
 KINDS = {
     "real_typo": ("real-typo", "typos that people made"),

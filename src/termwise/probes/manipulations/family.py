@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from termwise.probes.judged import JudgedTexts
 from termwise.probes.manipulations.contract import Manipulation, ManipulationProbe
 from termwise.probes.manipulations.expanding import QueriesAppended, QueriesOfFile
+from termwise.probes.manipulations.nonrelevant import NonRelevantSentenceAdded
 from termwise.probes.manipulations.registry import MANIPULATIONS
 from termwise.probes.manipulations.typo_list import read_misspellings
 from termwise.probes.manipulations.typos import Misspelled
 from termwise.probes.material import Family, Material
+from termwise.probes.written_texts import written_texts
 
 
 def manipulations_of(material: Material) -> Iterator[Manipulation]:
@@ -33,12 +35,19 @@ def manipulations_of(material: Material) -> Iterator[Manipulation]:
 
 
 def make(material: Material) -> list[ManipulationProbe]:
-    """Return a probe for each manipulation and judged collection; none where nothing is judged."""
-    manipulations = list(manipulations_of(material)) if material.judged else []
+    """Return a probe for each manipulation and judged collection.
+
+    A sentence that is not relevant is added to our own passages as well: many collections have no such judgments.
+    """
+    manipulations = list(manipulations_of(material))
+    asked: list[tuple[JudgedTexts, list[Manipulation]]] = [(one, manipulations) for one in material.judged]
+    asked.append(
+        (written_texts(), [one for one in manipulations if isinstance(one, NonRelevantSentenceAdded)])
+    )
     return [
         ManipulationProbe(manipulation, judged, language=material.language, stop_words=material.stop_words)
-        for judged in material.judged
-        for manipulation in manipulations
+        for judged, those in asked
+        for manipulation in those
     ]
 
 
