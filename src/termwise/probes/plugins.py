@@ -14,9 +14,9 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from termwise.errors import DataError, TermwiseError
+from termwise.errors import DataError, ParameterError, TermwiseError
 from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, check_probe
 from termwise.probes.sample import Sample
 
 GROUP = "termwise.probes"
@@ -74,9 +74,12 @@ class _Borrowed(Probe):
 
     def __init__(self, point: EntryPoint, probe: Probe) -> None:
         with _named(point, "reading the name of a probe failed"):
-            self.name, self.title = probe.name, probe.title
+            try:
+                check_probe(probe)
+            except ParameterError as error:
+                raise _broken(point, f"{error.message}: {dict(error.facts)['given']}") from error
+            self.name, self.title, self.definition = probe.name, probe.title, probe.definition
             self.strategy, self.symmetric = probe.strategy, probe.symmetric
-            self.definition = probe.definition
         self._point = point
         self._probe = probe
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Literal, TypeVar
 
+from termwise.arguments import check
 from termwise.probes.sample import Sample, checked
 
 Strategy = Literal["measure-and-match", "manipulation", "transfer", "axiom"]
@@ -74,6 +75,21 @@ class Probe(ABC):
         given = checked(self.samples(seed))
         chosen = sorted(given, key=lambda sample: order(sample.sample_id))[:most]
         return checked(chosen), len(given) - len(chosen)
+
+
+def check_probe(probe: Probe) -> None:
+    """Refuse a probe that does not say what it is.
+
+    Raises
+    ------
+    ParameterError
+        If its name, title, strategy or definition is no text.
+    """
+    kind = type(probe).__name__
+    for attribute in ("name", "title", "strategy", "definition"):
+        value = getattr(probe, attribute, None)
+        check(f"{kind}.{attribute}", value, isinstance(value, str), "a text")
+    check(f"{kind}.name", probe.name, bool(probe.name), "a name")
 
 
 def in_order(first: str, second: str) -> str:

@@ -11,7 +11,7 @@ from termwise.arguments import check, check_callable, is_integer
 from termwise.errors import DataError, ParameterError
 from termwise.legible import shown
 from termwise.probes.asking import Pair, ask
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, check_probe
 from termwise.probes.reading import Reading
 from termwise.probes.result import ProbeResult
 from termwise.probes.sample import Sample, checked, content_hash
@@ -70,6 +70,7 @@ def run_probe(
     check("scorer", scorer, scores_texts, "an object with a name and a method score")
     check("seed", seed, is_integer(seed), "a whole number")
     check("probe", probe, isinstance(probe, Probe), "a termwise.probes.Probe")
+    check_probe(probe)
     if not isinstance(reading, Reading) or isinstance(reading, type):
         raise ParameterError(
             "say what counts as a tie: a probe has no threshold of its own",

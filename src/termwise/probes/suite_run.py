@@ -16,7 +16,7 @@ from termwise.arguments import check_count
 from termwise.errors import DataError, DuplicateIdError, ParameterError
 from termwise.probes.asking import ask
 from termwise.probes.gaps import pooled_gaps
-from termwise.probes.probe import Probe
+from termwise.probes.probe import Probe, check_probe
 from termwise.probes.reading import ByQuery, ByRank, Constant, Reading
 from termwise.probes.reference import ReferenceLists
 from termwise.probes.result import ProbeResult
@@ -71,8 +71,9 @@ class Question:
         Raises
         ------
         ParameterError, DuplicateIdError
-            If it makes what are no samples, or two of one identifier; naming the probe.
+            If it does not say what it is, makes what are no samples, or two of one identifier; naming the probe.
         """
+        check_probe(probe)
         if most is not None:
             check_count("most", most)
         try:

@@ -19,6 +19,7 @@ MATERIAL = Material(RuleLanguage(), frozenset())
 
 class Nothing(Probe):
     name, title, strategy = "nothing", "Nothing", "transfer"
+    definition = "Two texts of nothing."
 
     def samples(self, seed):
         yield from ()
@@ -118,7 +119,7 @@ def test_what_fails_later_is_named_as_well(install):
 
 def test_a_probe_that_cannot_make_its_samples_is_named(install):
     class Failing(Nothing):
-        name, symmetric = "failing", True
+        name, symmetric, definition = "failing", True, ""
 
         def samples(self, seed):
             yield Sample("1", "q", "a", "b")
@@ -149,6 +150,7 @@ def test_a_probe_that_cannot_make_its_samples_is_named(install):
     assert (failing.name, failing.title, failing.strategy, failing.symmetric) == (
         "failing", "Nothing", "transfer", True,
     )  # fmt: skip
+    assert (failing.definition, nothing.definition) == ("", "Two texts of nothing.")
     for options in ({}, {"most": 3}):
         with pytest.raises(DataError, match="the samples of failing failed: KeyError: 'grade'") as caught:
             Question.of(failing, seed=0, **options)
@@ -159,5 +161,6 @@ def test_a_probe_that_cannot_make_its_samples_is_named(install):
         with pytest.raises(DataError, match="the samples of leaving failed: SystemExit: 0"):
             Question.of(leaving, seed=0, **options)
         assert Question.of(nothing, seed=0, **options).samples == ()
-    with pytest.raises(DataError, match="none = their_probes:none"):
+    with pytest.raises(DataError, match="none = their_probes:none") as caught:
         nameless.make(MATERIAL)
+    assert dict(caught.value.facts)["reason"] == "Nameless.name cannot have this value: None"

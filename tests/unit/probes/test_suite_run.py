@@ -24,7 +24,7 @@ from termwise.errors import (
     UsageError,
     WeightError,
 )
-from termwise.probes import Probe, Sample, suite_run
+from termwise.probes import Probe, Sample, run_probe, suite_run
 from termwise.probes.asking import ask
 from termwise.probes.judged import JudgedTexts
 from termwise.probes.language.opening import open_language
@@ -229,6 +229,19 @@ def test_probes_of_the_same_texts_take_the_same_ones():
         [sample.sample_id for sample in Question.of(probe, seed=3, most=9).samples] for probe in (one, other)
     ]
     assert taken[0] == taken[1]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [("name", ""), ("name", None), ("title", 5), ("strategy", b"x"), ("definition", None)],
+)
+def test_a_probe_says_what_it_is(attribute, value):
+    probe = Fixed("odd@toy", [Sample("1", "cat", "cat cat", "cat", "q")])
+    setattr(probe, attribute, value)
+    with pytest.raises(ParameterError, match=rf"Fixed.{attribute}"):
+        questions(probe)
+    with pytest.raises(ParameterError, match=rf"Fixed.{attribute}"):
+        run_probe(Counting(), probe, Constant(0.0))
 
 
 def test_manipulations_that_are_not_wanted_are_not_made():
