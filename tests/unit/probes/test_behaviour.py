@@ -30,6 +30,7 @@ from termwise.probes.language.rules import RuleLanguage
 from termwise.probes.manipulations.contract import Around
 from termwise.probes.material import Material
 from termwise.probes.sample import checked
+from termwise.probes.transfer.probe import TransferProbe
 from termwise.probes.written_texts import (
     Passage,
     neutral_sentences,
@@ -685,6 +686,98 @@ def test_semantoneg_condaqa_wikifactcheck_and_grepbiasir(tmp_path):
     }
     symmetric = {name for name in found if probes[name].symmetric}
     assert symmetric == {*(n for n in found if n.endswith("@condaqa")), "gender-told-apart@grepbiasir"}
+
+
+def put_lines(path, *lines):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def pairs_of(name, data_set, folder):
+    probe = made(Material(RuleLanguage(), STOPS, folders={data_set: folder}))[f"{name}@{data_set}"]
+    assert isinstance(probe, TransferProbe)
+    return [(pair.pair_id, pair.query, pair.first, pair.second) for pair in probe.pairs()]
+
+
+@pytest.mark.parametrize("name", ["SemAntoNeg.json", "SemAntoNeg_v1.0.json"])
+def test_semantoneg_as_it_is_published(name, tmp_path):
+    item = {
+        "idx": 7,
+        "label": 1,
+        "input": "It is hot.",
+        "sentences": ["It is not hot.", "It is not cold.", "Cold."],
+    }
+    path = tmp_path / "testsuite" / name
+    put_lines(path, json.dumps(item))
+    assert pairs_of("negation", "semantoneg", tmp_path) == [
+        ("semantoneg-7-0", "It is hot.", "It is not cold.", "It is not hot."),
+        ("semantoneg-7-1", "It is hot.", "It is not cold.", "Cold."),
+    ]
+    for wrong in ({"label": 3}, {"label": True}, {"label": None}, {"sentences": "x"}, {"sentences": [1, 2]}):
+        put_lines(path, json.dumps(item), json.dumps(item | wrong))
+        with pytest.raises(MalformedRecordError, match="label") as caught:
+            pairs_of("negation", "semantoneg", tmp_path)
+        assert dict(caught.value.facts)["line"] == 2
+
+
+def test_wikifactcheck_as_it_is_published(tmp_path):
+    for part in (0, 1):
+        path = tmp_path / f"wikifactcheck_english_{part}.tsv"
+        put_lines(path, "sentence\tnegated", f'A "claim {part}.\tNo "claim.', "One.\tNone.")
+    assert pairs_of("negation-claim", "wikifactcheck", tmp_path) == [
+        ("wfc-0-0", None, 'A "claim 0.', 'No "claim.'),
+        ("wfc-0-1", None, "One.", "None."),
+        ("wfc-1-0", None, 'A "claim 1.', 'No "claim.'),
+        ("wfc-1-1", None, "One.", "None."),
+    ]
+    put_lines(path, "sentence\tnegated", "alone")
+    with pytest.raises(MalformedRecordError, match="columns sentence, negated"):
+        pairs_of("negation-claim", "wikifactcheck", tmp_path)
+
+
+def test_condaqa_as_it_is_published(tmp_path):
+    def row(edit, passage, question="q1"):
+        return {
+            "PassageID": 4, "QuestionID": question, "PassageEditID": edit, "sentence1": passage,
+            "sentence2": f"{question}?",
+        }  # fmt: skip
+
+    rows = [row(2, "scope"), row(0, "not"), row(1, "never"), row(3, "yes"), row(1, "alone", "q2")]
+    path = tmp_path / "data" / "condaqa_dev.json"
+    put_lines(path, *map(json.dumps, rows))
+    for edit, passage in (("paraphrase", "never"), ("scope", "scope"), ("affirmative", "yes")):
+        assert pairs_of(f"negation-{edit}", "condaqa", tmp_path) == [
+            (f"condaqa-dev-4-q1-{edit}", "q1?", "not", passage)
+        ]
+    for wrong in ({"PassageEditID": 4}, {"PassageEditID": [0]}, {"sentence1": None}, {"QuestionID": 5}):
+        put_lines(path, *map(json.dumps, [rows[0], rows[1] | wrong]))
+        with pytest.raises(MalformedRecordError) as caught:
+            pairs_of("negation-scope", "condaqa", tmp_path)
+        assert dict(caught.value.facts)["line"] == 2
+
+
+def test_grepbiasir_as_it_is_published(tmp_path):
+    names = "q_id,d_id,relevant,query,doc_title,document,content_gender,exp_stereotype"
+    path = tmp_path / "csv_formatted" / "queries-documents_child-care.csv"
+    rows = [
+        '5,1,1,nap time,"For Him, you",He naps.,M,x',
+        "5,2,1,nap time,For Her,She naps.,F,x",
+        "5,3,1,nap time,For All,They nap.,N,x",
+        "5,4,0,nap time,Off,He runs.,M,x",
+        "5,5,0,nap time,Both,He and she.,FM,x",
+    ]
+    put_lines(path, names, *rows)
+    male, female, neutral = "For Him, you. He naps.", "For Her. She naps.", "For All. They nap."
+    start = "grep-child-care-5-1-0"
+    for contrast, first, second in (
+        ("male-female", male, female), ("neutral-male", neutral, male), ("neutral-female", neutral, female),
+    ):  # fmt: skip
+        found = pairs_of(f"gender-{contrast}", "grepbiasir", tmp_path)
+        assert found == [(f"{start}-{contrast}", "nap time", first, second)]
+    assert pairs_of("gender-told-apart", "grepbiasir", tmp_path)[0][2:] == (male, female)
+    put_lines(path, names.replace("doc_title", "title"), *rows)
+    with pytest.raises(MalformedRecordError, match="doc_title"):
+        pairs_of("gender-told-apart", "grepbiasir", tmp_path)
 
 
 def test_a_folder_without_its_file_is_named(tmp_path):

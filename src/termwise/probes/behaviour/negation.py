@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import best_sentence, sentence_places
@@ -13,19 +14,16 @@ from termwise.probes.manipulations.contract import Around
 from termwise.probes.manipulations.editing import contents, replaced
 from termwise.probes.material import Family, Material
 from termwise.probes.probe import Probe, in_order
-from termwise.probes.transfer.files import chosen
+from termwise.probes.transfer import condaqa, semantoneg, wikifactcheck
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
-from termwise.probes.transfer.queries import CommonChunk, GivenQuery
-from termwise.probes.transfer.reading import read_pairs
+from termwise.probes.transfer.queries import GivenQuery
 from termwise.probes.written_texts import written
 
-EDITS = {
-    "paraphrase": ("Negation CondaQA: said in other words", "with its negation said in other words"),
-    "scope": ("Negation CondaQA: scope changed", "with something else negated"),
-    "affirmative": ("Negation CondaQA: taken back", "without its negation"),
-}
-"""What was done to passages of CondaQA. Only the first leaves the meaning as it was."""
+DATA_SETS: Mapping[str, Callable[[Path, Material], Sequence[Probe]]] = MappingProxyType(
+    {"semantoneg": semantoneg.probes, "wikifactcheck": wikifactcheck.probes, "condaqa": condaqa.probes}
+)
+"""What makes the probes of a data set, by the name of its folder in `Material.folders`; in the order of tables."""
 
 _AUXILIARY = re.compile(
     r"\b(?:is|are|was|were|can|could|will|would|should|must|might)\b(?!\s+(?:not|never|no)\b)(?!['’])",
@@ -72,65 +70,12 @@ def _exclusions(wanted: str) -> Iterator[Pair]:
         yield Pair(item["id"], item[wanted], item[other], query=query, group=item["id"])
 
 
-def _semantoneg(folder: Path) -> list[Probe]:
-    _, files = chosen(folder, "SemAntoNeg", {"pairs": {"all": ["pairs.jsonl"]}})
-    (path,) = files["all"]
-    return [
-        TransferProbe(
-            "negation@semantoneg",
-            "Negation SemAntoNeg",
-            partial(read_pairs, path),
-            GivenQuery(),
-            definition=in_order(
-                "a sentence that means what the query means, in other words", "one that means the opposite"
-            ),
-        )
-    ]
-
-
-def _claims(folder: Path, material: Material) -> list[Probe]:
-    forms = {"pairs": {"all": ["wikifactcheck_claim_vs_refuted.jsonl"]}}
-    _, files = chosen(folder, "the claims of WikiFactCheck", forms)
-    (path,) = files["all"]
-    asking = CommonChunk(material.language)
-    return [
-        TransferProbe(
-            "negation-claim@wikifactcheck",
-            "Negation WikiFactCheck: claim against refuted claim",
-            partial(read_pairs, path),
-            asking,
-            definition=in_order("a claim that is supported", "the claim changed so that it is refuted"),
-        )
-    ]
-
-
-def _condaqa(folder: Path) -> list[Probe]:
-    _, files = chosen(folder, "CondaQA", {"pairs": {split: [f"{split}.jsonl"] for split in ("dev", "test")}})
-    return [
-        TransferProbe(
-            f"negation-{edit}@condaqa",
-            title,
-            partial(_edited, [path for paths in files.values() for path in paths], edit),
-            GivenQuery(),
-            definition=f"A passage with a negation, and the passage {changed_so}; neither comes first.",
-            symmetric=True,
-        )
-        for edit, (title, changed_so) in EDITS.items()
-    ]
-
-
-def _edited(paths: list[Path], edit: str) -> Iterator[Pair]:
-    for path in paths:
-        yield from read_pairs(path, keep=lambda record: record.get("edit") == edit)
-
-
 def negation_probes(material: Material) -> list[Probe]:
     """Make the probes.
 
     Of ours, ``negation-affirmed`` and ``negation-negated`` have the same texts and opposite queries, and so have
     ``exclusion-without`` and ``exclusion-with``: a ranker that does not see the negation loses in one what it wins in
-    the other. CondaQA is symmetric: a ranker that reads should tell more texts apart where the meaning has changed
-    than where it has not.
+    the other.
     """
     made: list[Probe] = [
         TransferProbe(
@@ -176,13 +121,9 @@ def negation_probes(material: Material) -> list[Probe]:
             "relevant",
         ),
     ]
-    folders = material.folders
-    if "semantoneg" in folders:
-        made += _semantoneg(folders["semantoneg"])
-    if "wikifactcheck" in folders:
-        made += _claims(folders["wikifactcheck"], material)
-    if "condaqa" in folders:
-        made += _condaqa(folders["condaqa"])
+    for name, make in DATA_SETS.items():
+        if name in material.folders:
+            made += make(material.folders[name], material)
     return made
 
 
@@ -190,5 +131,5 @@ FAMILY = Family(
     "negation",
     "does *not* turn a statement round, and *without* exclude something?",
     negation_probes,
-    ("semantoneg", "wikifactcheck", "condaqa"),
+    tuple(DATA_SETS),
 )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from termwise.collection import read_json_lines
 from termwise.collection.lines import opened
@@ -108,6 +110,54 @@ def string_of(record: Record, names: Sequence[str], path: Path, number: int) -> 
             seen=f"fields {', '.join(record)}" if name is None else f"{name}: {value!r}",
         )
     return value
+
+
+def read_table(
+    path: Path, columns: Sequence[str], *, delimiter: str = ",", quoted: bool = True
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Read a table with a row of names.
+
+    Parameters
+    ----------
+    path : Path
+        Plain or compressed.
+    columns : sequence of str
+        Names that each row has a value for; others may be there.
+    delimiter : str, optional
+        What stands between values.
+    quoted : bool, optional
+        Whether quotes around a value are no part of it.
+
+    Yields
+    ------
+    tuple of (int, dict)
+        The line that a row ends in, from 1, and its values by name.
+
+    Raises
+    ------
+    MissingFileError, StorageError
+        If the file cannot be read.
+    MalformedRecordError
+        If a row lacks one of the columns, or is none.
+    """
+    with opened(path) as stream:
+        text = stream.read().decode("utf-8-sig", "replace")
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting)
+    try:
+        for record in reader:
+            if any(record.get(name) is None for name in columns):
+                raise MalformedRecordError.at(
+                    path,
+                    reader.line_num,
+                    expected=f"columns {', '.join(columns)}",
+                    seen=", ".join(str(name) for name, value in record.items() if value is not None),
+                )
+            yield reader.line_num, record
+    except csv.Error as error:
+        raise MalformedRecordError.at(
+            path, reader.reader.line_num, expected="values between delimiters", seen=str(error)
+        ) from error
 
 
 def parallel_lines(paths: Sequence[Path]) -> Iterator[tuple[int, tuple[str, ...]]]:

@@ -6,21 +6,17 @@ that rankers which count words prefer them. The original file is ``TruthfulQA.cs
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from termwise.collection.lines import opened
-from termwise.errors import MalformedRecordError
 from termwise.probes.material import Material
 from termwise.probes.probe import Probe, in_order
 from termwise.probes.transfer.files import chosen
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
 from termwise.probes.transfer.queries import GivenQuery
-from termwise.probes.transfer.reading import read_pairs
+from termwise.probes.transfer.reading import read_pairs, read_table
 
 _FORMS = {"pairs": {"all": ["pairs.jsonl"]}, "original": {"all": ["TruthfulQA.csv"]}}
 _COLUMNS = ("Question", "Best Answer", "Incorrect Answers")
@@ -42,13 +38,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
 
 
 def _original(path: Path) -> Iterator[Pair]:
-    with opened(path) as stream:
-        text = stream.read().decode("utf-8-sig", "replace")
-    for row, record in enumerate(_records(path, text)):
-        if any(record.get(name) is None for name in _COLUMNS):
-            raise MalformedRecordError.at(
-                path, row + 2, expected=f"columns {', '.join(_COLUMNS)}", seen=", ".join(map(str, record))
-            )
+    for row, (_, record) in enumerate(read_table(path, _COLUMNS)):
         wrong = [answer.strip() for answer in record["Incorrect Answers"].split(";") if answer.strip()]
         for number, answer in enumerate(wrong):
             yield Pair(
@@ -58,13 +48,3 @@ def _original(path: Path) -> Iterator[Pair]:
                 query=record["Question"].strip(),
                 facts={"source": {"row": row, "incorrect": number}},
             )
-
-
-def _records(path: Path, text: str) -> Iterator[dict[str, str]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise MalformedRecordError.at(
-            path, reader.reader.line_num, expected="comma-separated values", seen=str(error)
-        ) from error
