@@ -333,7 +333,8 @@ def _terms(first: Iterable[tuple[str, float]], second: Iterable[tuple[str, float
         yield _Term(term, f"{one:.2f}", f"{other:.2f}", signed(one - other))
 
 
-_LEADING = re.compile(r" \S")
+_ONE_BLANK = re.compile(r" \S")
+"""What a word begins with that is no part of it."""
 
 
 def marked(first: str, second: str) -> tuple[tuple[tuple[Kind, str], ...], tuple[tuple[Kind, str], ...]]:
@@ -351,9 +352,7 @@ def marked(first: str, second: str) -> tuple[tuple[tuple[Kind, str], ...], tuple
         kind: Kind = "same" if what == "equal" else "only"
         for side, words in ((0, left[begin:end]), (1, right[other_begin:other_end])):
             text = "".join(words)
-            if (
-                kind == "only" and sides[side] and _LEADING.match(text)
-            ):  # the blank before a word is no part of it
+            if kind == "only" and sides[side] and _ONE_BLANK.match(text):
                 before, said = sides[side][-1]
                 sides[side][-1] = before, f"{said} "
                 text = text[1:]
