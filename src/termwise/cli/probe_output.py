@@ -251,7 +251,7 @@ def by_definition(chosen: Iterable[Wanted]) -> dict[str, dict[tuple[str, str, st
 
 
 def _threshold(reading: dict[str, Any]) -> str:
-    return f"{reading['delta']:.4g}" if reading["kind"] == "constant" else str(reading["kind"])
+    return f"{reading['delta']:.4g}" if reading["kind"] == "constant" else legible_line(reading["kind"])
 
 
 def _told(score: float | None) -> str:

@@ -790,6 +790,7 @@ def test_a_store_of_another_form_is_told(tmp_path):
         ({"spread": [{"model": "m", "seeds": 2, "sections": {"a": 1}, "sign_flips": []}]}, "sections.a is 1"),
         ({"spread": [{"model": "m", "seeds": 2, "sections": {}, "sign_flips": [1]}]}, "not a list of texts"),
         ({"facts": {"not made": {"fix": "typos"}}}, "facts.not made.fix is 'typos'"),
+        ({"facts": {"not made": None}}, "facts.not made is None, not a dict"),
         ({"facts": {"not made": []}}, r"facts.not made is \[\], not a dict"),
         ({"cells": [{**CELL, "score": "x"}]}, r"cells\[0\].score is 'x'"),
         ({"cells": [{**CELL, "low": True}]}, r"cells\[0\].low is True"),

@@ -163,6 +163,7 @@ def _checked(report: dict[str, Any]) -> dict[str, Any]:
     for number, one in enumerate(report["spread"]):
         for section, row in one["sections"].items():
             _check(f"spread[{number}].sections.{section}", row, {"deviation": _NUMBER, "probes": _COUNT})
+    _check("facts", {"not made": {}} | report["facts"], {"not made": _DICT})
     not_made = report["facts"].get("not made", {})
     _check("facts.not made", not_made, dict.fromkeys(not_made, _TEXTS))
     return report
