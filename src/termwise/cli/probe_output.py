@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.padding import Padding
 from rich.table import Table
-from rich.text import Text
 
 from termwise.cli.terminal import note, print_json, stdout
 from termwise.errors import CheckFailedError
@@ -21,6 +20,9 @@ from termwise.probes.suites import SUITES
 
 _ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "candidates")
 """Facts of a report that samples and scores depend on."""
+
+_FAR = 6 * " "
+"""Where definitions begin in a list."""
 
 
 def tell(
@@ -236,7 +238,7 @@ def show_probes(chosen: Sequence[Wanted], as_json: bool) -> None:
             after = " ".join(f"@{one}" for one in texts if one)
             console.print(f"  {name}: {title}  {after}".rstrip(), highlight=False, markup=False)
             if definition:
-                told = Padding(Text(definition), (0, 0, 0, 6), expand=False)
+                told = textwrap.fill(definition, console.width, initial_indent=_FAR, subsequent_indent=_FAR)
                 console.print(told, style="dim", highlight=False, markup=False)
 
 
