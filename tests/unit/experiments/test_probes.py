@@ -27,7 +27,8 @@ def report():
             "probe": probe, "scorer": "bm25", "score": score, "low": None if score is None else score - 0.2,
             "high": None if score is None else score + 0.2, "positive": 1, "neutral": 0,
             "negative": 0, "samples": 1, "queries": 1, "identical": 0, "cut": None, "by_query": score,
-            "standardised_difference": None, "detectable": None, "area": None, "p_published": p, "p_bonferroni": p,
+            "standardised_difference": None, "detectable": None, "area": None,
+            "consistent": None, "p_published": p, "p_bonferroni": p,
             "p_clustered": p, "p_holm": p, "p_benjamini_hochberg": p,
         }  # fmt: skip
 

@@ -780,6 +780,23 @@ def test_grepbiasir_as_it_is_published(tmp_path):
         pairs_of("gender-told-apart", "grepbiasir", tmp_path)
 
 
+@pytest.mark.parametrize("name", ["test.csv", "test.jsonl"])
+def test_nevir_asks_both_queries(name, tmp_path):
+    item = {"id": "9", "q1": "Who came?", "q2": "Who did not?", "doc1": "She came.", "doc2": "She did not."}
+    rows = {
+        "test.csv": [",".join(item), ",".join(item.values())],
+        "test.jsonl": [json.dumps(item)],
+    }
+    put_lines(tmp_path / name, *rows[name])
+    line = len(rows[name])
+    assert pairs_of("negation", "nevir", tmp_path) == [
+        (f"nevir-test-{line}-1", "Who came?", "She came.", "She did not."),
+        (f"nevir-test-{line}-2", "Who did not?", "She did not.", "She came."),
+    ]
+    probe = made(Material(RuleLanguage(), STOPS, folders={"nevir": tmp_path}))["negation@nevir"]
+    assert {sample.query_id for sample in probe.samples(0)} == {f"nevir-test-{line}"}
+
+
 def test_a_folder_without_its_file_is_named(tmp_path):
     with pytest.raises(MissingFileError, match="SemAntoNeg"):
         made(Material(RuleLanguage(), STOPS, folders={"semantoneg": tmp_path}))

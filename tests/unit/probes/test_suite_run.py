@@ -510,6 +510,14 @@ def test_seeds_have_tables(tmp_path):
     assert not (out / "seeds.csv").exists(), "of an earlier report"
 
 
+def test_queries_of_which_all_pairs_are_read_right(run):
+    cells = {(one["probe"], one["scorer"]): one for one in report_of(run)["cells"]}
+    # of q and r, with effects 0 1 and 1 0: none; apart: the one that there is
+    assert cells["more@toy", "counting"]["consistent"] == 0.0
+    assert cells["apart@toy", "counting"]["consistent"] == 1.0
+    assert cells["empty@toy", "counting"]["consistent"] is None
+
+
 def test_the_area_is_the_mean_of_the_sweep(run):
     cell = next(one for one in report_of(run)["cells"] if one["probe"] == "more@toy")
     result = run.examined[0].results["more@toy"]

@@ -14,14 +14,19 @@ from termwise.probes.manipulations.contract import Around
 from termwise.probes.manipulations.editing import contents, replaced
 from termwise.probes.material import Family, Material
 from termwise.probes.probe import Probe, in_order
-from termwise.probes.transfer import condaqa, semantoneg, wikifactcheck
+from termwise.probes.transfer import condaqa, nevir, semantoneg, wikifactcheck
 from termwise.probes.transfer.pair import Pair
 from termwise.probes.transfer.probe import TransferProbe
 from termwise.probes.transfer.queries import GivenQuery
 from termwise.probes.written_texts import written
 
 DATA_SETS: Mapping[str, Callable[[Path, Material], Sequence[Probe]]] = MappingProxyType(
-    {"semantoneg": semantoneg.probes, "wikifactcheck": wikifactcheck.probes, "condaqa": condaqa.probes}
+    {
+        "semantoneg": semantoneg.probes,
+        "wikifactcheck": wikifactcheck.probes,
+        "condaqa": condaqa.probes,
+        "nevir": nevir.probes,
+    }
 )
 """What makes the probes of a data set, by the name of its folder in `Material.folders`; in the order of tables."""
 

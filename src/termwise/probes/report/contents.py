@@ -57,8 +57,8 @@ def report_of(
             the mean effect, None without a sample, and what it is made of;
         ``low``, ``high``
             its interval of 95 %, by bootstrap over queries; None with a single query, or where nothing varies;
-        ``queries``, ``by_query``
-            clusters, and the mean of their mean effects;
+        ``queries``, ``by_query``, ``consistent``
+            clusters, the mean of their mean effects, and the share of them in which all samples have the effect +1;
         ``identical``, ``cut``
             samples with equal sides; samples of which the scorer does not read a part, None where it does not tell;
         ``p_clustered``, ``p_holm``, ``p_benjamini_hochberg``
@@ -184,6 +184,7 @@ def _cell(
         "cut": None if result.cut is None else int(result.cut.sum()),
         "content": result.content,
         "by_query": _mean(result.query_scores.values()),
+        "consistent": _mean(score == 1 for score in result.query_scores.values()),
         "p_clustered": None if symmetric else found.p,
         "p_published": published[1],
         "standardised_difference": standardised_mean(result.differences),

@@ -202,8 +202,8 @@ def csv_text(report: Mapping[str, Any]) -> str:
     """Write every cell as a line of comma-separated values, with all its numbers."""
     columns = (
         "score", "low", "high", "positive", "neutral", "negative", "samples", "queries", "identical", "cut",
-        "by_query", "standardised_difference", "detectable", "area", "p_published", "p_bonferroni", "p_clustered",
-        "p_holm", "p_benjamini_hochberg",
+        "by_query", "consistent", "standardised_difference", "detectable", "area", "p_published", "p_bonferroni",
+        "p_clustered", "p_holm", "p_benjamini_hochberg",
     )  # fmt: skip
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
