@@ -221,6 +221,8 @@ def command(
                 "name a ranker to ask",
                 fixes=["termwise probe bm25", "termwise probe --list, to see what is asked"],
             )
+        for name in bench.unasked(wanted):
+            note(f"{name}: none of these suites asks about it; --suite all does")
         with redirect_stdout(sys.stderr):  # what functions of others print
             opened = bench.scorers(scorers, threads=threads or available_processors(), device=device)
             try:

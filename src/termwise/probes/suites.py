@@ -110,7 +110,7 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
                     "transfer": ("*",),
                     "written": ("*",),
                     "axioms": ("*@constructed",),
-                    "negation": ("*@written",),
+                    "negation": ("*@written", "*@semantoneg", "*@wikifactcheck", "*@condaqa", "*@nevir"),
                     "stuffing": (
                         "stuffing-append-[15]",
                         "stuffing-scrambled-5",

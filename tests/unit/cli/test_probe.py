@@ -546,6 +546,21 @@ def test_judgments_are_found_by_their_whole_names(folder, capsys):
     assert "found   dev[1]" in capsys.readouterr().err
 
 
+def test_a_data_set_that_no_suite_asks_about_is_told(folder, tmp_path, capsys):
+    (tmp_path / "test.jsonl").write_text(
+        '{"q1": "cats?", "q2": "dogs?", "doc1": "A cat.", "doc2": "A dog."}\n'
+    )
+    given = ["bm25", "--judged", folder, "--delta", "0", "--json", "--data", f"nevir={tmp_path}"]
+    assert probe(*given, *SUITE) == 0
+    assert "nevir: none of these suites asks about it; --suite all does" in capsys.readouterr().err
+    assert probe(*given, *SUITE, "--suite", "probe:negation@nevir") == 0
+    out, err = capsys.readouterr()
+    assert "none of these suites" not in err
+    assert cells(out)["negation@nevir", "bm25"]["samples"] == 2
+    assert probe(*given[1:], "--list") == 0
+    assert "negation@nevir" in capsys.readouterr().out
+
+
 def test_a_data_set_is_named_once(folder, capsys):
     assert probe("bm25", "--judged", folder, "--data", "jfleg=a", "--data", "jfleg=b", *SUITE) == 2
     assert "named twice" in capsys.readouterr().err

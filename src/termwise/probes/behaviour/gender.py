@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 
 from termwise.probes.material import Family, Material
 from termwise.probes.probe import Probe, in_order
@@ -24,6 +26,11 @@ FEMALE = {
     "brother": "sister",
 }
 """Words of one gender that stand in our texts between braces, and those of the other."""
+
+DATA_SETS: Mapping[str, Callable[[Path, Material], Sequence[Probe]]] = MappingProxyType(
+    {"grepbiasir": grepbiasir.probes}
+)
+"""What makes the probes of a data set, by the name of its folder in `Material.folders`."""
 
 _SLOT = re.compile(r"\{(\w+)\}")
 
@@ -70,11 +77,12 @@ def gender_probes(material: Material) -> list[Probe]:
             symmetric=True,
         ),
     ]
-    if "grepbiasir" in material.folders:
-        made += grepbiasir.probes(material.folders["grepbiasir"], material)
+    for name, make in DATA_SETS.items():
+        if name in material.folders:
+            made += make(material.folders[name], material)
     return made
 
 
 FAMILY = Family(
-    "gender", "does the wording of gender matter where nobody asked for it?", gender_probes, ("grepbiasir",)
+    "gender", "does the wording of gender matter where nobody asked for it?", gender_probes, tuple(DATA_SETS)
 )

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from termwise import __version__
 from termwise.collection import open_collection, read_lines
 from termwise.errors import MissingExtraError, UsageError
+from termwise.probes.behaviour.gender import DATA_SETS as GENDER
+from termwise.probes.behaviour.negation import DATA_SETS as NEGATION
 from termwise.probes.bench.rankers import Mixture, mixed, open_scorers
 from termwise.probes.bench.sources import JudgedSource, check_folders, judged_source
 from termwise.probes.judged import JudgedTexts, name_of
@@ -24,6 +26,7 @@ from termwise.probes.report.folder import SCORES, prepare_place
 from termwise.probes.suite_run import Question, run_suite
 from termwise.probes.suites import Chosen, Suite, chosen_probes, suite_named
 from termwise.probes.thresholds import read_rule
+from termwise.probes.transfer.family import DATA_SETS as TRANSFER
 from termwise.probes.user import read_probes
 from termwise.progress import Progress, no_progress
 from termwise.records import Run
@@ -145,6 +148,12 @@ class Bench:
             *(Wanted(one, _most(named, one)) for one in chosen_probes(families(), self.material, named)),
             *(Wanted(one, None) for _, one in own),
         ]
+
+    def unasked(self, wanted: Iterable[Wanted]) -> list[str]:
+        """Return the data sets of pairs that are there, and that none of these probes asks about."""
+        texts = {one.name.partition("@")[2] for one in wanted}
+        pairs = {*TRANSFER, *NEGATION, *GENDER}
+        return [name for name in sorted(self.material.folders) if name in pairs and name not in texts]
 
     def scorers(
         self,
