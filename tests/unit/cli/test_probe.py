@@ -547,10 +547,10 @@ def test_judgments_are_found_by_their_whole_names(folder, capsys):
 
 
 def test_a_data_set_that_no_suite_asks_about_is_told(folder, tmp_path, capsys):
-    (tmp_path / "test.jsonl").write_text(
-        '{"q1": "cats?", "q2": "dogs?", "doc1": "A cat.", "doc2": "A dog."}\n'
-    )
-    given = ["bm25", "--judged", folder, "--delta", "0", "--json", "--data", f"nevir={tmp_path}"]
+    nevir = tmp_path / "nevir"
+    nevir.mkdir()
+    (nevir / "test.jsonl").write_text('{"q1": "cats?", "q2": "dogs?", "doc1": "A cat.", "doc2": "A dog."}\n')
+    given = ["bm25", "--judged", folder, "--delta", "0", "--json", "--data", f"nevir={nevir}"]
     assert probe(*given, *SUITE) == 0
     assert "nevir: none of these suites asks about it; --suite all does" in capsys.readouterr().err
     assert probe(*given, *SUITE, "--suite", "probe:negation@nevir") == 0
