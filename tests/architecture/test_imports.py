@@ -94,7 +94,18 @@ ALLOWED: dict[str, set[str]] = {
         "build",
         "rerank",
     },
-    "probes": GROUND | {"scoring", "scorers", "build", "text", "collection", "evaluate", "pages"},
+    "probes": GROUND
+    | {
+        "scoring",
+        "scorers",
+        "build",
+        "text",
+        "collection",
+        "evaluate",
+        "pages",
+        "regular_files",
+        "sealed_json",
+    },
     "fusion": GROUND
     | {"sealed_json", "pages", "weights", "text", "collection", "kernels", "index", "search", "evaluate"},
     "build": GROUND

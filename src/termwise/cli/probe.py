@@ -199,7 +199,9 @@ def command(
             earlier,
             {
                 "a ranker": scorers, "--suite": suites, "--out": out, "--judged": judged, "--data": data,
-                "--collection": collection, "--candidates": candidates, "--list": list_probes,
+                "--collection": collection, "--candidates": candidates, "--list": list_probes, "--depth": depth,
+                "--limit": limit, "--seed": seed, "--language": language, "--stop-words": stop_words,
+                "--device": device, "--delta": delta != "median",
             },
         )  # fmt: skip
         report = read_report(earlier)

@@ -121,7 +121,7 @@ def alike(report: dict[str, Any]) -> Iterator[str]:
     """Say which scorers have a median gap of 0: what counts as a tie is then known of no other number."""
     if report["facts"].get("delta") != "median":
         return
-    names = [one["name"] for one in report["scorers"] if one["gaps"] and one["reading"]["delta"] == 0]
+    names = [one["name"] for one in report["scorers"] if one["gaps"] and one["reading"].get("delta") == 0]
     if names:
         yield (
             f"{_few(names)}: half of the neighbours at the top of a ranking score alike, and so every difference "

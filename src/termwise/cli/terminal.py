@@ -27,7 +27,7 @@ from rich.progress import (
 from rich.text import Text
 
 from termwise.errors import StorageError, UsageError
-from termwise.legible import legible
+from termwise.legible import legible, legible_line
 
 
 def stdout() -> Console:
@@ -118,7 +118,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
         yield _progress_lines()
         return
     with Progress(
-        TextColumn("{task.description:<16}"),
+        TextColumn("{task.description:<16}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -129,6 +129,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
         tasks: dict[str, TaskID] = {}
 
         def report(stage: str, done: int, total: int | None) -> None:
+            stage = legible_line(stage)
             name = stage.partition(":")[0]
             if name not in tasks:
                 tasks[name] = bars.add_task(stage, total=total)

@@ -113,7 +113,7 @@ def write_together(files: Iterable[tuple[Path, bytes]], *, last: Path) -> None:
                 raw.close()
                 ready[path] = scratch, target
         with _storage_errors(last):
-            last.unlink(missing_ok=True)
+            ready[last][1].unlink(missing_ok=True)
         for path in (*(path for path in ready if path != last), last):
             with _storage_errors(path):
                 scratch, target = ready[path]

@@ -221,7 +221,7 @@ class HttpScorer(PairwiseScorer):
         return DataError(
             "the scorer sends elsewhere, and a request that follows would not have the pairs",
             facts=[("address", self._url), ("answer", f"HTTP {error.code}"), ("sent to", place or "nowhere")],
-            fixes=[f"name the place itself: {urljoin(self._url, place)}" if place else "see what runs there"],
+            fixes=[_elsewhere(self._url, place)],
         )
 
     def _odd(self, seen: str) -> DataError:
@@ -229,6 +229,14 @@ class HttpScorer(PairwiseScorer):
             "the scorer did not answer with a score for each pair",
             facts=[("address", self._url), ("answer", seen), ("expected", '{"scores": [number, ...]}')],
         )
+
+
+def _elsewhere(url: str, place: str | None) -> str:
+    """Say what helps where an address sends elsewhere."""
+    try:
+        return f"name the place itself: {urljoin(url, place)}" if place else "see what runs there"
+    except ValueError:
+        return "see what runs there"
 
 
 def _start(answer: bytes) -> str:

@@ -146,24 +146,29 @@ def test_demands_decide_about_the_exit_status(folder, capsys):
 
 
 def test_a_report_is_read_in_place_of_asking(folder, tmp_path, capsys):
+    def read(*arguments):
+        return termwise(["probe", *map(str, arguments)])
+
     given = ["--judged", folder, "--delta", "0", *SUITE]
     assert probe("bm25", *given, "--out", tmp_path / "old") == 0
     asked, _ = capsys.readouterr()
     assert probe("bm25=bm25,analyzer=whitespace", *given, "--out", tmp_path / "new") == 0
     capsys.readouterr()
-    assert probe("--report", tmp_path / "old") == 0
+    assert read("--report", tmp_path / "old") == 0
     assert capsys.readouterr().out == asked
-    assert probe("--report", tmp_path / "new", "--against", tmp_path / "old") == 0
+    assert read("--report", tmp_path / "new", "--against", tmp_path / "old") == 0
     told = capsys.readouterr().err
     assert "bm25 is another ranker" in told
     assert "changed" in told
-    assert probe("--report", tmp_path / "old", "--fail-if", "stuffing-append-1@pets>0") == 5
+    assert read("--report", tmp_path / "old", "--fail-if", "stuffing-append-1@pets>0") == 5
     capsys.readouterr()
-    assert probe("--report", tmp_path / "old", "--json") == 0
+    assert read("--report", tmp_path / "old", "--json") == 0
     assert {scorer for _, scorer in cells(capsys.readouterr().out)} == {"bm25"}
-    assert probe("--report", tmp_path / "old", "bm25", "--list") == 2
+    assert read("--report", tmp_path / "old", "bm25", "--list") == 2
     assert "a ranker and --list" in capsys.readouterr().err
-    assert probe("--report", tmp_path / "none") == 3
+    assert read("--report", tmp_path / "old", "--delta", "0.9", "--limit", "3") == 2
+    assert "--limit and --delta" in capsys.readouterr().err
+    assert read("--report", tmp_path / "none") == 3
 
 
 def test_seeds_are_told(folder, capsys):

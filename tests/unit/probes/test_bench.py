@@ -82,6 +82,13 @@ def test_objects_and_names_are_asked_alike(judged, tmp_path):
     assert again == report
 
 
+def test_numbers_of_numpy_are_numbers(judged, tmp_path):
+    given = {"judged": judged, "suites": ["probe:length-doubled@written"], "language": "rules", "limit": 5}
+    plain = probe_rankers([Length()], delta=0.5, seed=1, **given)
+    numbers = {"delta": np.float32(0.5), "seed": np.int64(1)}
+    assert probe_rankers([Length()], out=tmp_path / "out", **numbers, **given)["facts"] == plain["facts"]
+
+
 def test_paths_are_names(judged, tmp_path):
     pytest.importorskip("yaml")
     own = tmp_path / "own.yaml"
@@ -128,6 +135,10 @@ def test_progress_is_told(judged):
         ({"candidates": 5}, ParameterError, "candidates"),
         ({"out": 5}, ParameterError, "out"),
         ({"seed": "x"}, ParameterError, "seed"),
+        ({"seed": 10**5000}, ParameterError, "seed"),
+        ({"suites": {"quick"}}, ParameterError, "suites"),
+        ({"data": {5: "x"}}, ParameterError, "data"),
+        ({"data": {"jfleg": None}}, ParameterError, "jfleg"),
         ({"threads": 0}, ParameterError, "threads"),
         ({"depth": 1}, ParameterError, "depth"),
         ({"language": 5}, ParameterError, "language"),

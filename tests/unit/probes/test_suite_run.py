@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+import os
 import re
 import sqlite3
 
@@ -419,6 +420,14 @@ def test_tables(run):
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 1
 
 
+def test_a_title_is_no_argument_of_latex():
+    odd = Fixed("odd@toy", [Sample("1", "cat", "cat cat", "cat", "q")])
+    for title in ("[2ex] more", "*starred*"):
+        odd.title = title
+        text = latex_text(report_of(run_suite([Counting()], questions(odd), delta=0.0)))
+        assert f"\n{{}}{title} & " in text
+
+
 def test_names_are_no_markup(run):
     report = report_of(run)
     report["scorers"][0]["name"] = "<script>alert(1)</script> `a` [b](c) _d_ e_f"
@@ -805,6 +814,9 @@ def test_a_store_of_another_form_is_told(tmp_path):
         ({"cells": [{**CELL, "content": 1}]}, r"cells\[0\].content is 1"),
         ({"probes": {}}, "probes is {}"),
         ({"version": [1]}, "version"),
+        ({"version": True}, "version"),
+        ({"cells": [CELL, CELL]}, r"cells\[1\] is a second one of 'p', 's'"),
+        ({"scorers": [SCORER, SCORER]}, r"scorers\[1\] is a second one of 's'"),
         ({"format": ["termwise-probes"]}, "format"),
         ({"facts": {"odd": math.nan}}, "NaN"),
     ],
@@ -814,6 +826,38 @@ def test_a_report_that_was_tampered_with_is_refused(run, tmp_path, change, why):
     path.write_text(json.dumps({**report_of(run), **change}))
     with pytest.raises(ModelFormatError, match=why):
         read_report(path)
+
+
+def test_numbers_without_an_end_are_none_of_a_report(run, tmp_path):
+    text = json.dumps({**report_of(run), "odd": 0.125})
+    (tmp_path / "report.json").write_text(text.replace("0.125", "1e999"))
+    with pytest.raises(ModelFormatError, match="1e999"):
+        read_report(tmp_path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "report.json")
+    with pytest.raises(ModelFormatError, match="a named pipe, not a regular file"):
+        read_report(tmp_path)
+
+
+def test_a_report_of_another_version_is_left_alone(run, tmp_path):
+    write_report(tmp_path, report_of(run), run)
+    (tmp_path / "report.json").write_text(json.dumps({**report_of(run), "version": 2}))
+    before = contents(tmp_path)
+    with pytest.raises(ModelFormatError, match="another version"):
+        write_report(tmp_path, report_of(run), run)
+    assert contents(tmp_path) == before
+
+
+def test_a_report_behind_a_link_is_written_there(run, tmp_path):
+    out, place = tmp_path / "out", tmp_path / "real.json"
+    write_report(out, report_of(run), run)
+    (out / "report.json").rename(place)
+    (out / "report.json").symlink_to(place)
+    write_report(out, report_of(run), run)
+    assert (out / "report.json").is_symlink()
+    assert read_report(out) == report_of(run)
 
 
 def test_a_report_that_is_nested_too_deeply_is_refused(tmp_path):

@@ -234,3 +234,9 @@ def test_an_address_without_its_scheme_is_told():
 
 def test_letters_of_an_address_may_be_large(server):
     assert HttpScorer(server.url.replace("http", "HTTP")).score("a", ["a"]).tolist() == [1]
+
+
+def test_a_place_that_is_no_address_is_not_proposed():
+    assert http._elsewhere("http://a/score", "/other") == "name the place itself: http://a/other"
+    for place in ("http://[x/", None):
+        assert http._elsewhere("http://a/score", place) == "see what runs there"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,15 +98,16 @@ def probe_rankers(
     >>> [(cell["scorer"], cell["positive"] > cell["negative"]) for cell in report["cells"]]
     [('bm25', True), ('jm', False)]
     """
-    read_rule(delta)
+    rule = read_rule(delta)
     several = isinstance(scorers, Sequence) and not isinstance(scorers, str | bytes) and len(scorers) > 0
     check("scorers", scorers, several, "a list of rankers, also of one: ['bm25']")
     asked, collections = _texts("suites", suites), _texts("judged", judged)
     check("suites", suites, len(asked) > 0, "one suite or more: ['quick']")
-    check("data", data, isinstance(data, Mapping | None), "a mapping from names to paths")
+    known = data is None or (isinstance(data, Mapping) and all(isinstance(name, str) for name in data))
+    check("data", data, known, "a mapping from names to paths")
     places = {"collection": collection, "candidates": candidates, "stop_words": stop_words, "out": out}
-    for name, place in (places | dict(data or {})).items():
-        if place is not None:
+    for name, place in (*places.items(), *(data or {}).items()):
+        if place is not None or name in (data or {}):
             check_path(name, place)
     for name, text in (("language", language), ("device", device)):
         check(name, text, isinstance(text, str | None), "a string")
@@ -114,7 +115,9 @@ def probe_rankers(
     check_count("depth", depth, least=2)
     if limit is not None:
         check_count("limit", limit)
-    check("seed", seed, is_integer(seed), "a whole number")
+    check(
+        "seed", seed, is_integer(seed) and abs(int(seed)) < 2**63, "a whole number below 2 to the power of 63"
+    )
     check_threads(threads)
     rankings = None if candidates is None else read_run(Path(candidates))
     bench = Bench.of(
@@ -130,11 +133,11 @@ def probe_rankers(
         bench.scorers(scorers, threads=threads, device=device),
         wanted,
         out=None if out is None else Path(out),
-        delta=delta,
+        delta=rule,
         candidates=rankings,
         depth=depth,
         limit=limit,
-        seed=seed,
+        seed=int(seed),
         facts={"suites": asked},
         progress=progress,
     )
@@ -148,8 +151,8 @@ def _texts(name: str, given: Sequence[str | Path]) -> list[str]:
     ParameterError
         If something else is given, or one string.
     """
-    if not isinstance(given, Collection) or isinstance(given, str | bytes):
-        check_names(name, given)
+    ordered = isinstance(given, Sequence) and not isinstance(given, str | bytes)
+    check(name, given, ordered, "a list of names and paths, also of one: ['quick']")
     texts = [str(one) if isinstance(one, Path) else one for one in given]
     check_names(name, texts)
     return texts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from termwise.arguments import is_finite_number, is_integer
 from termwise.errors import ModelFormatError
 from termwise.legible import shown
 from termwise.probes.report.contents import FORMAT, VERSION
+from termwise.regular_files import read_regular
+from termwise.sealed_json import Misfit
 
 REPORT = "report.json"
 
@@ -72,6 +75,12 @@ _VALUES: Mapping[str, Mapping[str, Kind]] = {
 }
 """What is read of the parts of a report: by whoever compares it, or shows its tables."""
 
+_DISTINCT = {"scorers": ("name",), "probes": ("name",), "cells": ("probe", "scorer")}
+"""What each of them is known by."""
+
+_LONGEST = 2**32
+"""Bytes that are read."""
+
 
 class Unfit(ValueError):
     """What a file holds is no report; the message says why."""
@@ -93,13 +102,7 @@ def read_report(path: str | Path) -> dict[str, Any]:
     file = Path(path) / REPORT if Path(path).is_dir() else Path(path)
     try:
         report = parsed(file)
-        told = (report.get("format"), report.get("version"))
-        if told[0] == FORMAT and told != (FORMAT, VERSION):
-            raise ModelFormatError(
-                "this report is of another version of termwise",
-                facts=[("file", file), ("version", told[1]), ("expected", VERSION)],
-                fixes=["run the probes again"],
-            )
+        check_version(file, report)
         return _checked(report)
     except Unfit as error:
         raise ModelFormatError(
@@ -107,6 +110,23 @@ def read_report(path: str | Path) -> dict[str, Any]:
             facts=[("file", file), ("why", error)],
             fixes=["name a folder that termwise probe --out wrote"],
         ) from error
+
+
+def check_version(file: Path, report: Mapping[str, Any]) -> None:
+    """Refuse a report of another version.
+
+    Raises
+    ------
+    ModelFormatError
+        If it is one.
+    """
+    version = report.get("version")
+    if report.get("format") == FORMAT and (version != VERSION or isinstance(version, bool)):
+        raise ModelFormatError(
+            "this report is of another version of termwise",
+            facts=[("file", file), ("version", shown(version)), ("expected", VERSION)],
+            fixes=["run the probes again, into a new folder"],
+        )
 
 
 def report_at(folder: Path) -> dict[str, Any] | None:
@@ -126,9 +146,12 @@ def parsed(file: Path) -> dict[str, Any]:
         If there is none.
     """
     try:
-        body = json.loads(file.read_text(encoding="utf-8"), parse_constant=_no_number)
+        text = read_regular(file, _LONGEST).decode("utf-8")
+        body = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except OSError as error:
         raise Unfit(error.strerror or str(error)) from error
+    except Misfit as error:
+        raise Unfit(f"it is {error.seen}, not {error.expected}") from error
     except RecursionError as error:
         raise Unfit("it is nested too deeply") from error
     except ValueError as error:
@@ -154,6 +177,13 @@ def _checked(report: dict[str, Any]) -> dict[str, Any]:
     for part, kinds in _VALUES.items():
         for number, one in enumerate(report[part]):
             _check(f"{part}[{number}]", one, kinds)
+    for part, keys in _DISTINCT.items():
+        seen: set[tuple[str, ...]] = set()
+        for number, one in enumerate(report[part]):
+            key = tuple(one[name] for name in keys)
+            if key in seen:
+                raise Unfit(f"{part}[{number}] is a second one of {', '.join(map(shown, key))}")
+            seen.add(key)
     for number, scorer in enumerate(report["scorers"]):
         reading = {"kind": _TEXT} | (
             {"delta": _NUMBER} if scorer["reading"].get("kind") == "constant" else {}
@@ -177,6 +207,11 @@ def _check(place: str, found: object, kinds: Mapping[str, Kind]) -> None:
             raise Unfit(f"{place}.{name} is missing")
         if not fits(found[name]):
             raise Unfit(f"{place}.{name} is {shown(found[name])}, not {kind}")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if isfinite(number) else _no_number(text)
 
 
 def _no_number(name: str) -> float:

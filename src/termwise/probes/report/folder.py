@@ -28,7 +28,7 @@ from typing import Any
 from termwise.collection.writing import write_together
 from termwise.errors import ForeignFolderError, StorageError
 from termwise.probes.report.contents import FORMAT
-from termwise.probes.report.earlier import REPORT, Unfit, parsed, report_at
+from termwise.probes.report.earlier import REPORT, Unfit, check_version, parsed, report_at
 from termwise.probes.report.page import report_html
 from termwise.probes.report.tables import csv_text, latex_text, markdown_text, seeds_csv
 from termwise.probes.suite_run import Question, SuiteRun
@@ -49,6 +49,8 @@ def prepare_place(out: Path) -> None:
     ------
     ForeignFolderError
         If it is a file, or holds something else than a report, finished or begun.
+    ModelFormatError
+        If it holds a report of another version.
     StorageError
         If it cannot be made, or files stand where a report has folders.
     """
@@ -76,9 +78,11 @@ def _ours(out: Path) -> bool:
     """Tell whether a folder holds a report, or the scores of one that was begun: their names alone do not say so."""
     if (out / REPORT).exists():
         try:
-            return parsed(out / REPORT).get("format") == FORMAT
+            report = parsed(out / REPORT)
         except Unfit:
             return False
+        check_version(out / REPORT, report)
+        return report.get("format") == FORMAT
     return (out / SCORES).is_file() and ScoreStore.is_at(out / SCORES)
 
 

@@ -245,7 +245,7 @@ def latex_text(report: Mapping[str, Any]) -> str:
                 for text in (written(cell, symmetric=row.probe["symmetric"]) for cell in row.cells)
             ]
             lines.append(
-                " & ".join([escape(row.title), escape(row.data), *values, str(row.probe["samples"])]) + r" \\"
+                " & ".join([_first(row.title), escape(row.data), *values, str(row.probe["samples"])]) + r" \\"
             )
         parts.append("\n".join([*lines, *_END]))
     for seeds in seeds_of(report):
@@ -257,7 +257,7 @@ def latex_text(report: Mapping[str, Any]) -> str:
             r"\toprule",
             rf"Section & {DEVIATION.capitalize()} & Probes \\",
             r"\midrule",
-            *(rf"{escape(name)} & ${deviation:.3f}$ & {probes} \\" for name, deviation, probes in seeds.rows),
+            *(rf"{_first(name)} & ${deviation:.3f}$ & {probes} \\" for name, deviation, probes in seeds.rows),
         ]
         parts.append("\n".join([*lines, *_END]))
     return "\n".join(parts)
@@ -271,6 +271,11 @@ def seeds_csv(report: Mapping[str, Any]) -> str:
     for seeds in seeds_of(report):
         writer.writerows([seeds.model, seeds.number, *row] for row in seeds.rows)
     return out.getvalue()
+
+
+def _first(text: str) -> str:
+    """Return a text as the first cell of a row: what it begins with is no argument of the line before it."""
+    return f"{'{}' if text[:1] in ('[', '*') else ''}{escape(text)}"
 
 
 _END = (r"\bottomrule", r"\end{tabular}", r"\end{table}", "")
