@@ -42,8 +42,9 @@ def check(name: str, value: object, holds: bool, expected: str) -> None:
 
 
 def check_path(name: str, value: object) -> None:
-    """Refuse what is not a path."""
-    check(name, value, isinstance(value, str | os.PathLike), "a path")
+    """Refuse what is not a path, or one that no system can take."""
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    check(name, value, isinstance(path, str) and "\0" not in path, "a path")
 
 
 def is_integer(value: object) -> TypeGuard[int]:

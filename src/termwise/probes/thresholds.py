@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.arguments import is_finite_number
 from termwise.errors import ParameterError, near_names
+from termwise.legible import shown
 from termwise.probes.gaps import median_gap, query_gaps
-from termwise.probes.reading import ByQuery, ByRank, Constant, Reading, check_delta
+from termwise.probes.reading import ByQuery, ByRank, Constant, Reading
 
 Scores = npt.NDArray[np.float64]
 
@@ -33,22 +34,20 @@ def read_rule(rule: str | float) -> str | float:
     >>> read_rule("median"), read_rule("0.5")
     ('median', 0.5)
     """
+    if isinstance(rule, str) and rule in RULES:
+        return rule
+    number: object = rule
     if isinstance(rule, str):
-        if rule in RULES:
-            return rule
-        try:
+        with suppress(ValueError):
             number = float(rule)
-        except ValueError:
-            number = math.nan
-        if not is_finite_number(number) or number < 0:
-            raise ParameterError(
-                "a threshold is a number of 0 or more, or a rule that gives one",
-                facts=[("given", rule), ("rules", ", ".join(RULES))],
-                fixes=[*(f"did you mean {name}?" for name in near_names(rule, RULES)[:1]), *_WAYS],
-            )
-        return number
-    check_delta(rule)
-    return float(rule)
+    if not is_finite_number(number) or number < 0:
+        near = near_names(rule, RULES)[:1] if isinstance(rule, str) else []
+        raise ParameterError(
+            "a threshold is a number of 0 or more, or a rule that gives one",
+            facts=[("given", shown(rule)), ("rules", ", ".join(RULES))],
+            fixes=[*(f"did you mean {name}?" for name in near), *_WAYS],
+        )
+    return float(number)
 
 
 def reading_of(rule: str | float, lists: Mapping[str, Scores] | None) -> Reading:

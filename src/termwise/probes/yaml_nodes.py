@@ -110,7 +110,7 @@ class Node:
         return [Node(self.path, f"{self.place}[{n}]", raw) for n, raw in enumerate(self._raw.value)]
 
     def text(self, *, empty: bool = False) -> str:
-        """Return a string that is not blank, unless it may be empty.
+        """Return a string with something to see in it, unless it may be empty.
 
         Raises
         ------
@@ -118,10 +118,9 @@ class Node:
             If this is something else.
         """
         if self._kind() != "scalar" or self._raw.tag != _STRING:
-            quoted = [f'put it in quotes: "{self._raw.value}"'] if self._kind() == "scalar" else []
-            raise self.error("a string is needed here", expected="a string", fixes=quoted)
-        if not empty and not self._raw.value.strip():
-            raise self.error("a string is empty", expected="a string that says something")
+            written = self._raw.value if self._kind() == "scalar" else ""
+            fixes = [f'put it in quotes: "{written}"'] if written or empty else []
+            raise self.error("a string is needed here", expected="a string", fixes=fixes)
         if half := _HALF.search(self._raw.value):
             raise self.error(
                 "a string holds half of a surrogate pair, which is not a character",
@@ -129,6 +128,8 @@ class Node:
                 seen=f"\\u{ord(half[0]):04x}",
                 fixes=[r"write the character itself, or all of its code at once: \U0001F600"],
             )
+        if not empty and not any(letter.isprintable() and letter != " " for letter in self._raw.value):
+            raise self.error("a string is empty", expected="a string that says something")
         return str(self._raw.value)
 
     def truth(self) -> bool:
@@ -153,7 +154,9 @@ class Node:
         """
         is_whole = self._kind() == "scalar" and self._raw.tag == _WHOLE
         if not is_whole or not re.fullmatch("[1-9][0-9]{0,17}", self._raw.value):
-            raise self.error("a number is needed here", expected="a whole number of 1 or more")
+            raise self.error(
+                "a number is needed here", expected="a whole number of 1 or more, of 18 digits at most"
+            )
         return int(self._raw.value)
 
     def _kind(self) -> str:

@@ -11,13 +11,22 @@ followed: by then the pairs would be lost.
 from __future__ import annotations
 
 import json
+import socket
 import time
 from collections.abc import Sequence
-from http.client import HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
-from typing import IO
+from http.client import (
+    HTTPConnection,
+    HTTPException,
+    HTTPMessage,
+    HTTPResponse,
+    HTTPSConnection,
+    IncompleteRead,
+)
+from io import BufferedReader, RawIOBase
+from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +87,79 @@ class _Staying(HTTPRedirectHandler):
         """Return no request, so that the answer is an error."""
 
 
+class _Hurried(RawIOBase):
+    """What a socket receives, up to a moment: its own time limit begins anew with each byte.
+
+    Parameters
+    ----------
+    received : io.RawIOBase
+        Reads the socket.
+    link : socket.socket
+    until : float
+        The moment, by `time.monotonic`.
+    """
+
+    def __init__(self, received: RawIOBase, link: socket.socket, until: float) -> None:
+        self._received = received
+        self._link = link
+        self._until = until
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read what has come, or wait for it.
+
+        Raises
+        ------
+        TimeoutError
+            If nothing comes until the moment.
+        """
+        left = self._until - time.monotonic()
+        if left > 0:
+            self._link.settimeout(left)
+            try:
+                return self._received.readinto(buffer)
+            except TimeoutError:
+                pass
+        raise TimeoutError(_LATE)
+
+    def close(self) -> None:
+        """Close what is read."""
+        self._received.close()
+        super().close()
+
+
+class _Answer(HTTPResponse):
+    """An answer all of which has to come within the time limit of its connection."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        if (limit := sock.gettimeout()) is not None:
+            self.fp = BufferedReader(_Hurried(self.fp.detach(), sock, time.monotonic() + limit))
+
+
+class _Connection(HTTPConnection):
+    response_class = _Answer
+
+
+class _SecureConnection(HTTPSConnection):
+    response_class = _Answer
+
+
+class _Http(HTTPHandler):
+    def http_open(self, request: Request) -> HTTPResponse:
+        """Send a request."""
+        return self.do_open(_Connection, request)
+
+
+class _Https(HTTPSHandler):
+    def https_open(self, request: Request) -> HTTPResponse:
+        """Send a request by TLS."""
+        return self.do_open(_SecureConnection, request)
+
+
 class HttpScorer(PairwiseScorer):
     """Scores texts by asking an address; a `termwise.scoring.PairScorer`.
 
@@ -90,7 +172,7 @@ class HttpScorer(PairwiseScorer):
     batch : int, optional
         Pairs in one request, at the most.
     timeout : float, optional
-        Seconds that an answer may take, from the request to its last byte.
+        Seconds that connecting may take, and then the answer, to its last byte.
     fingerprint : str, optional
         Says that the same address gives the same scores, such as the version of the model behind it. Scores are kept
         only with one.
@@ -119,7 +201,7 @@ class HttpScorer(PairwiseScorer):
                 facts=[("timeout", shown(timeout))],
             )
         self._url = url
-        self._opener = build_opener(_Staying)
+        self._opener = build_opener(_Staying, _Http, _Https)
         self._headers = {"Content-Type": "application/json"}
         if authorization is not None:
             self._headers["Authorization"] = _header(authorization)
@@ -166,9 +248,8 @@ class HttpScorer(PairwiseScorer):
         request = Request(self._url, data=body, headers=self._headers, method="POST")
         for attempt in range(1, TRIES + 1):
             try:
-                until = time.monotonic() + self._timeout
                 with self._opener.open(request, timeout=self._timeout) as answer:
-                    read = _read(answer, until, most)
+                    read = _read(answer, most)
                 if len(read) > most:
                     raise self._odd(f"more than {most:,} bytes")
                 return read
@@ -228,6 +309,7 @@ class HttpScorer(PairwiseScorer):
         return DataError(
             "the scorer did not answer with a score for each pair",
             facts=[("address", self._url), ("answer", seen), ("expected", '{"scores": [number, ...]}')],
+            fixes=["see what the service makes of the pairs: one number for each, in their order"],
         )
 
 
@@ -305,15 +387,13 @@ def _host(url: str) -> str:
     return parts.netloc
 
 
-def _read(answer: HTTPResponse, until: float, most: int) -> bytes:
-    """Read an answer until it ends, takes too long, or is larger than it may be."""
+def _read(answer: HTTPResponse, most: int) -> bytes:
+    """Read an answer until it ends, or is larger than it may be."""
     parts: list[bytes] = []
     size = 0
     while size <= most and (part := answer.read1(_PART)):
         parts.append(part)
         size += len(part)
-        if time.monotonic() > until:
-            raise TimeoutError(_LATE)
     if size <= most and answer.length:
         raise IncompleteRead(b"".join(parts), answer.length)
     return b"".join(parts)

@@ -123,6 +123,8 @@ def test_progress_is_told(judged):
         ({"data": {"jfleg": "nowhere"}}, MissingFileError, "jfleg=nowhere"),
         ({"candidates": "nowhere.txt"}, MissingFileError, "nowhere.txt"),
         ({"delta": "medain"}, ParameterError, "did you mean median"),
+        ({"delta": None}, ParameterError, "median, by-query, by-rank"),
+        ({"out": "reports\0"}, ParameterError, "a path"),
         ({"scorers": "bm25"}, ParameterError, "['bm25']"),
         ({"scorers": []}, ParameterError, "['bm25']"),
         ({"suites": None}, ParameterError, "suites"),

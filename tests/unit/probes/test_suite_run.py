@@ -486,7 +486,7 @@ def test_the_page_says_what_a_probe_is():
     defined = Fixed("more@toy", MORE._samples)
     defined.definition = "First: the <b>one</b>. Second: the other."
     shown = report_html(report_of(run_suite([Counting()], questions(defined, EMPTY, APART), delta=0.5)))
-    assert "<p>First: the &lt;b&gt;one&lt;/b&gt;. Second: the other." in shown
+    assert "First: the &lt;b&gt;one&lt;/b&gt;. Second: the other." in shown
     assert "No pair of these texts fits." in shown
     assert "told apart</span>" in shown, "neither text of a symmetric probe is preferred"
     assert "the first is preferred" in shown
@@ -743,23 +743,24 @@ def contents(out):
 
 
 @pytest.mark.parametrize(
-    ("name", "body"),
+    ("name", "body", "why"),
     [
-        ("report.json", b'{"jest": true}'),
-        ("report.json", b"not json"),
-        ("report.json", b"[]"),
-        ("scores.sqlite", b"text"),
-        ("scores.sqlite", b"SQLite format 3\0" + bytes(84)),
-        ("notes.txt", b"mine"),
+        ("report.json", b'{"jest": true}', "report.json is of something else"),
+        ("report.json", b"not json", "report.json cannot be read: Expecting value"),
+        ("report.json", b"[]", "report.json cannot be read: it is no JSON object"),
+        ("scores.sqlite", b"text", "scores.sqlite holds no scores"),
+        ("scores.sqlite", b"SQLite format 3\0" + bytes(84), "scores.sqlite holds no scores"),
+        ("notes.txt", b"mine", "neither report.json nor scores.sqlite is there"),
     ],
 )
-def test_files_of_others_are_left_alone(run, tmp_path, name, body):
+def test_files_of_others_are_left_alone(run, tmp_path, name, body, why):
     (tmp_path / name).write_bytes(body)
     (tmp_path / "report.html").write_text("mine")
     before = contents(tmp_path)
     for attempt in (lambda: prepare_place(tmp_path), lambda: write_report(tmp_path, report_of(run), run)):
-        with pytest.raises(ForeignFolderError):
+        with pytest.raises(ForeignFolderError) as caught:
             attempt()
+        assert dict(caught.value.facts)["why"].startswith(why)
     assert contents(tmp_path) == before
 
 

@@ -345,6 +345,16 @@ def test_the_key_at_the_top_is_named(tmp_path, text):
     assert "probes" in dict(caught.value.facts)["expected"]
 
 
+def test_an_empty_string_is_not_the_way_out_of_a_missing_one(tmp_path):
+    with pytest.raises(MalformedRecordError, match="a string is needed") as caught:
+        read(tmp_path, f"probes: [{{name: a, definition: , cases: [{CASE}]}}]")
+    assert caught.value.fixes == ()
+    with pytest.raises(MalformedRecordError, match="a string is empty"):
+        read(tmp_path, f'probes: [{{name: a, title: "\\u200b", cases: [{CASE}]}}]')
+    with pytest.raises(MalformedRecordError, match="of 18 digits at most"):
+        read(tmp_path, f"probes: [{{name: a, limit: {10**18}, cases: [{CASE}]}}]")
+
+
 @pytest.mark.parametrize("value", ["!!python/object/apply:os.getcwd []", "!own text", "!!binary aGk="])
 def test_no_tag_makes_anything(tmp_path, value):
     with pytest.raises(MalformedRecordError, match="a string is needed"):

@@ -58,7 +58,7 @@ class Hub:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self.server.server_port}"
-        Thread(target=self.server.serve_forever, daemon=True).start()
+        Thread(target=self.server.serve_forever, args=[0.01], daemon=True).start()
 
     def answer(self, path, body):
         api, files = "/api/models/somebody/", "/somebody/"

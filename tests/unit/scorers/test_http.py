@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from contextlib import suppress
@@ -55,7 +56,7 @@ class Server:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}/score"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=[0.01], daemon=True).start()
 
 
 @pytest.fixture
@@ -159,6 +160,40 @@ def test_an_answer_has_a_size_and_a_time(server, monkeypatch):
     with pytest.raises(DataError, match="refuses") as caught:
         HttpScorer(server.url).score("a", ["a"])
     assert caught.value.fixes[0].startswith("batch=16")
+
+
+@pytest.mark.parametrize(
+    ("begin", "why"),
+    [
+        ("", "takes too long"),
+        ("HTTP/1.1 200 OK\r\nX: ", "takes too long"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n", "takes too long"),
+        ("HTTP/1.1 503 Busy\r\nContent-Length: 900\r\n\r\n", "HTTP 503 Busy"),
+    ],
+    ids=["status", "header", "body", "body of an error"],
+)
+def test_an_answer_that_drips_is_not_waited_for(monkeypatch, begin, why):
+    """A socket's own time limit begins anew with each byte."""
+    monkeypatch.setattr(http, "PAUSE", 0.0)
+    monkeypatch.setattr(http, "TRIES", 1)
+
+    def drip(link):
+        with link, suppress(ConnectionError):
+            link.recv(1 << 16)
+            link.sendall(begin.encode())
+            for _ in range(600):
+                time.sleep(0.05)
+                link.sendall(b"1")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        scorer = HttpScorer(f"http://127.0.0.1:{listening.getsockname()[1]}/", timeout=0.3)
+        answering = threading.Thread(target=lambda: drip(listening.accept()[0]), daemon=True)
+        answering.start()
+        with pytest.raises(DataError, match="does not answer") as caught:
+            scorer.score("a", ["a"])
+        assert why in dict(caught.value.facts)["why"]
+        answering.join(timeout=20)
+        assert not answering.is_alive()
 
 
 def test_what_is_kept_is_said_as_it_is(server):

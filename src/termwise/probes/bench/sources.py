@@ -112,4 +112,8 @@ def check_folders(folders: Mapping[str, Path]) -> None:
         if name not in known:
             raise UnknownNameError.of("data set", name, known)
         if not path.exists():
-            raise MissingFileError("there is no such file or folder", facts=[("data", f"{name}={path}")])
+            raise MissingFileError(
+                "there is no such file or folder",
+                facts=[("data", f"{name}={path}")],
+                fixes=["name the folder or file as it was unpacked"],
+            )

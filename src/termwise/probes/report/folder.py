@@ -58,10 +58,10 @@ def prepare_place(out: Path) -> None:
         raise ForeignFolderError(
             "the folder of the report is a file", facts=[("given", out)], fixes=["name a new folder"]
         )
-    if out.is_dir() and any(out.iterdir()) and not _ours(out):
+    if out.is_dir() and any(out.iterdir()) and (foreign := _foreign(out)) is not None:
         raise ForeignFolderError(
             "the folder holds something that is no report of probes",
-            facts=[("folder", out)],
+            facts=[("folder", out), ("why", foreign)],
             fixes=["name an empty or a new folder"],
         )
     for part in (SAMPLES, RESULTS):
@@ -74,16 +74,24 @@ def prepare_place(out: Path) -> None:
     _make_folder(out)
 
 
-def _ours(out: Path) -> bool:
-    """Tell whether a folder holds a report, or the scores of one that was begun: their names alone do not say so."""
+def _foreign(out: Path) -> str | None:
+    """Say why a folder holds no report, nor the scores of one that was begun: their names alone do not tell.
+
+    Returns
+    -------
+    str or None
+        None where it holds one.
+    """
     if (out / REPORT).exists():
         try:
             report = parsed(out / REPORT)
-        except Unfit:
-            return False
+        except Unfit as error:
+            return f"{REPORT} cannot be read: {error}"
         check_version(out / REPORT, report)
-        return report.get("format") == FORMAT
-    return (out / SCORES).is_file() and ScoreStore.is_at(out / SCORES)
+        return None if report.get("format") == FORMAT else f"{REPORT} is of something else"
+    if not (out / SCORES).is_file():
+        return f"neither {REPORT} nor {SCORES} is there"
+    return None if ScoreStore.is_at(out / SCORES) else f"{SCORES} holds no scores"
 
 
 def write_report(out: Path, report: dict[str, Any], run: SuiteRun) -> None:

@@ -212,14 +212,8 @@ def csv_text(report: Mapping[str, Any]) -> str:
         for row in rows:
             for cell in row.cells:
                 if cell is not None:
-                    about = [
-                        title,
-                        row.probe["name"],
-                        row.data,
-                        row.title,
-                        row.probe["symmetric"],
-                        cell["scorer"],
-                    ]
+                    texts = map(legible_line, (title, row.probe["name"], row.data, row.title))
+                    about = [*texts, row.probe["symmetric"], legible_line(cell["scorer"])]
                     writer.writerow([*about, *(cell[column] for column in columns)])
     return out.getvalue()
 
@@ -269,7 +263,8 @@ def seeds_csv(report: Mapping[str, Any]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["model", "seeds", "section", "deviation", "probes"])
     for seeds in seeds_of(report):
-        writer.writerows([seeds.model, seeds.number, *row] for row in seeds.rows)
+        for section, *numbers in seeds.rows:
+            writer.writerow([legible_line(seeds.model), seeds.number, legible_line(section), *numbers])
     return out.getvalue()
 
 
