@@ -365,7 +365,7 @@ def test_nothing_that_is_read_steers_the_terminal(folder, tmp_path, capsys):
     report = tmp_path / "report.json"
     assert probe("bm25", *given, "--delta", "0", "--out", tmp_path / "out") == 0
     earlier = json.loads((tmp_path / "out" / "report.json").read_text())
-    earlier["cells"][0]["probe"] = "gone\x1b[2J\u202e"
+    earlier["probes"][0]["name"] = earlier["cells"][0]["probe"] = "gone\x1b[2J\u202e"
     report.write_text(json.dumps(earlier))
     assert probe("bm25", *given, "--delta", "0", "--against", report) == 0
     assert probe("--list", *given) == 0

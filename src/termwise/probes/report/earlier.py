@@ -33,7 +33,15 @@ _TRUTH: Kind = ("true or false", lambda value: isinstance(value, bool))
 _COUNT: Kind = ("a whole number", is_integer)
 _COUNT_OR_NULL: Kind = ("a whole number or null", lambda value: value is None or is_integer(value))
 _NUMBER: Kind = ("a number", is_finite_number)
-_NUMBER_OR_NULL: Kind = ("a number or null", lambda value: value is None or is_finite_number(value))
+_SCORE: Kind = (
+    "a number from −1 to 1 or null",
+    lambda value: value is None or (is_finite_number(value) and -1 <= value <= 1),
+)
+_SHARE: Kind = (
+    "a number from 0 to 1 or null",
+    lambda value: value is None or (is_finite_number(value) and 0 <= value <= 1),
+)
+_DIFFERENCE: Kind = ("a number from −2 to 2", lambda value: is_finite_number(value) and -2 <= value <= 2)
 
 _VALUES: Mapping[str, Mapping[str, Kind]] = {
     "scorers": {
@@ -54,17 +62,17 @@ _VALUES: Mapping[str, Mapping[str, Kind]] = {
         "probe": _TEXT,
         "scorer": _TEXT,
         "content": _TEXT,
-        "score": _NUMBER_OR_NULL,
-        "low": _NUMBER_OR_NULL,
-        "high": _NUMBER_OR_NULL,
-        "p_holm": _NUMBER_OR_NULL,
+        "score": _SCORE,
+        "low": _SCORE,
+        "high": _SCORE,
+        "p_holm": _SHARE,
     },
     "comparisons": {
         "probe": _TEXT,
         "scorer": _TEXT,
         "baseline": _TEXT,
-        "difference": _NUMBER,
-        "p_holm": _NUMBER_OR_NULL,
+        "difference": _DIFFERENCE,
+        "p_holm": _SHARE,
     },
     "spread": {
         "model": _TEXT,
@@ -77,6 +85,12 @@ _VALUES: Mapping[str, Mapping[str, Kind]] = {
 
 _DISTINCT = {"scorers": ("name",), "probes": ("name",), "cells": ("probe", "scorer")}
 """What each of them is known by."""
+
+_REFERRING = {
+    "cells": {"probe": "probes", "scorer": "scorers"},
+    "comparisons": {"probe": "probes", "scorer": "scorers", "baseline": "scorers"},
+}
+"""What names one of another part."""
 
 _LONGEST = 2**32
 """Bytes that are read."""
@@ -177,13 +191,6 @@ def _checked(report: dict[str, Any]) -> dict[str, Any]:
     for part, kinds in _VALUES.items():
         for number, one in enumerate(report[part]):
             _check(f"{part}[{number}]", one, kinds)
-    for part, keys in _DISTINCT.items():
-        seen: set[tuple[str, ...]] = set()
-        for number, one in enumerate(report[part]):
-            key = tuple(one[name] for name in keys)
-            if key in seen:
-                raise Unfit(f"{part}[{number}] is a second one of {', '.join(map(shown, key))}")
-            seen.add(key)
     for number, scorer in enumerate(report["scorers"]):
         reading = {"kind": _TEXT} | (
             {"delta": _NUMBER} if scorer["reading"].get("kind") == "constant" else {}
@@ -196,7 +203,27 @@ def _checked(report: dict[str, Any]) -> dict[str, Any]:
     _check("facts", {"not made": {}} | report["facts"], {"not made": _DICT})
     not_made = report["facts"].get("not made", {})
     _check("facts.not made", not_made, dict.fromkeys(not_made, _TEXTS))
+    _check_names(report)
     return report
+
+
+def _check_names(report: Mapping[str, Any]) -> None:
+    """Refuse parts that stand twice, and names of what is not there."""
+    for part, keys in _DISTINCT.items():
+        seen: set[tuple[str, ...]] = set()
+        for number, one in enumerate(report[part]):
+            key = tuple(one[name] for name in keys)
+            if key in seen:
+                raise Unfit(f"{part}[{number}] is a second one of {', '.join(map(shown, key))}")
+            seen.add(key)
+    for part, references in _REFERRING.items():
+        for name, named in references.items():
+            names = {one["name"] for one in report[named]}
+            for number, one in enumerate(report[part]):
+                if one[name] not in names:
+                    raise Unfit(
+                        f"{part}[{number}].{name} is {shown(one[name])}, which is not among the {named}"
+                    )
 
 
 def _check(place: str, found: object, kinds: Mapping[str, Kind]) -> None:
