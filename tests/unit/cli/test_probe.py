@@ -6,6 +6,8 @@ import json
 import re
 import shutil
 import sys
+from datetime import date
+from types import SimpleNamespace
 
 import pytest
 
@@ -322,7 +324,8 @@ def test_probes_whose_package_is_missing_are_left_out_and_named(folder, monkeypa
     assert "termwise[probe]" in err
 
 
-def test_a_second_run_leaves_every_file_as_it_was(folder, tmp_path, capsys):
+def test_a_second_run_leaves_every_file_as_it_was(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("termwise.cli.probe.date", SimpleNamespace(today=lambda: date(2024, 2, 29)))
     out = tmp_path / "out"
     arguments = ["bm25", "jm", "--judged", folder, *SUITE, "--suite", "probe:length-doubled", "--out", out]
     assert probe(*arguments) == 0

@@ -10,10 +10,10 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from termwise.errors import MissingFileError, ModelFormatError, ParameterError  # noqa: E402
+from tests.unit.rerank.contract import CheckpointContract  # noqa: E402
+
+from termwise.errors import ModelFormatError, ParameterError  # noqa: E402
 from termwise.rerank.ance import AnceScorer  # noqa: E402
-from termwise.rerank.opening import open_text_scorer  # noqa: E402
-from termwise.scoring import FingerprintedScorer, PairScorer, WindowedScorer  # noqa: E402
 from termwise.train.loading import quiet  # noqa: E402
 
 QUERY = "ab c"
@@ -82,11 +82,21 @@ def by_hand(query, text):
     return float(vector(query) @ vector(text))
 
 
+class TestAnce(CheckpointContract):
+    opened = AnceScorer
+    kind, title = "ance", "ANCE"
+    queries, texts = [QUERY, "d", QUERY, "a b c", "d"], TEXTS
+    lengths = (2, 89)
+
+    def saved(self, folder, seed):
+        return saved(folder, weights(seed))
+
+    def spoil(self, scorer):
+        with torch.no_grad():
+            scorer._network.norm.bias.fill_(float("inf"))
+
+
 def test_a_score_is_the_product_of_two_vectors(scorer):
-    assert isinstance(scorer, PairScorer)
-    assert isinstance(scorer, WindowedScorer)
-    assert isinstance(scorer, FingerprintedScorer)
-    assert scorer.name == "mine"
     expected = [by_hand(QUERY, text) for text in TEXTS]
     assert np.ptp(expected) > 0.1
     assert scorer.score(QUERY, TEXTS) == pytest.approx(expected, abs=1e-4)
@@ -100,16 +110,6 @@ def test_text_is_lower_cased_unless_it_is_not(folder, scorer):
     assert cased.fingerprint != scorer.fingerprint
 
 
-@pytest.mark.parametrize("batch", [1, 2, 7])
-def test_scores_do_not_depend_on_the_batch(folder, scorer, batch):
-    other = AnceScorer.open(folder, batch=batch)
-    queries = [QUERY, "d", QUERY, "a b c", "d"]
-    alone = [scorer.score(query, [text])[0] for query, text in zip(queries, TEXTS, strict=True)]
-    assert other.score_pairs(queries, TEXTS) == pytest.approx(alone, abs=1e-4)
-    assert other.score_pairs(queries[::-1], TEXTS[::-1]) == pytest.approx(alone[::-1], abs=1e-4)
-    assert scorer.score(QUERY, []).shape == (0,)
-
-
 def test_long_queries_and_texts_are_cut_off(folder, scorer):
     short = AnceScorer.open(folder, length=6)
     assert short.score("a", ["a b cd"]) == pytest.approx([by_hand("a", "a b ")], abs=1e-4)
@@ -117,11 +117,6 @@ def test_long_queries_and_texts_are_cut_off(folder, scorer):
     assert scorer.score("a" * 100, ["b"]) == pytest.approx([by_hand("a" * 62, "b")], abs=1e-4)
     assert scorer.score("a", ["b" * 500]) == pytest.approx([by_hand("a", "b" * 86)], abs=1e-4)
     assert scorer.score("a", ["b c " * 90_000]) == pytest.approx(scorer.score("a", ["b c " * 90]))
-
-
-def test_the_weights_count_for_the_fingerprint(scorer, tmp_path):
-    assert AnceScorer.open(saved(tmp_path / "same")).fingerprint == scorer.fingerprint
-    assert AnceScorer.open(saved(tmp_path / "other", weights(6))).fingerprint != scorer.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -170,32 +165,12 @@ def test_no_tokenizer(tmp_path):
 
 
 def test_folders_that_are_something_else(base, tmp_path):
-    with pytest.raises(MissingFileError, match="no such checkpoint of ANCE"):
-        AnceScorer.open(tmp_path / "nowhere")
     with pytest.raises(ModelFormatError, match="holds no checkpoint of ANCE"):
         AnceScorer.open(tmp_path)
     with pytest.raises(ModelFormatError, match="no checkpoint of ANCE"):
         AnceScorer.open(base)
 
 
-def test_what_cannot_be_done(folder, scorer):
-    for length in (2, 89):
-        with pytest.raises(ParameterError, match="this length"):
-            AnceScorer.open(folder, length=length)
+def test_letter_case_is_kept_or_not(folder):
     with pytest.raises(ParameterError, match="lower_case"):
         AnceScorer.open(folder, lower_case="no")
-    with pytest.raises(ParameterError, match="texts"):
-        scorer.score(QUERY, "wing")
-
-
-def test_a_score_that_is_no_number_is_refused(folder):
-    scorer = AnceScorer.open(folder)
-    with torch.no_grad():
-        scorer._network.norm.bias.fill_(float("inf"))
-    with pytest.raises(ModelFormatError, match="not a finite number"):
-        scorer.score(QUERY, TEXTS)
-
-
-def test_it_is_opened_by_its_kind(folder, scorer):
-    found = open_text_scorer(f"ance:{folder}")
-    assert found.score(QUERY, TEXTS) == pytest.approx(scorer.score(QUERY, TEXTS))

@@ -13,12 +13,11 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 safetensors_torch = pytest.importorskip("safetensors.torch")
 
+from tests.unit.rerank.contract import CheckpointContract  # noqa: E402
 from tests.unit.train.conftest import VOCABULARY, configuration  # noqa: E402
 
-from termwise.errors import MissingFileError, ModelFormatError, ParameterError  # noqa: E402
+from termwise.errors import ModelFormatError  # noqa: E402
 from termwise.rerank.colbert import ColbertScorer  # noqa: E402
-from termwise.rerank.opening import open_text_scorer  # noqa: E402
-from termwise.scoring import FingerprintedScorer, PairScorer, WindowedScorer  # noqa: E402
 
 QUERY = "wing drag"
 TEXTS = ["wing lift", "heat transfer , of a plate .", "", "drag", ". , ?"]
@@ -86,11 +85,21 @@ def by_hand(query, text, *, attend=False, skip=".,?", length=20):
     return sum(max(float(x @ y) for y in right) for x in left)
 
 
+class TestColbert(CheckpointContract):
+    opened = ColbertScorer
+    kind, title = "colbert", "ColBERT"
+    queries, texts = [QUERY, "heat", QUERY, "a plate of flow", "heat"], TEXTS
+    lengths = (3, 65)
+
+    def saved(self, folder, seed):
+        return saved(folder, weights(seed))
+
+    def spoil(self, scorer):
+        with torch.no_grad():
+            scorer._network.linear.weight.fill_(float("nan"))
+
+
 def test_a_score_is_the_sum_of_the_largest_products(scorer):
-    assert isinstance(scorer, PairScorer)
-    assert isinstance(scorer, WindowedScorer)
-    assert isinstance(scorer, FingerprintedScorer)
-    assert scorer.name == "mine"
     expected = [by_hand(QUERY, text) for text in TEXTS]
     assert np.ptp(expected) > 0.1
     assert scorer.score(QUERY, TEXTS) == pytest.approx(expected, abs=1e-5)
@@ -157,16 +166,6 @@ def test_without_a_tokenizer_it_is_that_of_bert(tmp_path):
     assert found._framed(found._of_text, "wing", 8).tolist() == [101, 2, 3358, 102]
     assert len(found._skipped) == 32
     assert np.isfinite(found.score(QUERY, TEXTS)).all()
-
-
-@pytest.mark.parametrize("batch", [1, 2, 7])
-def test_scores_do_not_depend_on_the_batch(folder, scorer, batch):
-    other = ColbertScorer.open(folder, batch=batch)
-    queries = [QUERY, "heat", QUERY, "a plate of flow", "heat"]
-    alone = [scorer.score(query, [text])[0] for query, text in zip(queries, TEXTS, strict=True)]
-    assert other.score_pairs(queries, TEXTS) == pytest.approx(alone, abs=1e-5)
-    assert other.score_pairs(queries[::-1], TEXTS[::-1]) == pytest.approx(alone[::-1], abs=1e-5)
-    assert scorer.score(QUERY, []).shape == (0,)
 
 
 def test_long_queries_and_texts_are_cut_off(folder, scorer):
@@ -243,8 +242,6 @@ class Evil:
 
 
 def test_folders_and_files_that_are_something_else(base, tmp_path):
-    with pytest.raises(MissingFileError, match="no such checkpoint of ColBERT"):
-        ColbertScorer.open(tmp_path / "nowhere.dnn")
     with pytest.raises(ModelFormatError, match="holds no checkpoint of ColBERT"):
         ColbertScorer.open(tmp_path)
     with pytest.raises(ModelFormatError, match="missing"):
@@ -263,27 +260,3 @@ def test_folders_and_files_that_are_something_else(base, tmp_path):
     (folder / "config.json").write_text('{"model_type": "roberta"}')
     with pytest.raises(ModelFormatError, match="no checkpoint of ColBERT"):
         ColbertScorer.open(folder)
-
-
-def test_what_cannot_be_done(folder, scorer):
-    for length in (3, 65):
-        with pytest.raises(ParameterError, match="this length"):
-            ColbertScorer.open(folder, length=length)
-    with pytest.raises(ParameterError, match="texts"):
-        scorer.score(QUERY, "wing")
-    with pytest.raises(ParameterError, match="pair"):
-        scorer.score_pairs([QUERY], TEXTS)
-
-
-def test_a_score_that_is_no_number_is_refused(folder):
-    scorer = ColbertScorer.open(folder)
-    with torch.no_grad():
-        scorer._network.linear.weight.fill_(float("nan"))
-    with pytest.raises(ModelFormatError, match="not a finite number"):
-        scorer.score(QUERY, TEXTS)
-
-
-def test_it_is_opened_by_its_kind(folder, scorer):
-    found = open_text_scorer(f"colbert:{folder}", called="c")
-    assert found.name == "c"
-    assert found.score(QUERY, TEXTS) == pytest.approx(scorer.score(QUERY, TEXTS))

@@ -10,12 +10,11 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from tests.unit.rerank.contract import CheckpointContract  # noqa: E402
 from tests.unit.train.conftest import VOCABULARY, configuration  # noqa: E402
 
-from termwise.errors import MissingFileError, ModelFormatError, ParameterError  # noqa: E402
+from termwise.errors import ModelFormatError  # noqa: E402
 from termwise.rerank.epic import EpicScorer  # noqa: E402
-from termwise.rerank.opening import open_text_scorer  # noqa: E402
-from termwise.scoring import FingerprintedScorer, PairScorer, WindowedScorer  # noqa: E402
 
 QUERY = "wing drag wing"
 TEXTS = ["wing lift", "heat transfer of a plate", "drag", "a the flow of heat is a jet"]
@@ -104,11 +103,21 @@ def by_hand(query, text, tied=False):
     )
 
 
+class TestEpic(CheckpointContract):
+    opened = EpicScorer
+    kind, title = "epic", "EPIC"
+    queries, texts = [QUERY, "heat", QUERY, "a plate of flow"], TEXTS
+    lengths = (2, 65)
+
+    def saved(self, folder, seed):
+        return saved(folder, weights(seed))
+
+    def spoil(self, scorer):
+        with torch.no_grad():
+            scorer._network.doc_quality.bias.fill_(float("nan"))
+
+
 def test_a_score_is_the_product_of_two_vectors_over_the_vocabulary(scorer):
-    assert isinstance(scorer, PairScorer)
-    assert isinstance(scorer, WindowedScorer)
-    assert isinstance(scorer, FingerprintedScorer)
-    assert scorer.name == "mine"
     expected = [by_hand(QUERY, text) for text in TEXTS]
     assert np.ptp(expected) > 0.1
     assert scorer.score(QUERY, TEXTS) == pytest.approx(expected, rel=1e-5, abs=1e-5)
@@ -125,16 +134,6 @@ def test_what_has_no_piece_scores_nothing(scorer):
     assert scorer.score(QUERY, [" ", "wing"])[0] == 0.0
 
 
-@pytest.mark.parametrize("batch", [1, 2, 7])
-def test_scores_do_not_depend_on_the_batch(folder, scorer, batch):
-    other = EpicScorer.open(folder, batch=batch)
-    queries = [QUERY, "heat", QUERY, "a plate of flow"]
-    alone = [scorer.score(query, [text])[0] for query, text in zip(queries, TEXTS, strict=True)]
-    assert other.score_pairs(queries, TEXTS) == pytest.approx(alone, rel=1e-5)
-    assert other.score_pairs(queries[::-1], TEXTS[::-1]) == pytest.approx(alone[::-1], rel=1e-5)
-    assert scorer.score(QUERY, []).shape == (0,)
-
-
 def test_long_texts_are_cut_off(folder, scorer):
     short = EpicScorer.open(folder, length=6)
     assert short.score("wing", ["heat transfer of a plate jet"]) == pytest.approx(
@@ -143,7 +142,6 @@ def test_long_texts_are_cut_off(folder, scorer):
     assert short.cut(["wing"] * 2, ["heat transfer of a", "heat transfer of a jet"]).tolist() == [False, True]
     assert scorer.cut(["wing"] * 2, ["drag " * 62, "drag " * 63]).tolist() == [False, True]
     assert scorer.score("wing", ["drag " * 62]) == pytest.approx(scorer.score("wing", ["drag " * 99_999]))
-    assert short.fingerprint != scorer.fingerprint
 
 
 def test_the_file_by_itself(folder, scorer):
@@ -151,11 +149,6 @@ def test_the_file_by_itself(folder, scorer):
     assert found.name == "e"
     assert found.score(QUERY, TEXTS) == pytest.approx(scorer.score(QUERY, TEXTS))
     assert found.fingerprint == EpicScorer.open(folder / "weights.p").fingerprint
-
-
-def test_the_weights_count_for_the_fingerprint(scorer, tmp_path):
-    assert EpicScorer.open(saved(tmp_path / "same")).fingerprint == scorer.fingerprint
-    assert EpicScorer.open(saved(tmp_path / "other", weights(6))).fingerprint != scorer.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -202,30 +195,7 @@ def test_what_lies_beside_the_weights_has_to_fit(tmp_path, file, text, why):
 
 
 def test_folders_that_are_something_else(base, tmp_path):
-    with pytest.raises(MissingFileError, match="no such checkpoint of EPIC"):
-        EpicScorer.open(tmp_path / "nowhere")
     with pytest.raises(ModelFormatError, match="holds no checkpoint of EPIC"):
         EpicScorer.open(tmp_path)
     with pytest.raises(ModelFormatError, match="missing"):
         EpicScorer.open(base)
-
-
-def test_what_cannot_be_done(folder, scorer):
-    for length in (2, 65):
-        with pytest.raises(ParameterError, match="this length"):
-            EpicScorer.open(folder, length=length)
-    with pytest.raises(ParameterError, match="query"):
-        scorer.score(None, TEXTS)
-
-
-def test_a_score_that_is_no_number_is_refused(folder):
-    scorer = EpicScorer.open(folder)
-    with torch.no_grad():
-        scorer._network.doc_quality.bias.fill_(float("nan"))
-    with pytest.raises(ModelFormatError, match="not a finite number"):
-        scorer.score(QUERY, TEXTS)
-
-
-def test_it_is_opened_by_its_kind(folder, scorer):
-    found = open_text_scorer(f"epic:{folder}")
-    assert found.score(QUERY, TEXTS) == pytest.approx(scorer.score(QUERY, TEXTS))

@@ -10,10 +10,10 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from termwise.errors import MissingFileError, ModelFormatError, ParameterError  # noqa: E402
+from tests.unit.rerank.contract import CheckpointContract  # noqa: E402
+
+from termwise.errors import ModelFormatError  # noqa: E402
 from termwise.rerank.mono_t5 import MonoT5Scorer  # noqa: E402
-from termwise.rerank.opening import open_text_scorer  # noqa: E402
-from termwise.scoring import FingerprintedScorer, PairScorer, WindowedScorer  # noqa: E402
 from termwise.train.loading import quiet  # noqa: E402
 
 QUERY = "wing drag"
@@ -80,26 +80,27 @@ def question(query, text):
     return [*(f"▁{word}" for word in words), "</s>"]
 
 
+class TestMonoT5(CheckpointContract):
+    opened = MonoT5Scorer
+    kind, title = "mono-t5", "monoT5"
+    queries, texts = [QUERY, "heat", QUERY, "a plate of flow", "heat"], TEXTS
+    lengths = (15,)
+
+    def saved(self, folder, seed):
+        return saved(folder, seed=seed)
+
+    def spoil(self, scorer):
+        with torch.no_grad():
+            scorer._network.shared.weight[VOCABULARY.index("▁plate")] = float("nan")
+
+
 def test_a_score_is_the_logarithm_of_the_share_of_true(folder, scorer):
-    assert isinstance(scorer, PairScorer)
-    assert isinstance(scorer, WindowedScorer)
-    assert isinstance(scorer, FingerprintedScorer)
-    assert scorer.name == "mine"
     expected = [by_hand(folder, question(QUERY, text)) for text in TEXTS]
     assert np.ptp(expected) > 0.01
     assert scorer.score(QUERY, TEXTS) == pytest.approx(expected, abs=1e-5)
     assert scorer.score("heat", ["lift"]) == pytest.approx(
         [by_hand(folder, question("heat", "lift"))], abs=1e-5
     )
-
-
-@pytest.mark.parametrize("batch", [1, 2, 7])
-def test_scores_do_not_depend_on_the_batch(folder, scorer, batch):
-    other = MonoT5Scorer.open(folder, batch=batch)
-    assert other.score(QUERY, TEXTS) == pytest.approx(scorer.score(QUERY, TEXTS), abs=1e-5)
-    alone = [scorer.score_pairs([QUERY], [text])[0] for text in reversed(TEXTS)]
-    assert other.score_pairs([QUERY] * 5, TEXTS[::-1]) == pytest.approx(alone, abs=1e-5)
-    assert scorer.score(QUERY, []).shape == (0,)
 
 
 def test_of_a_long_text_the_end_is_cut_off_and_the_question_stays(folder):
@@ -111,13 +112,6 @@ def test_of_a_long_text_the_end_is_cut_off_and_the_question_stays(folder):
     assert short.cut([QUERY] * 3, [text, kept, kept + " a"]).tolist() == [True, False, True]
     endless = short.score(QUERY, [text, "heat flow " * 50_000])
     assert endless[0] == pytest.approx(endless[1], abs=1e-6)
-
-
-def test_the_fingerprint_tells_windows_and_weights_apart(folder, scorer, tmp_path):
-    other = MonoT5Scorer.open(saved(tmp_path / "other", seed=6))
-    found = {scorer.fingerprint, MonoT5Scorer.open(folder, length=20).fingerprint, other.fingerprint}
-    assert len(found) == 3
-    assert MonoT5Scorer.open(folder, called="else", batch=2).fingerprint == scorer.fingerprint
 
 
 def test_a_tokenizer_without_the_answers_is_refused(tmp_path):
@@ -147,8 +141,6 @@ def test_no_tokenizer(folder, tmp_path):
 def test_folders_that_are_something_else(folder, base, tmp_path):
     with pytest.raises(ModelFormatError, match="no checkpoint of monoT5"):
         MonoT5Scorer.open(base)
-    with pytest.raises(MissingFileError, match="no such checkpoint of monoT5"):
-        MonoT5Scorer.open(tmp_path / "nowhere")
     (tmp_path / "config.json").write_text('{"model_type": "t5"}')
     with pytest.raises(ModelFormatError, match="cannot be loaded"):
         MonoT5Scorer.open(tmp_path)
@@ -159,29 +151,10 @@ def test_folders_that_are_something_else(folder, base, tmp_path):
         MonoT5Scorer.open(tmp_path / "deep")
 
 
-def test_what_cannot_be_done(folder, scorer):
-    with pytest.raises(ParameterError, match="this length"):
-        MonoT5Scorer.open(folder, length=15)
-    with pytest.raises(ParameterError, match="no such device"):
-        MonoT5Scorer.open(folder, device="abacus")
-    with pytest.raises(ParameterError, match="query"):
-        scorer.score(3, TEXTS)
-    with pytest.raises(ParameterError, match="texts"):
-        scorer.score(QUERY, "wing")
-    with pytest.raises(ParameterError, match="batch"):
-        MonoT5Scorer.open(folder, batch=0)
-
-
-def test_a_score_that_is_no_number_is_refused(folder):
+def test_a_score_that_is_a_number_stands_beside_one_that_is_not(folder):
     scorer = MonoT5Scorer.open(folder)
     with torch.no_grad():
         scorer._network.shared.weight[VOCABULARY.index("▁plate")] = float("nan")
     assert np.isfinite(scorer.score("wing", ["drag"])).all()
     with pytest.raises(ModelFormatError, match="not a finite number"):
         scorer.score("wing", ["drag", "plate"])
-
-
-def test_it_is_opened_by_its_kind(folder, scorer):
-    found = open_text_scorer(f"mono-t5:{folder}", called="t")
-    assert found.name == "t"
-    assert found.score(QUERY, TEXTS) == pytest.approx(scorer.score(QUERY, TEXTS))

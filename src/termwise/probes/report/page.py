@@ -29,7 +29,7 @@ TERMS = 10
 _WIDTH, _HEIGHT, _LEFT, _TOP = 360.0, 150.0, 34.0, 8.0
 """Of the plotted part of a sweep, and where it begins."""
 
-_COLOURS = ("#0a62a9", "#c2410c", "#15803d", "#7e22ce", "#b45309", "#0f766e", "#be185d", "#475569")
+_COLOURS = ("#0a62a9", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#0f766e", "#be185d", "#475569")
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
 _VERDICTS = {1: "the first is preferred", -1: "the second is preferred", 0: "too close to count"}
