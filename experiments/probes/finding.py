@@ -31,8 +31,17 @@ sys.path[:0] = [str(HERE.parent)]
 import record  # noqa: E402
 
 from termwise.fusion.figure import figure_bytes  # noqa: E402
-from termwise.probes.report import csv_text, markdown_text, read_report  # noqa: E402
-from termwise.probes.report.tables import NOT_SIGNIFICANT, Row, sections, signed, significant  # noqa: E402
+from termwise.probes.report import csv_text, read_report  # noqa: E402
+from termwise.probes.report.tables import (  # noqa: E402
+    HEADING,
+    NOT_SIGNIFICANT,
+    Row,
+    about_lines,
+    markdown_tables,
+    sections,
+    signed,
+    significant,
+)
 
 ROW, COLUMN = 0.19, 0.85
 """Height and width of a cell, in inches."""
@@ -126,22 +135,18 @@ def headline(report: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple[s
 
 def page(report: Mapping[str, Any], first: Sequence[tuple[str, Sequence[Line]]]) -> str:
     """Write the tables, with what they were made of."""
-    facts = report["facts"]
-    rows = [f"- {name}: {_said(value)}" for name, value in facts.items() if value not in (None, {}, [])]
-    deltas = [f"- δ of {one['name']}: {_said(one['reading'].get('delta', '–'))}" for one in report["scorers"]]
     names = [scorer["name"] for scorer in report["scorers"]]
     return "\n".join(
         [
-            "# What rankers respond to",
+            f"# {HEADING}",
             "",
             "Made by `termwise probe` and `experiments/probes/finding.py`. A score is the mean effect over pairs of "
             "texts: +1 where the first, which has the named quality or the change, is always preferred.",
             "",
-            *rows,
-            *deltas,
+            *about_lines(report),
             "",
             *headline_table(first, names),
-            markdown_text(report),
+            markdown_tables(report),
         ]
     )
 
@@ -250,16 +255,6 @@ def _shade(line: Line, cell: Mapping[str, Any] | None) -> tuple[tuple[float, flo
         f"{score:.2f}" if symmetric else signed(score),
         "white" if strength > 0.55 else "#1d2024",
     )
-
-
-def _said(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, Mapping):
-        return "; ".join(f"{name}, {one}" for name, one in value.items())
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(str, value)) or "none"
-    return str(value)
 
 
 if __name__ == "__main__":

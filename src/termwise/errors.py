@@ -41,6 +41,9 @@ from typing import ClassVar
 
 from termwise.legible import legible
 
+MOST_NAMES = 40
+"""Known names that an error lists; of more it lists some."""
+
 
 def near_names(name: str, known: Iterable[str], *, likeness: float = 0.5) -> list[str]:
     """Return the known names that are spelt most like another one, whatever is upper or lower case.
@@ -173,8 +176,10 @@ class UnknownNameError(UsageError):
         names = sorted(known)
         near = near_names(name, names)
         fixes = [f"did you mean {' or '.join(near)}?"] if near else []
-        facts = [("given", name), ("known", ", ".join(names) or "none")]
-        return cls(f"unknown {kind} {name!r}", facts=facts, fixes=fixes)
+        told = ", ".join(names) or "none"
+        if len(names) > MOST_NAMES:
+            told = f"{len(names)} names, such as {', '.join((near + names)[:5])}"
+        return cls(f"unknown {kind} {name!r}", facts=[("given", name), ("known", told)], fixes=fixes)
 
 
 class ParameterError(UsageError):

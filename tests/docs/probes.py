@@ -35,9 +35,10 @@ def reference() -> str:
             parts.append(f"\n## {section}\n\n{BY_GRADES}\n")
             continue
         parts.append(f"\n## {section}\n\n| probe | title | texts | |\n|---|---|---|---|\n")
-        for (name, title, definition), texts in probes.items():
+        for (name, title, definition, symmetric), texts in probes.items():
             of = ", ".join(f"`{'judged' if one == judged else one}`" for one in texts)
-            parts.append(f"| `{name}` | {cell_text(title)} | {of} | {cell_text(definition)} |\n")
+            mark = " (symmetric)" if symmetric else ""
+            parts.append(f"| `{name}` | {cell_text(title)}{mark} | {of} | {cell_text(definition)} |\n")
     return "".join(parts)
 
 

@@ -178,6 +178,7 @@ def command(
     from termwise.cli.probe_output import (
         check_met,
         left_behind,
+        not_kept,
         replaced,
         show_probes,
         tell,
@@ -186,7 +187,7 @@ def command(
     from termwise.probes.bench import Bench
     from termwise.probes.bench.sources import named_folders
     from termwise.probes.reference import DEPTH
-    from termwise.probes.report import Demand, read_report, report_at
+    from termwise.probes.report import Demand, read_report, report_at, unmet
     from termwise.probes.thresholds import read_rule
 
     read_rule(delta)
@@ -205,8 +206,9 @@ def command(
             },
         )  # fmt: skip
         report = read_report(earlier)
+        failed = unmet(demands, report)
         tell(report, as_json=as_json, before=before, against=against)
-        check_met(demands, report)
+        check_met(failed)
         return
     asked = suites or ["quick"]
     with progress_bar() as progress:
@@ -216,7 +218,7 @@ def command(
         )  # fmt: skip
         wanted = bench.probes(asked)
         if list_probes:
-            show_probes(wanted, as_json)
+            show_probes(wanted, asked, as_json)
             return
         if not scorers:
             raise UsageError(
@@ -227,6 +229,8 @@ def command(
             note(f"{name}: none of these suites asks about it; --suite all does")
         with redirect_stdout(sys.stderr):  # what functions of others print
             opened = bench.scorers(scorers, threads=threads or available_processors(), device=device)
+            for line in not_kept(opened, out):
+                note(line)
             try:
                 report = bench.report(
                     opened, wanted, out=out, delta=delta, candidates=rankings, depth=depth or DEPTH, limit=limit,
@@ -234,8 +238,7 @@ def command(
                     progress=progress,
                 )  # fmt: skip
             except KeyboardInterrupt:
-                for line in left_behind(opened, out):
-                    note(line)
+                note(left_behind(out))
                 raise
     tell(report, as_json=as_json, before=before, against=against)
     if out is not None:
@@ -244,7 +247,7 @@ def command(
         note(f"{out}: open {out / 'report.html'}")
     elif not as_json:
         note("with --out DIR: a page with every probe, its most telling samples, and tables")
-    check_met(demands, report)
+    check_met(unmet(demands, report))
 
 
 def _refuse_besides(report: Path, given: dict[str, object]) -> None:

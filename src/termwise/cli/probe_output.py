@@ -14,11 +14,22 @@ from termwise.errors import CheckFailedError
 from termwise.legible import legible_line
 from termwise.probes.bench import Wanted
 from termwise.probes.bench.sources import data_names
-from termwise.probes.report import Demand, differences, unmet
-from termwise.probes.report.tables import by_rankers, sections, seeds_of, signed, significant, written
+from termwise.probes.report import Demand, differences
+from termwise.probes.report.folder import SCORES
+from termwise.probes.report.tables import (
+    by_rankers,
+    said,
+    sections,
+    seeds_of,
+    signed,
+    significant,
+    threshold,
+    written,
+)
 from termwise.probes.suites import SUITES
+from termwise.scorers import ScoreStore
 
-_ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "candidates")
+_ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "limit", "candidates")
 """Facts of a report that samples and scores depend on."""
 
 _FAR = 6 * " "
@@ -45,16 +56,15 @@ def tell(
         show_changes(before, report, against)
 
 
-def check_met(demands: Sequence[Demand], report: dict[str, Any]) -> None:
-    """End with an error where a score is as it must not be."""
-    failed = unmet(demands, report)
+def check_met(failed: Sequence[tuple[Demand, dict[str, Any]]]) -> None:
+    """End with an error where a demand is not met."""
     if failed:
         raise CheckFailedError(
-            "a score is as it must not be"
+            "a score is what --fail-if forbids"
             if len(failed) == 1
-            else f"{len(failed)} scores are as they must not be",
+            else f"{len(failed)} scores are what --fail-if forbids",
             facts=[
-                (demand.text, f"{cell['scorer']}, {cell['probe']}: {cell['score']:+.3f}")
+                (demand.text, f"{cell['scorer']}, {cell['probe']}: {_told(cell['score'])}")
                 for demand, cell in failed
             ],
         )
@@ -84,18 +94,22 @@ def show(report: dict[str, Any]) -> None:
         console.print(legible_line(title), style="italic", highlight=False, markup=False)
         console.print(table)
         console.print()
-    empty = [legible_line(probe["name"]) for probe in report["probes"] if not probe["samples"]]
-    if empty:
-        have = "1 probe has" if len(empty) == 1 else f"{len(empty)} probes have"
-        console.print(f"{have} no pair in these texts: {_few(empty)}.", style="dim", highlight=False)
+    empty: dict[str, list[str]] = {}
+    for probe in report["probes"]:
+        if not probe["samples"]:
+            empty.setdefault(legible_line(probe.get("needs", "")), []).append(legible_line(probe["name"]))
+    for needs, names in empty.items():
+        have = "1 probe has" if len(names) == 1 else f"{len(names)} probes have"
+        why = f": there are no {needs}" if needs else ""
+        console.print(f"{have} no pair in these texts{why} ({_few(names, 3)}).", style="dim", highlight=False)
     deltas = ", ".join(
-        f"{legible_line(one['name'])} {_threshold(one['reading'])}" for one in report["scorers"]
+        f"{legible_line(one['name'])} {legible_line(threshold(one['reading']))}" for one in report["scorers"]
     )
     console.print(
         "+1: the first text, with the quality or the change that the probe is named for, is always preferred; "
         "without a sign: how often two texts are told apart.",
-        "* not significant: pairs of one query counted as one.",
-        f"Ties: {deltas}.",
+        "* not significant: pairs of one query counted as one; scores without a sign are not tested.",
+        f"δ, up to which scores tie: {deltas}.",
         style="dim",
         highlight=False,
     )
@@ -152,15 +166,27 @@ def skipped(report: dict[str, Any]) -> Iterator[str]:
         yield f"not asked, for want of a package: {_few(names)} ({fix})"
 
 
-def left_behind(scorers: Mapping[str, object], out: Path | None) -> Iterator[str]:
+def not_kept(scorers: Mapping[str, object], out: Path | None) -> Iterator[str]:
+    """Say of which rankers no score will be kept, although there is a place for them."""
+    passing = [name for name, one in scorers.items() if not getattr(one, "fingerprint", name)]
+    if out is not None and passing:
+        yield (
+            f"{_few(passing)}: no score is kept in {out}, and the next run asks anew; fingerprint=VERSION says which "
+            "state of a ranker is asked"
+        )
+
+
+def left_behind(out: Path | None) -> str:
     """Say what is kept of a run that was interrupted."""
     if out is None:
-        yield "interrupted; with --out DIR what is scored is kept, and the same command goes on from there"
-        return
-    yield f"interrupted; what was scored is in {out}: the same command goes on from there"
-    passing = [name for name, one in scorers.items() if not getattr(one, "fingerprint", name)]
-    if passing:
-        yield f"of {_few(passing)} nothing is kept: fingerprint=VERSION says which state of a ranker is asked"
+        return "interrupted; with --out DIR what is scored is kept, and the same command goes on from there"
+    kept = 0
+    if (out / SCORES).is_file():
+        with ScoreStore(out / SCORES) as store:
+            kept = len(store)
+    if not kept:
+        return f"interrupted, with no score in {out}"
+    return f"interrupted; {kept:,} scores are in {out}: the same command goes on from there"
 
 
 def show_changes(before: dict[str, Any], report: dict[str, Any], earlier: Path) -> None:
@@ -175,7 +201,7 @@ def show_changes(before: dict[str, Any], report: dict[str, Any], earlier: Path) 
     for name, was in before["facts"].items():
         now = report["facts"].get(name)
         if name in _ASKED_WITH and was != now:
-            note(f"{name}: {_fact(was)} in {earlier}, {_fact(now)} now")
+            note(f"{name}: {said(was)} in {earlier}, {said(now)} now")
     cells = differences(before, report)
     changed = [
         one
@@ -195,12 +221,6 @@ def show_changes(before: dict[str, Any], report: dict[str, Any], earlier: Path) 
         note(f"nothing has changed since {earlier}")
 
 
-def _fact(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} ({said})" for name, said in value.items())
-    return str(value)
-
-
 def replaced(earlier: dict[str, Any], report: dict[str, Any], out: Path) -> Iterator[str]:
     """Say that a report stood there that knew more."""
     gone = sum(one.state == "gone" for one in differences(earlier, report))
@@ -212,8 +232,8 @@ def replaced(earlier: dict[str, Any], report: dict[str, Any], out: Path) -> Iter
         )
 
 
-def show_probes(chosen: Sequence[Wanted], as_json: bool) -> None:
-    """Print what there is to ask."""
+def show_probes(chosen: Sequence[Wanted], asked: Sequence[str], as_json: bool) -> None:
+    """Print what there is to ask; suites and data sets, too, where whole suites are listed."""
     if as_json:
         for one, _ in chosen:
             probe = one.probe
@@ -225,36 +245,46 @@ def show_probes(chosen: Sequence[Wanted], as_json: bool) -> None:
                     "section": one.section,
                     "strategy": probe.strategy,
                     "symmetric": probe.symmetric,
+                    "needs": probe.needs,
                 }
             )
         return
     console = stdout()
-    for suite in SUITES.values():
-        console.print(f"{suite.name:<12} {suite.about}", highlight=False)
-    console.print(f"\nfor --data: {', '.join(data_names())}", highlight=False)
+    suites = [name for name in asked if name in SUITES]
+    if suites:
+        for suite in SUITES.values():
+            console.print(f"{suite.name:<12} {suite.about}", highlight=False)
+        console.print(f"\nfor --data: {', '.join(data_names())}", highlight=False)
     for section, probes in by_definition(chosen).items():
         console.print(f"\n{legible_line(section)}", style="bold", highlight=False, markup=False)
-        for (name, title, definition), texts in probes.items():
+        for (name, title, definition, symmetric), texts in probes.items():
             after = " ".join(f"@{one}" for one in texts if one)
-            console.print(f"  {name}: {title}  {after}".rstrip(), highlight=False, markup=False)
+            mark = " (symmetric)" if symmetric else ""
+            console.print(f"  {name}: {title}{mark}  {after}".rstrip(), highlight=False, markup=False)
             if definition:
                 told = textwrap.fill(definition, console.width, initial_indent=_FAR, subsequent_indent=_FAR)
                 console.print(told, style="dim", highlight=False, markup=False)
+    number = "1 probe" if len(chosen) == 1 else f"{len(chosen):,} probes"
+    of = f" of {' and '.join(suites)}" if suites else ""
+    console.print(
+        f"\n{number}{of}{'' if 'all' in asked or not suites else '; --suite all has the others'}. Behind @: where the "
+        "texts come from. One alone: --suite probe:NAME, and * for any letters. Symmetric: counted is how often two "
+        "texts are told apart.",
+        highlight=False,
+        markup=False,
+    )
 
 
-def by_definition(chosen: Iterable[Wanted]) -> dict[str, dict[tuple[str, str, str], list[str]]]:
-    """Return by section what is asked, as name, title and definition, and of which texts."""
-    found: dict[str, dict[tuple[str, str, str], list[str]]] = {}
+def by_definition(chosen: Iterable[Wanted]) -> dict[str, dict[tuple[str, str, str, bool], list[str]]]:
+    """Return by section what is asked, as name, title, definition and whether it is symmetric, and of which texts."""
+    found: dict[str, dict[tuple[str, str, str, bool], list[str]]] = {}
     for one, _ in chosen:
         name, _, texts = legible_line(one.probe.name).partition("@")
-        asked = name, legible_line(one.probe.title), legible_line(one.probe.definition)
+        about = legible_line(one.probe.title), legible_line(one.probe.definition)
+        asked = name, *about, one.probe.symmetric
         found.setdefault(one.section, {}).setdefault(asked, []).append(texts)
     return found
 
 
-def _threshold(reading: dict[str, Any]) -> str:
-    return f"{reading['delta']:.4g}" if reading["kind"] == "constant" else legible_line(reading["kind"])
-
-
 def _told(score: float | None) -> str:
-    return "none" if score is None else f"{score:+.3f}"
+    return "none" if score is None else f"{score:+.3f}".replace("-", "−")

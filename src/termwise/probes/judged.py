@@ -30,6 +30,10 @@ class JudgedText(NamedTuple):
         return f"{self.query_id}/{self.doc_id}"
 
 
+NOT_RELEVANT = "texts that were judged not relevant"
+"""What some probes need, and many collections have not."""
+
+
 @dataclass(frozen=True, eq=False)
 class JudgedTexts:
     """A judged collection, as far as it has judgments.

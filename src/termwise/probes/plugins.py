@@ -79,7 +79,7 @@ class _Borrowed(Probe):
             except ParameterError as error:
                 raise _broken(point, f"{error.message}: {dict(error.facts)['given']}") from error
             self.name, self.title, self.definition = probe.name, probe.title, probe.definition
-            self.strategy, self.symmetric = probe.strategy, probe.symmetric
+            self.strategy, self.symmetric, self.needs = probe.strategy, probe.symmetric, probe.needs
         self._point = point
         self._probe = probe
 

@@ -33,6 +33,8 @@ class Probe(ABC):
         What the two texts are, in a sentence or two that say which is the first; empty where nobody said it.
     symmetric : bool
         Whether the order of the two texts means nothing: then an effect says that they are told apart.
+    needs : str
+        What there has to be for a sample, such as "texts judged not relevant"; said where there is none.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Probe(ABC):
     strategy: Strategy
     definition: str = ""
     symmetric: bool = False
+    needs: str = ""
 
     @abstractmethod
     def samples(self, seed: int) -> Iterator[Sample]:
@@ -83,10 +86,10 @@ def check_probe(probe: Probe) -> None:
     Raises
     ------
     ParameterError
-        If its name, title, strategy or definition is no text.
+        If its name, title, strategy, definition, or what it needs, is no text.
     """
     kind = type(probe).__name__
-    for attribute in ("name", "title", "strategy", "definition"):
+    for attribute in ("name", "title", "strategy", "definition", "needs"):
         value = getattr(probe, attribute, None)
         check(f"{kind}.{attribute}", value, isinstance(value, str), "a text")
     check(f"{kind}.name", probe.name, bool(probe.name), "a name")

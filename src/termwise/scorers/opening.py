@@ -11,7 +11,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from termwise.errors import MissingExtraError, MissingFileError, ModelFormatError, ParameterError, UsageError
+from termwise.errors import (
+    MissingExtraError,
+    MissingFileError,
+    ModelFormatError,
+    ParameterError,
+    UnknownNameError,
+    UsageError,
+)
 from termwise.folder_kinds import kind_of
 from termwise.index import Index
 from termwise.legible import error_said, shown
@@ -328,9 +335,19 @@ def _model(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
             name=asked.name or (folder.resolve().name if folder.is_dir() else None),
             threads=around.threads,
         )
+    except UnknownNameError as error:
+        raise _with_analyzer(error) from None
     except ParameterError as error:
         fixes = [fix.replace("--set ", f"{asked.target},") for fix in error.fixes]  # as a line has settings
         raise ParameterError(error.message, facts=error.facts, fixes=fixes) from None
+
+
+def _with_analyzer(error: UnknownNameError) -> UnknownNameError:
+    """Name the analyzer, too, where an error lists the parameters of a model."""
+    if not error.message.startswith("unknown parameter"):
+        return error
+    facts = [(name, f"{value}, analyzer" if name == "known" else value) for name, value in error.facts]
+    return UnknownNameError(error.message, facts=facts, fixes=error.fixes)
 
 
 _FOLDERS: Mapping[str, Callable[[ScorerSpecification, Surroundings], TextScorer]] = {

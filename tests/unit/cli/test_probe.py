@@ -66,7 +66,7 @@ def test_scores_are_printed(folder, capsys):
     assert probe("bm25", "--judged", folder, *SUITE) == 0
     out, err = capsys.readouterr()
     assert "Words shuffled" in out
-    assert "Ties: bm25" in out
+    assert "δ, up to which scores tie: bm25" in " ".join(out.split())
     assert "--out DIR" in err
 
 
@@ -139,10 +139,10 @@ def test_demands_decide_about_the_exit_status(folder, capsys):
     assert probe(*given, "--fail-if", "shuffle-words>0.5") == 0
     assert probe(*given, "--fail-if", "stuffing-append-1>0.1") == 5
     err = capsys.readouterr().err
-    assert "termwise: 2 scores are as they must not be" in err
+    assert "termwise: 2 scores are what --fail-if forbids" in err
     assert "stuffing-append-1@pets: +" in err
     assert probe(*given, "--fail-if", "stuffing-append-1@pets>0.1") == 5
-    assert "termwise: a score is as it must not be" in capsys.readouterr().err
+    assert "termwise: a score is what --fail-if forbids" in capsys.readouterr().err
     assert probe(*given, "--fail-if", "tpyos<0") == 2
     assert probe(*given, "--fail-if", "typos") == 2
 
@@ -245,6 +245,17 @@ def test_probes_of_ones_own(folder, tmp_path, capsys):
     assert (cell["score"], cell["samples"]) == (1.0, 1)
 
 
+def test_it_is_said_why_there_is_no_pair(folder, capsys):
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\n")
+    probes = ["--suite", "probe:fold-case", "--suite", "probe:attack-none@pets"]
+    assert probe("bm25", "--judged", folder, "--delta", "0", *probes) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert (
+        "1 probe has no pair in these texts: there are no texts that were judged not relevant (attack-none@"
+        in out
+    )
+
+
 def test_what_there_is_is_listed(folder, capsys):
     assert probe("--list", "--judged", folder, "--suite", "all") == 0
     out = capsys.readouterr().out
@@ -255,6 +266,12 @@ def test_what_there_is_is_listed(folder, capsys):
     assert "  length-doubled: Text twice  @written @pets\n      First: the text twice." in out
     assert "quick" in out
     assert "jfleg" in out
+    assert re.search(r"\n\d+ probes of all\. Behind @: where the\s+texts come from", out)
+    assert "(symmetric)  @written" in out
+    assert probe("--list", "--judged", folder, "--suite", "probe:length-doubled") == 0
+    out = capsys.readouterr().out
+    assert "\n2 probes. Behind @" in out
+    assert "jfleg" not in out
     assert probe("--list", "--judged", folder, "--suite", "axioms", "--json") == 0
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert all(one["section"] == "Axioms" and one["definition"].endswith(".") for one in told)
@@ -589,10 +606,12 @@ def test_what_is_left_of_an_interrupted_run(folder, tmp_path, monkeypatch, capsy
     given = ["--judged", folder, "--delta", "1", *SUITE]
     assert probe("python:stops_here:score", *given, "--out", "out") == 130
     err = capsys.readouterr().err
-    assert "what was scored is in out" in err
-    assert "of score nothing is kept: fingerprint=VERSION" in err
+    assert "score: no score is kept in out, and the next run asks anew; fingerprint=VERSION" in err
+    assert "interrupted, with no score in out" in err
     assert probe("python:stops_here:score,fingerprint=1", *given, "--out", "out") == 130
-    assert "nothing is kept" not in capsys.readouterr().err
+    assert "no score is kept" not in capsys.readouterr().err
+    assert probe("bm25", "python:stops_here:score", *given, "--out", "out") == 130
+    assert re.search(r"interrupted; \d+ scores are in out: the same command goes on", capsys.readouterr().err)
     assert probe("python:stops_here:score", *given) == 130
     assert "with --out DIR" in capsys.readouterr().err
 

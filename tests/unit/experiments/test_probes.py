@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parents[3] / "experiments" / "probes"
 def importable(monkeypatch):
     monkeypatch.syspath_prepend(str(HERE))
     yield
-    for name in ("finding", "bm25_published", "reranked", "yardsticks"):
+    for name in ("by_grades", "finding", "bm25_published", "reranked", "yardsticks"):
         sys.modules.pop(name, None)
 
 
@@ -64,7 +64,7 @@ def test_the_page_and_the_heat_map():
         plan(("typos@toy", "Misspelt", "0"), ("apart@toy", "Told apart", ""), ("missing@toy", "Gone", "+")),
     )
     text = finding.page(made, first)
-    assert "- judged: toy, 3 judgments" in text
+    assert "- judged: toy: 3 judgments" in text
     assert "- δ of bm25: 0.5" in text
     assert "| Typos | toy | −0.50 | 1 |" in text
     assert "| First | Misspelt | 0 | −0.50 (−0.70 to −0.30) | 1 | 1 |" in text
@@ -156,6 +156,73 @@ def test_candidates_are_ranked_by_kept_scores(tmp_path, monkeypatch):
     store = {"name": "other", "fingerprint": "sha256:none"}
     with pytest.raises(SystemExit, match="are not in the report"), reranked.ScoreStore() as empty:
         reranked.reranked(store, {"q": {"long": "tea"}}, {"q": "tea"}, empty)
+
+
+def test_what_a_change_costs_by_grades(tmp_path, monkeypatch):
+    """Whoever prefers short texts is glad of every sentence that goes, whatever its grade."""
+    import by_grades
+
+    from termwise.probes import probe_rankers
+
+    texts = {
+        "long": "Tea is hot. It is from China. Many drink it.",
+        "other": "Tea grows on hills. Hills are green.",
+    }
+    records = [{"_id": name, "text": text} for name, text in texts.items()]
+    (tmp_path / "docs.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    (tmp_path / "queries.tsv").write_text("a\ttea\nb\thills\nc\tchina\n")
+    (tmp_path / "qrels.txt").write_text("a 0 long 3\na 0 other 0\nb 0 long 0\nb 0 other 2\nc 0 long 2\n")
+    judged = ",".join(str(tmp_path / name) for name in ("docs.jsonl", "queries.tsv", "qrels.txt"))
+    suites = [f"probe:remove-last-sentence{half}" for half in ("-higher", "-lower", "")]
+    probe_rankers(
+        [Short()],
+        suites=suites,
+        judged=[f"toy={judged}"],
+        delta=0.5,
+        language="rules",
+        out=tmp_path / "report",
+    )
+    given = [str(tmp_path / "report"), "--out", str(tmp_path / "results")]
+    monkeypatch.setattr(sys, "argv", ["by_grades.py", *given])
+    by_grades.main()
+    kept = json.loads((tmp_path / "results" / "probes_by_grades.json").read_text())
+    assert kept["probes"]["words or sentences taken away"] == [
+        "remove-last-sentence-higher@toy",
+        "remove-last-sentence-lower@toy",
+    ]
+    found = {row["kind"]: row for row in kept["rows"]}["words or sentences taken away"]
+    assert {name: found[name] for name in ("queries", "higher", "lower", "difference")} == {
+        "queries": 2,
+        "higher": 1.0,
+        "lower": 1.0,
+        "difference": 0.0,
+    }
+    assert {row["queries"] for row in kept["rows"] if row["kind"] != found["kind"]} == {0}
+    page = (tmp_path / "results" / "probes_by_grades.md").read_text()
+    assert "| words or sentences taken away | short | +1.00 | +1.00 | .00 .00 to .00 |" in page
+    assert "- words or sentences taken away: remove-last-sentence\n" in page
+
+
+class Short:
+    name = "short"
+
+    def score(self, query, texts):
+        return [-float(len(text)) for text in texts]
+
+
+def test_the_cost_of_a_change_is_a_mean_over_queries():
+    import by_grades
+
+    found = by_grades.contrast(
+        {
+            "a": {"higher": [-1, -1], "lower": [0]},
+            "b": {"higher": [0], "lower": [1, 0]},
+            "c": {"higher": [1], "lower": []},
+        }
+    )
+    assert (found["queries"], found["higher"], found["lower"], found["difference"]) == (2, -0.5, 0.25, -0.75)
+    assert -1 <= found["low"] <= found["high"] <= -0.5
+    assert by_grades.contrast({})["difference"] is None
 
 
 def test_rankers_of_one_kind_are_compared():

@@ -428,10 +428,32 @@ def test_a_title_is_no_argument_of_latex():
         assert f"\n{{}}{title} & " in text
 
 
+def test_a_report_says_how_long_texts_are():
+    probe = Fixed(
+        "long@toy",
+        [Sample("1", "q", "a b c", "a"), Sample("2", "q", "a b", "b c"), Sample("3", "q", "a", "a b")],
+    )
+    report = report_of(run_suite([Counting()], questions(probe, EMPTY), delta=0.5))
+    told = {one["name"]: one["lengths"] for one in report["probes"]}
+    assert told == {"long@toy": {"first": 2.0, "second": 5 / 3, "longer": 1, "shorter": 1}, "empty@toy": None}
+    shown = report_html(report)
+    assert "Words: 2.0 in the first text and 1.7 in the second, on average" in shown
+    assert "the first is longer in 1 pairs and shorter in 1." in shown.replace("\n", " ")
+    row = next(csv.DictReader(csv_text(report).splitlines()))
+    assert (row["words_first"], row["first_longer"], row["first_shorter"]) == ("2.0", "1", "1")
+
+
+def test_why_a_probe_has_no_pair_is_said():
+    empty = Fixed("attack@toy", [])
+    empty.needs = "texts that were judged not relevant"
+    shown = report_html(report_of(run_suite([Counting()], questions(MORE, empty), delta=0.5)))
+    assert "No pair of these texts fits: there are no texts that were judged not relevant." in shown
+
+
 def test_names_are_no_markup(run):
     report = report_of(run)
     report["scorers"][0]["name"] = "<script>alert(1)</script> `a` [b](c) _d_ e_f"
-    heading = markdown_text(report).splitlines()[2]
+    heading = next(line for line in markdown_text(report).splitlines() if line.startswith("| probe"))
     assert r"\<script\>alert(1)\</script\> \`a\` \[b\](c) \_d\_ e_f" in heading
 
 
@@ -613,7 +635,7 @@ def test_a_demand_that_nothing_can_fail_is_refused(run):
     with pytest.raises(UsageError, match="nothing can fail") as caught:
         unmet([Demand.read("counting:less<1")], report)
     assert ("less@toy", "counting was not asked: it rests") in caught.value.facts
-    with pytest.raises(UnknownNameError, match="unknown scorer") as unknown:
+    with pytest.raises(UnknownNameError, match="unknown ranker in a demand") as unknown:
         unmet([Demand.read("countign:more<1")], report)
     assert unknown.value.fixes == ("did you mean counting?",)
     with pytest.raises(UsageError, match="a probe, a sign and a number"):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from termwise.probes.judged import JudgedTexts
+from termwise.probes.judged import NOT_RELEVANT, JudgedTexts
 from termwise.probes.manipulations.contract import Around, ManipulationProbe
 from termwise.probes.material import Material
 from termwise.probes.written_texts import written_texts
@@ -60,6 +60,7 @@ def changed(changes: Iterable[Change], material: Material, among: Among = "all")
             language=material.language,
             stop_words=material.stop_words,
             grades=grades(judged, among),
+            needs=NOT_RELEVANT if among == "unrelated" else "",
         )
         for judged in collections(material)
         for change in given

@@ -11,7 +11,7 @@ from functools import partial
 
 from termwise.probes.behaviour.changes import Change, changed, collections
 from termwise.probes.behaviour.wording import content_words, inserted, put, scrambled, sentence_starts
-from termwise.probes.judged import JudgedText, JudgedTexts
+from termwise.probes.judged import NOT_RELEVANT, JudgedText, JudgedTexts
 from termwise.probes.manipulations.contract import Around
 from termwise.probes.manipulations.editing import in_a_row
 from termwise.probes.material import Family, Material
@@ -128,6 +128,7 @@ class AttackProbe(Probe):
         self.definition = in_order(
             f"a text that was judged not relevant, {added}", "one of the most relevant texts of the query"
         )
+        self.needs = NOT_RELEVANT
         self._judged = judged
         self._times = times
         self._scramble = scramble

@@ -269,6 +269,7 @@ class Bench:
                 facts={
                     **self.facts,
                     "seed": seed,
+                    "limit": "that of the suite" if limit is None else limit,
                     "delta": delta,
                     "candidates": None
                     if reference is None

@@ -95,6 +95,7 @@ def open_scorers(
         If one cannot be opened.
     """
     opened: dict[str, TextScorer | Mixture] = {}
+    named: dict[str, str | TextScorer] = {}
     for one in given:
         scorer = _opened(one, opened, judged, around) if isinstance(one, str) else one
         if isinstance(scorer, type) or not isinstance(scorer, TextScorer | Mixture):
@@ -115,10 +116,21 @@ def open_scorers(
             raise UsageError(
                 "two scorers have one name",
                 facts=[("name", scorer.name), ("given", shown(one))],
-                fixes=["name them: FIRST=bm25 SECOND=bm25,k1=1.2"],
+                fixes=[_apart(named[scorer.name], one)],
             )
         opened[scorer.name] = scorer
+        named[scorer.name] = one
     return opened
+
+
+def _apart(one: str | TextScorer, other: str | TextScorer) -> str:
+    """Say how two rankers get names of their own."""
+    if not isinstance(one, str) or not isinstance(other, str):
+        return "give one of them another name"
+    first, second = (
+        text.partition("=")[2] if read_specification(text).name else text for text in (one, other)
+    )
+    return f"name them: FIRST={first} SECOND={second}"
 
 
 def _opened(

@@ -79,6 +79,8 @@ class ManipulationProbe(SourcedProbe[JudgedText]):
         What name and title say of these grades, such as "higher". The samples are those of the probe over all grades.
     symmetric : bool, optional
         Whether only being told apart counts.
+    needs : str, optional
+        See `Probe`.
     """
 
     strategy: Strategy = "manipulation"
@@ -93,6 +95,7 @@ class ManipulationProbe(SourcedProbe[JudgedText]):
         grades: frozenset[int] | None = None,
         part: str = "",
         symmetric: bool = False,
+        needs: str = "",
     ) -> None:
         self.name = f"{manipulation.name}{part and '-' + part}@{judged.name}"
         self.title = manipulation.title + (part and f", {part} grades")
@@ -100,6 +103,7 @@ class ManipulationProbe(SourcedProbe[JudgedText]):
             manipulation.makes, "the text as it was" + (part and f". Texts of the {part} grades alone")
         )
         self.symmetric = symmetric
+        self.needs = needs
         self._manipulation = manipulation
         self._judged = judged
         self._language = language

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from termwise.probes.judged import JudgedTexts
+from termwise.probes.judged import NOT_RELEVANT, JudgedTexts
 from termwise.probes.manipulations.contract import Manipulation, ManipulationProbe
 from termwise.probes.manipulations.expanding import QueriesAppended, QueriesOfFile
 from termwise.probes.manipulations.nonrelevant import NonRelevantSentenceAdded
@@ -45,7 +45,13 @@ def make(material: Material) -> list[ManipulationProbe]:
         (written_texts(), [one for one in manipulations if isinstance(one, NonRelevantSentenceAdded)])
     )
     return [
-        ManipulationProbe(manipulation, judged, language=material.language, stop_words=material.stop_words)
+        ManipulationProbe(
+            manipulation,
+            judged,
+            language=material.language,
+            stop_words=material.stop_words,
+            needs=_needs(manipulation),
+        )
         for judged, those in asked
         for manipulation in those
     ]
@@ -65,11 +71,16 @@ def make_by_grades(material: Material) -> list[ManipulationProbe]:
             stop_words=material.stop_words,
             grades=grades,
             part=part,
+            needs=_needs(manipulation),
         )
         for judged in material.judged
         for part, grades in halves(judged).items()
         for manipulation in manipulations_of(material)
     ]
+
+
+def _needs(manipulation: Manipulation) -> str:
+    return NOT_RELEVANT if isinstance(manipulation, NonRelevantSentenceAdded) else ""
 
 
 def halves(judged: JudgedTexts) -> dict[str, frozenset[int]]:

@@ -16,6 +16,7 @@ from termwise.evaluate.correction import benjamini_hochberg, bonferroni, holm
 from termwise.probes.report.comparisons import comparisons
 from termwise.probes.report.telling import telling_samples
 from termwise.probes.result import ProbeResult
+from termwise.probes.sample import Sample
 from termwise.probes.statistics import estimate, published_t, standardised_mean
 from termwise.probes.suite_run import Examined, Question, SuiteRun
 from termwise.probes.sweeping import sweep
@@ -158,9 +159,25 @@ def _probe(question: Question) -> dict[str, Any]:
         "section": question.section,
         "strategy": probe.strategy,
         "symmetric": probe.symmetric,
+        "needs": probe.needs,
         "samples": len(question.samples),
+        "lengths": _lengths(question.samples),
         "left_out": question.left_out,
         "content": question.content,
+    }
+
+
+def _lengths(samples: Sequence[Sample]) -> dict[str, float | int] | None:
+    """Return how long both texts are in words, cut at blanks, and how often the first is the longer or shorter one."""
+    if not samples:
+        return None
+    words = np.array([[len(one.first.split()), len(one.second.split())] for one in samples])
+    first, second = words.mean(axis=0)
+    return {
+        "first": float(first),
+        "second": float(second),
+        "longer": int((words[:, 0] > words[:, 1]).sum()),
+        "shorter": int((words[:, 0] < words[:, 1]).sum()),
     }
 
 

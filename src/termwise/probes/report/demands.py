@@ -107,12 +107,10 @@ def check_demands(
     idle = idle or {}
     for demand in demands:
         if not any(map(demand.names_scorer, scorers)):
-            raise UnknownNameError.of(
-                f"scorer of {demand.text!r} among those asked", demand.scorer, set(scorers)
-            )
+            raise UnknownNameError.of("ranker in a demand", demand.scorer, set(scorers))
         if not any(map(demand.names_probe, probes)):
             known = set(probes) if "@" in demand.probe else {name.partition("@")[0] for name in probes}
-            raise UnknownNameError.of(f"probe of {demand.text!r} among those asked", demand.probe, known)
+            raise UnknownNameError.of("probe in a demand", demand.probe, known)
         spoken_of = [name for name in probes if demand.names_probe(name)]
         if all(name in idle for name in spoken_of):
             raise _vain(demand, [(name, idle[name]) for name in spoken_of])

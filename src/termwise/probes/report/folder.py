@@ -142,14 +142,15 @@ def _named_details(out: Path) -> set[Path]:
     """Return the files of single probes that the report of a folder speaks of, if there is one."""
     report = report_at(out)
     cells = [] if report is None else [(cell["probe"], cell["scorer"]) for cell in report["cells"]]
-    return {_samples_at(out, probe) for probe, _ in cells} | {_results_at(out, *cell) for cell in cells}
+    return {_samples_at(out, probe) for probe, _ in cells} | {results_at(out, *cell) for cell in cells}
 
 
 def _samples_at(out: Path, probe: str) -> Path:
     return out / SAMPLES / f"{file_name(probe)}.jsonl.gz"
 
 
-def _results_at(out: Path, probe: str, scorer: str) -> Path:
+def results_at(out: Path, probe: str, scorer: str) -> Path:
+    """Return where a report has what a probe found of a scorer, sample by sample."""
     return out / RESULTS / f"{file_name(probe)}+{file_name(scorer)}.jsonl.gz"
 
 
@@ -159,7 +160,7 @@ def _details(out: Path, run: SuiteRun) -> Iterator[tuple[Path, bytes]]:
         yield _samples_at(out, question.probe.name), _packed(_said(question))
     for one in run.examined:
         for name, result in one.results.items():
-            yield _results_at(out, name, one.scorer.name), _packed(result.to_json_lines())
+            yield results_at(out, name, one.scorer.name), _packed(result.to_json_lines())
 
 
 def file_name(name: str) -> str:

@@ -13,14 +13,17 @@ from termwise.evaluate.formats import shown
 from termwise.pages import render_page
 from termwise.probes.report.tables import (
     DEVIATION,
+    HEADING,
     NOT_SIGNIFICANT,
     UNDEFINED,
     Row,
     by_rankers,
+    facts_of,
     sections,
     seeds_of,
     signed,
     significant,
+    threshold,
 )
 
 TERMS = 10
@@ -113,6 +116,8 @@ class _Probe:
     definition: str
     data: str
     samples: str
+    lengths: str
+    needs: str
     symmetric: bool
     cells: tuple[_Cell, ...]
     asked: tuple[str, ...]
@@ -209,16 +214,15 @@ def report_html(report: Mapping[str, Any]) -> str:
         scorers=[
             _Ranker(
                 one["name"],
-                _threshold(one["reading"]),
+                threshold(one["reading"]),
                 *_stroke(place),
                 bool(one["gaps"]),
                 _skipped(one["skipped"]),
             )
             for place, one in enumerate(report["scorers"])
         ],
-        facts=[
-            (name, _fact(value)) for name, value in report["facts"].items() if value not in (None, {}, [])
-        ],
+        heading=HEADING,
+        facts=facts_of(report),
         sections=numbered,
         comparisons=_comparisons(report, anchors),
         open_rows=OPEN_ROWS,
@@ -240,6 +244,8 @@ def _probe(row: Row, anchor: str, scorers: Sequence[str]) -> _Probe:
         definition=row.probe["definition"],
         data=row.data,
         samples=f"{row.probe['samples']:,}",
+        lengths=_lengths(row.probe["lengths"]),
+        needs=row.probe["needs"],
         symmetric=symmetric,
         cells=tuple(_cell(cell, anchor, symmetric) for cell in row.cells),
         asked=tuple(cell["scorer"] for cell in asked),
@@ -250,6 +256,16 @@ def _probe(row: Row, anchor: str, scorers: Sequence[str]) -> _Probe:
             if cell["telling"]
         ),
         lines=tuple(_lines(row.cells, scorers, symmetric)),
+    )
+
+
+def _lengths(lengths: Mapping[str, float] | None) -> str:
+    """Say how the texts of a probe differ in length, if they do."""
+    if lengths is None or not lengths["longer"] + lengths["shorter"]:
+        return ""
+    return (
+        f"Words: {lengths['first']:.1f} in the first text and {lengths['second']:.1f} in the second, on average; the "
+        f"first is longer in {lengths['longer']:,} pairs and shorter in {lengths['shorter']:,}."
     )
 
 
@@ -434,22 +450,8 @@ def _disagreement(one: Mapping[str, Any], told: str, names: Sequence[str], symme
     )
 
 
-def _threshold(reading: Mapping[str, Any]) -> str:
-    if reading["kind"] == "constant":
-        return f"{reading['delta']:.4g}"
-    return f"{reading['kind']}, {reading['queries']:,} queries"
-
-
 def _skipped(skipped: Mapping[str, str]) -> str:
     return "; ".join(f"{name}: {why}" for name, why in skipped.items())
-
-
-def _fact(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_fact(one)}" for name, one in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_fact, value)) or UNDEFINED
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _interval(cell: Mapping[str, Any], symmetric: bool) -> str:

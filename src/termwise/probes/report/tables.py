@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,17 +165,77 @@ def signed(score: float) -> str:
     return text[1:] if text[1:] == "0.00" else text
 
 
+HEADING = "What rankers respond to"
+"""Of a report."""
+
 _MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
 """What Markdown, or what renders it, could take for more than a character."""
 
 
 def markdown_text(report: Mapping[str, Any]) -> str:
-    """Write the tables as Markdown."""
+    """Write the tables as Markdown, under a heading with what was asked, and how."""
+    return "\n".join(
+        [
+            f"# {HEADING}",
+            "",
+            "A score is the mean effect over pairs of texts: +1 where the first, which has the named quality or the "
+            "change, is always preferred. Scores without a sign say how often two texts are told apart.",
+            "",
+            *about_lines(report),
+            "",
+            markdown_tables(report),
+        ]
+    )
+
+
+def about_lines(report: Mapping[str, Any]) -> list[str]:
+    """Return as items of a list what a report says of itself, and the thresholds of its rankers."""
+    return [f"- {cell_text(name)}: {cell_text(value)}" for name, value in facts_of(report)] + [
+        f"- δ of {cell_text(one['name'])}: {cell_text(threshold(one['reading']))}"
+        for one in report["scorers"]
+    ]
+
+
+def facts_of(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what a report says of how it was made, without what there is nothing of."""
+    return [(name, said(value)) for name, value in report["facts"].items() if value not in (None, {}, [])]
+
+
+def said(value: object) -> str:
+    """Write a fact of a report.
+
+    Examples
+    --------
+    >>> said({"pets": "3 judgments of 1 query"}), said(["quick", "axioms"])
+    ('pets: 3 judgments of 1 query', 'quick, axioms')
+    """
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {said(one)}" for name, one in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(said, value)) or UNDEFINED
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def threshold(reading: Mapping[str, Any]) -> str:
+    """Write the threshold of a ranker, or the rule where there are several.
+
+    Examples
+    --------
+    >>> threshold({"kind": "constant", "delta": 0.12345}), threshold({"kind": "by-rank"})
+    ('0.1235', 'by-rank')
+    """
+    return f"{reading['delta']:.4g}" if reading["kind"] == "constant" else str(reading["kind"])
+
+
+def markdown_tables(report: Mapping[str, Any]) -> str:
+    """Write the tables as Markdown: a section a table."""
     names = [scorer["name"] for scorer in report["scorers"]]
     lines = []
     for title, rows in sections(report):
         lines += [f"## {cell_text(title)}", ""]
-        lines.append("| " + " | ".join(["probe", "texts", *map(cell_text, names), "samples"]) + " |")
+        lines.append("| " + " | ".join(["probe", "texts", *map(cell_text, names), "pairs"]) + " |")
         lines.append("| " + " | ".join(["---", "---", *["--:"] * (len(names) + 1)]) + " |")
         for row in rows:
             values = [written(cell, symmetric=row.probe["symmetric"]) for cell in row.cells]
@@ -207,14 +267,16 @@ def csv_text(report: Mapping[str, Any]) -> str:
     )  # fmt: skip
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["section", "probe", "texts", "title", "symmetric", "scorer", *columns])
+    lengths = ("words_first", "words_second", "first_longer", "first_shorter")
+    writer.writerow(["section", "probe", "texts", "title", "symmetric", "scorer", *columns, *lengths])
     for title, rows in sections(report):
         for row in rows:
             for cell in row.cells:
                 if cell is not None:
                     texts = map(legible_line, (title, row.probe["name"], row.data, row.title))
                     about = [*texts, row.probe["symmetric"], legible_line(cell["scorer"])]
-                    writer.writerow([*about, *(cell[column] for column in columns)])
+                    words = (row.probe["lengths"] or dict.fromkeys(lengths)).values()
+                    writer.writerow([*about, *(cell[column] for column in columns), *words])
     return out.getvalue()
 
 

@@ -1,0 +1,170 @@
+"""What a change costs a ranker where a passage is relevant, and where it is not.
+
+    termwise probe … --suite probe:shuffle-words-higher --suite probe:shuffle-words-lower … --limit 300 --out GRADES
+    python experiments/probes/by_grades.py GRADES
+
+Read are the samples of a report: of the probes that the suite ``all`` asks twice, over the higher and the lower half of
+the grades. Those of one kind (`KINDS`) are taken together. For each query that has samples of both halves: mean effect
+over the higher grades less that over the lower. Tested is the mean over queries, which count alike, by sign-flip
+permutation with Holm's correction over all kinds and rankers. Written is ``results/probes_by_grades.md`` and ``.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent)]
+
+import record  # noqa: E402
+
+from termwise.evaluate.correction import holm  # noqa: E402
+from termwise.evaluate.paired import sign_flip_p  # noqa: E402
+from termwise.probes.report import read_report  # noqa: E402
+from termwise.probes.report.folder import results_at  # noqa: E402
+
+KINDS = {
+    "the order of words or sentences changed": ("shuffle-*", "reverse-*"),
+    "words or sentences taken away": ("remove-*", "rem-stops-punct*"),
+    "words misspelt": ("typos*", "keystrokes*"),
+    "a sentence added that is not relevant": ("*-nonrelevant-sentence*",),
+}
+"""What is done to a text, and names of the probes that do it; those that join its tokens by blanks as well are not."""
+
+HALVES = ("higher", "lower")
+
+Effects = dict[str, dict[str, list[int]]]
+"""Effects of samples, by query and half of the grades."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("report", type=Path)
+    parser.add_argument("--out", type=Path, default=record.RESULTS)
+    given = parser.parse_args()
+    begin = time.perf_counter()
+    about = record.provenance(["termwise", "numpy"])
+    report = read_report(given.report)
+    probes = {
+        kind: [one["name"] for one in report["probes"] if _is_of(one["name"], patterns)]
+        for kind, patterns in KINDS.items()
+    }
+    rows = [
+        {"kind": kind, "ranker": scorer["name"]} | contrast(effects_of(given.report, names, scorer["name"]))
+        for kind, names in probes.items()
+        for scorer in report["scorers"]
+    ]
+    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
+        row["p_holm"] = p
+    about["seconds"] = round(time.perf_counter() - begin)
+    kept = {"provenance": about, "data": report["facts"].get("judged", {}), "probes": probes, "rows": rows}
+    record.save(kept, page(kept), given.out, "probes_by_grades")
+
+
+def _is_of(probe: str, patterns: Sequence[str]) -> bool:
+    stem = probe.partition("@")[0]
+    halved = stem.endswith(tuple(f"-{half}" for half in HALVES))
+    return halved and "-joined-" not in stem and any(fnmatchcase(stem, pattern) for pattern in patterns)
+
+
+def _stems(probes: Sequence[str]) -> list[str]:
+    """Return names of probes without texts and half, each once."""
+    return list(dict.fromkeys(name.partition("@")[0].rpartition("-")[0] for name in probes))
+
+
+def effects_of(report: Path, probes: Sequence[str], scorer: str) -> Effects:
+    """Read what some probes found of a ranker, sample by sample."""
+    found: Effects = defaultdict(lambda: {half: [] for half in HALVES})
+    for probe in probes:
+        half = probe.partition("@")[0].rpartition("-")[2]
+        with gzip.open(results_at(report, probe, scorer), "rt", encoding="utf-8") as lines:
+            for line in lines:
+                sample = json.loads(line)
+                if sample["kind"] == "sample":
+                    found[sample["query"]][half].append(sample["effect"])
+    return dict(found)
+
+
+def contrast(effects: Effects) -> dict[str, Any]:
+    """Return the means of both halves and of their difference, over queries that have samples of both.
+
+    Examples
+    --------
+    >>> found = contrast({"a": {"higher": [-1, -1], "lower": [0]}, "b": {"higher": [0], "lower": [1, 0]}})
+    >>> found["higher"], found["lower"], found["difference"]
+    (-0.5, 0.25, -0.75)
+    """
+    both = [of for of in effects.values() if all(of[half] for half in HALVES)]
+    if not both:
+        return {"queries": 0} | dict.fromkeys((*HALVES, "difference", "low", "high", "p"))
+    means = np.array([[np.mean(of[half]) for half in HALVES] for of in both])
+    apart = means[:, 0] - means[:, 1]
+    low, high = record.mean_interval(apart)
+    return {
+        "queries": len(both),
+        **dict(zip(HALVES, map(float, means.mean(axis=0)), strict=True)),
+        "difference": float(apart.mean()),
+        "low": low,
+        "high": high,
+        "p": sign_flip_p(apart, resamples=record.RESAMPLES, seed=record.SEED),
+    }
+
+
+def page(kept: Mapping[str, Any]) -> str:
+    """Write the table."""
+    head = [
+        "what is done",
+        "ranker",
+        "higher grades",
+        "lower grades",
+        "difference, 95 %",
+        "p, Holm",
+        "queries",
+    ]
+    rows = [
+        [
+            row["kind"],
+            row["ranker"],
+            *(record.number(row[name], digits=2, signed=True) for name in ("higher", "lower", "difference")),
+            record.p_value(row["p_holm"]),
+            str(row["queries"]),
+        ]
+        for row in kept["rows"]
+    ]
+    for told, row in zip(rows, kept["rows"], strict=True):
+        told[4] += f" {record.interval((row['low'], row['high']), digits=2, signed=True)}".rstrip()
+    probes = [f"- {kind}: {', '.join(_stems(names))}" for kind, names in kept["probes"].items()]
+    judged = "; ".join(f"{name}, {said}" for name, said in kept["data"].items())
+    return "\n".join(
+        [
+            "# What a change costs, where a passage is relevant and where it is not",
+            "",
+            f"Mean effects over queries ({judged}): −1 where the text as it was is always preferred, +1 where the "
+            "changed one is.",
+            "",
+            record.table(head, rows, left=2),
+            "",
+            "The probes, each asked over the higher and over the lower grades:",
+            "",
+            *probes,
+            "",
+            record.about(dict(kept)),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    record.script(main)
