@@ -70,7 +70,14 @@ def main() -> None:
     for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = p
     about["seconds"] = round(time.perf_counter() - begin)
-    kept = {"provenance": about, "data": report["facts"].get("judged", {}), "probes": probes, "rows": rows}
+    samples = {one["name"]: one["samples"] for one in report["probes"]}
+    kept = {
+        "provenance": about,
+        "data": report["facts"].get("judged", {}),
+        "probes": probes,
+        "pairs": {kind: sum(samples[name] for name in names) for kind, names in probes.items()},
+        "rows": rows,
+    }
     record.save(kept, page(kept), given.out, "probes_by_grades")
 
 
@@ -146,7 +153,10 @@ def page(kept: Mapping[str, Any]) -> str:
     ]
     for told, row in zip(rows, kept["rows"], strict=True):
         told[4] += f" {record.interval((row['low'], row['high']), digits=2, signed=True)}".rstrip()
-    probes = [f"- {kind}: {', '.join(_stems(names))}" for kind, names in kept["probes"].items()]
+    probes = [
+        f"- {kind}, {kept['pairs'][kind]:,} pairs: {', '.join(_stems(names))}"
+        for kind, names in kept["probes"].items()
+    ]
     judged = "; ".join(f"{name}, {said}" for name, said in kept["data"].items())
     return "\n".join(
         [

@@ -200,7 +200,7 @@ def test_what_a_change_costs_by_grades(tmp_path, monkeypatch):
     assert {row["queries"] for row in kept["rows"] if row["kind"] != found["kind"]} == {0}
     page = (tmp_path / "results" / "probes_by_grades.md").read_text()
     assert "| words or sentences taken away | short | +1.00 | +1.00 | .00 .00 to .00 |" in page
-    assert "- words or sentences taken away: remove-last-sentence\n" in page
+    assert "- words or sentences taken away, 5 pairs: remove-last-sentence\n" in page
 
 
 class Short:
