@@ -41,6 +41,8 @@ from termwise.probes.report.tables import (  # noqa: E402
     sections,
     signed,
     significant,
+    tone,
+    wanted_score,
 )
 
 ROW, COLUMN = 0.19, 0.85
@@ -50,9 +52,7 @@ LABELS = 4.6
 """Room for the names of probes, in inches."""
 
 
-BLUE, ORANGE, VIOLET = (0.04, 0.38, 0.66), (0.76, 0.25, 0.05), (0.49, 0.23, 0.93)
-
-WANTED = {"+": "+1", "-": "−1", "0": "0", "": ""}
+COLOURS = {"good": (0.04, 0.38, 0.66), "bad": (0.76, 0.25, 0.05), "apart": (0.49, 0.23, 0.93)}
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,11 @@ class Line:
     ----------
     title, aside : str
         What stands at its left, and in small print before the cells.
-    wanted : str
-        What a good ranker does: "+", "-", "0", or nothing.
     row : Row
     """
 
     title: str
     aside: str
-    wanted: str
     row: Row
 
 
@@ -84,7 +81,7 @@ def main() -> None:
     report = joined([read_report(path) for path in given.reports])
     first = headline(report, tomllib.loads((HERE / "headline.toml").read_text(encoding="utf-8")))
     everything = [
-        (title, [Line(row.title, row.data, "", row) for row in rows]) for title, rows in sections(report)
+        (title, [Line(row.title, row.data, row) for row in rows]) for title, rows in sections(report)
     ]
     names = [scorer["name"] for scorer in report["scorers"]]
     given.out.mkdir(parents=True, exist_ok=True)
@@ -124,7 +121,7 @@ def headline(report: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple[s
         (
             group["title"],
             [
-                Line(one["says"], WANTED[one.get("wanted", "")], one.get("wanted", ""), rows[one["probe"]])
+                Line(one["says"], wanted_score(rows[one["probe"]].probe["wanted"]), rows[one["probe"]])
                 for one in group["row"]
                 if one["probe"] in rows
             ],
@@ -167,7 +164,7 @@ def headline_table(first: Sequence[tuple[str, Sequence[Line]]], names: Sequence[
             cells = [_with_interval(line, cell) for cell in line.row.cells]
             queries = max((cell["queries"] for cell in line.row.cells if cell is not None), default=0)
             lines.append(
-                f"| {'' if place else title} | {line.title} | {WANTED[line.wanted]} | {' | '.join(cells)} "
+                f"| {'' if place else title} | {line.title} | {line.aside} | {' | '.join(cells)} "
                 f"| {line.row.probe['samples']:,} | {queries} |"
             )
     return [*lines, ""]
@@ -243,11 +240,7 @@ def _shade(line: Line, cell: Mapping[str, Any] | None) -> tuple[tuple[float, flo
         return (1.0, 1.0, 1.0), "–", "#888888"
     score = cell["score"]
     symmetric = line.row.probe["symmetric"]
-    if line.wanted:
-        good = {"+": score > 0, "-": score < 0, "0": False}[line.wanted]
-        full = BLUE if good else ORANGE
-    else:
-        full = VIOLET if symmetric else BLUE if score > 0 else ORANGE
+    full = COLOURS[tone(line.row.probe["wanted"], score, symmetric=symmetric)]
     strength = 0.05 + 0.85 * min(1.0, abs(score)) if abs(score) >= 0.005 else 0.0
     red, green, blue = (float(one) for one in 1 - strength * (1 - np.array(full)))
     return (

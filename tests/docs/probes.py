@@ -34,11 +34,11 @@ def reference() -> str:
         if section == SECTIONS[FAMILY_BY_GRADES.name]:
             parts.append(f"\n## {section}\n\n{BY_GRADES}\n")
             continue
-        parts.append(f"\n## {section}\n\n| probe | title | texts | |\n|---|---|---|---|\n")
-        for (name, title, definition, symmetric), texts in probes.items():
-            of = ", ".join(f"`{'judged' if one == judged else one}`" for one in texts)
-            mark = " (symmetric)" if symmetric else ""
-            parts.append(f"| `{name}` | {cell_text(title)}{mark} | {of} | {cell_text(definition)} |\n")
+        parts.append(f"\n## {section}\n\n| probe | title | texts | wanted | |\n|---|---|---|--:|---|\n")
+        for one, texts in probes.items():
+            of = ", ".join(f"`{'judged' if text == judged else text}`" for text in texts)
+            title = cell_text(one.title) + (" (symmetric)" if one.symmetric else "")
+            parts.append(f"| `{one.name}` | {title} | {of} | {one.wanted} | {cell_text(one.definition)} |\n")
     return "".join(parts)
 
 

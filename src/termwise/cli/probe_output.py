@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.table import Table
 
@@ -17,16 +17,20 @@ from termwise.probes.bench.sources import data_names
 from termwise.probes.report import Demand, differences
 from termwise.probes.report.folder import SCORES
 from termwise.probes.report.tables import (
+    Shortfall,
     by_rankers,
     said,
     sections,
     seeds_of,
+    shortfalls,
     signed,
     significant,
     threshold,
+    wanted_score,
     written,
 )
 from termwise.probes.suites import SUITES
+from termwise.probes.wanted import wanted_of
 from termwise.scorers import ScoreStore
 
 _ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "limit", "candidates")
@@ -48,7 +52,7 @@ def tell(
             print_json({name: value for name, value in cell.items() if name not in ("sweep", "telling")})
     else:
         show(report)
-        for line in (*contrasts(report), *alike(report), *seeds(report)):
+        for line in (*unwanted(report), *contrasts(report), *alike(report), *seeds(report)):
             note(line)
     for line in skipped(report):
         note(line)
@@ -79,7 +83,9 @@ def show(report: dict[str, Any]) -> None:
             continue
         table = Table(box=None, pad_edge=False)
         table.add_column("probe")
-        table.add_column("texts", style="dim")
+        named = any(row.data for row in asked)
+        if named:
+            table.add_column("texts", style="dim")
         for scorer in report["scorers"]:
             table.add_column(legible_line(scorer["name"]), justify="right")
         table.add_column("pairs", justify="right", style="dim")
@@ -87,7 +93,7 @@ def show(report: dict[str, Any]) -> None:
             symmetric = row.probe["symmetric"]
             table.add_row(
                 legible_line(row.title),
-                legible_line(row.data),
+                *([legible_line(row.data)] if named else []),
                 *(written(cell, symmetric=symmetric) for cell in row.cells),
                 f"{row.probe['samples']:,}",
             )
@@ -120,6 +126,22 @@ def _few(names: Sequence[str], most: int = 6) -> str:
     if len(names) <= most + 1:
         return ", ".join(names)
     return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def unwanted(report: dict[str, Any]) -> Iterator[str]:
+    """Say where each scorer is furthest from what is wanted."""
+    for name, several in shortfalls(report).items():
+        parts = [
+            f"{one.row.probe['name']} {_score(one)} (wanted: {wanted_score(one.row.probe['wanted'])})"
+            for one in several
+        ]
+        if parts:
+            yield f"{name} is furthest from what is wanted on {_few(parts, 3)}"
+
+
+def _score(one: Shortfall) -> str:
+    score = one.cell["score"]
+    return f"{score:.2f}" if one.row.probe["symmetric"] else signed(score)
 
 
 def contrasts(report: dict[str, Any]) -> Iterator[str]:
@@ -245,6 +267,7 @@ def show_probes(chosen: Sequence[Wanted], asked: Sequence[str], as_json: bool) -
                     "section": one.section,
                     "strategy": probe.strategy,
                     "symmetric": probe.symmetric,
+                    "wanted": wanted_of(probe),
                     "needs": probe.needs,
                 }
             )
@@ -257,31 +280,64 @@ def show_probes(chosen: Sequence[Wanted], asked: Sequence[str], as_json: bool) -
         console.print(f"\nfor --data: {', '.join(data_names())}", highlight=False)
     for section, probes in by_definition(chosen).items():
         console.print(f"\n{legible_line(section)}", style="bold", highlight=False, markup=False)
-        for (name, title, definition, symmetric), texts in probes.items():
+        for listed, texts in probes.items():
+            marks = [
+                *(["symmetric"] if listed.symmetric else []),
+                *([f"wanted: {listed.wanted}"] if listed.wanted else []),
+            ]
+            mark = f" ({', '.join(marks)})" if marks else ""
             after = " ".join(f"@{one}" for one in texts if one)
-            mark = " (symmetric)" if symmetric else ""
-            console.print(f"  {name}: {title}{mark}  {after}".rstrip(), highlight=False, markup=False)
-            if definition:
-                told = textwrap.fill(definition, console.width, initial_indent=_FAR, subsequent_indent=_FAR)
+            console.print(
+                f"  {listed.name}: {listed.title}{mark}  {after}".rstrip(), highlight=False, markup=False
+            )
+            if listed.definition:
+                told = textwrap.fill(
+                    listed.definition, console.width, initial_indent=_FAR, subsequent_indent=_FAR
+                )
                 console.print(told, style="dim", highlight=False, markup=False)
     number = "1 probe" if len(chosen) == 1 else f"{len(chosen):,} probes"
     of = f" of {' and '.join(suites)}" if suites else ""
     console.print(
         f"\n{number}{of}{'' if 'all' in asked or not suites else '; --suite all has the others'}. Behind @: where the "
         "texts come from. One alone: --suite probe:NAME, and * for any letters. Symmetric: counted is how often two "
-        "texts are told apart.",
+        "texts are told apart. Wanted: the score of a good ranker, an opinion.",
         highlight=False,
         markup=False,
     )
 
 
-def by_definition(chosen: Iterable[Wanted]) -> dict[str, dict[tuple[str, str, str, bool], list[str]]]:
-    """Return by section what is asked, as name, title, definition and whether it is symmetric, and of which texts."""
-    found: dict[str, dict[tuple[str, str, str, bool], list[str]]] = {}
+class Listed(NamedTuple):
+    """What is told of a probe, whatever its texts.
+
+    Attributes
+    ----------
+    name : str
+        Without its texts.
+    title, definition : str
+    symmetric : bool
+    wanted : str
+        The score of a good ranker; empty where people may want either.
+    """
+
+    name: str
+    title: str
+    definition: str
+    symmetric: bool
+    wanted: str
+
+
+def by_definition(chosen: Iterable[Wanted]) -> dict[str, dict[Listed, list[str]]]:
+    """Return by section what is asked, and of which texts."""
+    found: dict[str, dict[Listed, list[str]]] = {}
     for one, _ in chosen:
         name, _, texts = legible_line(one.probe.name).partition("@")
-        about = legible_line(one.probe.title), legible_line(one.probe.definition)
-        asked = name, *about, one.probe.symmetric
+        asked = Listed(
+            name,
+            legible_line(one.probe.title),
+            legible_line(one.probe.definition),
+            one.probe.symmetric,
+            wanted_score(wanted_of(one.probe)),
+        )
         found.setdefault(one.section, {}).setdefault(asked, []).append(texts)
     return found
 

@@ -80,6 +80,7 @@ class _Borrowed(Probe):
                 raise _broken(point, f"{error.message}: {dict(error.facts)['given']}") from error
             self.name, self.title, self.definition = probe.name, probe.title, probe.definition
             self.strategy, self.symmetric, self.needs = probe.strategy, probe.symmetric, probe.needs
+            self.wanted = probe.wanted or ""
         self._point = point
         self._probe = probe
 

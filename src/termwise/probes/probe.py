@@ -18,6 +18,13 @@ Source = TypeVar("Source")
 """What a sample is made of: a judged text, a pair of a data set."""
 
 
+WISHES = ("first", "second", "neither", "")
+"""What may be wanted of a ranker: that it prefers one text, or neither; the last where people may want either."""
+
+SYMMETRIC_WISHES = ("neither", "")
+"""Likewise, where the order of the two texts means nothing."""
+
+
 class Probe(ABC):
     """A question to a ranker, put as controlled pairs.
 
@@ -35,6 +42,8 @@ class Probe(ABC):
         Whether the order of the two texts means nothing: then an effect says that they are told apart.
     needs : str
         What there has to be for a sample, such as "texts judged not relevant"; said where there is none.
+    wanted : str or None
+        What a good ranker does, one of `WISHES`; None where `termwise.probes.wanted` is to say.
     """
 
     name: str
@@ -43,6 +52,7 @@ class Probe(ABC):
     definition: str = ""
     symmetric: bool = False
     needs: str = ""
+    wanted: str | None = None
 
     @abstractmethod
     def samples(self, seed: int) -> Iterator[Sample]:
@@ -86,13 +96,16 @@ def check_probe(probe: Probe) -> None:
     Raises
     ------
     ParameterError
-        If its name, title, strategy, definition, or what it needs, is no text.
+        If its name, title, strategy, definition, or what it needs, is no text, or what it wants is no wish.
     """
     kind = type(probe).__name__
     for attribute in ("name", "title", "strategy", "definition", "needs"):
         value = getattr(probe, attribute, None)
         check(f"{kind}.{attribute}", value, isinstance(value, str), "a text")
     check(f"{kind}.name", probe.name, bool(probe.name), "a name")
+    wishes = SYMMETRIC_WISHES if probe.symmetric else WISHES
+    expected = f"{', '.join(map(repr, wishes))} or None"
+    check(f"{kind}.wanted", probe.wanted, probe.wanted is None or probe.wanted in wishes, expected)
 
 
 def in_order(first: str, second: str) -> str:

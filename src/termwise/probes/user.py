@@ -7,6 +7,7 @@ A file has a list of probes. This one has two cases; the first makes six samples
         title: The right day             # what tables call it
         definition: The first is open.   # optional; what the two texts are
         symmetric: false                 # optional; true: only being told apart counts
+        wanted: first                    # optional; what a good ranker prefers: first, second or neither
         combine: all                     # optional; all combinations of the values of slots, or zip
         limit: 100                       # optional; at most so many samples of each case, drawn with the seed
         slots:                           # optional; for all cases of this probe
@@ -37,6 +38,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from termwise.probes.probe import SYMMETRIC_WISHES, WISHES
 from termwise.probes.slots import SLOT_NAME, count_of, slots_of
 from termwise.probes.user_probe import Case, UserProbe
 from termwise.probes.yaml_nodes import Node, read_yaml
@@ -88,7 +90,9 @@ def read_probes(path: str | Path) -> list[UserProbe]:
 
 
 def _probe(node: Node) -> UserProbe:
-    given = node.mapping(["name", "cases"], ["title", "definition", "symmetric", "combine", "limit", "slots"])
+    given = node.mapping(
+        ["name", "cases"], ["title", "definition", "symmetric", "wanted", "combine", "limit", "slots"]
+    )
     name = given["name"].text()
     if not _NAME.fullmatch(name):
         raise given["name"].error(
@@ -102,12 +106,18 @@ def _probe(node: Node) -> UserProbe:
     for slot in shared:
         if not any(slot in case.slots for case in cases):
             raise given["slots"].error("a slot is not used", expected=f"{{{slot}}} in a case", seen=slot)
+    symmetric = given["symmetric"].truth() if "symmetric" in given else False
+    wanted = given["wanted"].text() if "wanted" in given else ""
+    wishes = SYMMETRIC_WISHES if symmetric else WISHES
+    if wanted not in wishes:
+        raise given["wanted"].error("an unknown wish", expected=" or ".join(filter(None, wishes)))
     return UserProbe(
         name,
         given["title"].text() if "title" in given else name,
         cases,
         definition=given["definition"].text() if "definition" in given else "",
-        symmetric=given["symmetric"].truth() if "symmetric" in given else False,
+        symmetric=symmetric,
+        wanted=wanted,
         zipped=combine == "zip",
         limit=given["limit"].count() if "limit" in given else None,
     )

@@ -64,6 +64,8 @@ class UserProbe(Probe):
         See `Probe`.
     symmetric : bool, optional
         Whether only being told apart counts.
+    wanted : str, optional
+        What a good ranker does, one of `termwise.probes.probe.WISHES`.
     zipped : bool, optional
         Whether values of slots that stand at the same place belong together, rather than all combinations.
     limit : int, optional
@@ -80,6 +82,7 @@ class UserProbe(Probe):
         *,
         definition: str = "",
         symmetric: bool = False,
+        wanted: str = "",
         zipped: bool = False,
         limit: int | None = None,
     ) -> None:
@@ -87,6 +90,7 @@ class UserProbe(Probe):
         self.title = title
         self.definition = definition
         self.symmetric = symmetric
+        self.wanted = wanted
         self._cases = cases
         self._zipped = zipped
         self._limit = limit

@@ -260,14 +260,14 @@ def test_what_there_is_is_listed(folder, capsys):
     assert probe("--list", "--judged", folder, "--suite", "all") == 0
     out = capsys.readouterr().out
     assert (
-        "  shuffle-words: Words shuffled  @pets\n      First: the text with its words in a random order"
+        "  shuffle-words: Words shuffled (wanted: −1)  @pets\n      First: the text with its words in a random order"
         in out
     )
-    assert "  length-doubled: Text twice  @written @pets\n      First: the text twice." in out
+    assert "  length-doubled: Text twice (wanted: 0)  @written @pets\n      First: the text twice." in out
     assert "quick" in out
     assert "jfleg" in out
     assert re.search(r"\n\d+ probes of all\. Behind @: where the\s+texts come from", out)
-    assert "(symmetric)  @written" in out
+    assert "(symmetric, wanted: 0)  @written" in out
     assert probe("--list", "--judged", folder, "--suite", "probe:length-doubled") == 0
     out = capsys.readouterr().out
     assert "\n2 probes. Behind @" in out

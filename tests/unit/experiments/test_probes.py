@@ -35,7 +35,7 @@ def report():
     def probe(name, symmetric=False, samples=1):
         return {
             "name": name, "title": name.partition("@")[0].title(), "section": "Toy", "symmetric": symmetric,
-            "samples": samples,
+            "samples": samples, "wanted": "", "lengths": None,
         }  # fmt: skip
 
     return {
@@ -48,10 +48,7 @@ def report():
 
 
 def plan(*rows):
-    said = [
-        {"probe": name, "says": says, **({"wanted": wanted} if wanted else {})} for name, says, wanted in rows
-    ]
-    return {"group": [{"title": "First", "row": said}]}
+    return {"group": [{"title": "First", "row": [{"probe": name, "says": says} for name, says in rows]}]}
 
 
 def test_the_page_and_the_heat_map():
@@ -59,9 +56,10 @@ def test_the_page_and_the_heat_map():
     import finding
 
     made = report()
+    made["probes"][0]["wanted"] = "neither"
     first = finding.headline(
         made,
-        plan(("typos@toy", "Misspelt", "0"), ("apart@toy", "Told apart", ""), ("missing@toy", "Gone", "+")),
+        plan(("typos@toy", "Misspelt"), ("apart@toy", "Told apart"), ("missing@toy", "Gone")),
     )
     text = finding.page(made, first)
     assert "- judged: toy: 3 judgments" in text
@@ -74,23 +72,30 @@ def test_the_page_and_the_heat_map():
     written = {text.get_text() for text in figure.axes[0].texts}
     assert {"−0.50", "0.25", "Misspelt", "First", "bm25"} <= written
     everything = [
-        ("Toy", [finding.Line("None", "", "", row) for row in rows][2:]) for _, rows in finding.sections(made)
+        ("Toy", [finding.Line("None", "", row) for row in rows][2:]) for _, rows in finding.sections(made)
     ]
     assert not finding.heat_map(everything, ["bm25"]).axes[0].texts[1:], "a probe without pairs has no row"
 
 
 @pytest.mark.parametrize(
     ("wanted", "score", "colour"),
-    [("+", 0.5, "BLUE"), ("+", -0.5, "ORANGE"), ("-", -0.5, "BLUE"), ("0", 0.5, "ORANGE"), ("", 0.5, "BLUE")],
+    [
+        ("first", 0.5, "good"),
+        ("first", -0.5, "bad"),
+        ("second", -0.5, "good"),
+        ("neither", 0.5, "bad"),
+        ("", 0.5, "good"),
+    ],
 )
 def test_colours_say_what_is_as_wanted(wanted, score, colour):
     import finding
 
     made = report()
     made["cells"][0]["score"] = score
-    ((_, (line,)),) = finding.headline(made, plan(("typos@toy", "Misspelt", wanted)))
+    made["probes"][0]["wanted"] = wanted
+    ((_, (line,)),) = finding.headline(made, plan(("typos@toy", "Misspelt")))
     found = finding._shade(line, line.row.cells[0])[0]
-    full = getattr(finding, colour)
+    full = finding.COLOURS[colour]
     assert sorted(range(3), key=lambda one: found[one]) == sorted(range(3), key=lambda one: full[one])
 
 
@@ -116,7 +121,7 @@ def test_a_score_that_is_not_told_from_0_is_marked():
 
     made = report()
     made["cells"][0]["p_holm"] = 0.2
-    first = finding.headline(made, plan(("typos@toy", "Misspelt", "0"), ("apart@toy", "Told apart", "")))
+    first = finding.headline(made, plan(("typos@toy", "Misspelt"), ("apart@toy", "Told apart")))
     assert r"| −0.50\* (−0.70 to −0.30) |" in finding.page(made, first)
     texts = {text.get_text(): text.get_style() for text in finding.heat_map(first, ["bm25"]).axes[0].texts}
     assert (texts["−0.50"], texts["0.25"]) == ("italic", "normal")
@@ -268,7 +273,7 @@ def test_the_headline_names_probes_that_there_are():
     plan_of = tomllib.loads((HERE / "headline.toml").read_text(encoding="utf-8"))
     rows = [row for group in plan_of["group"] for row in group["row"]]
     assert len({row["probe"] for row in rows}) == len(rows)
-    assert {row.get("wanted", "") for row in rows} <= {"+", "-", "0", ""}
+    assert {key for row in rows for key in row} == {"probe", "says"}
 
 
 def test_published_rows_are_probes_that_there_are():

@@ -48,12 +48,14 @@ from termwise.probes.report import (
 from termwise.probes.report.contents import spread
 from termwise.probes.report.folder import file_name, prepare_place
 from termwise.probes.report.page import marked, report_html
+from termwise.probes.report.tables import shortfalls
 from termwise.probes.sample import checked
 from termwise.probes.statistics import compared, estimate
 from termwise.probes.suite_run import Question, run_suite
 from termwise.probes.suites import chosen_probes, suite_named
 from termwise.probes.sweeping import sweep
 from termwise.probes.thresholds import reading_of
+from termwise.probes.wanted import wanted_of
 from termwise.records import Document, Ranking, Run
 from termwise.scorers import FunctionScorer, RunScorer, ScoreStore
 
@@ -448,6 +450,66 @@ def test_why_a_probe_has_no_pair_is_said():
     empty.needs = "texts that were judged not relevant"
     shown = report_html(report_of(run_suite([Counting()], questions(MORE, empty), delta=0.5)))
     assert "No pair of these texts fits: there are no texts that were judged not relevant." in shown
+
+
+def wishing(wanted, name="more@toy", score=1.0, samples=4, symmetric=False):
+    """Return a report of one ranker with one probe."""
+    made = report_of(run_suite([Counting()], questions(Fixed(name, MORE._samples, symmetric)), delta=0.5))
+    made["probes"][0] |= {"wanted": wanted, "samples": samples}
+    made["cells"][0] |= {"score": score, "samples": samples}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("wanted", "score", "away"),
+    [
+        ("first", 1.0, None),
+        ("first", 0.5, 0.5),
+        ("first", 0.6, None),
+        ("second", 1.0, 2.0),
+        ("neither", -0.75, 0.75),
+        ("", 1.0, None),
+        ("first", None, None),
+    ],
+)
+def test_what_is_far_from_wanted_stands_out(wanted, score, away):
+    ((scorer, found),) = shortfalls(wishing(wanted, score=score)).items()
+    assert scorer == "counting"
+    assert [one.distance for one in found] == ([] if away is None else [away])
+
+
+def test_of_a_section_two_stand_out_and_a_probe_once():
+    names = ["a@toy", "a@more", "b@toy", "c@toy"]
+    made = report_of(
+        run_suite([Counting()], questions(*(Fixed(name, MORE._samples) for name in names)), delta=0.5)
+    )
+    for probe, cell, score in zip(made["probes"], made["cells"], (0.6, 0.9, 0.8, 0.7), strict=True):
+        probe["wanted"] = "neither"
+        cell["score"] = score
+    assert [one.row.probe["name"] for one in shortfalls(made)["counting"]] == ["a@more", "b@toy"]
+
+
+def test_the_page_says_what_is_wanted():
+    shown = report_html(wishing("second"))
+    assert "Furthest from what is wanted" in shown
+    assert '<th class="texts">−1</th>' in shown
+    assert "rgba(194, 65, 12" in shown, "not as wanted"
+    assert "rgba(10, 98, 169" in report_html(wishing("first"))
+    assert 'id="wanted"' not in report_html(wishing("first"))
+    assert "rgba(124, 58, 237" in report_html(wishing("", symmetric=True))
+
+
+def test_what_is_wanted_is_a_wish():
+    odd = Fixed("more@toy", [])
+    odd.wanted = "third"
+    with pytest.raises(ParameterError, match=r"Fixed\.wanted"):
+        Question.of(odd, seed=0)
+    odd.wanted, odd.symmetric = "first", True
+    with pytest.raises(ParameterError, match=r"Fixed\.wanted"):
+        Question.of(odd, seed=0)
+    assert wanted_of(MORE) == ""
+    assert wanted_of(Fixed("typos-higher@toy", [])) == "neither"
+    assert wanted_of(Fixed("factuality@toy", [], symmetric=True)) == "", "neither text comes first"
 
 
 def test_names_are_no_markup(run):

@@ -12,6 +12,7 @@ from termwise.errors import MalformedRecordError, MissingExtraError, MissingFile
 from termwise.probes import content_hash
 from termwise.probes.slots import count_of, filled, fillings, slots_of
 from termwise.probes.user import read_probes
+from termwise.probes.wanted import wanted_of
 
 pytest.importorskip("yaml")
 
@@ -343,6 +344,15 @@ def test_the_key_at_the_top_is_named(tmp_path, text):
     with pytest.raises(MalformedRecordError) as caught:
         read(tmp_path, text)
     assert "probes" in dict(caught.value.facts)["expected"]
+
+
+def test_what_is_wanted_may_be_said(tmp_path):
+    for said, wanted in ((", wanted: second", "second"), ("", "")):
+        (probe,) = read(tmp_path, f"probes: [{{name: typos, cases: [{CASE}]{said}}}]")
+        assert wanted_of(probe) == wanted, "its name means nothing"
+    for said in ("wanted: third", "wanted: first, symmetric: true"):
+        with pytest.raises(MalformedRecordError, match="an unknown wish"):
+            read(tmp_path, f"probes: [{{name: a, {said}, cases: [{CASE}]}}]")
 
 
 def test_an_empty_string_is_not_the_way_out_of_a_missing_one(tmp_path):

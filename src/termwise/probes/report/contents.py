@@ -20,6 +20,7 @@ from termwise.probes.sample import Sample
 from termwise.probes.statistics import estimate, published_t, standardised_mean
 from termwise.probes.suite_run import Examined, Question, SuiteRun
 from termwise.probes.sweeping import sweep
+from termwise.probes.wanted import wanted_of
 from termwise.progress import Progress, no_progress
 
 FORMAT = "termwise-probes"
@@ -160,6 +161,7 @@ def _probe(question: Question) -> dict[str, Any]:
         "strategy": probe.strategy,
         "symmetric": probe.symmetric,
         "needs": probe.needs,
+        "wanted": wanted_of(probe),
         "samples": len(question.samples),
         "lengths": _lengths(question.samples),
         "left_out": question.left_out,

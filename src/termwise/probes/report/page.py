@@ -17,13 +17,17 @@ from termwise.probes.report.tables import (
     NOT_SIGNIFICANT,
     UNDEFINED,
     Row,
+    Shortfall,
     by_rankers,
     facts_of,
     sections,
     seeds_of,
+    shortfalls,
     signed,
     significant,
     threshold,
+    tone,
+    wanted_score,
 )
 
 TERMS = 10
@@ -39,6 +43,9 @@ _VERDICTS = {1: "the first is preferred", -1: "the second is preferred", 0: "too
 _SYMMETRIC_VERDICTS = {1: "told apart", 0: "too close to count"}
 
 _MOST_DECIMALS = 17
+
+SHORTFALLS = 10
+"""Probes of a ranker that stand out, at the most."""
 
 OPEN_ROWS = 10
 """Probes of a comparison that are seen at once; the others are folded away."""
@@ -118,6 +125,7 @@ class _Probe:
     samples: str
     lengths: str
     needs: str
+    wanted: str
     symmetric: bool
     cells: tuple[_Cell, ...]
     asked: tuple[str, ...]
@@ -159,6 +167,19 @@ class _Comparison:
     rows: tuple[_Contrast, ...]
     disagreements: tuple[_Disagreement, ...]
 
+
+@dataclass(frozen=True)
+class _Shortfall:
+    title: str
+    data: str
+    link: str
+    wanted: str
+    score: str
+    samples: str
+
+
+_TONES = {"good": "10, 98, 169", "bad": "194, 65, 12", "apart": "124, 58, 237"}
+"""Red, green and blue of the cells of a map."""
 
 MEANINGS = {
     "score": "the mean effect of the pairs",
@@ -224,6 +245,11 @@ def report_html(report: Mapping[str, Any]) -> str:
         heading=HEADING,
         facts=facts_of(report),
         sections=numbered,
+        shortfalls=[
+            (scorer, [_shortfall(one, anchors) for one in several[:SHORTFALLS]])
+            for scorer, several in shortfalls(report).items()
+            if several
+        ],
         comparisons=_comparisons(report, anchors),
         open_rows=OPEN_ROWS,
         seeds=[(f"m{place}", one) for place, one in enumerate(seeds_of(report))],
@@ -246,8 +272,9 @@ def _probe(row: Row, anchor: str, scorers: Sequence[str]) -> _Probe:
         samples=f"{row.probe['samples']:,}",
         lengths=_lengths(row.probe["lengths"]),
         needs=row.probe["needs"],
+        wanted=wanted_score(row.probe["wanted"]),
         symmetric=symmetric,
-        cells=tuple(_cell(cell, anchor, symmetric) for cell in row.cells),
+        cells=tuple(_cell(cell, anchor, row.probe) for cell in row.cells),
         asked=tuple(cell["scorer"] for cell in asked),
         numbers=tuple(_numbers(asked, symmetric)),
         telling=tuple(
@@ -256,6 +283,18 @@ def _probe(row: Row, anchor: str, scorers: Sequence[str]) -> _Probe:
             if cell["telling"]
         ),
         lines=tuple(_lines(row.cells, scorers, symmetric)),
+    )
+
+
+def _shortfall(one: Shortfall, anchors: Mapping[str, str]) -> _Shortfall:
+    probe = one.row.probe
+    return _Shortfall(
+        title=one.row.title,
+        data=one.row.data,
+        link=anchors[probe["name"]],
+        wanted=wanted_score(probe["wanted"]),
+        score=_written(one.cell["score"], probe["symmetric"]),
+        samples=f"{one.cell['samples']:,}",
     )
 
 
@@ -269,12 +308,13 @@ def _lengths(lengths: Mapping[str, float] | None) -> str:
     )
 
 
-def _cell(cell: Mapping[str, Any] | None, anchor: str, symmetric: bool) -> _Cell:
+def _cell(cell: Mapping[str, Any] | None, anchor: str, probe: Mapping[str, Any]) -> _Cell:
+    symmetric = probe["symmetric"]
     if cell is None or cell["score"] is None:
         return _Cell(UNDEFINED, "", False, True, "no sample", anchor)
     score = cell["score"]
     strength = min(1.0, abs(score))
-    base = "124, 58, 237" if symmetric else "10, 98, 169" if score > 0 else "194, 65, 12"
+    base = _TONES[tone(probe["wanted"], score, symmetric=symmetric)]
     unsure = not symmetric and not significant(cell)
     told = f"{_written(score, symmetric)}, {_interval(cell, symmetric)}; {_samples(cell['samples'])}"
     return _Cell(

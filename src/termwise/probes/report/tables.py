@@ -14,10 +14,11 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from termwise.evaluate.latex import escape
 from termwise.legible import legible_line
+from termwise.probes.wanted import SCORES, distance
 
 LEVEL = 0.05
 """Of the test by query, after the correction."""
@@ -49,6 +50,25 @@ class Row:
     data: str
     cells: tuple[dict[str, Any] | None, ...]
     probe: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """A score that is far from what is wanted.
+
+    Attributes
+    ----------
+    row : Row
+        The probe.
+    cell : dict
+        Of the ranker.
+    distance : float
+        From 0 to 2; see `termwise.probes.wanted.distance`.
+    """
+
+    row: Row
+    cell: dict[str, Any]
+    distance: float
 
 
 @dataclass(frozen=True)
@@ -114,6 +134,58 @@ def sections(report: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
     yield from grouped.items()
 
 
+def shortfalls(report: Mapping[str, Any]) -> dict[str, list[Shortfall]]:
+    """Return for each ranker where it is furthest from what is wanted, furthest first.
+
+    A section has two at the most, and a probe stands once, whatever its texts; what is nearer than `FAR` is left out.
+    """
+    found: dict[str, list[Shortfall]] = {scorer["name"]: [] for scorer in report["scorers"]}
+    for _, rows in sections(report):
+        for place, several in enumerate(found.values()):
+            best: dict[str, Shortfall] = {}
+            for row in rows:
+                cell = row.cells[place]
+                if cell is None or cell["score"] is None:
+                    continue
+                away = distance(row.probe.get("wanted", ""), cell["score"])
+                stem = row.probe["name"].partition("@")[0]
+                if away is not None and away >= FAR and (stem not in best or away > best[stem].distance):
+                    best[stem] = Shortfall(row, cell, away)
+            several += sorted(best.values(), key=_furthest_first)[:_OF_SECTION]
+    return {scorer: sorted(several, key=_furthest_first) for scorer, several in found.items()}
+
+
+def _furthest_first(one: Shortfall) -> tuple[float, int, str]:
+    return -one.distance, -one.cell["samples"], one.row.probe["name"]
+
+
+def tone(wanted: str, score: float, *, symmetric: bool) -> Literal["good", "bad", "apart"]:
+    """Return what the colour of a score says.
+
+    Where nothing is wanted, a preference for the first text counts as good, and being told apart has its own colour.
+
+    Examples
+    --------
+    >>> tone("second", -0.5, symmetric=False), tone("neither", 0.5, symmetric=True), tone("", 0.5, symmetric=True)
+    ('good', 'bad', 'apart')
+    """
+    if not wanted and symmetric:
+        return "apart"
+    target = SCORES[wanted] if wanted else 1
+    return "good" if score * target > 0 else "bad"
+
+
+def wanted_score(wanted: str) -> str:
+    """Write the score of a ranker that does what is wanted; nothing where people may want either.
+
+    Examples
+    --------
+    >>> wanted_score("first"), wanted_score("second"), wanted_score("neither"), wanted_score("")
+    ('+1', '−1', '0', '')
+    """
+    return f"{SCORES[wanted]:+d}".replace("-", "−").replace("+0", "0") if wanted else ""
+
+
 def written(cell: Mapping[str, Any] | None, *, symmetric: bool) -> str:
     """Write the score of a cell, with two decimals.
 
@@ -164,6 +236,11 @@ def signed(score: float) -> str:
     text = f"{score:+.2f}".replace("-", "−")
     return text[1:] if text[1:] == "0.00" else text
 
+
+FAR = 0.5
+"""From what is wanted: a score that is further away stands out."""
+
+_OF_SECTION = 2
 
 HEADING = "What rankers respond to"
 """Of a report."""
@@ -268,13 +345,20 @@ def csv_text(report: Mapping[str, Any]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     lengths = ("words_first", "words_second", "first_longer", "first_shorter")
-    writer.writerow(["section", "probe", "texts", "title", "symmetric", "scorer", *columns, *lengths])
+    writer.writerow(
+        ["section", "probe", "texts", "title", "symmetric", "wanted", "scorer", *columns, *lengths]
+    )
     for title, rows in sections(report):
         for row in rows:
             for cell in row.cells:
                 if cell is not None:
                     texts = map(legible_line, (title, row.probe["name"], row.data, row.title))
-                    about = [*texts, row.probe["symmetric"], legible_line(cell["scorer"])]
+                    about = [
+                        *texts,
+                        row.probe["symmetric"],
+                        row.probe["wanted"],
+                        legible_line(cell["scorer"]),
+                    ]
                     words = (row.probe["lengths"] or dict.fromkeys(lengths)).values()
                     writer.writerow([*about, *(cell[column] for column in columns), *words])
     return out.getvalue()
