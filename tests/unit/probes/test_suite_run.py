@@ -418,6 +418,7 @@ def test_tables(run):
     assert len(rows) == 8
     assert {row["score"] for row in rows if row["probe"] == "empty@toy"} == {""}
     latex = latex_text(report)
+    assert latex.startswith("% seed: 0\n% δ of counting: ")
     assert r"$-0.50^{*}$" in latex
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 1
 

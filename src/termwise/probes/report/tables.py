@@ -266,11 +266,13 @@ def markdown_text(report: Mapping[str, Any]) -> str:
 
 
 def about_lines(report: Mapping[str, Any]) -> list[str]:
-    """Return as items of a list what a report says of itself, and the thresholds of its rankers."""
-    return [f"- {cell_text(name)}: {cell_text(value)}" for name, value in facts_of(report)] + [
-        f"- δ of {cell_text(one['name'])}: {cell_text(threshold(one['reading']))}"
-        for one in report["scorers"]
-    ]
+    """Return as items of a list in Markdown how a report was made, and the thresholds of its rankers."""
+    return [f"- {cell_text(name)}: {cell_text(value)}" for name, value in _about(report)]
+
+
+def _about(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    deltas = [(f"δ of {one['name']}", threshold(one["reading"])) for one in report["scorers"]]
+    return [*facts_of(report), *deltas]
 
 
 def facts_of(report: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -365,10 +367,10 @@ def csv_text(report: Mapping[str, Any]) -> str:
 
 
 def latex_text(report: Mapping[str, Any]) -> str:
-    r"""Write the tables as LaTeX (package ``booktabs``), one ``table`` a section."""
+    r"""Write the tables as LaTeX (package ``booktabs``), one ``table`` a section, behind what they were made with."""
     names = [scorer["name"] for scorer in report["scorers"]]
     unsure = NOT_SIGNIFICANT.replace("≥", r"$\geq$")
-    parts = []
+    parts = ["".join(f"% {legible_line(name)}: {legible_line(value)}\n" for name, value in _about(report))]
     for title, rows in sections(report):
         lines = [
             r"\begin{table}",
