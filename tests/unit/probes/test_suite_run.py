@@ -73,6 +73,9 @@ SCORER = {
 }  # fmt: skip
 """What is read of a scorer."""
 
+PROBE = {"name": "p", "title": "P", "section": "Toy", "symmetric": False, "samples": 1}
+"""What is read of a probe, and has to be there."""
+
 
 class Counting:
     """Scores a text by how often it says the query; counts the pairs that it is asked."""
@@ -899,6 +902,9 @@ def test_a_store_of_another_form_is_told(tmp_path):
         ({"cells": [{**CELL, "low": True}]}, r"cells\[0\].low is True"),
         ({"cells": [{**CELL, "content": 1}]}, r"cells\[0\].content is 1"),
         ({"probes": {}}, "probes is {}"),
+        ({"probes": [{**PROBE, "wanted": "third"}]}, r"probes\[0\].wanted is 'third', not one of 'first'"),
+        ({"probes": [{**PROBE, "wanted": []}]}, r"probes\[0\].wanted is \[\]"),
+        ({"probes": [{**PROBE, "needs": 5}]}, r"probes\[0\].needs is 5, not a text"),
         ({"version": [1]}, "version"),
         ({"version": True}, "version"),
         ({"cells": [CELL, CELL]}, r"cells\[1\] is a second one of 'p', 's'"),

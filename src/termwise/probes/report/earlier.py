@@ -11,6 +11,7 @@ from typing import Any
 from termwise.arguments import is_finite_number, is_integer
 from termwise.errors import ModelFormatError
 from termwise.legible import shown
+from termwise.probes.probe import WISHES
 from termwise.probes.report.contents import FORMAT, VERSION
 from termwise.regular_files import read_regular
 from termwise.sealed_json import Misfit
@@ -82,6 +83,15 @@ _VALUES: Mapping[str, Mapping[str, Kind]] = {
     },
 }
 """What is read of the parts of a report: by whoever compares it, or shows its tables."""
+
+_OPTIONAL: Mapping[str, Kind] = {
+    "wanted": (
+        f"one of {', '.join(map(repr, WISHES))}",
+        lambda value: isinstance(value, str) and value in WISHES,
+    ),
+    "needs": _TEXT,
+}
+"""What is read of a probe where it is there: reports of before had none of it."""
 
 _DISTINCT = {"scorers": ("name",), "probes": ("name",), "cells": ("probe", "scorer")}
 """What each of them is known by."""
@@ -191,6 +201,8 @@ def _checked(report: dict[str, Any]) -> dict[str, Any]:
     for part, kinds in _VALUES.items():
         for number, one in enumerate(report[part]):
             _check(f"{part}[{number}]", one, kinds)
+    for number, probe in enumerate(report["probes"]):
+        _check(f"probes[{number}]", probe, {name: kind for name, kind in _OPTIONAL.items() if name in probe})
     for number, scorer in enumerate(report["scorers"]):
         reading = {"kind": _TEXT} | (
             {"delta": _NUMBER} if scorer["reading"].get("kind") == "constant" else {}
