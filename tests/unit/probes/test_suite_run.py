@@ -624,7 +624,7 @@ def test_the_area_is_the_mean_of_the_sweep(run):
 
 def test_a_difference_of_nothing_is_called_so():
     shown = report_html(report_of(run_suite([Counting(), Counting("b")], questions(MORE), delta=0.5)))
-    assert "<td>no difference</td>" in shown
+    assert "On 1 probe there is no difference." in shown
 
 
 def test_a_folder_is_written_and_read(run, tmp_path):

@@ -164,7 +164,10 @@ class _Disagreement:
 class _Comparison:
     anchor: str
     title: str
-    rows: tuple[_Contrast, ...]
+    open: tuple[_Contrast, ...]
+    folded: tuple[_Contrast, ...]
+    alike: int
+    """Probes without any difference."""
     disagreements: tuple[_Disagreement, ...]
 
 
@@ -251,7 +254,6 @@ def report_html(report: Mapping[str, Any]) -> str:
             if several
         ],
         comparisons=_comparisons(report, anchors),
-        open_rows=OPEN_ROWS,
         seeds=[(f"m{place}", one) for place, one in enumerate(seeds_of(report))],
         deviation=DEVIATION,
         not_significant=NOT_SIGNIFICANT,
@@ -445,11 +447,19 @@ def _comparisons(report: Mapping[str, Any], anchors: Mapping[str, str]) -> list[
     found = []
     for place, (names, rows) in enumerate(by_rankers(report["comparisons"]).items()):
         told = {one["probe"]: _told(probes[one["probe"]]["title"], one["probe"]) for one in rows}
+        differing = [
+            _contrast(one, told[one["probe"]], anchors[one["probe"]])
+            for one in rows
+            if one["difference"] or one["low"] is not None
+        ]
+        few = len(differing) if len(differing) <= OPEN_ROWS + 2 else OPEN_ROWS
         found.append(
             _Comparison(
                 f"c{place}",
                 " against ".join(names),
-                tuple(_contrast(one, told[one["probe"]], anchors[one["probe"]]) for one in rows),
+                tuple(differing[:few]),
+                tuple(differing[few:]),
+                len(rows) - len(differing),
                 tuple(
                     _disagreement(one, told[one["probe"]], names[::-1], probes[one["probe"]]["symmetric"])
                     for one in rows
@@ -466,12 +476,11 @@ def _told(title: str, name: str) -> str:
 
 
 def _contrast(one: Mapping[str, Any], told: str, anchor: str) -> _Contrast:
-    unvaried = UNDEFINED if one["difference"] else "no difference"
     return _Contrast(
         told,
         anchor,
         signed(one["difference"]),
-        f"{signed(one['low'])} to {signed(one['high'])}" if one["low"] is not None else unvaried,
+        f"{signed(one['low'])} to {signed(one['high'])}" if one["low"] is not None else UNDEFINED,
         shown(one["p_holm"], "p"),
         significant(one),
     )
