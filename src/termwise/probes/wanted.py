@@ -49,9 +49,13 @@ def wanted_of(probe: Probe) -> str:
 
     Examples
     --------
-    >>> from termwise.probes.axioms.registry import AXIOMS
-    >>> from termwise.probes.axioms import ConstructedProbe
-    >>> wanted_of(ConstructedProbe(AXIOMS["prox1"]))
+    >>> from termwise.probes.language import open_language
+    >>> from termwise.probes.material import Material
+    >>> from termwise.probes.registry import families
+    >>> from termwise.probes.suites import chosen_probes, suite_named
+    >>> material = Material(open_language("rules"), frozenset())
+    >>> ((probe, _),) = chosen_probes(families(), material, [suite_named("probe:factuality@written")])
+    >>> wanted_of(probe)
     'first'
     """
     if probe.wanted is not None:
