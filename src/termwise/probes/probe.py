@@ -105,7 +105,8 @@ def check_probe(probe: Probe) -> None:
     check(f"{kind}.name", probe.name, bool(probe.name), "a name")
     wishes = SYMMETRIC_WISHES if probe.symmetric else WISHES
     expected = f"{', '.join(map(repr, wishes))} or None"
-    check(f"{kind}.wanted", probe.wanted, probe.wanted is None or probe.wanted in wishes, expected)
+    known = probe.wanted is None or (isinstance(probe.wanted, str) and probe.wanted in wishes)
+    check(f"{kind}.wanted", probe.wanted, known, expected)
 
 
 def in_order(first: str, second: str) -> str:

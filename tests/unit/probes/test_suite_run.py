@@ -64,7 +64,8 @@ REFERENCE = ReferenceLists(
 )
 
 CELL = {
-    "probe": "p", "scorer": "s", "content": "sha256:0", "score": 0.5, "low": None, "high": None, "p_holm": None,
+    "probe": "p", "scorer": "s", "content": "sha256:0", "samples": 1, "score": 0.5, "low": None, "high": None,
+    "p_holm": None,
 }  # fmt: skip
 """What is read of a cell."""
 
@@ -901,6 +902,7 @@ def test_a_store_of_another_form_is_told(tmp_path):
         ({"cells": [{**CELL, "score": "x"}]}, r"cells\[0\].score is 'x'"),
         ({"cells": [{**CELL, "low": True}]}, r"cells\[0\].low is True"),
         ({"cells": [{**CELL, "content": 1}]}, r"cells\[0\].content is 1"),
+        ({"cells": [{**CELL, "samples": "1"}]}, r"cells\[0\].samples is '1', not a whole number"),
         ({"probes": {}}, "probes is {}"),
         ({"probes": [{**PROBE, "wanted": "third"}]}, r"probes\[0\].wanted is 'third', not one of 'first'"),
         ({"probes": [{**PROBE, "wanted": []}]}, r"probes\[0\].wanted is \[\]"),

@@ -63,6 +63,7 @@ _VALUES: Mapping[str, Mapping[str, Kind]] = {
         "probe": _TEXT,
         "scorer": _TEXT,
         "content": _TEXT,
+        "samples": _COUNT,
         "score": _SCORE,
         "low": _SCORE,
         "high": _SCORE,
