@@ -135,7 +135,8 @@ def command(
         typer.Option(
             "--fail-if",
             metavar="DEMAND",
-            help="Exit with 5 where a score is so, such as 'typos<-0.3' or 'bm25:shuffle-*>0.1'. May be repeated.",
+            help="Exit with 5 where a score is so, such as 'typos<-0.3' or 'bm25:shuffle-*>0.1', or has 'changed' "
+            "since the report of --against. May be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -176,7 +177,9 @@ def command(
     Example: termwise probe bm25 tildev2 --out report
     """
     from termwise.cli.probe_output import (
+        CHANGED,
         check_met,
+        compared_with,
         left_behind,
         not_kept,
         replaced,
@@ -192,7 +195,14 @@ def command(
 
     read_rule(delta)
     rankings = None if candidates is None else read_run(candidates)
-    demands = [Demand.read(text) for text in fail_if or ()]
+    demands = [Demand.read(text) for text in fail_if or () if text != CHANGED]
+    held = CHANGED in (fail_if or ())
+    if held and against is None:
+        raise UsageError(
+            "a score has changed since an earlier report, and none is named",
+            facts=[("--fail-if", CHANGED)],
+            fixes=["--against DIR, the folder of a report"],
+        )
     before = None if against is None else read_report(against)
     stood = None if out is None else report_at(out)
     if earlier is not None:
@@ -206,9 +216,11 @@ def command(
             },
         )  # fmt: skip
         report = read_report(earlier)
-        failed = unmet(demands, report)
+        unmet(demands, report)  # what is demanded of nobody is told before anything is printed
+        if held and before is not None and against is not None:
+            compared_with(before, report, against)
         tell(report, as_json=as_json, before=before, against=against)
-        check_met(failed)
+        check_met(demands, report, before=before if held else None, against=against)
         return
     asked = suites or ["quick"]
     with progress_bar() as progress:
@@ -247,7 +259,7 @@ def command(
         note(f"{out}: open {out / 'report.html'}")
     elif not as_json:
         note("with --out DIR: a page with every probe, its most telling samples, and tables")
-    check_met(unmet(demands, report))
+    check_met(demands, report, before=before if held else None, against=against)
 
 
 def _refuse_besides(report: Path, given: dict[str, object]) -> None:

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from termwise.cli.terminal import note, print_json, stdout
-from termwise.errors import CheckFailedError
+from termwise.errors import CheckFailedError, UsageError
 from termwise.legible import legible_line
 from termwise.probes.bench import Wanted
 from termwise.probes.bench.sources import data_names
-from termwise.probes.report import Demand, differences
+from termwise.probes.report import Demand, differences, unmet
+from termwise.probes.report.differences import Difference
 from termwise.probes.report.folder import SCORES
 from termwise.probes.report.tables import (
     Shortfall,
@@ -35,6 +36,9 @@ from termwise.scorers import ScoreStore
 
 _ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "limit", "candidates")
 """Facts of a report that samples and scores depend on."""
+
+CHANGED = "changed"
+"""What ``--fail-if`` calls a score that has changed since the report of ``--against``."""
 
 _FAR = 6 * " "
 """Where definitions begin in a list."""
@@ -60,18 +64,51 @@ def tell(
         show_changes(before, report, against)
 
 
-def check_met(failed: Sequence[tuple[Demand, dict[str, Any]]]) -> None:
-    """End with an error where a demand is not met."""
-    if failed:
-        raise CheckFailedError(
-            "a score is what --fail-if forbids"
-            if len(failed) == 1
-            else f"{len(failed)} scores are what --fail-if forbids",
-            facts=[
-                (demand.text, f"{cell['scorer']}, {cell['probe']}: {_told(cell['score'])}")
-                for demand, cell in failed
+def check_met(
+    demands: Sequence[Demand],
+    report: dict[str, Any],
+    *,
+    before: dict[str, Any] | None = None,
+    against: Path | None = None,
+) -> None:
+    """End with an error where a demand is not met, or, where an earlier report is given, a score has changed."""
+    facts = [
+        (demand.text, f"{cell['scorer']}, {cell['probe']}: {_told(cell['score'])}")
+        for demand, cell in unmet(demands, report)
+    ]
+    if before is not None and against is not None:
+        facts += [
+            (CHANGED, f"{one.scorer}, {one.probe}: {_told(one.before)} before, {_told(one.after)} now")
+            for one in compared_with(before, report, against)
+            if one.state == "changed"
+        ]
+    if facts:
+        one_of = "a score is" if len(facts) == 1 else f"{len(facts)} scores are"
+        raise CheckFailedError(f"{one_of} what --fail-if forbids", facts=facts)
+
+
+def compared_with(before: dict[str, Any], report: dict[str, Any], against: Path) -> list[Difference]:
+    """Return the scores that an earlier report has on the same pairs.
+
+    Raises
+    ------
+    UsageError
+        If there are none: a check that nothing can fail is a mistake.
+    """
+    found = [
+        one
+        for one in differences(before, report)
+        if one.state in ("changed", "same") and (one.before, one.after) != (None, None)
+    ]
+    if not found:
+        raise UsageError(
+            "no score of these can have changed: the earlier report has none on the same pairs",
+            facts=[("--fail-if", CHANGED), ("--against", against)],
+            fixes=[
+                "ask the same rankers, by the same names, the same probes of the same texts, with the same seed"
             ],
         )
+    return found
 
 
 def show(report: dict[str, Any]) -> None:

@@ -106,6 +106,23 @@ def test_cells_as_json(folder, capsys):
     assert found["stuffing-append-1@mine", "bm25"]["score"] > 0
 
 
+def test_a_score_that_has_changed_ends_with_5(folder, tmp_path, capsys):
+    given = ["--judged", folder, *SUITE, "--delta"]
+    assert probe("bm25", *given, "0.1", "--out", tmp_path / "out") == 0
+    against = ["--against", tmp_path / "out", "--fail-if", "changed"]
+    assert probe("bm25", *given, "0.1", *against) == 0
+    assert termwise(["probe", "--report", *map(str, (tmp_path / "out", *against))]) == 0
+    capsys.readouterr()
+    assert probe("bm25", *given, "100", *against, "--fail-if", "stuffing-append-1>0.5") == 5
+    err = capsys.readouterr().err
+    assert "termwise: 2 scores are what --fail-if forbids" in err
+    assert "changed  bm25, stuffing-append-1@written: +1.000 before, +0.000 now" in err
+    assert probe("bm25", *given, "0.1", "--fail-if", "changed") == 2
+    assert "--against DIR" in capsys.readouterr().err
+    assert probe("other=bm25", *given, "0.1", *against) == 2
+    assert "no score of these can have changed" in capsys.readouterr().err
+
+
 def test_a_report_and_going_on_with_it(folder, tmp_path, capsys):
     out = tmp_path / "out"
     arguments = ["bm25", "jm", "bm25+jm,alpha=0.3", "--judged", folder, *SUITE, "--out", out, "--json"]
