@@ -167,6 +167,10 @@ def command(
     list_probes: Annotated[
         bool, typer.Option("--list", help="List suites, probes and data sets, and ask nothing.")
     ] = False,
+    by_name: Annotated[
+        bool,
+        typer.Option("--names", help="Print the names of probes, as --fail-if takes them, not their titles."),
+    ] = False,
     threads: Threads = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -219,7 +223,7 @@ def command(
         unmet(demands, report)  # what is demanded of nobody is told before anything is printed
         if held and before is not None and against is not None:
             compared_with(before, report, against)
-        tell(report, as_json=as_json, before=before, against=against)
+        tell(report, as_json=as_json, by_name=by_name, before=before, against=against)
         check_met(demands, report, before=before if held else None, against=against)
         return
     asked = suites or ["quick"]
@@ -252,7 +256,7 @@ def command(
             except KeyboardInterrupt:
                 note(left_behind(out))
                 raise
-    tell(report, as_json=as_json, before=before, against=against)
+    tell(report, as_json=as_json, by_name=by_name, before=before, against=against)
     if out is not None:
         for line in replaced(stood, report, out) if stood else ():
             note(line)

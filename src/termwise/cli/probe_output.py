@@ -45,7 +45,12 @@ _FAR = 6 * " "
 
 
 def tell(
-    report: dict[str, Any], *, as_json: bool, before: dict[str, Any] | None, against: Path | None
+    report: dict[str, Any],
+    *,
+    as_json: bool,
+    by_name: bool,
+    before: dict[str, Any] | None,
+    against: Path | None,
 ) -> None:
     """Print the scores: as tables with what stands out, or as a line of JSON each; and say what was not asked.
 
@@ -55,7 +60,7 @@ def tell(
         for cell in report["cells"]:
             print_json({name: value for name, value in cell.items() if name not in ("sweep", "telling")})
     else:
-        show(report)
+        show(report, by_name=by_name)
         for line in (*unwanted(report), *contrasts(report), *alike(report), *seeds(report)):
             note(line)
     for line in skipped(report):
@@ -111,8 +116,8 @@ def compared_with(before: dict[str, Any], report: dict[str, Any], against: Path)
     return found
 
 
-def show(report: dict[str, Any]) -> None:
-    """Print the tables: a section a table."""
+def show(report: dict[str, Any], *, by_name: bool) -> None:
+    """Print the tables: a section a table; probes by what they are named, or titled."""
     console = stdout()
     for title, rows in sections(report):
         asked = [row for row in rows if row.probe["samples"] and any(row.cells)]
@@ -129,7 +134,7 @@ def show(report: dict[str, Any]) -> None:
         for row in asked:
             symmetric = row.probe["symmetric"]
             table.add_row(
-                legible_line(row.title),
+                legible_line(row.probe["name"].partition("@")[0] if by_name else row.title),
                 *([legible_line(row.data)] if named else []),
                 *(written(cell, symmetric=symmetric) for cell in row.cells),
                 f"{row.probe['samples']:,}",

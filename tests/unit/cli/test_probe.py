@@ -66,6 +66,9 @@ def test_scores_are_printed(folder, capsys):
     assert probe("bm25", "--judged", folder, *SUITE) == 0
     out, err = capsys.readouterr()
     assert "Words shuffled" in out
+    assert "shuffle-words" not in out
+    assert probe("bm25", "--judged", folder, *SUITE, "--names") == 0
+    assert re.search(r"\nshuffle-words +pets", capsys.readouterr().out)
     assert "δ, up to which scores tie: bm25" in " ".join(out.split())
     assert "--out DIR" in err
 
