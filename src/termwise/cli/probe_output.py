@@ -110,7 +110,8 @@ def compared_with(before: dict[str, Any], report: dict[str, Any], against: Path)
             "no score of these can have changed: the earlier report has none on the same pairs",
             facts=[("--fail-if", CHANGED), ("--against", against)],
             fixes=[
-                "ask the same rankers, by the same names, the same probes of the same texts, with the same seed"
+                "ask the same rankers, by the same names, the same probes of the same texts",
+                "take the same --seed and the same --limit, which is 100 in the suite quick",
             ],
         )
     return found
