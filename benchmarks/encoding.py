@@ -55,11 +55,11 @@ from measuring import (  # noqa: E402
 
 from termwise.collection import open_collection  # noqa: E402
 from termwise.encode import EncoderFolder, open_document_encoder, shipped_encoders  # noqa: E402
-from termwise.encode.batching import PIECES, PIECES_OF_LOGITS, plan_batches  # noqa: E402
-from termwise.encode.manifest import Kind, Precision  # noqa: E402
+from termwise.encode.batches import PIECES, PIECES_OF_LOGITS, plan_batches  # noqa: E402
+from termwise.encode.cpu_features import processor_class  # noqa: E402
+from termwise.encode.encoder_manifest import Kind, Precision  # noqa: E402
+from termwise.encode.onnx_session import OnnxSession  # noqa: E402
 from termwise.encode.pieces import framed, padded  # noqa: E402
-from termwise.encode.processor import processor_class  # noqa: E402
-from termwise.encode.session import OnnxSession  # noqa: E402
 from termwise.errors import CheckFailedError, ParameterError, TermwiseError  # noqa: E402
 from termwise.models import NetworkModel, make_model  # noqa: E402
 from termwise.text import Analyzer  # noqa: E402
@@ -235,10 +235,10 @@ def networks(arguments: argparse.Namespace) -> tuple[Network, EncoderFolder]:
     import onnx
     import torch
 
-    from termwise.train.base import base_analyzer
-    from termwise.train.export import initialisers, network_of
+    from termwise.train.base_encoder import base_analyzer
+    from termwise.train.export.folder_writer import write_encoder_folder
+    from termwise.train.export.onnx_export import initialisers, network_of
     from termwise.train.networks import network_from, positions
-    from termwise.train.write_folder import write_encoder_folder
 
     torch.set_num_threads(arguments.threads)
     if arguments.encoder is not None:

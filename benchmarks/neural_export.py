@@ -31,11 +31,11 @@ sys.path.insert(0, str(HERE))
 
 from measuring import RESULTS, about, append, passes, say, show_rates, speedup, version  # noqa: E402
 
-from termwise.neural_model1.export import export_table  # noqa: E402
-from termwise.neural_model1.network import PairNetwork, TranslationNetwork, make_network  # noqa: E402
-from termwise.neural_model1.scoring import vectors_of  # noqa: E402
-from termwise.neural_model1.settings import NeuralModel1Settings, layer_widths  # noqa: E402
 from termwise.text import WordPieceAnalyzer  # noqa: E402
+from termwise.train.neural_model1.network import PairNetwork, TranslationNetwork, make_network  # noqa: E402
+from termwise.train.neural_model1.scoring import vectors_of  # noqa: E402
+from termwise.train.neural_model1.settings import NeuralModel1Settings, layer_widths  # noqa: E402
+from termwise.train.neural_model1.table_export import export_table  # noqa: E402
 
 KEPT = 256
 LIMIT = 15 * 60.0

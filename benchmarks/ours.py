@@ -14,11 +14,11 @@ from peers import Hits, Matrix, Peer, TermQuery
 from workload import N_TERMS
 
 import termwise
+from termwise.engine.query_vector import QueryVector, query_vector
+from termwise.engine.retrieval import first_stage, score_documents
 from termwise.index import Index, IndexWriter
 from termwise.records import Document
 from termwise.search import Searcher
-from termwise.search.retrieval import first_stage, score_documents
-from termwise.search.vector import QueryVector, query_vector
 from termwise.text import Vocabulary
 from termwise.weights import TermWeights
 

@@ -44,12 +44,12 @@ from measuring import RESULTS, about, append, passes, say, show_rates, speedup, 
 
 from termwise.collection import open_collection, read_queries  # noqa: E402
 from termwise.encode import EncoderFolder, open_document_encoder  # noqa: E402
-from termwise.encode.batching import PIECES, plan_batches  # noqa: E402
+from termwise.encode.batches import PIECES, plan_batches  # noqa: E402
+from termwise.encode.onnx_session import OnnxSession  # noqa: E402
 from termwise.encode.pieces import framed  # noqa: E402
-from termwise.encode.session import OnnxSession  # noqa: E402
 from termwise.models import make_model  # noqa: E402
-from termwise.probes.python_material import python_judged  # noqa: E402
-from termwise.probes.reference import ReferenceLists  # noqa: E402
+from termwise.probes.core.reference_rankings import ReferenceLists  # noqa: E402
+from termwise.probes.sources.python_collection import python_judged  # noqa: E402
 from termwise.scorers import Background, TokenStatistics, model_scorer  # noqa: E402
 from termwise.text import make_analyzer  # noqa: E402
 

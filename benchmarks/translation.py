@@ -82,14 +82,14 @@ from translation_peers import (  # noqa: E402
 from termwise import build_index  # noqa: E402
 from termwise.collection import open_collection  # noqa: E402
 from termwise.collection.pairs import Source, read_sources  # noqa: E402
+from termwise.engine.query_vector import query_vector  # noqa: E402
+from termwise.engine.retrieval import first_stage, score_documents  # noqa: E402
 from termwise.errors import CheckFailedError, TermwiseError  # noqa: E402
 from termwise.index import Index  # noqa: E402
 from termwise.models import Model1, make_model  # noqa: E402
 from termwise.records import Document  # noqa: E402
 from termwise.search import Searcher  # noqa: E402
-from termwise.search.retrieval import first_stage, score_documents  # noqa: E402
-from termwise.search.translation import TranslationScorer  # noqa: E402
-from termwise.search.vector import query_vector  # noqa: E402
+from termwise.search.translation_scorer import TranslationScorer  # noqa: E402
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer  # noqa: E402
 from termwise.translation import (  # noqa: E402
     Bitext,

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import record
 
-from termwise.build import build_index
 from termwise.collection.pairs import Source
+from termwise.indexing import build_index
 from termwise.records import Document, Query
 
 FIRST_RANK, LAST_RANK = 2, 30

@@ -15,18 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import record
 
-from termwise.build import build_index
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks, open_document_encoder
-from termwise.encode.documents import Advance, facts_of, no_advance
-from termwise.encode.open import resting_document_encoder
+from termwise.encode.document_encoder import Advance, facts_of, no_advance
+from termwise.encode.open_encoder import resting_document_encoder
+from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
 from termwise.index import Index
+from termwise.indexing import build_index
 from termwise.kernels.pooling import keep_largest
 from termwise.models import NetworkModel, TableModel, Tilde, make_model
 from termwise.records import Document
 from termwise.search import Searcher
-from termwise.search.encoding import encoder_description
 from termwise.text import Analyzer, Vocabulary, make_analyzer
 from termwise.weights import TermWeights
 

@@ -18,11 +18,11 @@ from study_plan import Data, Plan, System
 
 from termwise.collection import read_run, write_run
 from termwise.encode import EncoderFolder, shipped_encoders
+from termwise.engine.query_settings import QuerySettings
 from termwise.errors import DataError, ParameterError
 from termwise.models import NetworkModel, make_model
 from termwise.records import Qrel, Ranking, Run
 from termwise.search import Searcher
-from termwise.search.query_settings import QuerySettings
 
 WEIGH = "weigh"
 """In a variant: how the terms of queries weigh. All else are settings of the model."""
@@ -199,7 +199,7 @@ class Bench:
 
         Nothing is chosen for it, so that it reads the queries that are reported alone.
         """
-        from termwise.rerank.cross_encoder import CrossEncoderScorer
+        from termwise.yardsticks.cross_encoder import CrossEncoderScorer
 
         reported = {query.query_id for query in self.reported.queries}
         whole = self.run(self.plan.systems[self.plan.first], {})

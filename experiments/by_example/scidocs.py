@@ -40,9 +40,9 @@ sys.path[:0] = [str(HERE.parent)]
 import record  # noqa: E402
 
 from termwise.collection import read_qrels  # noqa: E402
-from termwise.collection.writing import written_whole  # noqa: E402
 from termwise.errors import DataError, MalformedRecordError, MissingFileError, StorageError  # noqa: E402
 from termwise.records import Qrel  # noqa: E402
+from termwise.storage.atomic_file import written_whole  # noqa: E402
 
 PAPERS = "paper_metadata_view_cite_read.json"
 TASKS = {"co-view": "coview", "co-read": "coread", "co-cite": "cocite", "cite": "cite"}

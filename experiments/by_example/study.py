@@ -47,7 +47,7 @@ from tuned import MIXED, Choosing, curves_of  # noqa: E402
 from termwise.encode import shipped_encoders  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError  # noqa: E402
 from termwise.fusion import objective_of, oracle  # noqa: E402
-from termwise.fusion.lines import TENTHS  # noqa: E402
+from termwise.fusion.line_search import TENTHS  # noqa: E402
 from termwise.records import Run  # noqa: E402
 
 PACKAGES = (

@@ -77,7 +77,7 @@ class System:
         Of the model.
     variants : tuple of mapping
         What is chosen among, the first where nothing can be chosen: further settings of the model and, under ``weigh``,
-        how the terms of queries weigh (`termwise.search.query_settings`).
+        how the terms of queries weigh (`termwise.engine.query_settings`).
     cross_encoder : str
         Name of a cross-encoder, instead of a model.
     length, depth : int

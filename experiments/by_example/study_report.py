@@ -19,10 +19,10 @@ from study_page import curve_of
 from study_plan import LETTERS, Plan, System
 from tuned import Choosing
 
-from termwise.collection.writing import written_whole
+from termwise.explain.explanation import Explanation
 from termwise.fusion.figure import figure_bytes, shares_figure
 from termwise.records import Ranking
-from termwise.search.explanation import Explanation
+from termwise.storage.atomic_file import written_whole
 
 SHOWN = 3
 """Queries that gain most, and that lose most, of each interpolation."""

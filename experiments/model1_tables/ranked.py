@@ -21,7 +21,7 @@ from termwise.cli.translations import opened_scorer
 from termwise.fusion import Fusion
 from termwise.records import Run
 from termwise.search.searcher import TimedRun
-from termwise.search.translation import TranslationScorer
+from termwise.search.translation_scorer import TranslationScorer
 
 WARM = 10
 """Queries that are run before any is timed."""

@@ -16,8 +16,8 @@ from encoded import progress_lines
 from judged import PREFIX, Judged, documents_folder
 
 from termwise.translation import Model1Settings, train_model1
-from termwise.translation.folder import TRAINING, read_manifest
-from termwise.translation.manifest import NAME as MANIFEST
+from termwise.translation.table_folder import TRAINING, read_manifest
+from termwise.translation.table_manifest import NAME as MANIFEST
 
 
 def judged_split(entry: Entry, split: str, root: Path) -> Judged:

@@ -35,16 +35,16 @@ import record  # noqa: E402
 from termwise.collection import open_collection, read_run  # noqa: E402
 from termwise.models import BM25  # noqa: E402
 from termwise.probes import Constant, estimate, median_gap, run_probe  # noqa: E402
-from termwise.probes.judged import JudgedTexts  # noqa: E402
-from termwise.probes.language.opening import open_language  # noqa: E402
+from termwise.probes.core.judged_texts import JudgedTexts  # noqa: E402
+from termwise.probes.core.probe import Probe  # noqa: E402
+from termwise.probes.core.probe_inputs import Material  # noqa: E402
+from termwise.probes.core.reference_rankings import ReferenceLists  # noqa: E402
+from termwise.probes.core.sample import checked  # noqa: E402
+from termwise.probes.language.open_language import open_language  # noqa: E402
 from termwise.probes.manipulations.family import FAMILY as MANIPULATIONS  # noqa: E402
-from termwise.probes.matching.family import FAMILY as MATCHED  # noqa: E402
-from termwise.probes.matching.terms import PublishedTerms  # noqa: E402
-from termwise.probes.material import Material  # noqa: E402
-from termwise.probes.probe import Probe  # noqa: E402
-from termwise.probes.reference import ReferenceLists  # noqa: E402
-from termwise.probes.sample import checked  # noqa: E402
-from termwise.probes.transfer.family import FAMILY as TRANSFER  # noqa: E402
+from termwise.probes.sources.matching.family import FAMILY as MATCHED  # noqa: E402
+from termwise.probes.sources.matching.terms import PublishedTerms  # noqa: E402
+from termwise.probes.sources.transfer.family import FAMILY as TRANSFER  # noqa: E402
 from termwise.records import Document  # noqa: E402
 from termwise.scorers import Background, CountWeigher, RowScorer, ScoreStore  # noqa: E402
 from termwise.text import Analysis, AnalyzerSpec  # noqa: E402
@@ -64,7 +64,7 @@ K1, B = 1.2, 0.8
 
 @dataclass(frozen=True, eq=False)
 class PublishedAnalyzer:
-    """Terrier's text pipeline as an analyzer; see `termwise.probes.matching.terms`."""
+    """Terrier's text pipeline as an analyzer; see `termwise.probes.sources.matching.terms`."""
 
     terms: PublishedTerms
 

@@ -20,9 +20,9 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 import record  # noqa: E402
 
-from termwise.collection.writing import written_whole  # noqa: E402
-from termwise.probes.judged import JudgedTexts  # noqa: E402
-from termwise.scorers import RememberedExpander  # noqa: E402
+from termwise.probes.core.judged_texts import JudgedTexts  # noqa: E402
+from termwise.storage.atomic_file import written_whole  # noqa: E402
+from termwise.yardsticks import RememberedExpander  # noqa: E402
 
 AT_ONCE = 512
 """Texts after which it is said how far the work is."""
@@ -43,7 +43,7 @@ def main() -> None:
 
     import torch
 
-    from termwise.rerank.doc2query import Doc2Query
+    from termwise.yardsticks.doc2query import Doc2Query
 
     torch.set_num_threads(given.threads)
     network = Doc2Query.open(given.model, longest=given.longest, length=given.length)

@@ -17,10 +17,10 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 import record  # noqa: E402
 
 from termwise.collection import open_collection  # noqa: E402
-from termwise.probes.judged import JudgedTexts  # noqa: E402
+from termwise.probes.core.judged_texts import JudgedTexts  # noqa: E402
 from termwise.scorers import Background  # noqa: E402
-from termwise.scorers.gradient_boosting import train_gradient_boosting  # noqa: E402
-from termwise.scorers.gradient_boosting_folder import write_gradient_boosting  # noqa: E402
+from termwise.yardsticks.gradient_boosting import train_gradient_boosting  # noqa: E402
+from termwise.yardsticks.gradient_boosting_folder import write_gradient_boosting  # noqa: E402
 
 
 def main() -> None:

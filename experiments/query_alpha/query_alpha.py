@@ -47,7 +47,7 @@ from foretelling import LEARNERS, chosen, folds  # noqa: E402
 from judged import Judged, documents_folder  # noqa: E402
 
 from termwise.errors import ParameterError, UnknownNameError  # noqa: E402
-from termwise.evaluate.paired import sign_flip_p  # noqa: E402
+from termwise.evaluate.paired_tests import sign_flip_p  # noqa: E402
 from termwise.fusion import objective_of, oracle, reciprocal_rank_fusion  # noqa: E402
 from termwise.models import NetworkModel, make_model  # noqa: E402
 from termwise.records import Run  # noqa: E402

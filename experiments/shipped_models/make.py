@@ -45,22 +45,22 @@ from prepare import left_out  # noqa: E402
 from termwise.cli.terminal import progress_bar  # noqa: E402
 from termwise.collection.pairs import read_sources  # noqa: E402
 from termwise.encode import EncoderFolder, EncoderManifest, Expansion  # noqa: E402
-from termwise.encode.manifest import NAME as MANIFEST  # noqa: E402
-from termwise.encode.manifest import Kind  # noqa: E402
+from termwise.encode.encoder_manifest import NAME as MANIFEST  # noqa: E402
+from termwise.encode.encoder_manifest import Kind  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError  # noqa: E402
-from termwise.train.base import base_analyzer, shown_settings  # noqa: E402
-from termwise.train.card import card as card_of  # noqa: E402
-from termwise.train.checkpoints import PREFIX, STATE, WEIGHTS, step_of  # noqa: E402
-from termwise.train.describe import card_facts  # noqa: E402
+from termwise.train.base_encoder import base_analyzer, shown_settings  # noqa: E402
+from termwise.train.data.inputs import Pieces  # noqa: E402
+from termwise.train.export.card_facts import card_facts  # noqa: E402
+from termwise.train.export.folder_writer import CARD, write_encoder_folder  # noqa: E402
+from termwise.train.export.model_card import card as card_of  # noqa: E402
+from termwise.train.export.published_checkpoints import dequantised  # noqa: E402
+from termwise.train.export.tilde_floors import floors_of, passages_of_sources  # noqa: E402
 from termwise.train.fit import TRAINING, fit  # noqa: E402
-from termwise.train.floors import floors_of, passages_of_sources  # noqa: E402
-from termwise.train.inputs import Pieces  # noqa: E402
+from termwise.train.loop.checkpoints import PREFIX, STATE, WEIGHTS, step_of  # noqa: E402
+from termwise.train.loop.initial_weights import start_from  # noqa: E402
+from termwise.train.loop.run import CURVE  # noqa: E402
 from termwise.train.networks import TildeNetwork  # noqa: E402
-from termwise.train.published import dequantised  # noqa: E402
-from termwise.train.run import CURVE  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
-from termwise.train.starting import start_from  # noqa: E402
-from termwise.train.write_folder import CARD, write_encoder_folder  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ASSETS = HERE.parents[1] / "src" / "termwise" / "assets" / "models"
@@ -163,7 +163,7 @@ def of_run(
     """Return what is told of the weights of one step: the base by its name, and the pairs seen until then.
 
     ``pairs_seen`` are those of the steps, repetitions counted; ``head_pairs`` those that the head was fitted to before,
-    see `termwise.train.warm_start`.
+    see `termwise.train.loop.warm_start`.
     """
     fitted = settings.head_pairs if settings.head_steps else 0
     return {

@@ -39,8 +39,8 @@ from termwise.translation import (  # noqa: E402
     train_model1,
     write_table,
 )
-from termwise.translation.folder import CARD, TRAINING, read_manifest  # noqa: E402
-from termwise.translation.manifest import NAME as MANIFEST  # noqa: E402
+from termwise.translation.table_folder import CARD, TRAINING, read_manifest  # noqa: E402
+from termwise.translation.table_manifest import NAME as MANIFEST  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ASSETS = HERE.parents[1] / "src" / "termwise" / "assets" / "tables"

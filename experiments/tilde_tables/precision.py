@@ -37,7 +37,7 @@ from judged import Judged, documents_folder  # noqa: E402
 from stage import Precision, Stage, dataset  # noqa: E402
 
 from termwise.encode import EncoderFolder  # noqa: E402
-from termwise.encode.processor import processor_class  # noqa: E402
+from termwise.encode.cpu_features import processor_class  # noqa: E402
 from termwise.errors import ParameterError, UnknownNameError  # noqa: E402
 from termwise.models import NetworkModel, make_model  # noqa: E402
 

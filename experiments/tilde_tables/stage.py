@@ -18,7 +18,11 @@ from termwise.encode import EncoderFolder, open_query_encoder
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.models import Tilde
 from termwise.records import Query, Run
-from termwise.search.likelihoods import QueryDocumentLikelihood, QueryLikelihoods, StoredQueryVectors
+from termwise.search.query_document_likelihood import (
+    QueryDocumentLikelihood,
+    QueryLikelihoods,
+    StoredQueryVectors,
+)
 from termwise.search.searcher import TimedRun
 
 Precision = Literal["float32", "int8"]

@@ -13,8 +13,8 @@ from typing import Any, Literal
 from plan_parts import part
 
 from termwise.encode import EncoderFolder
-from termwise.encode.folder import FLOORS
-from termwise.encode.session import OnnxSession
+from termwise.encode.encoder_folder import FLOORS
+from termwise.encode.onnx_session import OnnxSession
 from termwise.errors import CheckFailedError, MissingFileError, ParameterError, UnknownNameError
 
 BASELINE = "bm25"

@@ -20,10 +20,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from termwise._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from termwise.build import build_index, encode_collection
     from termwise.collection import (
         open_collection,
         read_qrels,
@@ -33,8 +32,10 @@ if TYPE_CHECKING:
         write_run,
     )
     from termwise.errors import TermwiseError
+    from termwise.explain import Explanation
     from termwise.fusion import Fusion, fuse, interpolate, reciprocal_rank_fusion
     from termwise.index import Index, IndexWriter, verify
+    from termwise.indexing import build_index, encode_collection
     from termwise.models import (
         BM25,
         MaximumLikelihood,
@@ -47,21 +48,16 @@ if TYPE_CHECKING:
         VectorModel,
     )
     from termwise.records import Document, Qrel, Query, Ranking, Run, ScoredDoc
-    from termwise.scoring import TextScorer
-    from termwise.search import (
-        Explanation,
-        QueryDocumentLikelihood,
-        Searcher,
-        StoredQueryVectors,
-    )
-    from termwise.search.translation import TranslationScorer
+    from termwise.scorers.protocol import TextScorer
+    from termwise.search import QueryDocumentLikelihood, Searcher, StoredQueryVectors
+    from termwise.search.translation_scorer import TranslationScorer
     from termwise.text import Vocabulary, make_analyzer
     from termwise.weights import TermWeights
 
 _HOMES = {
     "BM25": "models",
     "Document": "records",
-    "Explanation": "search",
+    "Explanation": "explain",
     "Fusion": "fusion",
     "Index": "index",
     "IndexWriter": "index",
@@ -80,14 +76,14 @@ _HOMES = {
     "StoredQueryVectors": "search",
     "TermWeights": "weights",
     "TermwiseError": "errors",
-    "TextScorer": "scoring",
+    "TextScorer": "scorers.protocol",
     "Tilde": "models",
     "TildeV2": "models",
-    "TranslationScorer": "search.translation",
+    "TranslationScorer": "search.translation_scorer",
     "VectorModel": "models",
     "Vocabulary": "text",
-    "build_index": "build",
-    "encode_collection": "build",
+    "build_index": "indexing",
+    "encode_collection": "indexing",
     "fuse": "fusion",
     "interpolate": "fusion",
     "make_analyzer": "text",

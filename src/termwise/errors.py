@@ -39,7 +39,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from termwise.legible import legible
+from termwise.display.safe_text import legible
 
 MOST_NAMES = 40
 """Known names that an error lists; of more it lists some."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import is_finite_number, is_integer
+from termwise.display.safe_text import short_digest, shown
 from termwise.errors import VocabularyMismatchError, WeightError
-from termwise.legible import short_digest, shown
+from termwise.validation import is_finite_number, is_integer
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The import contract: layers import downwards only, and models and index never see each other."""
+"""The import contract of `tests.architecture.layers`, checked file by file."""
 
 from __future__ import annotations
 
@@ -7,260 +7,124 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.architecture.layers import INSIDE_FUNCTIONS, LAYERS, LIBRARIES, ON_REQUEST, QUERY_SIDE
 
 import termwise
 
 ROOT = Path(termwise.__file__).parent
 
-GROUND = {"legible", "errors", "records", "arguments", "progress"}
-"""What every layer with public functions may import."""
-
-ALLOWED: dict[str, set[str]] = {
-    "legible": set(),
-    "errors": {"legible"},
-    "records": {"legible", "errors"},
-    "arguments": {"legible", "errors", "records"},
-    "exclusion": {"errors", "records"},
-    "progress": set(),
-    "sealed_json": {"legible"},
-    "regular_files": {"sealed_json"},
-    "staged_folder": {"errors"},
-    "folder_kinds": {"errors"},
-    "model_folders": {"legible", "errors", "folder_kinds", "sealed_json", "regular_files", "text"},
-    "processes": {"errors"},
-    "typed_settings": {"errors", "legible"},
-    "pages": {"legible"},
-    "scoring": {"legible", "errors", "records", "arguments"},
-    "weights": GROUND,
-    "kernels": set(),
-    "text": GROUND | {"weights"},
-    "collection": GROUND | {"weights", "text"},
-    "models": GROUND | {"weights", "text", "collection", "kernels", "translation"},
-    "index": GROUND | {"sealed_json", "folder_kinds", "weights", "text", "kernels"},
-    "encode": GROUND
-    | {
-        "sealed_json",
-        "regular_files",
-        "model_folders",
-        "weights",
-        "text",
-        "collection",
-        "kernels",
-        "models",
-    },
-    "translation": GROUND
-    | {
-        "sealed_json",
-        "regular_files",
-        "staged_folder",
-        "model_folders",
-        "processes",
-        "typed_settings",
-        "weights",
-        "text",
-        "collection",
-        "kernels",
-    },
-    "search": GROUND
-    | {
-        "exclusion",
-        "typed_settings",
-        "pages",
-        "weights",
-        "text",
-        "kernels",
-        "index",
-        "models",
-        "translation",
-    },
-    "evaluate": GROUND | {"exclusion", "pages"},
-    "scorers": GROUND
-    | {
-        "sealed_json",
-        "staged_folder",
-        "typed_settings",
-        "scoring",
-        "folder_kinds",
-        "model_folders",
-        "weights",
-        "text",
-        "collection",
-        "kernels",
-        "models",
-        "encode",
-        "index",
-        "search",
-        "translation",
-        "build",
-        "rerank",
-    },
-    "probes": GROUND
-    | {
-        "scoring",
-        "scorers",
-        "build",
-        "text",
-        "collection",
-        "evaluate",
-        "pages",
-        "regular_files",
-        "sealed_json",
-    },
-    "fusion": GROUND
-    | {"sealed_json", "pages", "weights", "text", "collection", "kernels", "index", "search", "evaluate"},
-    "build": GROUND
-    | {
-        "processes",
-        "weights",
-        "text",
-        "collection",
-        "kernels",
-        "models",
-        "encode",
-        "index",
-        "search",
-        "translation",
-    },
-    "train": GROUND
-    | {
-        "staged_folder",
-        "model_folders",
-        "typed_settings",
-        "weights",
-        "text",
-        "collection",
-        "kernels",
-        "models",
-        "encode",
-        "index",
-        "search",
-        "build",
-        "evaluate",
-    },
-    "neural_model1": GROUND
-    | {"model_folders", "typed_settings", "text", "collection", "kernels", "translation", "train"},
-    "rerank": GROUND
-    | {
-        "folder_kinds",
-        "sealed_json",
-        "staged_folder",
-        "model_folders",
-        "typed_settings",
-        "scoring",
-        "text",
-        "collection",
-        "kernels",
-        "encode",
-        "index",
-        "search",
-        "train",
-        "neural_model1",
-    },
-}
-QUERY_SIDE = {
-    "termwise.models.query",
-    "termwise.models.contract",
-    "termwise.models.attachments",
-    "termwise.models.rarity",
-}
-HEAVY = {
-    "torch": {"train", "neural_model1", "rerank"},
-    "transformers": {"train", "rerank"},
-    "safetensors": {"train", "neural_model1", "rerank"},
-    "sentence_transformers": {"train", "rerank"},
-    "accelerate": {"train", "rerank"},
-    "onnx": {"train"},
-    "onnxruntime": {"encode"},
-    "spacy": {"text"},
-    "simplemma": {"text"},
-    "ot": {"scorers"},
-    "lightgbm": {"scorers"},
-}
-"""Network libraries and other large ones, and the layers that may import each."""
-
-ON_REQUEST = {
-    "neural_model1": {"cli/train_neural_model1.py", "rerank/bert_model1.py"},
-    "rerank": {"cli/rerank.py", "cli/train_bert_model1.py", "scorers/opening.py"},
-}
-"""Layers that nothing may import but these files, inside a function where the file is not of such a layer itself: see
-the notice in NOTICE."""
+ROW = {layer: row for row, layers in enumerate(LAYERS) for layer in layers}
 
 
-def modules() -> Iterator[tuple[str, Path]]:
-    for path in sorted(ROOT.rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        yield parts[0], path
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield every module a file imports, at its top or inside a function."""
-    for node in ast.walk(ast.parse(path.read_text())):
+MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def layer_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def nodes(tree: ast.AST, *, types: bool, functions: bool) -> Iterator[ast.AST]:
+    """Yield all nodes, with or without those that only type checkers read and those inside functions."""
+    for node in ast.iter_child_nodes(tree):
+        if is_type_checking(node) and not types:
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not functions:
+            continue
+        yield node
+        yield from nodes(node, types=types, functions=functions)
+
+
+def imported(path: Path, *, types: bool = True, functions: bool = True) -> Iterator[str]:
+    """Yield every module that a file imports; a name imported from a package is its module where it is one."""
+    for node in nodes(ast.parse(path.read_text()), types=types, functions=functions):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             assert node.module is not None
-            yield node.module
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in MODULES else node.module
 
 
-def imported_at_the_top(path: Path) -> Iterator[str]:
-    """Yield what is imported when the file is, not counting what only type checkers read."""
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
+def is_of(package: str, module: str) -> bool:
+    return f"{module}.".startswith(f"{package}.")
 
 
-def test_every_layer_has_a_rule():
-    assert {layer for layer, _ in modules()} - {"__init__", "__main__", "cli"} == set(ALLOWED)
+def test_every_layer_has_a_row():
+    found = {layer_of(module) for module in MODULES if module.count(".")}
+    assert found - {"__main__"} == set(ROW)
 
 
-@pytest.mark.parametrize("layer", sorted(ALLOWED))
-def test_layers_import_downwards(layer):
-    for owner, path in modules():
-        if owner != layer:
+@pytest.mark.parametrize("layer", sorted(ROW))
+def test_files_import_downwards(layer):
+    for module, path in MODULES.items():
+        if not is_of(f"termwise.{layer}", module):
             continue
-        for name in imported(path):
-            parts = name.split(".")
-            if parts[0] != "termwise" or len(parts) == 1 or parts[1] == layer:
-                continue
-            assert parts[1] in ALLOWED[layer], f"{path.relative_to(ROOT)} imports {name}"
+        for other in imported(path):
+            if is_of("termwise", other) and not is_of(f"termwise.{layer}", other):
+                assert other != "termwise", f"{module} imports the root"
+                assert ROW[layer_of(other)] > ROW[layer], f"{module} imports {other}"
 
 
-def test_search_sees_the_query_side_of_models_only():
-    for owner, path in modules():
-        if owner == "search":
-            seen = {name for name in imported(path) if name.startswith("termwise.models")}
-            assert seen <= QUERY_SIDE, path
+def test_files_do_not_import_in_circles():
+    graph = {
+        module: {other for other in imported(path, types=False) if other in MODULES} - {module}
+        for module, path in MODULES.items()
+        if module != "termwise"
+    }
+    while leaves := {module for module, others in graph.items() if not others & graph.keys()}:
+        for module in leaves:
+            del graph[module]
+    circles = {module: sorted(others & graph.keys()) for module, others in graph.items()}
+    assert not circles
+
+
+def test_the_query_side_of_models_is_all_that_searching_sees():
+    for module, path in MODULES.items():
+        if module.startswith(("termwise.engine", "termwise.explain", "termwise.search")):
+            seen = {name for name in imported(path) if is_of("termwise.models", name)}
+            assert seen <= QUERY_SIDE, module
 
 
 def test_each_large_library_has_its_layers():
-    for owner, path in modules():
+    for module, path in MODULES.items():
         for name in imported(path):
-            assert owner in HEAVY.get(name.split(".")[0], {owner}), f"{path.relative_to(ROOT)} imports {name}"
+            allowed = LIBRARIES.get(name.split(".")[0])
+            assert allowed is None or layer_of(module) in allowed, f"{module} imports {name}"
 
 
-@pytest.mark.parametrize("layer", sorted(ON_REQUEST))
-def test_layers_that_only_their_verbs_import(layer):
-    def is_of_it(name):
-        return f"{name}.".startswith(f"termwise.{layer}.")
+@pytest.mark.parametrize("package", sorted(ON_REQUEST))
+def test_packages_that_few_files_import(package):
+    importing = {
+        path.relative_to(ROOT).as_posix(): path
+        for module, path in MODULES.items()
+        if not is_of(package, module) and any(is_of(package, name) for name in imported(path))
+    }
+    assert set(importing) == ON_REQUEST[package]
+    for file, path in importing.items():
+        if not file.startswith("yardsticks/"):
+            assert not any(is_of(package, name) for name in imported(path, types=False, functions=False))
 
-    importing = [
-        (owner, path) for owner, path in modules() if owner != layer and any(map(is_of_it, imported(path)))
-    ]
-    assert {path.relative_to(ROOT).as_posix() for _, path in importing} == ON_REQUEST[layer]
-    others = [path for owner, path in importing if owner not in ON_REQUEST]
-    assert not any(is_of_it(name) for path in others for name in imported_at_the_top(path))
 
-
-@pytest.mark.parametrize("library", ["onnxruntime", "spacy", "simplemma", "ot", "lightgbm"])
+@pytest.mark.parametrize("library", INSIDE_FUNCTIONS)
 def test_it_is_imported_inside_functions_only(library):
-    for _, path in modules():
-        assert library not in {name.split(".")[0] for name in imported_at_the_top(path)}, path
+    for module, path in MODULES.items():
+        at_the_top = imported(path, types=False, functions=False)
+        assert library not in {name.split(".")[0] for name in at_the_top}, module
 
 
 def test_the_contract_can_fail(tmp_path):
     file = tmp_path / "sample.py"
     file.write_text("def f():\n    from termwise.models.bm25 import BM25\n")
     assert list(imported(file)) == ["termwise.models.bm25"]
+    assert list(imported(file, functions=False)) == []

@@ -19,7 +19,7 @@ import numpy as np
 
 from termwise.errors import TermwiseError
 from termwise.index import Index
-from termwise.models.query import CountQueryEncoder
+from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.search.searcher import Searcher
 from termwise.text import make_analyzer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from termwise.encode import open_document_encoder
-from termwise.encode.folder import EncoderFolder
+from termwise.encode.encoder_folder import EncoderFolder
 from termwise.errors import CorruptModelError, DataError, MissingFileError, ModelFormatError
 from termwise.models import Tilde
 

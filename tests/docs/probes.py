@@ -10,10 +10,10 @@ from __future__ import annotations
 from tests.docs.snippets import ROOT
 
 from termwise.cli.probe_output import by_definition
-from termwise.probes.bench import Bench
+from termwise.probes.core.suites import SECTIONS
 from termwise.probes.manipulations.family import FAMILY_BY_GRADES
 from termwise.probes.report.tables import cell_text
-from termwise.probes.suites import SECTIONS
+from termwise.probes.session import Bench
 
 BY_GRADES = (
     "Each textual manipulation over part of the judged texts: `NAME-higher`, those whose grade is above the middle of\n"

@@ -116,7 +116,7 @@ class Outcome:
 def is_here(name: str) -> bool:
     """Tell whether a shipped encoder or translation table, or what an extra brings, is there."""
     from termwise.encode import shipped_encoders
-    from termwise.train.extra import NEEDED
+    from termwise.train.requirements import NEEDED
     from termwise.translation import shipped_tables
 
     extras = {

@@ -95,8 +95,8 @@ def test_every_training_setting_is_listed_with_its_defaults():
 @pytest.mark.parametrize("network", ["the table", "BERT-Model1"])
 def test_every_setting_of_neural_model1_is_listed_with_its_default(network):
     pytest.importorskip("torch")
-    from termwise.neural_model1.settings import NeuralModel1Settings
-    from termwise.rerank.bert_model1_settings import BertModel1Settings
+    from termwise.train.neural_model1.settings import NeuralModel1Settings
+    from termwise.yardsticks.bert_model1_settings import BertModel1Settings
 
     text = sections("how-to/neural-translation.md")[f"Settings of {network}"]
     rows = [

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from termwise.engine.query_vector import query_vector
+from termwise.engine.retrieval import first_stage
 from termwise.index import Index, Manifest, verify
-from termwise.search.retrieval import first_stage
-from termwise.search.vector import query_vector
 from termwise.weights import TermWeights
 
 HERE = Path(__file__).resolve().parent

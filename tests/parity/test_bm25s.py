@@ -16,7 +16,7 @@ import pytest
 
 from termwise.collection.statistics import CollectionStatistics
 from termwise.models import BM25, CountQueryEncoder
-from termwise.text.analysis import Analysis, AnalyzerSpec
+from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 

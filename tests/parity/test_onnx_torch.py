@@ -12,12 +12,12 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("onnx")
 
-from termwise.encode.session import OnnxSession  # noqa: E402
+from termwise.encode.onnx_session import OnnxSession  # noqa: E402
 from termwise.text import AnalyzerSpec, WordPieceAnalyzer  # noqa: E402
-from termwise.train.export import TOLERANCE  # noqa: E402
+from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
+from termwise.train.export.onnx_export import TOLERANCE  # noqa: E402
+from termwise.train.export.published_checkpoints import dequantised  # noqa: E402
 from termwise.train.networks import TildeV2Network, untrained  # noqa: E402
-from termwise.train.published import dequantised  # noqa: E402
-from termwise.train.write_folder import write_encoder_folder  # noqa: E402
 
 SPECIAL = ("[PAD]", "[unused0]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PIECES = (*SPECIAL, *(f"{first}{second}" for first in "abcdefgh" for second in "ijklmnop"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from termwise.evaluate import bonferroni, compare, holm
-from termwise.evaluate.paired import mean_interval
+from termwise.evaluate.paired_tests import mean_interval
 from termwise.records import Qrel, Ranking, Run
 
 with warnings.catch_warnings():

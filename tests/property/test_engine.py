@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from termwise.engine.query_vector import query_vector
+from termwise.engine.retrieval import first_stage, score_documents
 from termwise.index import Index, IndexWriter
 from termwise.kernels import reference
-from termwise.search.retrieval import first_stage, score_documents
-from termwise.search.vector import query_vector
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 

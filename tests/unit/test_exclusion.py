@@ -4,7 +4,7 @@ import pytest
 
 from termwise import Ranking
 from termwise.errors import ParameterError
-from termwise.exclusion import Excluded
+from termwise.records import Excluded
 
 RANKING = Ranking(["a", "b", "c"], [3.0, 2.0, 1.0], query_id="b")
 

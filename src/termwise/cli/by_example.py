@@ -10,13 +10,13 @@ import typer
 
 from termwise.cli.options import model_settings
 from termwise.errors import MalformedRecordError, MissingFileError, UsageError
-from termwise.regular_files import read_regular
-from termwise.sealed_json import Misfit
+from termwise.storage.manifest_json import Misfit
+from termwise.storage.safe_read import read_regular
 
 if TYPE_CHECKING:
+    from termwise.engine.query_settings import QuerySettings
     from termwise.search import Searcher
     from termwise.search.by_example import Example
-    from termwise.search.query_settings import QuerySettings
 
 LONGEST = 100_000_000
 """Bytes of the largest file that is read as a query."""
@@ -56,7 +56,7 @@ def query_settings(pairs: Sequence[str] | None) -> QuerySettings:
     UnknownNameError, ParameterError
         If there is no such setting, or it cannot have this value.
     """
-    from termwise.search.query_settings import QuerySettings
+    from termwise.engine.query_settings import QuerySettings
 
     given = model_settings(pairs or (), option="--weigh", example="--weigh max_terms=30 --weigh idf_power=1")
     return QuerySettings.parse(given)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from termwise.cli.terminal import say
-from termwise.legible import shown
+from termwise.display.safe_text import shown
 
 if TYPE_CHECKING:
     from termwise.collection import Collection
-    from termwise.collection.files import Header
+    from termwise.collection.file_collections import Header
 
 
 def header_said(source: str, fields: tuple[str, ...] | None) -> str | Collection:
@@ -24,7 +24,7 @@ def header_said(source: str, fields: tuple[str, ...] | None) -> str | Collection
         The source. A pipe can be read only once: for one, a collection that says it while it is read.
     """
     from termwise.collection import open_collection
-    from termwise.collection.files import TabSeparatedCollection
+    from termwise.collection.file_collections import TabSeparatedCollection
     from termwise.errors import TermwiseError
 
     path = Path(source)

@@ -95,7 +95,7 @@ def command(
         contrast_table,
         to_csv,
     )
-    from termwise.evaluate.report import unreachable
+    from termwise.evaluate.tables import unreachable
 
     if queries is not None and html is None:
         raise UsageError("--queries shows its texts in the HTML page", fixes=["add --html FILE"])

@@ -65,7 +65,7 @@ def command(
 
     Example: termwise encode docs.jsonl --model tilde --encoding docs.rows --shard 1/4
     """
-    from termwise.build import chosen_model, encode_collection
+    from termwise.indexing import chosen_model, encode_collection
     from termwise.models import NetworkModel
 
     part = share(shard)

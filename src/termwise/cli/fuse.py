@@ -485,7 +485,7 @@ def _made(
     from termwise.collection import read_qrels
     from termwise.fusion import Fusion
     from termwise.fusion import learn as learn_weights
-    from termwise.fusion.linear import shares_of
+    from termwise.fusion.interpolation import shares_of
 
     if alpha is not None:
         return Fusion([run.name for run in runs], shares_of(alpha), **rules)
@@ -612,9 +612,9 @@ def _draw(found: Sequence[Oracle], runs: Sequence[Run], files: Mapping[Path, str
     """Write the figure of what was found into files, and say so."""
     if not files:
         return
-    from termwise.collection.writing import write_bytes_whole
     from termwise.fusion.figure import ShareCurve, figure_bytes, shares_figure
     from termwise.fusion.page import shares_html
+    from termwise.storage.atomic_file import write_bytes_whole
 
     first, second = (run.name for run in runs)
     for path, form in files.items():

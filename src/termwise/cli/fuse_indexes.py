@@ -59,7 +59,7 @@ def fuse_folders(
             "--normalise goes with other weights than those of a file, which says itself how it is used"
         )
     from termwise.fusion import Fusion, fuse_indexes, index_weights
-    from termwise.fusion.linear import shares_of
+    from termwise.fusion.interpolation import shares_of
     from termwise.index import Index
 
     if weights is not None:

@@ -104,7 +104,7 @@ def command(
     Examples: termwise index python:stdlib --model bm25 --out python.tw --store-text,
     termwise index docs.jsonl --model tildev2 --out docs.tw
     """
-    from termwise.build import build_index, chosen_model, default_encoding
+    from termwise.indexing import build_index, chosen_model, default_encoding
     from termwise.models import Model1, NetworkModel
 
     given = model_settings(settings or ())

@@ -8,7 +8,7 @@ from typing import Any
 
 from termwise.cli.options import IndexFolder, JsonFlag
 from termwise.cli.terminal import human_bytes, print_json, stdout
-from termwise.legible import legible_line
+from termwise.display.safe_text import legible_line
 
 
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
@@ -92,7 +92,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _model_rows(encoder: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the model, or those that an index is a weighted sum of, each with its network where it has one."""
-    from termwise.search.encoding import FUSION, parts_of
+    from termwise.engine.query_encoder import FUSION, parts_of
 
     fused = encoder.get("model", {}).get("name") == FUSION
     rows = [("model", FUSION)] if fused else []

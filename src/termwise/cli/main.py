@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from termwise import __version__
+from termwise._version import __version__
 from termwise.cli import (
     compare,
     encode,
@@ -40,9 +40,9 @@ from termwise.cli import (
 )
 from termwise.cli.terminal import note_compiling
 from termwise.cli.verbs import Verbs
+from termwise.display.safe_text import error_said, legible
 from termwise.errors import TermwiseError
-from termwise.kernels.compiling import told_of_compiling
-from termwise.legible import error_said, legible
+from termwise.kernels.jit import told_of_compiling
 
 app = typer.Typer(
     cls=Verbs,

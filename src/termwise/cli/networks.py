@@ -21,8 +21,8 @@ def say_resuming(
     providers: Sequence[str] | None,
 ) -> None:
     """Say on stderr how many blocks of documents are encoded already, if any."""
-    from termwise.build import finished_blocks
     from termwise.errors import TermwiseError
+    from termwise.indexing import finished_blocks
 
     try:
         done = finished_blocks(work, model=model, precision=precision, providers=providers)

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from termwise.arguments import MOST_MEMORY, MOST_THREADS
 from termwise.errors import ParameterError
+from termwise.validation import MOST_MEMORY, MOST_THREADS
 
 IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the index.", show_default=False)]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]

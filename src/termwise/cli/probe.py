@@ -191,11 +191,11 @@ def command(
         tell,
     )
     from termwise.collection import read_run
-    from termwise.probes.bench import Bench
-    from termwise.probes.bench.sources import named_folders
-    from termwise.probes.reference import DEPTH
+    from termwise.probes.core.reference_rankings import DEPTH
+    from termwise.probes.core.thresholds import read_rule
+    from termwise.probes.data_sources import named_folders
     from termwise.probes.report import Demand, read_report, report_at, unmet
-    from termwise.probes.thresholds import read_rule
+    from termwise.probes.session import Bench
 
     read_rule(delta)
     rankings = None if candidates is None else read_run(candidates)

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from termwise.cli.terminal import note, print_json, stdout
+from termwise.display.safe_text import legible_line
 from termwise.errors import CheckFailedError, UsageError
-from termwise.legible import legible_line
-from termwise.probes.bench import Wanted
-from termwise.probes.bench.sources import data_names
+from termwise.probes.core.expectations import wanted_of
+from termwise.probes.core.suites import SUITES
+from termwise.probes.data_sources import data_names
 from termwise.probes.report import Demand, differences, unmet
 from termwise.probes.report.differences import Difference
 from termwise.probes.report.folder import SCORES
@@ -30,8 +31,7 @@ from termwise.probes.report.tables import (
     wanted_score,
     written,
 )
-from termwise.probes.suites import SUITES
-from termwise.probes.wanted import wanted_of
+from termwise.probes.session import Wanted
 from termwise.scorers import ScoreStore
 
 _ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "limit", "candidates")

@@ -131,13 +131,13 @@ def _ranker(
 
 def _reading_ranker(folder: Path, scorer: str) -> Callable[..., TimedRun]:
     """Return what ranks by a network that reads query and text together, on a graphics processor if there is one."""
-    from termwise.train.extra import require_training
+    from termwise.train.requirements import require_training
 
     require_training()
     from termwise.index import Index
-    from termwise.rerank.candidates import TextReranker
-    from termwise.rerank.folder import fastest_device
-    from termwise.rerank.opening import open_text_scorer
+    from termwise.scorers.candidate_ranker import TextReranker
+    from termwise.yardsticks.open_yardstick import open_text_scorer
+    from termwise.yardsticks.scorer_folder import fastest_device
 
     return TextReranker(Index.open(folder), open_text_scorer(scorer, device=fastest_device())).rank_many
 

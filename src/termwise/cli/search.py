@@ -23,16 +23,15 @@ from termwise.cli.options import (
     column_separator,
 )
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting, say, stdout
+from termwise.display.safe_text import legible_line
 from termwise.errors import UsageError
-from termwise.legible import legible_line
 
 if TYPE_CHECKING:
-    from termwise.exclusion import Exclusion
+    from termwise.engine.query_settings import QuerySettings
     from termwise.index.reader import MappedVocabulary
-    from termwise.records import Query, Ranking
+    from termwise.records import Exclusion, Query, Ranking
     from termwise.search import Searcher
     from termwise.search.by_example import Example
-    from termwise.search.query_settings import QuerySettings
 
 _SPELLED = 1_000_000
 """Terms of the largest index in which other spellings of a word are looked for."""
@@ -185,7 +184,7 @@ def _answer(
                 record["explanation"] = explanations[place - 1].to_dict()
             print_json(record)
     elif len(ranking):
-        from termwise.search.ranking_terminal import ranking_renderable
+        from termwise.explain.ranking_terminal import ranking_renderable
 
         stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
         note(f"{len(ranking)} of {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")
@@ -207,7 +206,7 @@ def _say_file(folder: Path, query: str) -> None:
 
 def _note_left_out(searcher: Searcher, queries: Sequence[Query], exclude: Exclusion) -> None:
     """Say how many documents are no answers, and to how many queries."""
-    from termwise.exclusion import Excluded
+    from termwise.records import Excluded
 
     if exclude is None:
         return
@@ -222,8 +221,8 @@ def _note_left_out(searcher: Searcher, queries: Sequence[Query], exclude: Exclus
 
 def _why_empty(searcher: Searcher, query: str, example: Example | None) -> list[str]:
     """Say why nothing was found, and what else to try."""
-    from termwise.search.encoding import query_encoder_of
-    from termwise.search.whole_words import word_around
+    from termwise.engine.query_encoder import query_encoder_of
+    from termwise.explain.whole_words import word_around
 
     text = query if example is None else example.text
     if (

@@ -9,8 +9,8 @@ import typer
 
 from termwise.cli.options import JsonFlag
 from termwise.cli.terminal import note, print_json, stdout
+from termwise.display.safe_text import legible_line
 from termwise.errors import UnknownNameError
-from termwise.legible import legible_line
 
 if TYPE_CHECKING:
     from termwise.translation import TranslationTable

@@ -26,8 +26,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from termwise.display.safe_text import legible, legible_line
 from termwise.errors import StorageError, UsageError
-from termwise.legible import legible, legible_line
 
 
 def stdout() -> Console:
@@ -148,7 +148,7 @@ def write_text(path: Path, text: str) -> None:
     StorageError
         If the file system refuses.
     """
-    from termwise.collection.writing import written_whole
+    from termwise.storage.atomic_file import written_whole
 
     with written_whole(path) as write:
         write(text)
@@ -206,8 +206,8 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | s
 
 def _is_whole(folder: Path) -> bool:
     """Tell whether a folder is that of an index or a model, which hold their own files and no others."""
-    from termwise.folder_kinds import kind_of
     from termwise.index.manifest import NAME
+    from termwise.storage.folder_kind import kind_of
 
     return (folder / NAME).is_file() or kind_of(folder) is not None
 

@@ -24,7 +24,7 @@ from termwise.errors import MalformedRecordError, MissingFileError
 
 if TYPE_CHECKING:
     from termwise.encode import Expansion
-    from termwise.encode.manifest import Kind, Precision
+    from termwise.encode.encoder_manifest import Kind, Precision
 
 app = typer.Typer(
     cls=Verbs,
@@ -217,7 +217,7 @@ def _train(
     expansion_providers: tuple[str, ...] | None = None,
 ) -> None:
     """Train an encoder, and print what came of it: of several processes the first does."""
-    from termwise.train.extra import is_first_process, require_training
+    from termwise.train.requirements import is_first_process, require_training
 
     require_training()
     from termwise.train.fit import fit

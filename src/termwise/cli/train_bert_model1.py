@@ -29,11 +29,11 @@ def command(
 
     Example: termwise train bert-model1 --data nfcorpus --base bert-base-uncased --out my-scorer
     """
-    from termwise.train.extra import require_training
+    from termwise.train.requirements import require_training
 
     require_training()
-    from termwise.rerank.bert_model1_settings import BertModel1Settings
-    from termwise.rerank.bert_model1_training import train_bert_model1
+    from termwise.yardsticks.bert_model1_settings import BertModel1Settings
+    from termwise.yardsticks.bert_model1_training import train_bert_model1
 
     chosen = BertModel1Settings.parse(model_settings(settings or ()))
     with progress_bar() as progress:

@@ -95,7 +95,7 @@ def command(
     Examples: termwise train convert ./TILDE --floors-from docs.jsonl --out tilde-msmarco,
     termwise train convert ./TILDEv2-TILDE200-exp --expand-with tilde-msmarco --out tildev2-msmarco
     """
-    from termwise.train.extra import require_training
+    from termwise.train.requirements import require_training
 
     if expand_with is None and (expansion_terms, counting) != (None, None):
         raise UsageError(
@@ -106,7 +106,7 @@ def command(
     way = counting_of(counting or "raw")
     require_training()
     from termwise.encode import Expansion
-    from termwise.train.published import convert
+    from termwise.train.export.published_checkpoints import convert
 
     with progress_bar() as progress:
         made = convert(
@@ -130,8 +130,8 @@ def command(
 
 def _settings(made: EncoderFolder, expand_with: str | None) -> str:
     """Return the settings that the encoder cannot be run without, and say what it lacks."""
-    from termwise.encode.folder import FLOORS
-    from termwise.encode.open import expander_of
+    from termwise.encode.encoder_folder import FLOORS
+    from termwise.encode.open_encoder import expander_of
     from termwise.models import TildeV2
 
     if made.manifest.kind == "tilde" and FLOORS not in made.manifest.files:

@@ -28,11 +28,11 @@ def command(
 
     Example: termwise train neural-model1 --data nfcorpus --out my-table
     """
-    from termwise.train.extra import require_training
+    from termwise.train.requirements import require_training
 
     require_training()
-    from termwise.neural_model1.settings import NeuralModel1Settings
-    from termwise.neural_model1.training import train_neural_model1
+    from termwise.train.neural_model1.fit import train_neural_model1
+    from termwise.train.neural_model1.settings import NeuralModel1Settings
 
     chosen = NeuralModel1Settings.parse(model_settings(settings or ()))
     with progress_bar() as progress:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from termwise.display.safe_text import short_digest
 from termwise.errors import DataError, ParameterError, UsageError
-from termwise.legible import short_digest
 
 if TYPE_CHECKING:
     from termwise.fusion import Fusion
     from termwise.fusion.fusion import Settings
-    from termwise.search.translation import TranslationScorer
+    from termwise.search.translation_scorer import TranslationScorer
 
 TunedSettings = Annotated[
     Path | None,
@@ -98,10 +98,10 @@ def opened_scorer(
     TermwiseError
         Whatever is wrong with a setting, the index or the table.
     """
-    from termwise.build import chosen_model
     from termwise.index import Index
+    from termwise.indexing import chosen_model
     from termwise.models import Model1
-    from termwise.search.translation import TranslationScorer
+    from termwise.search.translation_scorer import TranslationScorer
     from termwise.translation import open_table
 
     for names, why in ((_OF_AN_INDEX, "is for compiling a table into an index"), (tuned, "is what is tuned")):
@@ -123,7 +123,7 @@ def opened_scorer(
 
 def table_places(table: str | None) -> tuple[Path, ...]:
     """Return the folder of a table that may not be written to; none where none is given."""
-    from termwise.translation.folder import table_folder
+    from termwise.translation.table_folder import table_folder
 
     return () if table is None else (table_folder(table),)
 
@@ -147,7 +147,7 @@ def _check_kept(settings: Settings, file: Path) -> None:
 
 def _check_table(fusion: Fusion, table: str, file: Path) -> None:
     """Refuse a table that is not the one that a file was tuned for, where the file says which."""
-    from termwise.translation.folder import read_manifest
+    from termwise.translation.table_folder import read_manifest
 
     for tuned in filter(None, fusion.tables):
         found = read_manifest(table).id

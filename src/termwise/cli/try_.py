@@ -16,7 +16,7 @@ import typer
 
 from termwise.cli.options import JsonFlag, available_processors
 from termwise.cli.terminal import note, print_json, progress_bar, quoted, stdout
-from termwise.legible import legible_line
+from termwise.display.safe_text import legible_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -107,7 +107,7 @@ def shipped_weights(name: str) -> Path | None:
 
 def _counted(name: str, documents: Sequence[Document], folder: Path) -> Searcher:
     """Index documents with a model that weighs what it counts in them."""
-    from termwise.build import build_index
+    from termwise.indexing import build_index
 
     with progress_bar() as progress:
         return build_index(
@@ -125,8 +125,8 @@ def _remembered(
     name: str, weights: Path, documents: Sequence[Document], folder: Path, *, encode: bool
 ) -> tuple[Searcher, int]:
     """Index documents with weights that ship; return the searcher and how many documents were left out."""
-    from termwise.build import build_index
     from termwise.encode import open_remembered_encoder
+    from termwise.indexing import build_index
     from termwise.models import make_model
 
     model: NetworkModel = make_model(name, {})  # type: ignore[assignment]
@@ -211,8 +211,8 @@ def _print_json(
 def _print(
     systems: Sequence[_System], questions: PythonQuestions, question: str, documents: int, seconds: float
 ) -> None:
-    from termwise.search.explain_terminal import explanation_renderable
-    from termwise.search.ranking_terminal import ranking_renderable
+    from termwise.explain.ranking_terminal import ranking_renderable
+    from termwise.explain.terminal import explanation_renderable
 
     first = systems[0]
     explanations = [

@@ -116,8 +116,8 @@ def command(
     """
     from termwise.collection import read_qrels
     from termwise.fusion import QueryScales, TunedTable, tune
-    from termwise.fusion.tuning import LAMBDAS, SELF_TRANSLATIONS
-    from termwise.translation.folder import read_manifest
+    from termwise.fusion.translation_tuning import LAMBDAS, SELF_TRANSLATIONS
+    from termwise.translation.table_folder import read_manifest
 
     refuse_overwriting([output], [folder, *table_places(table), first, queries, qrels])
     if output is not None and output.exists() and not overwrite:

@@ -1,9 +1,9 @@
 """Readers: collections, queries, judgments, runs, and statistics in one pass."""
 
-from termwise.collection.files import JsonLinesCollection, TabSeparatedCollection
+from termwise.collection.file_collections import JsonLinesCollection, TabSeparatedCollection
 from termwise.collection.lines import read_json_lines, read_lines
 from termwise.collection.open_statistics import OpenStatistics
-from termwise.collection.opening import open_collection
+from termwise.collection.openers import open_collection
 from termwise.collection.protocol import Collection
 from termwise.collection.python_docs import PythonDocumentation
 from termwise.collection.python_questions import PythonQuestions

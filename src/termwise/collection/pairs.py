@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from termwise.collection.datasets import PREFIX
 from termwise.collection.lines import read_json_lines
-from termwise.collection.opening import open_collection
+from termwise.collection.openers import open_collection
 from termwise.collection.qrels import read_qrels
 from termwise.collection.queries import read_queries
 from termwise.errors import EmptyCollectionError, MalformedRecordError, MissingFileError, UnknownIdError

@@ -10,9 +10,9 @@ from typing import Literal
 from termwise.collection.columns import check_writable, is_whole, separator_character, split
 from termwise.collection.datasets import PREFIX, dataset_qrels
 from termwise.collection.lines import read_lines
-from termwise.collection.writing import written_whole
 from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.records import Qrel
+from termwise.storage.atomic_file import written_whole
 
 HEADERS = frozenset({"query-id", "query_id", "qid"})
 """What the first column of a header is called."""

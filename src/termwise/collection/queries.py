@@ -10,7 +10,7 @@ from termwise.collection.columns import without_header
 from termwise.collection.datasets import PREFIX, dataset_queries
 from termwise.collection.fields import RecordReader, checked_fields
 from termwise.collection.lines import read_json_lines, read_lines, refuse_pipe
-from termwise.collection.opening import JSON_SUFFIXES, TAB_SUFFIXES, content_suffix, folder_file
+from termwise.collection.openers import JSON_SUFFIXES, TAB_SUFFIXES, content_suffix, folder_file
 from termwise.collection.topics import read_topics
 from termwise.errors import DuplicateIdError, MalformedRecordError, ParameterError
 from termwise.records import Query

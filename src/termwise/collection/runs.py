@@ -13,9 +13,9 @@ import numpy as np
 
 from termwise.collection.columns import check_writable, is_whole, separator_character, split
 from termwise.collection.lines import read_lines
-from termwise.collection.writing import written_whole
 from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.records import Ranking, Run
+from termwise.storage.atomic_file import written_whole
 
 FORMS = {
     6: "query id, Q0, document id, rank, score, name",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from termwise.display.safe_text import short_digest
 from termwise.errors import EmptyCollectionError, VocabularyMismatchError, WeightError
-from termwise.legible import short_digest
 from termwise.weights import TermWeights
 
 

@@ -3,14 +3,14 @@
 Importing it does not load onnxruntime; opening an encoder does.
 """
 
-from termwise.encode.documents import DocumentEncoder
+from termwise.encode.block_encoding import encoded_blocks
+from termwise.encode.document_encoder import DocumentEncoder
+from termwise.encode.encoder_folder import EncoderFolder, shipped_encoders
+from termwise.encode.encoder_manifest import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
 from termwise.encode.expansion import Expansion
-from termwise.encode.folder import EncoderFolder, shipped_encoders
-from termwise.encode.manifest import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
-from termwise.encode.open import open_document_encoder, open_query_encoder, open_remembered_encoder
-from termwise.encode.queries import TildeQueryEncoder
-from termwise.encode.remembered import RememberedEncoder, RememberedRows
-from termwise.encode.resuming import encoded_blocks
+from termwise.encode.open_encoder import open_document_encoder, open_query_encoder, open_remembered_encoder
+from termwise.encode.precomputed_rows import RememberedEncoder, RememberedRows
+from termwise.encode.query_network import TildeQueryEncoder
 
 __all__ = [
     "DocumentEncoder",

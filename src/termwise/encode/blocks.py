@@ -27,13 +27,13 @@ from pathlib import Path
 
 import numpy as np
 
-from termwise.arguments import check_document
-from termwise.collection.writing import write_bytes_whole
-from termwise.encode.documents import DocumentEncoder
+from termwise.encode.document_encoder import DocumentEncoder
 from termwise.errors import MissingFileError, WeightError
 from termwise.records import Document
-from termwise.regular_files import read_regular, regular_size
-from termwise.sealed_json import Misfit
+from termwise.storage.atomic_file import write_bytes_whole
+from termwise.storage.manifest_json import Misfit
+from termwise.storage.safe_read import read_regular, regular_size
+from termwise.validation import check_document
 from termwise.weights import TermWeights
 
 BLOCK_NAME = re.compile(r"block-\d{6,}\.rows")

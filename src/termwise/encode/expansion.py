@@ -15,11 +15,11 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check, check_count
 from termwise.kernels.likelihood import log_sigmoid
 from termwise.models.tildev2 import Counting, check_lift
-from termwise.text.cleaning import clean_vocabulary
 from termwise.text.vocabulary import Vocabulary
+from termwise.text.vocabulary_cleaning import clean_vocabulary
+from termwise.validation import check, check_count
 
 
 @dataclass(frozen=True)

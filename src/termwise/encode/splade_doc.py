@@ -7,11 +7,11 @@ from typing import Any, final
 
 import numpy as np
 
-from termwise.encode.batching import DOCUMENTS, PIECES_OF_LOGITS, run_windows
-from termwise.encode.documents import Advance
-from termwise.encode.network import NetworkDocumentEncoder
-from termwise.encode.rows import RowPool
-from termwise.encode.session import OnnxSession
+from termwise.encode.batches import DOCUMENTS, PIECES_OF_LOGITS, run_windows
+from termwise.encode.document_encoder import Advance
+from termwise.encode.network_encoder import NetworkDocumentEncoder
+from termwise.encode.onnx_session import OnnxSession
+from termwise.encode.pooled_rows import RowPool
 from termwise.encode.windows import window_sizes
 from termwise.models.splade_doc import SpladeDoc
 from termwise.weights import TermWeights

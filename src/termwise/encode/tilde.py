@@ -8,12 +8,12 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.encode.batching import DOCUMENTS, run_windows
-from termwise.encode.documents import Advance
-from termwise.encode.folder import FLOORS
-from termwise.encode.network import NetworkDocumentEncoder
-from termwise.encode.rows import RowPool
-from termwise.encode.session import OnnxSession
+from termwise.encode.batches import DOCUMENTS, run_windows
+from termwise.encode.document_encoder import Advance
+from termwise.encode.encoder_folder import FLOORS
+from termwise.encode.network_encoder import NetworkDocumentEncoder
+from termwise.encode.onnx_session import OnnxSession
+from termwise.encode.pooled_rows import RowPool
 from termwise.encode.windows import window_sizes
 from termwise.kernels.likelihood import excess_rows, log_sigmoid, pruning_keys
 from termwise.models.tilde import Tilde

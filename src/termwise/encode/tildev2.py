@@ -10,14 +10,14 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.encode.batching import DOCUMENTS, WINDOWS, run_batches
-from termwise.encode.documents import Advance, fingerprint_of, no_advance, part_of
+from termwise.encode.batches import DOCUMENTS, WINDOWS, run_batches
+from termwise.encode.document_encoder import Advance, fingerprint_of, no_advance, part_of
+from termwise.encode.encoder_folder import FLOORS, EncoderFolder, require_kind
 from termwise.encode.expansion import expand, expandable
-from termwise.encode.folder import FLOORS, EncoderFolder, require_kind
-from termwise.encode.network import NetworkDocumentEncoder
+from termwise.encode.network_encoder import NetworkDocumentEncoder
+from termwise.encode.onnx_session import OnnxSession, network_description
 from termwise.encode.pieces import Numbers, framed, windows_of
-from termwise.encode.rows import RowPool
-from termwise.encode.session import OnnxSession, network_description
+from termwise.encode.pooled_rows import RowPool
 from termwise.encode.windows import chunks, window_sizes
 from termwise.errors import ModelFormatError, ParameterError, VocabularyMismatchError
 from termwise.models.tildev2 import Counting, TildeV2

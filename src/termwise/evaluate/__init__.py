@@ -7,10 +7,11 @@ from termwise.evaluate.compare import Comparison, Contrast, compare, compare_eva
 from termwise.evaluate.correction import benjamini_hochberg, bonferroni, holm
 from termwise.evaluate.criterion import Correction, Criterion, Test, Verdict
 from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, MissingRule, evaluate
+from termwise.evaluate.html import comparison_html, evaluation_html
+from termwise.evaluate.latency import Latency, LatencySummary
 from termwise.evaluate.latex import comparison_latex, evaluation_latex
 from termwise.evaluate.measures import measure_names, parse_measures
-from termwise.evaluate.page import comparison_html, evaluation_html
-from termwise.evaluate.report import (
+from termwise.evaluate.tables import (
     Column,
     Table,
     comparison_text,
@@ -25,8 +26,7 @@ from termwise.evaluate.report import (
     to_csv,
     to_text,
 )
-from termwise.evaluate.timing import Latency, LatencySummary
-from termwise.exclusion import Exclusion
+from termwise.records import Exclusion
 
 __all__ = [
     "Column",

@@ -4,7 +4,7 @@ Everything is computed from the per-query differences d = run - baseline of one 
 
 =====================  ===================================================================================
 difference             mean of d; relative: divided by the baseline's mean, None where that is 0
-t, p, interval, d_z    see :mod:`termwise.evaluate.paired`
+t, p, interval, d_z    see :mod:`termwise.evaluate.paired_tests`
 wins, ties, losses     queries with d > 0, = 0, < 0 as seen from the run
 =====================  ===================================================================================
 
@@ -23,15 +23,14 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 import numpy.typing as npt
 
+from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownNameError
 from termwise.evaluate.correction import bonferroni, holm
 from termwise.evaluate.criterion import MOST_RESAMPLES, USUAL, Correction, Criterion, Test, check_names
 from termwise.evaluate.evaluation import Evaluation, Evaluator, MissingRule
-from termwise.evaluate.formats import json_line, shortlist
-from termwise.evaluate.paired import mean_interval, paired_differences, paired_t, sign_flip_p
-from termwise.exclusion import Exclusion
-from termwise.legible import shown
-from termwise.records import Qrel, Run
+from termwise.evaluate.number_format import json_line, shortlist
+from termwise.evaluate.paired_tests import mean_interval, paired_differences, paired_t, sign_flip_p
+from termwise.records import Exclusion, Qrel, Run
 
 if TYPE_CHECKING:
     from ir_measures import Measure

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
 
-from termwise.arguments import is_finite_number
+from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.legible import shown
+from termwise.validation import is_finite_number
 
 if TYPE_CHECKING:
     from termwise.evaluate.compare import Contrast

@@ -35,12 +35,11 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
+from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownIdError
-from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.measures import LARGEST_RELEVANCE, is_count, parse_measures
-from termwise.exclusion import Excluded, Exclusion
-from termwise.legible import shown
-from termwise.records import Qrel, Run
+from termwise.evaluate.number_format import json_line, shortlist
+from termwise.records import Excluded, Exclusion, Qrel, Run
 
 if TYPE_CHECKING:
     from ir_measures import Measure

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from termwise.evaluate.compare import Comparison
 from termwise.evaluate.criterion import USUAL, Criterion
 from termwise.evaluate.evaluation import Evaluation
-from termwise.evaluate.formats import shown
 from termwise.evaluate.measures import is_count
-from termwise.evaluate.report import check_together, conventions
+from termwise.evaluate.number_format import shown
+from termwise.evaluate.tables import check_together, conventions
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",

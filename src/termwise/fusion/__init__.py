@@ -3,17 +3,17 @@
 Where scaling is fixed, the fused scores of indexes are those of one index: `fuse_indexes`.
 """
 
-from termwise.fusion.curve import AlphaCurve, Choice
-from termwise.fusion.folding import index_weights
 from termwise.fusion.fusion import Fusion, Learned, TunedTable
+from termwise.fusion.index_weights import index_weights
 from termwise.fusion.indexes import fuse_indexes
-from termwise.fusion.learning import learn
-from termwise.fusion.linear import fuse, interpolate
+from termwise.fusion.interpolation import fuse, interpolate
 from termwise.fusion.objective import objective_of
 from termwise.fusion.oracle import Oracle, oracle
-from termwise.fusion.queries import QueryScales
-from termwise.fusion.ranks import reciprocal_rank_fusion
-from termwise.fusion.tuning import Cell, Tuning, tune
+from termwise.fusion.query_scales import QueryScales
+from termwise.fusion.reciprocal_rank import reciprocal_rank_fusion
+from termwise.fusion.step_function import AlphaCurve, Choice
+from termwise.fusion.translation_tuning import Cell, Tuning, tune
+from termwise.fusion.weight_learning import learn
 
 __all__ = [
     "AlphaCurve",

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from termwise.display.safe_text import legible_line
 from termwise.errors import MissingExtraError, ParameterError, UnknownNameError, UsageError
 from termwise.fusion.oracle import Oracle
-from termwise.legible import legible_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,6 +1,6 @@
 """A fusion: weights, and all that has to be the same where they are used; and the small file that keeps one.
 
-``fusion.json`` is a sealed JSON object (see :mod:`termwise.sealed_json`)::
+``fusion.json`` is a sealed JSON object (see :mod:`termwise.storage.manifest_json`)::
 
     format, version, checksum    "termwise-fusion", 1, and the checksum of the rest
     runs                         names of the runs that it was made for
@@ -21,15 +21,15 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, cast, final, get_args
 
-from termwise.arguments import is_finite_number
-from termwise.collection.writing import write_bytes_whole
 from termwise.errors import DataError, MissingFileError, ParameterError
 from termwise.fusion.candidates import Fused, Missing, check_choice
-from termwise.fusion.linear import checked_weights, fuse
-from termwise.fusion.queries import QueryScales
+from termwise.fusion.interpolation import checked_weights, fuse
+from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling, scalings_of
 from termwise.records import Run
-from termwise.sealed_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
+from termwise.storage.atomic_file import write_bytes_whole
+from termwise.storage.manifest_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
+from termwise.validation import is_finite_number
 
 FORMAT = "termwise-fusion"
 VERSION = 1
@@ -115,7 +115,7 @@ class TunedTable:
     name : str
         As it was given: the name of one that ships, or a path.
     id : str
-        Equal ids mean equal tables, see `termwise.translation.manifest.TableManifest`.
+        Equal ids mean equal tables, see `termwise.translation.table_manifest.TableManifest`.
     """
 
     name: str

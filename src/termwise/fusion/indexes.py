@@ -21,16 +21,16 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check, check_callable, check_flag, check_memory, check_path, check_threads
+from termwise.engine.query_encoder import analyzer_of, fused_description, query_weighting_of
 from termwise.errors import ParameterError, UnknownIdError, VocabularyMismatchError, WeightError
-from termwise.fusion.linear import checked_weights
+from termwise.explain.attribution import fused_translations
+from termwise.fusion.interpolation import checked_weights
 from termwise.index import Index, IndexWriter
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
-from termwise.search.encoding import analyzer_of, fused_description, query_weighting_of
 from termwise.search.searcher import Searcher
-from termwise.search.shares import fused_translations
 from termwise.text import AnalyzerSpec, Numbering, Vocabulary
+from termwise.validation import check, check_callable, check_flag, check_memory, check_path, check_threads
 from termwise.weights import TermWeights
 
 BATCH = 1 << 12

@@ -19,12 +19,12 @@ import numpy.typing as npt
 
 from termwise.errors import DataError, ParameterError, WeightError
 from termwise.evaluate import Evaluation, Evaluator, parse_measures
-from termwise.evaluate.formats import shortlist
+from termwise.evaluate.number_format import shortlist
 from termwise.fusion.candidates import Candidates, Fused, Missing, gather, mixture, tie_order
-from termwise.fusion.curve import AlphaCurve
-from termwise.fusion.queries import QueryScales
+from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling
-from termwise.kernels.sweeping import AP, NDCG, RR, SUCCESS, P, R, query_steps, query_values
+from termwise.fusion.step_function import AlphaCurve
+from termwise.kernels.interpolation_metrics import AP, NDCG, RR, SUCCESS, P, R, query_steps, query_values
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Run
 
@@ -66,7 +66,7 @@ class RankedObjective:
     norms : ndarray of shape (q,), float64
         What the sum over a query is divided by.
     kind, cutoff : int
-        The measure, as `termwise.kernels.sweeping` knows it.
+        The measure, as `termwise.kernels.interpolation_metrics` knows it.
     """
 
     measure: str

@@ -22,11 +22,11 @@ import numpy.typing as npt
 
 from termwise.errors import ParameterError
 from termwise.fusion.candidates import Fused, Missing, check_choice
-from termwise.fusion.curve import EQUAL, NARROW
-from termwise.fusion.lines import TENTHS, grid, inexact, sweep, weights_at
+from termwise.fusion.line_search import TENTHS, grid, inexact, sweep, weights_at
 from termwise.fusion.objective import Objective, RankedObjective, objective_of, refuse_indifferent
-from termwise.fusion.queries import QueryScales
+from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling
+from termwise.fusion.step_function import EQUAL, NARROW
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Run
 

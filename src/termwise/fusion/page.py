@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from termwise.display.html import render_page
 from termwise.errors import ParameterError
-from termwise.evaluate.formats import shown, typeset
+from termwise.evaluate.number_format import shown, typeset
 from termwise.fusion.figure import ShareCurve, figure_bytes, shares_figure
 from termwise.fusion.oracle import Oracle
-from termwise.pages import render_page
 
 
 @dataclass(frozen=True)

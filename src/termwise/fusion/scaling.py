@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError, UnknownIdError, UnknownNameError, WeightError
-from termwise.fusion.queries import QueryScales
+from termwise.fusion.query_scales import QueryScales
 from termwise.records import Run
 
 Scaling = Literal["z", "minmax", "global", "raw", "idf", "query-length"]

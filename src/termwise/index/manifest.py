@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from termwise.errors import MissingFileError, NewerFormatError, NotAnIndexError, ParameterError
-from termwise.folder_kinds import kind_of
 from termwise.index.container import VERSION, closing_quietly, corrupt, storage_errors
-from termwise.sealed_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
+from termwise.storage.folder_kind import kind_of
+from termwise.storage.manifest_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
 
 NAME = "manifest.json"
 NEW = "manifest.json.new"

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from termwise import __version__
-from termwise.arguments import check_memory, check_threads
+from termwise._version import __version__
+from termwise.display.safe_text import short_digest
 from termwise.errors import (
     EmptyCollectionError,
     ParameterError,
@@ -46,9 +46,9 @@ from termwise.index.segment import SegmentPlan, write_segment
 from termwise.index.spill import RowSpill
 from termwise.index.strings import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
-from termwise.legible import short_digest
 from termwise.progress import Progress, no_progress
 from termwise.text.vocabulary import Vocabulary
+from termwise.validation import check_memory, check_threads
 from termwise.weights import TermWeights
 
 DEFAULT_MEMORY = 2 << 30

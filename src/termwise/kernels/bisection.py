@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from termwise.kernels.compiling import Array, compiled
+from termwise.kernels.jit import Array, compiled
 
 
 @compiled

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from termwise.kernels.compiling import Array, compiled
+from termwise.kernels.jit import Array, compiled
 
 ORDINAL_BITS = 24
 """Low bits of a key; a segment holds at most ``2**24`` documents."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from termwise.kernels.compiling import Array, compiled
+from termwise.kernels.jit import Array, compiled
 
 ABSENT = -1
 CORRUPT = -2

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from termwise.kernels.compiling import Array, compiled
+from termwise.kernels.jit import Array, compiled
 
 LEAST_MEAN = 1e-8
 """Without smoothing, a mean translation probability counts as at least this."""

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from termwise.kernels.compiling import Array, compiled
+from termwise.kernels.jit import Array, compiled
 
 
 @compiled

@@ -3,8 +3,7 @@
 Importing this package loads neither numba nor a network; the kernels are loaded when a model first weighs.
 """
 
-from termwise.models.bm25 import BM25
-from termwise.models.contract import (
+from termwise.models.base import (
     AnalyzedModel,
     AnnotatingModel,
     CountModel,
@@ -18,16 +17,17 @@ from termwise.models.contract import (
     VectorBatch,
     VectorSource,
 )
+from termwise.models.bm25 import BM25
+from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.models.dirichlet import QueryLikelihoodDirichlet
-from termwise.models.idf import read_token_weights
 from termwise.models.jelinek_mercer import QueryLikelihoodJM
 from termwise.models.maximum_likelihood import MaximumLikelihood
 from termwise.models.model1 import Model1
-from termwise.models.query import CountQueryEncoder
 from termwise.models.registry import make_model, model_from_parameters, model_names
 from termwise.models.splade_doc import SpladeDoc
 from termwise.models.tilde import Tilde
 from termwise.models.tildev2 import TildeV2
+from termwise.models.token_weights import read_token_weights
 from termwise.models.vectors import VectorModel, read_vectors
 from termwise.models.vectors_jsonl import JsonVectors
 from termwise.models.vectors_npz import CsrVectors

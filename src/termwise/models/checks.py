@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import is_finite_number, is_integer
+from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError, WeightError
-from termwise.legible import shown
+from termwise.validation import is_finite_number, is_integer
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import WeightError
+from termwise.models.base import QueryWeighting
 from termwise.models.checks import check_counts, check_number
-from termwise.models.contract import QueryWeighting
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:

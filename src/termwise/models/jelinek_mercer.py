@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from termwise.models.base import QueryWeighting
 from termwise.models.checks import check_counts, check_number
-from termwise.models.contract import QueryWeighting
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:

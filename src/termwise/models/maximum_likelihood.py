@@ -10,7 +10,8 @@ repetitions counted. That is what a document likelihood needs (`termwise.search.
 
     1/dl * sum over the tokens t of d of ln P(t|q)  =  sum over the terms t of d of P(t|d) * ln P(t|q)
 
-A translation of what documents say needs the same shares (`termwise.search.translation`), and how often each term
+A translation of what documents say needs the same shares (`termwise.search.translation_scorer`), and how often each
+term
 occurs in the collection, cf, which shares do not tell: an index keeps it beside its rows.
 
 As a ranking function of its own it is weak: it prefers short documents, and knows no rare words.
@@ -24,8 +25,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from termwise.models.attachments import FREQUENCIES
+from termwise.models.base import QueryWeighting
 from termwise.models.checks import check_counts
-from termwise.models.contract import QueryWeighting
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:

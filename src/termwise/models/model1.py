@@ -57,11 +57,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError
-from termwise.legible import short_digest
 from termwise.models.attachments import TranslationColumns
+from termwise.models.base import QueryWeighting
 from termwise.models.checks import check_choice, check_counts, check_name, check_number, check_whole
-from termwise.models.contract import QueryWeighting
 from termwise.text import AnalyzerSpec, Vocabulary
 from termwise.weights import TermWeights
 
@@ -176,7 +176,7 @@ class Model1:
     @cached_property
     def table_id(self) -> str:
         """``sha256:`` and a digest of the table as it was written: equal ids mean equal tables."""
-        from termwise.translation.folder import read_manifest
+        from termwise.translation.table_folder import read_manifest
 
         return read_manifest(self.table).id
 

@@ -8,8 +8,8 @@ from types import NoneType
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.models.base import Model
 from termwise.models.bm25 import BM25
-from termwise.models.contract import Model
 from termwise.models.dirichlet import QueryLikelihoodDirichlet
 from termwise.models.jelinek_mercer import QueryLikelihoodJM
 from termwise.models.maximum_likelihood import MaximumLikelihood

@@ -39,8 +39,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
+from termwise.models.base import QueryWeighting
 from termwise.models.checks import check_choice, check_name, check_whole
-from termwise.models.contract import QueryWeighting
 
 DEFAULT_KEEP = 256
 """Weights of a document that the compact form keeps where nothing is said."""

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
+from termwise.models.base import QueryWeighting
 from termwise.models.checks import check_between, check_choice, check_name, check_whole
-from termwise.models.contract import QueryWeighting
-from termwise.models.rarity import check_power
+from termwise.models.idf_power import check_power
 from termwise.models.tilde import LONGEST_WINDOW
 
 Counting = Literal["new", "raw"]
@@ -77,7 +77,7 @@ class TildeV2:
         Pieces that neighbouring windows of a long document share, fewer than a window has; an eighth of a window where
         it is left out.
     idf_power : float, optional
-        Power of the collection's idf that weights are multiplied by, 0 to 4, see `termwise.models.rarity`; 0 as
+        Power of the collection's idf that weights are multiplied by, 0 to 4, see `termwise.models.idf_power`; 0 as
         published, and where it is left out what was chosen for the encoder.
 
     Raises

@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from termwise.collection.lines import refuse_pipe
 from termwise.errors import MissingFileError, ParameterError
+from termwise.models.base import QueryWeighting, VectorSource
 from termwise.models.checks import check_choice, check_number
-from termwise.models.contract import QueryWeighting, VectorSource
-from termwise.models.idf import read_token_weights, term_weights
+from termwise.models.token_weights import read_token_weights, term_weights
 from termwise.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from termwise.text.analysis import Analyzer
+    from termwise.text.analyzer import Analyzer
 
 _JSON_ENDINGS = (".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz", ".ndjson.gz")
 

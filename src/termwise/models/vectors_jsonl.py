@@ -18,12 +18,12 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.models.contract import VectorBatch
+from termwise.models.base import VectorBatch
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
-    from termwise.text.analysis import Analyzer
+    from termwise.text.analyzer import Analyzer
 
 BATCH_WEIGHTS = 1 << 20
 """A batch ends early once it holds this many weights, so that memory stays bounded."""

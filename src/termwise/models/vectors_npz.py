@@ -21,13 +21,13 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.models.contract import VectorBatch
+from termwise.models.base import VectorBatch
 from termwise.models.vectors_jsonl import BATCH_WEIGHTS
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
-    from termwise.text.analysis import Analyzer
+    from termwise.text.analyzer import Analyzer
 
 _REQUIRED = ("indptr", "indices", "data", "shape")
 _LARGEST = float(np.finfo(np.float32).max)

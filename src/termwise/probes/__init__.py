@@ -2,18 +2,18 @@
 
 A probe is a stream of controlled pairs: a query and two texts that differ in one thing. The scores of a ranker say
 which it prefers, or that it sees no difference; the mean over many pairs is the ranker's answer (MacAvaney et al.,
-ABNIRML, TACL 2022). Any `termwise.scoring.TextScorer` can be asked.
+ABNIRML, TACL 2022). Any `termwise.scorers.protocol.TextScorer` can be asked.
 """
 
-from termwise.probes.bench import probe_rankers
-from termwise.probes.gaps import median_gap, percentile_gap, pooled_gaps, query_gaps, top_gaps
-from termwise.probes.probe import Probe
-from termwise.probes.reading import ByQuery, ByRank, Constant, Reading
-from termwise.probes.result import Counts, ProbeResult
-from termwise.probes.running import run_probe
-from termwise.probes.sample import Sample, content_hash, random_for
-from termwise.probes.statistics import Estimate, compared, estimate, published_t
-from termwise.probes.sweeping import Sweep, sweep
+from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, Reading
+from termwise.probes.core.probe import Probe
+from termwise.probes.core.result import Counts, ProbeResult
+from termwise.probes.core.run_probe import run_probe
+from termwise.probes.core.sample import Sample, content_hash, random_for
+from termwise.probes.core.score_gaps import median_gap, percentile_gap, pooled_gaps, query_gaps, top_gaps
+from termwise.probes.core.statistics import Estimate, compared, estimate, published_t
+from termwise.probes.core.threshold_sweep import Sweep, sweep
+from termwise.probes.probe_verb import probe_rankers
 
 __all__ = [
     "ByQuery",

@@ -1,6 +1,6 @@
 """Families of probes that other packages bring: entry points of the group ``termwise.probes``.
 
-Each entry point names a `termwise.probes.material.Family`. In the ``pyproject.toml`` of such a package::
+Each entry point names a `termwise.probes.core.probe_inputs.Family`. In the ``pyproject.toml`` of such a package::
 
     [project.entry-points."termwise.probes"]
     recipes = "my_package.probes:FAMILY"
@@ -15,9 +15,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from termwise.errors import DataError, ParameterError, TermwiseError
-from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe, check_probe
-from termwise.probes.sample import Sample
+from termwise.probes.core.probe import Probe, check_probe
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.sample import Sample
 
 GROUP = "termwise.probes"
 

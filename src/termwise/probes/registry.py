@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from termwise.probes.axioms.family import FAMILY as AXIOMS
 from termwise.probes.behaviour.family import FAMILIES as BEHAVIOUR
+from termwise.probes.core.probe_inputs import Family
 from termwise.probes.manipulations.family import FAMILY as MANIPULATIONS
 from termwise.probes.manipulations.family import FAMILY_BY_GRADES as MANIPULATIONS_BY_GRADES
-from termwise.probes.matching.family import FAMILY as MATCHED
-from termwise.probes.matching.family import FAMILY_SUM_TF as MATCHED_SUM_TF
-from termwise.probes.material import Family
 from termwise.probes.plugins import plugin_families
-from termwise.probes.transfer.family import FAMILY as TRANSFER
-from termwise.probes.written_pairs import FAMILY as WRITTEN
+from termwise.probes.sources.matching.family import FAMILY as MATCHED
+from termwise.probes.sources.matching.family import FAMILY_SUM_TF as MATCHED_SUM_TF
+from termwise.probes.sources.transfer.family import FAMILY as TRANSFER
+from termwise.probes.sources.written_pairs import FAMILY as WRITTEN
 
 BUILT_IN = (
     MATCHED,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
-from termwise.scorers.counted import TokenStatistics
+from termwise.scorers.count_weigher import TokenStatistics
 from termwise.text import Analyzer
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check, check_pairs
 from termwise.errors import DataError, ParameterError, TermwiseError, UsageError
-from termwise.scorers.failing import failure
-from termwise.scorers.given import as_scores
-from termwise.scoring import PairwiseScorer
+from termwise.scorers.adapt import as_scores
+from termwise.scorers.protocol import PairwiseScorer
+from termwise.scorers.traceback_facts import failure
+from termwise.validation import check, check_pairs
 
 
 def function_of(module: str, name: str) -> Callable[..., Any]:
@@ -70,7 +70,7 @@ def _broken(given: str, facts: Iterable[tuple[str, object]]) -> DataError:
 
 
 class FunctionScorer(PairwiseScorer):
-    """Scores texts by a function of pairs; a `termwise.scoring.PairScorer`.
+    """Scores texts by a function of pairs; a `termwise.scorers.protocol.PairScorer`.
 
     Parameters
     ----------

@@ -31,10 +31,10 @@ from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Reque
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check, check_count, check_pairs, is_finite_number
+from termwise.display.safe_text import error_said, shown
 from termwise.errors import DataError, ParameterError
-from termwise.legible import error_said, shown
-from termwise.scoring import PairwiseScorer
+from termwise.scorers.protocol import PairwiseScorer
+from termwise.validation import check, check_count, check_pairs, is_finite_number
 
 TRIES = 3
 """Times that a request is sent which fails for a reason that may pass."""
@@ -161,7 +161,7 @@ class _Https(HTTPSHandler):
 
 
 class HttpScorer(PairwiseScorer):
-    """Scores texts by asking an address; a `termwise.scoring.PairScorer`.
+    """Scores texts by asking an address; a `termwise.scorers.protocol.PairScorer`.
 
     Parameters
     ----------

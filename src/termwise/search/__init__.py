@@ -1,25 +1,17 @@
-"""Adding term weights up: retrieve, re-rank, explain."""
+"""The searcher, query by example, and exact re-ranking of candidates."""
 
 from termwise.search.by_example import Example
-from termwise.search.encoding import QueryEncoder
-from termwise.search.explanation import Competitor, Contribution, Explanation
-from termwise.search.likelihoods import (
+from termwise.search.query_document_likelihood import (
     QueryDocumentLikelihood,
     QueryLikelihoods,
     StoredQueryVectors,
 )
-from termwise.search.query_settings import QuerySettings
 from termwise.search.searcher import Searcher, TimedRun
 
 __all__ = [
-    "Competitor",
-    "Contribution",
     "Example",
-    "Explanation",
     "QueryDocumentLikelihood",
-    "QueryEncoder",
     "QueryLikelihoods",
-    "QuerySettings",
     "Searcher",
     "StoredQueryVectors",
     "TimedRun",

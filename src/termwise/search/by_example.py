@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from termwise.errors import ParameterError
-from termwise.exclusion import Excluded
-from termwise.records import Ranking
-from termwise.search.explanation import Explanation
+from termwise.explain.explanation import Explanation
+from termwise.records import Excluded, Ranking
 from termwise.search.searcher import Searcher
 
 

@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import check_threads, is_integer
+from termwise.engine.query_encoder import QueryEncoder, query_encoder_of
+from termwise.engine.query_settings import QuerySettings, WeighedQueryEncoder, with_settings
+from termwise.engine.query_vector import query_vector
+from termwise.engine.retrieval import candidate_ordinals, first_stage, score_documents
 from termwise.errors import ParameterError
-from termwise.exclusion import Excluded, Exclusion
+from termwise.explain.explainer import explain
+from termwise.explain.explanation import Explanation
 from termwise.index import Index
 from termwise.progress import Progress, no_progress
-from termwise.records import Query, Ranking, Run
-from termwise.search.encoding import QueryEncoder, query_encoder_of
-from termwise.search.explanation import Explanation, explain
-from termwise.search.query_settings import QuerySettings, WeighedQueryEncoder, with_settings
-from termwise.search.retrieval import candidate_ordinals, first_stage, score_documents
-from termwise.search.vector import query_vector
+from termwise.records import Excluded, Exclusion, Query, Ranking, Run
+from termwise.validation import check_threads, is_integer
 from termwise.weights import TermWeights
 
 

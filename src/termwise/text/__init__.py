@@ -1,14 +1,13 @@
 """Text: analyzers that cut it into tokens with their places, and the vocabularies that number them."""
 
-from termwise.text.analysis import Analysis, Analyzer, AnalyzerSpec
+from termwise.text.analyzer import Analysis, Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
-from termwise.text.cleaned import CleanedAnalyzer
-from termwise.text.cleaning import CleanMode, clean_vocabulary
+from termwise.text.cleaned_analyzer import CleanedAnalyzer
 from termwise.text.lemmas import LemmaAnalyzer
-from termwise.text.numbering import NumberedTexts, Numbering, number_texts
 from termwise.text.registry import analyzer_from_spec, analyzer_names, make_analyzer
 from termwise.text.standard_words import StandardWords
-from termwise.text.steps import (
+from termwise.text.stop_lists import stop_list
+from termwise.text.token_filters import (
     EnglishClitics,
     LowerCase,
     Porter,
@@ -18,10 +17,11 @@ from termwise.text.steps import (
     StraightApostrophes,
     WordStep,
 )
-from termwise.text.stop_lists import stop_list
-from termwise.text.tokenizing import WhitespaceWords, WordTokenizer
+from termwise.text.token_numbering import NumberedTexts, Numbering, number_texts
+from termwise.text.tokenizer import WhitespaceWords, WordTokenizer
 from termwise.text.unicode_words import UnicodeWords
 from termwise.text.vocabulary import BACKGROUND, Vocabulary
+from termwise.text.vocabulary_cleaning import CleanMode, clean_vocabulary
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
 

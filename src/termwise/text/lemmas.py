@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from termwise.errors import MissingExtraError, VocabularyMismatchError
-from termwise.text.analysis import Analysis, AnalyzerSpec
+from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.characters import (
     UNICODE_VERSION,
     character_table,

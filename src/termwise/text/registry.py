@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
-from termwise.text.analysis import Analyzer, AnalyzerSpec
+from termwise.text.analyzer import Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
-from termwise.text.cleaned import NAME as CLEANED
-from termwise.text.cleaned import CleanedAnalyzer
+from termwise.text.cleaned_analyzer import NAME as CLEANED
+from termwise.text.cleaned_analyzer import CleanedAnalyzer
 from termwise.text.lemmas import NAME as LEMMAS
 from termwise.text.lemmas import LemmaAnalyzer
 from termwise.text.standard_words import StandardWords
-from termwise.text.steps import (
+from termwise.text.token_filters import (
     EnglishClitics,
     LowerCase,
     Porter,
@@ -24,7 +24,7 @@ from termwise.text.steps import (
     WordStep,
     step_named,
 )
-from termwise.text.tokenizing import WhitespaceWords, WordTokenizer
+from termwise.text.tokenizer import WhitespaceWords, WordTokenizer
 from termwise.text.unicode_words import UnicodeWords
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer

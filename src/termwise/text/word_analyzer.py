@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from termwise.text.analysis import Analysis, AnalyzerSpec
+from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION, without_surrogates
-from termwise.text.steps import WordStep
-from termwise.text.tokenizing import WordTokenizer
+from termwise.text.token_filters import WordStep
+from termwise.text.tokenizer import WordTokenizer
 
 _REMEMBERED = 1 << 17
 _REMEMBERED_LENGTH = 64

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import AddedToken, Encoding, Tokenizer, models, normalizers, pre_tokenizers
 
+from termwise.display.safe_text import in_words
 from termwise.errors import (
     DataError,
     DuplicateIdError,
@@ -25,8 +26,7 @@ from termwise.errors import (
     MissingFileError,
     ParameterError,
 )
-from termwise.legible import in_words
-from termwise.text.analysis import Analysis, AnalyzerSpec
+from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.characters import without_surrogates
 from termwise.text.vocabulary import Vocabulary
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from termwise.arguments import check, check_callable, check_flag, check_threads
 from termwise.errors import ParameterError
 from termwise.progress import Progress
+from termwise.train.messages import Say
 from termwise.train.settings import TrainSettings
-from termwise.train.telling import Say
+from termwise.validation import check, check_callable, check_flag, check_threads
 
 
 def check_asked(
@@ -22,7 +22,7 @@ def check_asked(
     progress: Progress,
     say: Say,
 ) -> None:
-    """Check what `termwise.train.fit.fit` and `termwise.train.run.train_network` both take.
+    """Check what `termwise.train.fit.fit` and `termwise.train.loop.run.train_network` both take.
 
     Raises
     ------

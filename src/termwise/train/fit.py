@@ -8,30 +8,30 @@ from typing import Any
 
 from accelerate import PartialState
 
-from termwise.arguments import check, check_path
-from termwise.collection.writing import written_whole
+from termwise.encode.encoder_folder import EncoderFolder
+from termwise.encode.encoder_manifest import Kind, Precision
 from termwise.encode.expansion import Expansion
-from termwise.encode.folder import EncoderFolder
-from termwise.encode.manifest import Kind, Precision
-from termwise.encode.session import OnnxSession
+from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError, VocabularyMismatchError
-from termwise.model_folders import TRAINING
 from termwise.progress import Progress, no_progress
+from termwise.storage.atomic_file import written_whole
+from termwise.storage.model_folder import TRAINING
 from termwise.text import Vocabulary
-from termwise.train.base import base_analyzer, shown_settings
-from termwise.train.card import card as write_card
+from termwise.train.base_encoder import base_analyzer, shown_settings
 from termwise.train.checks import check_asked
-from termwise.train.claiming import expansion_precision_of, refuse_replacing
-from termwise.train.describe import card_facts, check_given
-from termwise.train.floors import floors_of, passages_of_sources
+from termwise.train.data.training_data import read_training_data
+from termwise.train.export.card_facts import card_facts, check_given
+from termwise.train.export.folder_writer import CARD, FOLDER, write_encoder_folder
+from termwise.train.export.model_card import card as write_card
+from termwise.train.export.tilde_floors import floors_of, passages_of_sources
+from termwise.train.loop.initial_weights import continued_encoder
+from termwise.train.loop.ownership import expansion_precision_of, refuse_replacing
+from termwise.train.loop.run import train_network
+from termwise.train.messages import Say, silent
 from termwise.train.networks import TildeNetwork
-from termwise.train.run import train_network
 from termwise.train.settings import TrainSettings
-from termwise.train.starting import continued_encoder
-from termwise.train.telling import Say, silent
-from termwise.train.training_data import read_training_data
-from termwise.train.write_folder import CARD, FOLDER, write_encoder_folder
+from termwise.validation import check, check_path
 
 
 def fit(
@@ -60,17 +60,17 @@ def fit(
     data : sequence of str or Path
         Training pairs, see `read_sources`.
     base : str or Path
-        The encoder to start from, see `termwise.train.starting.start_from`.
+        The encoder to start from, see `termwise.train.loop.initial_weights.start_from`.
     out : str or Path
         The encoder folder; checkpoints and logs are kept in its folder ``training``.
     settings : TrainSettings
     validation : str or Path, optional
-        See `termwise.train.training_data.read_training_data`.
+        See `termwise.train.data.training_data.read_training_data`.
     expansion : Expansion, optional
         For ``tildev2``: the TILDE encoder that expands passages, and how.
     expansion_precision : {"float32", "int8"}, optional
         In which of its networks. Where nothing is said: the one that a run to go on with began with, or else see
-        `termwise.encode.session.choose_precision`.
+        `termwise.encode.onnx_session.choose_precision`.
     expansion_providers : sequence of str, optional
         What it runs on, see `OnnxSession`; the processor where nothing is said.
     resume : bool, optional

@@ -15,7 +15,7 @@ from huggingface_hub import (
 )
 
 from termwise.errors import ModelFormatError
-from termwise.train.telling import first_line
+from termwise.train.messages import first_line
 
 CONFIG = ("config.json",)
 WEIGHTS = (

@@ -26,9 +26,9 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModel, AutoModelForMaskedLM, PreTrainedModel
 
-from termwise.encode.manifest import MAX_POSITIONS
+from termwise.encode.encoder_manifest import MAX_POSITIONS
 from termwise.errors import ModelFormatError, ParameterError
-from termwise.train.loading import load_encoder, load_pretrained
+from termwise.train.pretrained import load_encoder, load_pretrained
 from termwise.train.teacher import Teacher
 
 

@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.models.rarity import LARGEST_POWER
-from termwise.text.cleaning import CleanMode
-from termwise.train.batches import Mixing
-from termwise.typed_settings import MOST_EPOCHS, TypedSettings
+from termwise.models.idf_power import LARGEST_POWER
+from termwise.settings import MOST_EPOCHS, TypedSettings
+from termwise.text.vocabulary_cleaning import CleanMode
+from termwise.train.data.batches import Mixing
 
 Objective = Literal["biqdl", "query-likelihood", "document-likelihood", "contrastive"]
 Schedule = Literal["constant", "linear"]
@@ -84,10 +84,11 @@ class TrainSettings(TypedSettings):
         pieces start at a weight of 0, where a ReLU passes no gradient; at 1 the network starts by counting matches.
     idf_power : float
         For ``contrastive``: weights are multiplied by this power of the idf that their term has among the passages of
-        its source, as an index will do with the idf of its collection; see `termwise.train.rarity`. 0 for none.
+        its source, as an index will do with the idf of its collection; see `termwise.train.data.passage_idf`. 0 for
+        none.
     head_steps, head_pairs : int
         For TILDE: steps in which the head alone is fitted beforehand, and the pairs it is fitted to; see
-        `termwise.train.warm_start`.
+        `termwise.train.loop.warm_start`.
     teacher : str
         For ``contrastive``: folder or name of a dense encoder (mean pooling, cosine) whose ranking of the batch
         is learned beside the judgments; ``none`` for none.

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedModel
 
-from termwise.train.loading import load_encoder
+from termwise.train.pretrained import load_encoder
 
 
 class Teacher(nn.Module):

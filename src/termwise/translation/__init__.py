@@ -2,8 +2,11 @@
 
 from termwise.translation.bitext import Bitext, BitextFacts, make_bitext
 from termwise.translation.em import Estimate, estimate
-from termwise.translation.folder import open_table, shipped_tables, write_table
-from termwise.translation.processing import (
+from termwise.translation.settings import Model1Settings
+from termwise.translation.table import TranslationTable
+from termwise.translation.table_folder import open_table, shipped_tables, write_table
+from termwise.translation.training import train_model1
+from termwise.translation.transforms import (
     above,
     cut_vocabulary,
     for_scoring,
@@ -11,9 +14,6 @@ from termwise.translation.processing import (
     with_self_translation,
     without_self_translation,
 )
-from termwise.translation.settings import Model1Settings
-from termwise.translation.table import TranslationTable
-from termwise.translation.training import train_model1
 
 __all__ = [
     "Bitext",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from termwise.collection.pairs import Source
 from termwise.errors import EmptyCollectionError, ParameterError, StorageError
 from termwise.kernels.translation import Postings, Side, count_postings, count_tokens, fill_postings
-from termwise.processes import Workers
+from termwise.parallel import Workers
 from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, NumberedTexts, Numbering, Vocabulary, number_texts
 

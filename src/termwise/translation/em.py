@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from termwise.arguments import MOST_THREADS
-from termwise.collection.writing import write_bytes_whole
+from termwise.display.safe_text import shown
 from termwise.errors import CorruptModelError, ForeignFolderError, ParameterError, StorageError
 from termwise.kernels.translation import (
     add_sources,
@@ -34,10 +33,9 @@ from termwise.kernels.translation import (
     likely_cells,
     transpose,
 )
-from termwise.legible import shown
 from termwise.progress import Progress, no_progress
-from termwise.regular_files import read_regular, regular_size
-from termwise.sealed_json import (
+from termwise.storage.atomic_file import write_bytes_whole
+from termwise.storage.manifest_json import (
     Misfit,
     canonical_bytes,
     checksum_of,
@@ -46,7 +44,9 @@ from termwise.sealed_json import (
     expect_file_name,
     expect_object,
 )
+from termwise.storage.safe_read import read_regular, regular_size
 from termwise.translation.bitext import Bitext
+from termwise.validation import MOST_THREADS
 
 STATE = "em.json"
 """File of a run's folder that says how far it has come."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from termwise.errors import ParameterError
-from termwise.translation.manifest import Precision
-from termwise.typed_settings import TypedSettings
+from termwise.settings import TypedSettings
+from termwise.translation.table_manifest import Precision
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from termwise import __version__
-from termwise.arguments import check_threads
+from termwise._version import __version__
 from termwise.collection.pairs import Source, read_sources
 from termwise.errors import ParameterError
-from termwise.model_folders import TRAINING
 from termwise.progress import Progress, no_progress
+from termwise.storage.model_folder import TRAINING
 from termwise.text import make_analyzer
 from termwise.translation.bitext import make_bitext
 from termwise.translation.em import STATE, estimate, refuse_foreign, refuse_unfinished
-from termwise.translation.folder import FOLDER, write_table
-from termwise.translation.processing import cut_vocabulary, refuse_empty
 from termwise.translation.settings import Model1Settings
 from termwise.translation.table import TranslationTable
+from termwise.translation.table_folder import FOLDER, write_table
+from termwise.translation.transforms import cut_vocabulary, refuse_empty
+from termwise.validation import check_threads
 
 _OF_THE_TABLE = ("vocabulary", "least", "precision")
 """Settings of what is made of a finished estimate, which a run may go on with in place of those it began with."""

@@ -27,7 +27,7 @@ def test_another_network_would_be_seen(monkeypatch):
     import numpy as np
     import torch
 
-    from termwise.neural_model1.settings import NeuralModel1Settings
+    from termwise.train.neural_model1.settings import NeuralModel1Settings
 
     network = neural_export.made(50, NeuralModel1Settings(width=8, projection=4, hidden="6"))
     monkeypatch.setattr(neural_export, "plain", lambda *given: torch.zeros(2, 50))

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from termwise import IndexWriter, TermWeights
+from termwise.engine.query_encoder import encoder_description
+from termwise.engine.query_vector import query_vector
+from termwise.engine.retrieval import first_stage
 from termwise.errors import CheckFailedError, ParameterError
-from termwise.search.encoding import encoder_description
-from termwise.search.retrieval import first_stage
-from termwise.search.vector import query_vector
 from termwise.text import CleanedAnalyzer
 
 ROWS = [
@@ -195,7 +195,7 @@ def base(tmp_path):
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("onnx")
-    from termwise.train.loading import quiet
+    from termwise.train.pretrained import quiet
 
     torch.manual_seed(3)
     config = transformers.BertConfig(

@@ -16,7 +16,7 @@ from numba import config
 from termwise import Ranking, Run, __version__, write_run
 from termwise.cli.main import run
 from termwise.index import IndexWriter
-from termwise.kernels.compiling import compiled
+from termwise.kernels.jit import compiled
 from termwise.text import Vocabulary
 from termwise.weights import TermWeights
 

@@ -40,8 +40,8 @@ def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shipped = tmp_path / "models"
     shipped.mkdir()
-    monkeypatch.setattr("termwise.encode.folder._shipped_root", lambda: shipped)
-    monkeypatch.setattr("termwise.translation.folder._shipped_root", lambda: tmp_path / "tables")
+    monkeypatch.setattr("termwise.encode.encoder_folder._shipped_root", lambda: shipped)
+    monkeypatch.setattr("termwise.translation.table_folder._shipped_root", lambda: tmp_path / "tables")
     monkeypatch.setattr("termwise.collection.open_collection", lambda spec: Documentation())
     monkeypatch.setattr(try_, "shipped_weights", lambda name: found.get(name))
     table = tiny.square(

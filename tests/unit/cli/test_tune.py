@@ -13,7 +13,7 @@ from termwise.cli.main import run
 from termwise.fusion import TunedTable, tune
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, open_table, write_table
-from termwise.translation.folder import read_manifest
+from termwise.translation.table_folder import read_manifest
 
 DOCUMENTS = {
     "a": "cardiac valve cardiac surgeon",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.encode import encoded_blocks
-from termwise.encode.documents import Advance, no_advance
+from termwise.encode.document_encoder import Advance, no_advance
 from termwise.records import Document
 from termwise.text import Analyzer, Vocabulary, make_analyzer
 from termwise.weights import TermWeights

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from termwise.encode import splade_doc
-from termwise.encode.documents import DocumentEncoder
-from termwise.encode.folder import EncoderFolder
-from termwise.encode.session import OnnxSession
+from termwise.encode.document_encoder import DocumentEncoder
+from termwise.encode.encoder_folder import EncoderFolder
+from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.splade_doc import SpladeDocumentEncoder
 from termwise.errors import ModelFormatError, ParameterError
 from termwise.models import SpladeDoc

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from termwise.encode import batching
-from termwise.encode.documents import DocumentEncoder
-from termwise.encode.folder import EncoderFolder
-from termwise.encode.session import OnnxSession
+from termwise.encode import batches as batching
+from termwise.encode.document_encoder import DocumentEncoder
+from termwise.encode.encoder_folder import EncoderFolder
+from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.tilde import TildeDocumentEncoder
 from termwise.errors import ModelFormatError, ParameterError
 from termwise.models import Tilde

@@ -11,9 +11,9 @@ import pytest
 
 from termwise.encode import ExpansionRecord
 from termwise.encode import tildev2 as module
-from termwise.encode.documents import DocumentEncoder
-from termwise.encode.folder import EncoderFolder
-from termwise.encode.session import OnnxSession
+from termwise.encode.document_encoder import DocumentEncoder
+from termwise.encode.encoder_folder import EncoderFolder
+from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.tildev2 import TildeV2DocumentEncoder
 from termwise.errors import ModelFormatError, ParameterError, VocabularyMismatchError
 from termwise.models import TildeV2

@@ -11,8 +11,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from termwise.encode import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
-from termwise.encode.folder import FLOORS, QUERY_WEIGHTS
-from termwise.model_folders import AnalyzerRecord
+from termwise.encode.encoder_folder import FLOORS, QUERY_WEIGHTS
+from termwise.storage.model_folder import AnalyzerRecord
 from termwise.text import AnalyzerSpec, WordPieceAnalyzer
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[unused1]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.unit.evaluate.test_report import QREL, comparison, run_at
+from tests.unit.evaluate.test_tables import QREL, comparison, run_at
 
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.evaluate import Criterion, compare, comparison_html, comparison_text, methods

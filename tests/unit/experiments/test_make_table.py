@@ -9,7 +9,7 @@ import pytest
 
 from termwise.errors import ParameterError
 from termwise.translation import open_table
-from termwise.translation.folder import read_manifest
+from termwise.translation.table_folder import read_manifest
 
 HERE = Path(__file__).resolve().parents[3] / "experiments" / "shipped_models"
 

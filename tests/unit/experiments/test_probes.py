@@ -279,11 +279,11 @@ def test_the_headline_names_probes_that_there_are():
 def test_published_rows_are_probes_that_there_are():
     import bm25_published
 
-    from termwise.probes.judged import JudgedTexts
-    from termwise.probes.language.opening import open_language
+    from termwise.probes.core.judged_texts import JudgedTexts
+    from termwise.probes.core.probe_inputs import Material
+    from termwise.probes.language.open_language import open_language
     from termwise.probes.manipulations.family import FAMILY as MANIPULATIONS
-    from termwise.probes.matching.family import FAMILY as MATCHED
-    from termwise.probes.material import Material
+    from termwise.probes.sources.matching.family import FAMILY as MATCHED
 
     judged = JudgedTexts("dl19", {"q": "cats"}, {"d": "a cat"}, {"q": {"d": 1}}, 0)
     material = Material(open_language("rules"), frozenset(), (judged,))
@@ -308,7 +308,7 @@ def test_what_was_to_be_reached_is_said():
 def test_the_published_pipeline_is_an_analyzer():
     import bm25_published
 
-    from termwise.probes.matching.terms import PublishedTerms
+    from termwise.probes.sources.matching.terms import PublishedTerms
     from termwise.text import Analyzer
 
     analyzer = bm25_published.PublishedAnalyzer(PublishedTerms(frozenset({"the"})))

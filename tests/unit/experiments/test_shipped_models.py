@@ -15,7 +15,7 @@ from termwise.errors import MissingFileError, ParameterError
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from termwise.train import callbacks  # noqa: E402
+from termwise.train.loop import callbacks  # noqa: E402
 
 HERE = Path(__file__).resolve().parents[3] / "experiments" / "shipped_models"
 
@@ -36,7 +36,7 @@ def recipes():
 
 @pytest.mark.parametrize(("size", "kind"), recipes())
 def test_the_recipe_is_read_and_every_departure_has_a_reason(make, size, kind):
-    from termwise.train.describe import check_given
+    from termwise.train.export.card_facts import check_given
     from termwise.train.settings import TrainSettings
 
     chosen = make.recipe()[size][kind]

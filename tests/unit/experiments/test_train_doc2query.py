@@ -14,8 +14,8 @@ transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
 from termwise.collection.pairs import read_sources  # noqa: E402
-from termwise.rerank.doc2query import Doc2Query  # noqa: E402
-from termwise.train.loading import quiet  # noqa: E402
+from termwise.train.pretrained import quiet  # noqa: E402
+from termwise.yardsticks.doc2query import Doc2Query  # noqa: E402
 
 PAIRS = [
     ("wing lift", "what is lift"),

@@ -547,7 +547,7 @@ def test_what_termwise_index_does_is_what_was_chosen():
     from plan import Choices, identities
     from zero_shot import HERE
 
-    from termwise.encode.open import resting_document_encoder
+    from termwise.encode.open_encoder import resting_document_encoder
     from termwise.models import make_model
 
     path = HERE / "choices.json"

@@ -11,7 +11,7 @@ from tests.unit.fusion.judged_runs import run_of
 from termwise import Fusion, fuse
 from termwise.errors import DataError, MissingFileError, ParameterError, StorageError, UnknownNameError
 from termwise.fusion import Learned, TunedTable
-from termwise.sealed_json import canonical_bytes, checksum_of
+from termwise.storage.manifest_json import canonical_bytes, checksum_of
 
 LEARNED = Learned(
     method="sweep",

@@ -27,6 +27,7 @@ from termwise import (
     make_analyzer,
     verify,
 )
+from termwise.engine.query_encoder import encoder_description
 from termwise.errors import (
     IndexExistsError,
     ParameterError,
@@ -37,7 +38,6 @@ from termwise.errors import (
 )
 from termwise.fusion import fuse_indexes
 from termwise.fusion import indexes as module
-from termwise.search.encoding import encoder_description
 from termwise.translation import TranslationTable, write_table
 
 TEXTS = {

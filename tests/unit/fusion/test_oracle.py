@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.unit.fusion.judged_runs import runs_and_qrels
-from tests.unit.fusion.test_learning import separate
+from tests.unit.fusion.test_weight_learning import separate
 
 from termwise import Qrel, Ranking, Run, fuse
 from termwise.errors import DataError, ParameterError, UnknownNameError

@@ -102,7 +102,7 @@ def test_scales_are_read_off_an_index(tmp_path, quantiser):
 
 
 def index_tokens(index, queries):
-    from termwise.search.encoding import analyzer_of
+    from termwise.engine.query_encoder import analyzer_of
 
     return {query.query_id: float(len(analyzer_of(index).tokens(query.text))) for query in queries}
 

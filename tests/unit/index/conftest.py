@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from termwise.engine.query_vector import query_vector
+from termwise.engine.retrieval import first_stage, score_documents
 from termwise.index import Index, IndexWriter
-from termwise.search.retrieval import first_stage, score_documents
-from termwise.search.vector import query_vector
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 

@@ -20,8 +20,8 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.models import JsonVectors, read_vectors
-from termwise.models.contract import VectorSource
-from termwise.text.analysis import Analysis, AnalyzerSpec
+from termwise.models.base import VectorSource
+from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 

@@ -20,7 +20,7 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.models import CsrVectors, read_vectors
-from termwise.text.analysis import Analysis, AnalyzerSpec
+from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 

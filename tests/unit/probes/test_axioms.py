@@ -37,10 +37,10 @@ from termwise.probes.axioms import (
     axiom_probes,
     idf_of,
 )
-from termwise.probes.axioms.found import drawn_pairs
-from termwise.probes.judged import JudgedTexts
-from termwise.probes.material import Material
-from termwise.probes.sample import random_for
+from termwise.probes.axioms.judged_pairs import drawn_pairs
+from termwise.probes.core.judged_texts import JudgedTexts
+from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.sample import random_for
 from termwise.text import make_analyzer
 
 WRITTEN = Written.shipped()

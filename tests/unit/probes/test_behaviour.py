@@ -24,14 +24,14 @@ from termwise.probes.behaviour.negation import negated
 from termwise.probes.behaviour.position import moved, xquad_sources
 from termwise.probes.behaviour.stuffing import AttackProbe
 from termwise.probes.behaviour.wording import best_sentence, put, scrambled, sentence_starts
-from termwise.probes.judged import JudgedText, JudgedTexts
+from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
+from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.sample import checked
 from termwise.probes.language import Entity, Parsed
 from termwise.probes.language.rules import RuleLanguage
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.material import Material
-from termwise.probes.sample import checked
-from termwise.probes.transfer.probe import TransferProbe
-from termwise.probes.written_texts import (
+from termwise.probes.manipulations.base import Around
+from termwise.probes.sources.transfer.probe import TransferProbe
+from termwise.probes.sources.written_texts import (
     Passage,
     neutral_sentences,
     written,

@@ -30,7 +30,7 @@ from termwise.probes import (
     sweep,
     top_gaps,
 )
-from termwise.probes.statistics import clustered_t
+from termwise.probes.core.statistics import clustered_t
 
 SAMPLES = [
     Sample("1", "cats", "cat cat", "cat", "q1"),

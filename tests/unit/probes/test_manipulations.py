@@ -20,19 +20,19 @@ from termwise.errors import (
     ParameterError,
     UnknownNameError,
 )
-from termwise.probes.judged import JudgedText, JudgedTexts
+from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
+from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.sample import content_hash, random_for
 from termwise.probes.language import Parsed, RememberingLanguage, RuleLanguage, SpacyLanguage, Span, Token
 from termwise.probes.manipulations import Around, Manipulation, ManipulationProbe, typo_list
-from termwise.probes.manipulations.editing import Place, in_a_row, replaced, without
-from termwise.probes.manipulations.expanding import QueriesAppended, QueriesOfFile
 from termwise.probes.manipulations.family import FAMILY, FAMILY_BY_GRADES, halves
 from termwise.probes.manipulations.keystrokes import Mistyped, mistyped
 from termwise.probes.manipulations.letter_case import cased_like
+from termwise.probes.manipulations.query_expansion import QueriesAppended, QueriesOfFile
 from termwise.probes.manipulations.registry import MANIPULATIONS, manipulation_of
+from termwise.probes.manipulations.text_edits import Place, in_a_row, replaced, without
 from termwise.probes.manipulations.typo_list import codespell_misspellings, read_misspellings
 from termwise.probes.manipulations.typos import Misspelled
-from termwise.probes.material import Material
-from termwise.probes.sample import content_hash, random_for
 from termwise.text import UnicodeWords
 from termwise.text.stop_lists import stop_list
 

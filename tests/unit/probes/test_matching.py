@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from termwise.errors import ParameterError
 from termwise.probes import content_hash
-from termwise.probes.judged import JudgedTexts
-from termwise.probes.matching import (
+from termwise.probes.core.judged_texts import JudgedTexts
+from termwise.probes.core.probe_inputs import Material
+from termwise.probes.sources.matching import (
     FAMILY,
     FAMILY_SUM_TF,
     CountedTexts,
@@ -26,8 +27,7 @@ from termwise.probes.matching import (
     Terms,
     matched_probes,
 )
-from termwise.probes.matching.pairs import matched_pairs
-from termwise.probes.material import Material
+from termwise.probes.sources.matching.pairs import matched_pairs
 from termwise.text import make_analyzer
 
 STOPS = frozenset({"the", "a", "of"})

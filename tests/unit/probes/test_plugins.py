@@ -10,9 +10,9 @@ import pytest
 
 from termwise.errors import DataError, ParameterError
 from termwise.probes import Probe, Sample, plugins
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.run_suite import Question
 from termwise.probes.language.rules import RuleLanguage
-from termwise.probes.material import Family, Material
-from termwise.probes.suite_run import Question
 
 MATERIAL = Material(RuleLanguage(), frozenset())
 

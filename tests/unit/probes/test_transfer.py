@@ -12,11 +12,11 @@ import pytest
 
 from termwise.errors import DataError, DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.probes import content_hash
+from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.run_suite import Question, _draw
+from termwise.probes.core.sample import checked
 from termwise.probes.language import Entity, Parsed, Span, Token
-from termwise.probes.material import Material
-from termwise.probes.sample import checked
-from termwise.probes.suite_run import Question, _draw
-from termwise.probes.transfer import (
+from termwise.probes.sources.transfer import (
     DATA_SETS,
     FAMILY,
     CommonChunk,
@@ -26,10 +26,10 @@ from termwise.probes.transfer import (
     TransferProbe,
     read_pairs,
 )
-from termwise.probes.transfer.arrays import read_json_array
-from termwise.probes.transfer.queries import common_chunks
-from termwise.probes.transfer.summaries import XSUM, in_the_tenth, summary_probe
-from termwise.probes.transfer.swapping import swapped_answer, words_in
+from termwise.probes.sources.transfer.answer_swaps import swapped_answer, words_in
+from termwise.probes.sources.transfer.arrays import read_json_array
+from termwise.probes.sources.transfer.queries import common_chunks
+from termwise.probes.sources.transfer.summaries import XSUM, in_the_tenth, summary_probe
 
 STOPS = frozenset({"the", "a", "of", "is", "who", "what"})
 NAMES = {
@@ -545,8 +545,8 @@ def test_a_damaged_question_is_refused(tmp_path, wrong):
 
 
 def test_an_object_without_end_is_refused_before_all_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("termwise.probes.transfer.arrays._CHUNK", 8)
-    monkeypatch.setattr("termwise.probes.transfer.arrays._LARGEST", 50)
+    monkeypatch.setattr("termwise.probes.sources.transfer.arrays._CHUNK", 8)
+    monkeypatch.setattr("termwise.probes.sources.transfer.arrays._LARGEST", 50)
     (tmp_path / "a.json").write_bytes(b'[{"a": 1}, {"a": x}' + 200 * b" " + b"\xff]")
     with pytest.raises(MalformedRecordError, match="damaged"):
         list(read_json_array(tmp_path / "a.json"))
@@ -556,7 +556,7 @@ def test_an_array_is_read_in_pieces(tmp_path, monkeypatch):
     told = [{"n": n, "t": 'é"]}, \\ [{' * n} for n in range(20)]
     path = tmp_path / "a.json"
     path.write_text(json.dumps(told, ensure_ascii=False), encoding="utf-8")
-    monkeypatch.setattr("termwise.probes.transfer.arrays._CHUNK", 7)
+    monkeypatch.setattr("termwise.probes.sources.transfer.arrays._CHUNK", 7)
     assert [record for _, record in read_json_array(path)] == told
     path.write_text("[]")
     assert list(read_json_array(path)) == []

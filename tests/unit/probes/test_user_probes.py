@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from termwise.errors import MalformedRecordError, MissingExtraError, MissingFileError
 from termwise.probes import content_hash
-from termwise.probes.slots import count_of, filled, fillings, slots_of
-from termwise.probes.user import read_probes
-from termwise.probes.wanted import wanted_of
+from termwise.probes.core.expectations import wanted_of
+from termwise.probes.sources.slots import count_of, filled, fillings, slots_of
+from termwise.probes.sources.yaml_probes import read_probes
 
 pytest.importorskip("yaml")
 

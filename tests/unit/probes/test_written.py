@@ -8,9 +8,9 @@ from importlib import resources
 import pytest
 
 from termwise.probes import Constant, content_hash, run_probe
-from termwise.probes.material import Material
-from termwise.probes.sample import checked
-from termwise.probes.written_pairs import FAMILY, QUALITIES, written_pairs
+from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.sample import checked
+from termwise.probes.sources.written_pairs import FAMILY, QUALITIES, written_pairs
 
 
 @pytest.mark.parametrize("quality", QUALITIES)
@@ -57,7 +57,7 @@ def test_paraphrases_are_of_one_length():
 
 
 def test_files_ship_with_the_package():
-    folder = resources.files("termwise.probes").joinpath("written")
+    folder = resources.files("termwise.probes.sources").joinpath("written")
     assert {f"{quality}.jsonl" for quality in QUALITIES} <= {file.name for file in folder.iterdir()}
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from termwise import Document
 from termwise.errors import DataError, ParameterError, UsageError
-from termwise.scorers import Background, FunctionScorer, Surroundings, open_any_scorer
-from termwise.scorers.given import as_scores, pair_scores_of
+from termwise.rankers import Surroundings, open_any_scorer
+from termwise.scorers import Background, FunctionScorer
+from termwise.scorers.adapt import as_scores, pair_scores_of
 
 AROUND = Surroundings(Background(lambda: [Document("a", "x")]))
 

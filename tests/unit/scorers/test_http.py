@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from termwise.errors import DataError, ParameterError, UsageError
+from termwise.rankers.from_name import Surroundings, open_any_scorer
 from termwise.scorers import Background, HttpScorer, http
-from termwise.scorers.opening import Surroundings, open_any_scorer
 
 
 def shared_words(queries, texts):

@@ -7,17 +7,10 @@ import pytest
 
 from termwise import Document
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownIdError, UsageError
+from termwise.rankers import Surroundings, open_any_scorer
+from termwise.rankers.specification import read_specification
 from termwise.records import Ranking, Run
-from termwise.scorers import (
-    Background,
-    FunctionScorer,
-    MixedScorer,
-    RunScorer,
-    Scale,
-    Surroundings,
-    open_any_scorer,
-)
-from termwise.scorers.specification import read_specification
+from termwise.scorers import Background, FunctionScorer, MixedScorer, RunScorer, Scale
 
 AROUND = Surroundings(Background(lambda: [Document("a", "x")]))
 

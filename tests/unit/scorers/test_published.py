@@ -7,12 +7,14 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tests.unit.rerank import test_ance, test_colbert, test_epic, test_mono_t5
+from tests.unit.yardsticks import test_ance, test_colbert, test_epic, test_mono_t5
 
 from termwise import Document
 from termwise.errors import MissingFileError, UnknownNameError, UsageError
-from termwise.rerank.opening import PUBLISHED
-from termwise.scorers import Background, Surroundings, open_any_scorer, opening
+from termwise.rankers import Surroundings, open_any_scorer
+from termwise.rankers import from_name as opening
+from termwise.scorers import Background
+from termwise.yardsticks.open_yardstick import PUBLISHED
 
 AROUND = Surroundings(Background(lambda: [Document("a", "x")]), device="cpu")
 MADE = {"mono-t5:": test_mono_t5, "colbert:": test_colbert, "epic:": test_epic, "ance:": test_ance}

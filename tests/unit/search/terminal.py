@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from termwise.search.explanation import Competitor, Contribution, Explanation
+from termwise.explain.explanation import Competitor, Contribution, Explanation
 
 QUERY = "how to merge two sorted lists frobnicate"
 TEXT = "heapq.merge(*iterables)\nMerge sorted inputs into a single sorted output, a list."

@@ -14,7 +14,7 @@ transformers = pytest.importorskip("transformers")
 
 from termwise.collection.pairs import Source  # noqa: E402
 from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
-from termwise.train.inputs import Pieces  # noqa: E402
+from termwise.train.data.inputs import Pieces  # noqa: E402
 
 SPECIAL = ("[PAD]", "[unused0]", "[unused1]", "[unused2]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 STOP = ("the", "of", "a", "is", ".", ",", "?")
@@ -52,7 +52,7 @@ def configuration(**changes: object) -> object:
 
 def save(model: object, folder: Path) -> Path:
     """Write a model of transformers and the vocabulary, without a word on the terminal."""
-    from termwise.train.loading import quiet
+    from termwise.train.pretrained import quiet
 
     with quiet(bars=False):
         model.save_pretrained(folder)  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.errors import ParameterError
-from termwise.train.batches import pairs_of_an_epoch, plan_batches
+from termwise.train.data.batches import pairs_of_an_epoch, plan_batches
 
 
 @st.composite

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from termwise.errors import CorruptModelError  # noqa: E402
-from termwise.train.checkpoints import damage, last_checkpoint, loading, newest_whole  # noqa: E402
+from termwise.train.loop.checkpoints import damage, last_checkpoint, loading, newest_whole  # noqa: E402
 
 from .test_trainer import Run  # noqa: E402
 
@@ -29,7 +29,7 @@ FILES = (
 def made(base, tmp_path_factory):
     """The folder of a run with checkpoints at steps 2 and 4."""
     from termwise.text.wordpiece import WordPieceAnalyzer
-    from termwise.train.inputs import Pieces
+    from termwise.train.data.inputs import Pieces
 
     pieces = Pieces(WordPieceAnalyzer.from_file(base / "vocab.txt"), "tilde")
     folder = tmp_path_factory.mktemp("runs") / "run"

@@ -11,11 +11,11 @@ pytest.importorskip("transformers")
 
 from termwise.encode.expansion import Expansion
 from termwise.errors import ForeignFolderError, ParameterError
-from termwise.train.describe import card_facts
+from termwise.train.export.card_facts import card_facts
+from termwise.train.export.folder_writer import write_encoder_folder
 from termwise.train.fit import fit
 from termwise.train.networks import network_from
 from termwise.train.settings import TrainSettings
-from termwise.train.write_folder import write_encoder_folder
 
 from .conftest import WORDS, write_jsonl
 
@@ -148,11 +148,11 @@ def test_a_run_goes_on_in_the_precision_it_began_to_expand_in(
         chosen = short("tildev2")
         return fit("tildev2", [pairs], base, tmp_path / out, settings=chosen, expansion=expansion, **options)
 
-    monkeypatch.setattr("termwise.encode.session.multiplies_bytes", lambda _: True)
+    monkeypatch.setattr("termwise.encode.onnx_session.multiplies_bytes", lambda _: True)
     assert train(expansion_providers=["cpu"])["expansion_precision"] == "int8"
     begun = json.loads((tmp_path / "out" / "training" / "settings.json").read_text())
     assert begun["expansion"]["precision"] == "int8"
-    monkeypatch.setattr("termwise.encode.session.multiplies_bytes", lambda _: False)
+    monkeypatch.setattr("termwise.encode.onnx_session.multiplies_bytes", lambda _: False)
     assert train(resume=True)["expansion_precision"] == "int8"
     with pytest.raises(ForeignFolderError) as error:
         train(resume=True, expansion_precision="float32")

@@ -11,9 +11,9 @@ pytest.importorskip("transformers")
 
 from termwise.errors import ModelFormatError
 from termwise.train import hub
-from termwise.train.base import base_analyzer
+from termwise.train.base_encoder import base_analyzer
 from termwise.train.hub import CONFIG, TOKENIZER, WEIGHTS, hub_options
-from termwise.train.loading import load_encoder
+from termwise.train.pretrained import load_encoder
 
 NAME = "somebody/an-encoder"
 

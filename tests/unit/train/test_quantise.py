@@ -14,7 +14,7 @@ import onnxruntime  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from termwise.errors import ModelFormatError  # noqa: E402
-from termwise.train.quantise import BLOCK, SCALE, Blocks, dequantised_weights, quantise  # noqa: E402
+from termwise.train.export.quantise import BLOCK, SCALE, Blocks, dequantised_weights, quantise  # noqa: E402
 
 matrices = arrays(
     np.float32,

@@ -26,14 +26,15 @@ from termwise.errors import (  # noqa: E402
     UnknownNameError,
 )
 from termwise.text import WordPieceAnalyzer  # noqa: E402
-from termwise.text.cleaning import clean_vocabulary  # noqa: E402
-from termwise.train import callbacks, preparing  # noqa: E402
+from termwise.text.vocabulary_cleaning import clean_vocabulary  # noqa: E402
+from termwise.train.loop import callbacks  # noqa: E402
+from termwise.train.loop import preparation as preparing  # noqa: E402
+from termwise.train.loop.run import train_network  # noqa: E402
+from termwise.train.loop.step import TrainingStep  # noqa: E402
+from termwise.train.loop.validation import HeldOut  # noqa: E402
+from termwise.train.loop.warm_start import set_prior_bias  # noqa: E402
 from termwise.train.networks import decoder_bias, network_from  # noqa: E402
-from termwise.train.run import train_network  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
-from termwise.train.step import TrainingStep  # noqa: E402
-from termwise.train.validation import HeldOut  # noqa: E402
-from termwise.train.warm_start import set_prior_bias  # noqa: E402
 
 from .conftest import made_source  # noqa: E402
 

@@ -16,12 +16,12 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 from sentence_transformers.base.modules import Router  # noqa: E402
 from sentence_transformers.sparse_encoder import modules as parts  # noqa: E402
 
-from termwise.build import build_index  # noqa: E402
 from termwise.errors import ModelFormatError, VocabularyMismatchError  # noqa: E402
+from termwise.indexing import build_index  # noqa: E402
 from termwise.records import Document  # noqa: E402
-from termwise.train.loading import quiet  # noqa: E402
+from termwise.train.export.published_checkpoints import convert, load  # noqa: E402
 from termwise.train.networks import SpladeDocNetwork  # noqa: E402
-from termwise.train.published import convert, load  # noqa: E402
+from termwise.train.pretrained import quiet  # noqa: E402
 
 from .conftest import VOCABULARY, configuration, save  # noqa: E402
 

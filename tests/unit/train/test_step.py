@@ -11,13 +11,13 @@ torch = pytest.importorskip("torch")
 
 from termwise.collection.pairs import Source  # noqa: E402
 from termwise.errors import ModelFormatError  # noqa: E402
-from termwise.text.cleaning import clean_vocabulary  # noqa: E402
-from termwise.train.batches import BatchPlan, plan_batches  # noqa: E402
-from termwise.train.expansions import Expansions  # noqa: E402
+from termwise.text.vocabulary_cleaning import clean_vocabulary  # noqa: E402
+from termwise.train.data.batches import BatchPlan, plan_batches  # noqa: E402
+from termwise.train.data.expansions import Expansions  # noqa: E402
+from termwise.train.loop.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
 from termwise.train.networks import network_from  # noqa: E402
 from termwise.train.objectives import likelihood_scores  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
-from termwise.train.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
 from termwise.train.teacher import Teacher  # noqa: E402
 
 from .conftest import VOCABULARY, configuration, made_source, save  # noqa: E402

@@ -15,14 +15,14 @@ from safetensors import safe_open  # noqa: E402
 from transformers import TrainerCallback, set_seed  # noqa: E402
 
 from termwise.errors import DivergedError, ParameterError  # noqa: E402
-from termwise.train.batches import plan_batches  # noqa: E402
-from termwise.train.callbacks import JsonLog  # noqa: E402
-from termwise.train.checkpoints import last_checkpoint  # noqa: E402
-from termwise.train.clock import Clock  # noqa: E402
+from termwise.train.data.batches import plan_batches  # noqa: E402
+from termwise.train.loop.callbacks import JsonLog  # noqa: E402
+from termwise.train.loop.checkpoints import last_checkpoint  # noqa: E402
+from termwise.train.loop.elapsed_time import Clock  # noqa: E402
+from termwise.train.loop.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
+from termwise.train.loop.trainer import TermTrainer, training_arguments  # noqa: E402
 from termwise.train.networks import network_from, set_dropout  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
-from termwise.train.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
-from termwise.train.trainer import TermTrainer, training_arguments  # noqa: E402
 
 from .conftest import SIZE, VOCABULARY, made_source  # noqa: E402
 
@@ -385,14 +385,14 @@ def test_float16_needs_a_graphics_processor(tmp_path):
 
 
 def test_workers_need_a_system_that_forks(tmp_path, monkeypatch):
-    monkeypatch.setattr("termwise.train.trainer.get_all_start_methods", lambda: ["spawn"])
+    monkeypatch.setattr("termwise.train.loop.trainer.get_all_start_methods", lambda: ["spawn"])
     training_arguments(tmp_path, TrainSettings(), steps=1, validation=False)
     with pytest.raises(ParameterError, match="fork"):
         training_arguments(tmp_path, TrainSettings(workers=2), steps=1, validation=False)
 
 
 def test_without_tensorboard(monkeypatch, tmp_path):
-    import termwise.train.trainer as module
+    import termwise.train.loop.trainer as module
 
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     assert training_arguments(tmp_path, TrainSettings(), steps=1, validation=False).report_to == []

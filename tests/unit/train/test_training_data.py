@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from termwise.errors import ParameterError
-from termwise.train.training_data import read_training_data
+from termwise.train.data.training_data import read_training_data
 
 from .conftest import write_jsonl
 

@@ -13,11 +13,11 @@ torch = pytest.importorskip("torch")
 from termwise.collection.pairs import Source  # noqa: E402
 from termwise.errors import EmptyCollectionError  # noqa: E402
 from termwise.records import Qrel  # noqa: E402
-from termwise.text.cleaning import clean_vocabulary  # noqa: E402
-from termwise.train import validation  # noqa: E402
+from termwise.text.vocabulary_cleaning import clean_vocabulary  # noqa: E402
+from termwise.train.loop import validation  # noqa: E402
+from termwise.train.loop.validation import HeldOut, validate  # noqa: E402
 from termwise.train.networks import network_from  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
-from termwise.train.validation import HeldOut, validate  # noqa: E402
 
 from .conftest import made_source  # noqa: E402
 

@@ -6,9 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from termwise.train.loop.warm_start import fit_head  # noqa: E402
 from termwise.train.networks import TildeNetwork, network_from  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
-from termwise.train.warm_start import fit_head  # noqa: E402
 
 from .conftest import made_source  # noqa: E402
 

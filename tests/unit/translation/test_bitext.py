@@ -160,7 +160,7 @@ def test_large_arrays_lie_in_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["whitespace", "wordpiece-clean"])
 def test_any_number_of_processes_makes_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bitext_module, "_BATCH_LENGTH", 200)
-    monkeypatch.setattr("termwise.processes.WORTH_PROCESSES", 0)
+    monkeypatch.setattr("termwise.parallel.WORTH_PROCESSES", 0)
     pairs = [
         (f"word{n % 13} b{n % 7}", f"sort the list{n % 5} quickly, word{n % 11} naïve" * 2) for n in range(90)
     ]
@@ -202,7 +202,7 @@ class Refusing:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_what_an_analyzer_refuses_is_told_as_it_was(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("termwise.processes.WORTH_PROCESSES", 0)
+    monkeypatch.setattr("termwise.parallel.WORTH_PROCESSES", 0)
     source = source_of([("a", "b c"), ("poison", "d")])
     with pytest.raises(MalformedRecordError) as caught:
         make_bitext([source], Refusing(), threads=threads)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from termwise.cli.main import run
 from termwise.models import Model1
 from termwise.text import WordPieceAnalyzer
 from termwise.translation import TranslationTable, open_table, shipped_tables
-from termwise.translation.folder import read_manifest, table_folder
+from termwise.translation.table_folder import read_manifest, table_folder
 
 LARGEST = 10_000_000
 """Bytes of a folder, the card included."""

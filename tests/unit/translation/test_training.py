@@ -278,7 +278,7 @@ def test_a_table_of_any_field_can_be_searched_with(analyzer: str, tmp_path: Path
 def test_texts_that_are_read_by_many_processes_make_the_same_table(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("termwise.processes.WORTH_PROCESSES", 0)
+    monkeypatch.setattr("termwise.parallel.WORTH_PROCESSES", 0)
     for threads in (1, 2):
         train_model1(
             data, tmp_path / str(threads), settings=Model1Settings(analyzer="english"), threads=threads

@@ -4,11 +4,16 @@ A faster kernel of the same name is admitted by agreeing with the function here.
 """
 
 from termwise.kernels.reference.counting import count_rows
+from termwise.kernels.reference.interpolation_metrics import (
+    query_steps,
+    query_values,
+    undominated,
+    value_of_ranks,
+)
 from termwise.kernels.reference.likelihood import excess_rows, log_sigmoid, pruning_keys
 from termwise.kernels.reference.pairs import pair_scores
 from termwise.kernels.reference.pooling import keep_largest, max_rows
 from termwise.kernels.reference.retrieval import quantise, score_rows, top_k
-from termwise.kernels.reference.sweeping import query_steps, query_values, undominated, value_of_ranks
 from termwise.kernels.reference.translation import (
     expected_counts,
     gather_translations,

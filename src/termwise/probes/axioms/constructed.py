@@ -8,12 +8,12 @@ from functools import partial
 from random import Random
 from typing import Any, Protocol
 
-from termwise.probes.axioms.contract import Axiom
-from termwise.probes.axioms.likeness import RelatedWords
-from termwise.probes.axioms.reader import TermReader
+from termwise.probes.axioms.base import Axiom
 from termwise.probes.axioms.scenes import Written
-from termwise.probes.probe import Probe, Strategy
-from termwise.probes.sample import Sample, random_for
+from termwise.probes.axioms.term_reader import TermReader
+from termwise.probes.axioms.word_similarity import RelatedWords
+from termwise.probes.core.probe import Probe, Strategy
+from termwise.probes.core.sample import Sample, random_for
 
 CONSTRUCTED = "constructed"
 """What stands in names where others have a collection."""

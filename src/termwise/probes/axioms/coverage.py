@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from termwise.probes.axioms.base import MARGIN, Question, Terms, larger
 from termwise.probes.axioms.constructed import Built, Drawing
-from termwise.probes.axioms.contract import MARGIN, Question, Terms, larger
 from termwise.probes.axioms.scenes import Scene, Written
 
 DIV_REPEATED = (4, 10)

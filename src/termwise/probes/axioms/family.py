@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from termwise.arguments import check, is_finite_number
+from termwise.probes.axioms.base import MARGIN
 from termwise.probes.axioms.constructed import ConstructedProbe
-from termwise.probes.axioms.contract import MARGIN
-from termwise.probes.axioms.found import MOST, AxiomProbe
+from termwise.probes.axioms.judged_pairs import MOST, AxiomProbe
 from termwise.probes.axioms.length import RepeatedTexts
-from termwise.probes.axioms.likeness import Likeness, RelatedWords, WordVectors
-from termwise.probes.axioms.reader import TermReader, idf_of
 from termwise.probes.axioms.registry import REGISTRY, axiom_named
 from termwise.probes.axioms.scenes import Written
-from termwise.probes.judged import JudgedTexts
-from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe
+from termwise.probes.axioms.term_reader import TermReader, idf_of
+from termwise.probes.axioms.word_similarity import Likeness, RelatedWords, WordVectors
+from termwise.probes.core.judged_texts import JudgedTexts
+from termwise.probes.core.probe import Probe
+from termwise.probes.core.probe_inputs import Family, Material
 from termwise.text import Analyzer, make_analyzer
+from termwise.validation import check, is_finite_number
 
 VECTORS = "word-vectors"
 """The name among the data sets of a user under which a file of word vectors is looked for."""
@@ -50,7 +50,7 @@ def axiom_probes(
 
     Examples
     --------
-    >>> from termwise.probes.language.opening import open_language
+    >>> from termwise.probes.language.open_language import open_language
     >>> probes = axiom_probes(Material(open_language("rules"), frozenset()))
     >>> [probe.name for probe in probes][:2]
     ['tfc1@constructed', 'tfc2@constructed']

@@ -15,23 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from termwise.arguments import check_count
+from termwise.probes.axioms.base import MARGIN, Profile, Profiled, Question, Terms, differing, larger, similar
 from termwise.probes.axioms.constructed import Built, Drawing
-from termwise.probes.axioms.contract import (
-    MARGIN,
-    Profile,
-    Profiled,
-    Question,
-    Terms,
-    differing,
-    larger,
-    similar,
-)
-from termwise.probes.axioms.found import MOST
+from termwise.probes.axioms.judged_pairs import MOST
 from termwise.probes.axioms.scenes import Scene, Written
-from termwise.probes.judged import JudgedTexts
-from termwise.probes.probe import Probe, Strategy
-from termwise.probes.sample import Sample, random_for
+from termwise.probes.core.judged_texts import JudgedTexts
+from termwise.probes.core.probe import Probe, Strategy
+from termwise.probes.core.sample import Sample, random_for
+from termwise.validation import check_count
 
 LNC1_WORDS = (1, 4, 8)
 """Words that the second text has more than the first."""

@@ -16,15 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from termwise.probes.axioms.base import MARGIN, Profile, Profiled, Question, differing, similar
 from termwise.probes.axioms.constructed import Built, Drawing
-from termwise.probes.axioms.contract import (
-    MARGIN,
-    Profile,
-    Profiled,
-    Question,
-    differing,
-    similar,
-)
 from termwise.probes.axioms.scenes import LONGEST, Scene, Written
 
 LB1_SENTENCES = (4, 12, LONGEST)

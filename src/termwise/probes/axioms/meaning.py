@@ -12,7 +12,8 @@
            query (Zheng & Fang, ECIR 2010). Made texts have as many occurrences of all terms together
 =========  ===========================================================================================================
 
-What is near to what comes from `termwise.probes.axioms.likeness`. Published margins of STMC2 are wider than others.
+What is near to what comes from `termwise.probes.axioms.word_similarity`. Published margins of STMC2 are wider than
+others.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
 
+from termwise.probes.axioms.base import MARGIN, Profile, Question, Terms, larger, similar
 from termwise.probes.axioms.constructed import Built, Drawing
-from termwise.probes.axioms.contract import MARGIN, Profile, Question, Terms, larger, similar
 from termwise.probes.axioms.scenes import Scene, Written
 
 STMC1_COUNTS = (1, 4)

@@ -26,8 +26,8 @@ from itertools import accumulate, combinations
 from math import inf
 from typing import NamedTuple
 
+from termwise.probes.axioms.base import Question, Terms
 from termwise.probes.axioms.constructed import Built, Drawing
-from termwise.probes.axioms.contract import Question, Terms
 from termwise.probes.axioms.scenes import SENTENCES, Scene, Written
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from termwise.errors import UnknownNameError
+from termwise.probes.axioms.base import Axiom
 from termwise.probes.axioms.constructed import Construct
-from termwise.probes.axioms.contract import Axiom
 from termwise.probes.axioms.coverage import And, Div, MAnd, and_pairs, div_pairs, mand_pairs
 from termwise.probes.axioms.length import Lnc1, Lnc2, TfLnc, lnc1_pairs, lnc2_pairs, tflnc_pairs
 from termwise.probes.axioms.lower_bound import Lb1, Lb2, lb1_pairs, lb2_pairs

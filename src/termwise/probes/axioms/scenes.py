@@ -125,7 +125,7 @@ def _item(record: Mapping[str, Any]) -> Any:
 
 @cache
 def _shipped() -> Written:
-    with as_file(files("termwise.probes") / "written" / "axioms.jsonl") as path:
+    with as_file(files("termwise.probes.sources") / "written" / "axioms.jsonl") as path:
         return Written.read(path)
 
 

@@ -25,16 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from termwise.probes.axioms.base import MARGIN, Profile, Profiled, Question, differing, larger, similar
 from termwise.probes.axioms.constructed import Built, Drawing
-from termwise.probes.axioms.contract import (
-    MARGIN,
-    Profile,
-    Profiled,
-    Question,
-    differing,
-    larger,
-    similar,
-)
 from termwise.probes.axioms.scenes import Scene, Written
 
 TFC1_COUNTS = ((1, 0), (2, 1), (4, 2), (8, 4))

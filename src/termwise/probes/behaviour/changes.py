@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from termwise.probes.judged import NOT_RELEVANT, JudgedTexts
-from termwise.probes.manipulations.contract import Around, ManipulationProbe
-from termwise.probes.material import Material
-from termwise.probes.written_texts import written_texts
+from termwise.probes.core.judged_texts import NOT_RELEVANT, JudgedTexts
+from termwise.probes.core.probe_inputs import Material
+from termwise.probes.manipulations.base import Around, ManipulationProbe
+from termwise.probes.sources.written_texts import written_texts
 
 Among = Literal["all", "relevant", "unrelated"]
 """Which texts are changed: all that are judged, those above the lowest grade, those with it."""
@@ -22,7 +22,7 @@ class Change:
     Attributes
     ----------
     name, title, makes : str
-        See `termwise.probes.manipulations.contract.Manipulation`.
+        See `termwise.probes.manipulations.base.Manipulation`.
     change : callable
         Returns the changed text; None where it cannot be done.
     """

@@ -13,7 +13,7 @@ from termwise.probes.behaviour import (
     stuffing,
     swaps,
 )
-from termwise.probes.material import Family
+from termwise.probes.core.probe_inputs import Family
 
 FAMILIES: tuple[Family, ...] = (
     negation.FAMILY,

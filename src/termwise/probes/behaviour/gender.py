@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe, in_order
-from termwise.probes.transfer import grepbiasir
-from termwise.probes.transfer.pair import Pair
-from termwise.probes.transfer.probe import TransferProbe
-from termwise.probes.transfer.queries import GivenQuery
-from termwise.probes.written_texts import written
+from termwise.probes.core.probe import Probe, in_order
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.sources.transfer import grepbiasir
+from termwise.probes.sources.transfer.pair import Pair
+from termwise.probes.sources.transfer.probe import TransferProbe
+from termwise.probes.sources.transfer.queries import GivenQuery
+from termwise.probes.sources.written_texts import written
 
 FEMALE = {
     "he": "she",

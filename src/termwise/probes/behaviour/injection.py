@@ -10,9 +10,9 @@ from functools import partial
 
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import inserted, scrambled
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe
+from termwise.probes.core.probe import Probe
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.manipulations.base import Around
 
 PAYLOADS = {
     "word": ("the word relevant", "relevant relevant relevant relevant relevant"),

@@ -6,11 +6,11 @@ from functools import partial
 
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import best_sentence, sentences
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.manipulations.editing import in_a_row
-from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe
-from termwise.probes.written_texts import neutral_sentences
+from termwise.probes.core.probe import Probe
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.text_edits import in_a_row
+from termwise.probes.sources.written_texts import neutral_sentences
 
 FILLERS = (1, 3, 10)
 """Neutral sentences that are appended."""

@@ -6,10 +6,10 @@ import re
 from functools import cache
 
 from termwise.probes.behaviour.wording import WORD
-from termwise.probes.judged import JudgedTexts
-from termwise.probes.language.contract import Language
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.written_texts import written, written_texts
+from termwise.probes.core.judged_texts import JudgedTexts
+from termwise.probes.language.base import Language
+from termwise.probes.manipulations.base import Around
+from termwise.probes.sources.written_texts import written, written_texts
 
 KINDS = frozenset({"PERSON", "GPE", "LOC", "NORP", "ORG"})
 """Kinds of names that are exchanged."""

@@ -10,15 +10,15 @@ from types import MappingProxyType
 
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import best_sentence, sentence_places
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.manipulations.editing import contents, replaced
-from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe, in_order
-from termwise.probes.transfer import condaqa, nevir, semantoneg, wikifactcheck
-from termwise.probes.transfer.pair import Pair
-from termwise.probes.transfer.probe import TransferProbe
-from termwise.probes.transfer.queries import GivenQuery
-from termwise.probes.written_texts import written
+from termwise.probes.core.probe import Probe, in_order
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.text_edits import contents, replaced
+from termwise.probes.sources.transfer import condaqa, nevir, semantoneg, wikifactcheck
+from termwise.probes.sources.transfer.pair import Pair
+from termwise.probes.sources.transfer.probe import TransferProbe
+from termwise.probes.sources.transfer.queries import GivenQuery
+from termwise.probes.sources.written_texts import written
 
 DATA_SETS: Mapping[str, Callable[[Path, Material], Sequence[Probe]]] = MappingProxyType(
     {

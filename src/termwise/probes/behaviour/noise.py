@@ -9,10 +9,10 @@ import unicodedata
 
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import sentence_starts, with_some_words
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.manipulations.editing import in_a_row
-from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe
+from termwise.probes.core.probe import Probe
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.text_edits import in_a_row
 
 MARKS = dict.fromkeys("aeiouAEIOU", "\u0301\u0300\u0302\u0308") | {
     letter: mark

@@ -16,16 +16,16 @@ from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import best_sentence, sentences
-from termwise.probes.judged import JudgedText, JudgedTexts
-from termwise.probes.language.contract import Language
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.manipulations.editing import in_a_row
-from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe, SourcedProbe, Strategy, in_order
-from termwise.probes.sample import Sample, random_for
-from termwise.probes.transfer.files import found
-from termwise.probes.transfer.reading import string_of
-from termwise.probes.written_texts import WRITTEN, Passage, neutral_sentences, written_passages
+from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
+from termwise.probes.core.probe import Probe, SourcedProbe, Strategy, in_order
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.sample import Sample, random_for
+from termwise.probes.language.base import Language
+from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.text_edits import in_a_row
+from termwise.probes.sources.transfer.files import found
+from termwise.probes.sources.transfer.pair_files import string_of
+from termwise.probes.sources.written_texts import WRITTEN, Passage, neutral_sentences, written_passages
 
 CONTRASTS = (("start", "end"), ("start", "middle"), ("middle", "end"))
 """Where the answer stands in the first text, and in the second."""

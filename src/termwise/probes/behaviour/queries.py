@@ -21,14 +21,14 @@ from pathlib import Path
 from termwise.collection import read_json_lines
 from termwise.probes.behaviour.changes import collections, grades
 from termwise.probes.behaviour.wording import WORD, content_words
-from termwise.probes.judged import JudgedTexts
-from termwise.probes.manipulations.editing import Place, replaced
-from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe, Strategy, in_order
-from termwise.probes.sample import Sample, random_for
-from termwise.probes.transfer.files import any_of
-from termwise.probes.transfer.reading import string_of
-from termwise.probes.written_texts import written, written_texts
+from termwise.probes.core.judged_texts import JudgedTexts
+from termwise.probes.core.probe import Probe, Strategy, in_order
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.sample import Sample, random_for
+from termwise.probes.manipulations.text_edits import Place, replaced
+from termwise.probes.sources.transfer.files import any_of
+from termwise.probes.sources.transfer.pair_files import string_of
+from termwise.probes.sources.written_texts import written, written_texts
 
 KINDS = {
     "real_typo": ("real-typo", "typos that people made"),

@@ -11,12 +11,12 @@ from functools import partial
 
 from termwise.probes.behaviour.changes import Change, changed, collections
 from termwise.probes.behaviour.wording import content_words, inserted, put, scrambled, sentence_starts
-from termwise.probes.judged import NOT_RELEVANT, JudgedText, JudgedTexts
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.manipulations.editing import in_a_row
-from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe, Strategy, in_order
-from termwise.probes.sample import Sample, random_for
+from termwise.probes.core.judged_texts import NOT_RELEVANT, JudgedText, JudgedTexts
+from termwise.probes.core.probe import Probe, Strategy, in_order
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.sample import Sample, random_for
+from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.text_edits import in_a_row
 
 TIMES = (1, 2, 5)
 """How often the query is put there."""

@@ -14,13 +14,13 @@ from functools import partial
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.names import NamePool
 from termwise.probes.behaviour.wording import WORD
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.material import Family, Material
-from termwise.probes.probe import Probe, in_order
-from termwise.probes.transfer.pair import Pair
-from termwise.probes.transfer.probe import TransferProbe
-from termwise.probes.transfer.queries import GivenQuery
-from termwise.probes.written_texts import written
+from termwise.probes.core.probe import Probe, in_order
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.manipulations.base import Around
+from termwise.probes.sources.transfer.pair import Pair
+from termwise.probes.sources.transfer.probe import TransferProbe
+from termwise.probes.sources.transfer.queries import GivenQuery
+from termwise.probes.sources.written_texts import written
 
 FACTORS = (2, 3, 5, 10)
 """Numbers are multiplied by one of them."""

@@ -6,9 +6,9 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from termwise.probes.language.contract import Language
-from termwise.probes.manipulations.editing import Place, contents, in_a_row, replaced
-from termwise.probes.manipulations.places import place_of
+from termwise.probes.language.base import Language
+from termwise.probes.manipulations.positions import place_of
+from termwise.probes.manipulations.text_edits import Place, contents, in_a_row, replaced
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 

@@ -1,8 +1,8 @@
 """Words, sentences, noun chunks and names of English texts: by spaCy where it is installed, by rules elsewhere."""
 
-from termwise.probes.language.contract import Entity, Language, Parsed, Span, Token
-from termwise.probes.language.opening import open_language
-from termwise.probes.language.remembering import RememberingLanguage
+from termwise.probes.language.base import Entity, Language, Parsed, Span, Token
+from termwise.probes.language.cached_language import RememberingLanguage
+from termwise.probes.language.open_language import open_language
 from termwise.probes.language.rules import RuleLanguage
 from termwise.probes.language.spacy_language import SpacyLanguage
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from termwise.probes.language.contract import Parsed, Span, Token
+from termwise.probes.language.base import Parsed, Span, Token
 from termwise.probes.language.english import BEFORE_NAMES, FUNCTION_WORDS, NUMBER_WORDS, PREPOSITIONS
 from termwise.probes.language.rule_lemmas import rule_lemma
 from termwise.probes.language.rule_words import word_spans

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from threading import Lock
 from typing import Any
 
-from termwise.probes.language.contract import Entity, Parsed, Span, Token
+from termwise.probes.language.base import Entity, Parsed, Span, Token
 from termwise.text.characters import without_surrogates
 from termwise.text.lemmas import load_pipeline, windows
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from termwise.probes.judged import NOT_RELEVANT, JudgedTexts
-from termwise.probes.manipulations.contract import Manipulation, ManipulationProbe
-from termwise.probes.manipulations.expanding import QueriesAppended, QueriesOfFile
+from termwise.probes.core.judged_texts import NOT_RELEVANT, JudgedTexts
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.manipulations.base import Manipulation, ManipulationProbe
 from termwise.probes.manipulations.nonrelevant import NonRelevantSentenceAdded
+from termwise.probes.manipulations.query_expansion import QueriesAppended, QueriesOfFile
 from termwise.probes.manipulations.registry import MANIPULATIONS
 from termwise.probes.manipulations.typo_list import read_misspellings
 from termwise.probes.manipulations.typos import Misspelled
-from termwise.probes.material import Family, Material
-from termwise.probes.written_texts import written_texts
+from termwise.probes.sources.written_texts import written_texts
 
 
 def manipulations_of(material: Material) -> Iterator[Manipulation]:
@@ -23,7 +23,7 @@ def manipulations_of(material: Material) -> Iterator[Manipulation]:
     material : Material
         Of its `folders`, ``typos`` is a list of misspellings to be taken in place of codespell's (see
         `termwise.probes.manipulations.typo_list.read_misspellings`), and ``append-queries`` a file of generated
-        queries (see `termwise.probes.manipulations.expanding.QueriesOfFile`).
+        queries (see `termwise.probes.manipulations.query_expansion.QueriesOfFile`).
     """
     given = {}
     if "typos" in material.folders:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from termwise.arguments import check_count
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.manipulations.editing import Place, replaced
+from termwise.probes.manipulations.base import Around
 from termwise.probes.manipulations.stop_words import is_stop_word
+from termwise.probes.manipulations.text_edits import Place, replaced
 from termwise.text.unicode_words import UnicodeWords
+from termwise.validation import check_count
 
 SHORTEST = 4
 """Letters that a word has at least to be changed."""

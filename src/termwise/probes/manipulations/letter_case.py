@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from termwise.probes.manipulations.contract import Around
+from termwise.probes.manipulations.base import Around
 from termwise.text.characters import lower_case
 
 

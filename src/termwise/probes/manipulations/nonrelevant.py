@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.manipulations.editing import in_a_row
-from termwise.probes.manipulations.places import has_word, place_of
+from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.positions import has_word, place_of
+from termwise.probes.manipulations.text_edits import in_a_row
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from termwise.errors import UnknownNameError
-from termwise.probes.manipulations import joining, places, removing
-from termwise.probes.manipulations.asking import QueryPrepended, ReplacedByQuery
-from termwise.probes.manipulations.contract import Manipulation
-from termwise.probes.manipulations.joining import Joined
+from termwise.probes.manipulations import joined_tokens as joining
+from termwise.probes.manipulations import positions as places
+from termwise.probes.manipulations import removal as removing
+from termwise.probes.manipulations.base import Manipulation
+from termwise.probes.manipulations.joined_tokens import Joined
 from termwise.probes.manipulations.keystrokes import Mistyped
-from termwise.probes.manipulations.lemmatizing import Lemmatized
+from termwise.probes.manipulations.lemmas import Lemmatized
 from termwise.probes.manipulations.letter_case import CaseFolded
 from termwise.probes.manipulations.nonrelevant import NonRelevantSentenceAdded
-from termwise.probes.manipulations.rearranging import Rearranged, reversed_, shuffled
-from termwise.probes.manipulations.removing import Removed
+from termwise.probes.manipulations.query_text import QueryPrepended, ReplacedByQuery
+from termwise.probes.manipulations.removal import Removed
+from termwise.probes.manipulations.reordering import Rearranged, reversed_, shuffled
 from termwise.probes.manipulations.some_words import SomeWordsShuffled
 from termwise.probes.manipulations.typos import Misspelled
 

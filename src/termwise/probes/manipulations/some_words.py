@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.manipulations.editing import contents, replaced
-from termwise.probes.manipulations.places import words
-from termwise.probes.manipulations.rearranging import shuffled
+from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.positions import words
+from termwise.probes.manipulations.reordering import shuffled
+from termwise.probes.manipulations.text_edits import contents, replaced
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from termwise.probes.manipulations.contract import Around
+from termwise.probes.manipulations.base import Around
 
 
 def is_stop_word(word: str, around: Around) -> bool:

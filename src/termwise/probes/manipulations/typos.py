@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from termwise.probes.manipulations.contract import Around
-from termwise.probes.manipulations.editing import Place, replaced
+from termwise.probes.manipulations.base import Around
 from termwise.probes.manipulations.letter_case import cased_like
-from termwise.probes.manipulations.places import words
+from termwise.probes.manipulations.positions import words
 from termwise.probes.manipulations.stop_words import is_stop_word
+from termwise.probes.manipulations.text_edits import Place, replaced
 from termwise.probes.manipulations.typo_list import Misspellings, codespell_misspellings
 from termwise.text.characters import lower_case
 from termwise.text.unicode_words import UnicodeWords

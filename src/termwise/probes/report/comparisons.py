@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from termwise.evaluate.correction import holm
-from termwise.probes.report.telling import said, told_score
-from termwise.probes.result import ProbeResult, Scores
-from termwise.probes.statistics import Estimate, compared
-from termwise.probes.suite_run import Examined, Question, SuiteRun
+from termwise.probes.core.result import ProbeResult, Scores
+from termwise.probes.core.run_suite import Examined, Question, SuiteRun
+from termwise.probes.core.statistics import Estimate, compared
+from termwise.probes.report.examples import said, told_score
 
 SHOWN = 8
 """Probes of a comparison that a sample is shown of: those with the largest differences."""

@@ -1,6 +1,7 @@
 """The numbers of a report, as one JSON-like object: tables, pages and comparisons are made of it alone.
 
-Each cell is a probe put to a scorer. Beside the score stand how sure it is (`termwise.probes.statistics`), and p-values
+Each cell is a probe put to a scorer. Beside the score stand how sure it is (`termwise.probes.core.statistics`), and
+p-values
 corrected for how many cells a section has: ``bonferroni`` of the published test, ``holm`` and ``benjamini_hochberg`` of
 the one that knows which samples share a query. Symmetric probes have no test: their order means nothing.
 """
@@ -13,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from termwise.evaluate.correction import benjamini_hochberg, bonferroni, holm
+from termwise.probes.core.expectations import wanted_of
+from termwise.probes.core.result import ProbeResult
+from termwise.probes.core.run_suite import Examined, Question, SuiteRun
+from termwise.probes.core.sample import Sample
+from termwise.probes.core.statistics import estimate, published_t, standardised_mean
+from termwise.probes.core.threshold_sweep import sweep
 from termwise.probes.report.comparisons import comparisons
-from termwise.probes.report.telling import telling_samples
-from termwise.probes.result import ProbeResult
-from termwise.probes.sample import Sample
-from termwise.probes.statistics import estimate, published_t, standardised_mean
-from termwise.probes.suite_run import Examined, Question, SuiteRun
-from termwise.probes.sweeping import sweep
-from termwise.probes.wanted import wanted_of
+from termwise.probes.report.examples import telling_samples
 from termwise.progress import Progress, no_progress
 
 FORMAT = "termwise-probes"

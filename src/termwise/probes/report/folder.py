@@ -25,14 +25,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from termwise.collection.writing import write_together
 from termwise.errors import ForeignFolderError, StorageError
+from termwise.probes.core.run_suite import Question, SuiteRun
 from termwise.probes.report.contents import FORMAT
-from termwise.probes.report.earlier import REPORT, Unfit, check_version, parsed, report_at
 from termwise.probes.report.page import report_html
+from termwise.probes.report.previous_report import REPORT, Unfit, check_version, parsed, report_at
 from termwise.probes.report.tables import csv_text, latex_text, markdown_text, seeds_csv
-from termwise.probes.suite_run import Question, SuiteRun
 from termwise.scorers import ScoreStore
+from termwise.storage.atomic_file import write_together
 
 SCORES = "scores.sqlite"
 SEEDS = "seeds.csv"

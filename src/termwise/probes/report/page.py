@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 from math import floor, log10
 from typing import Any, Literal
 
-from termwise.evaluate.formats import shown
-from termwise.pages import render_page
+from termwise.display.html import render_page
+from termwise.evaluate.number_format import shown
 from termwise.probes.report.tables import (
     DEVIATION,
     HEADING,

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from termwise.display.safe_text import legible_line
 from termwise.evaluate.latex import escape
-from termwise.legible import legible_line
-from termwise.probes.wanted import SCORES, distance
+from termwise.probes.core.expectations import SCORES, distance
 
 LEVEL = 0.05
 """Of the test by query, after the correction."""
@@ -63,7 +63,7 @@ class Shortfall:
     cell : dict
         Of the ranker.
     distance : float
-        From 0 to 2; see `termwise.probes.wanted.distance`.
+        From 0 to 2; see `termwise.probes.core.expectations.distance`.
     """
 
     row: Row

@@ -1,0 +1,139 @@
+"""Opens a collection by what a user calls it: a folder, a file, ``ir_datasets:ID`` or ``python:stdlib``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os.path import exists, isdir
+from pathlib import Path
+
+from termwise.collection.datasets import PREFIX, DatasetCollection
+from termwise.collection.fields import checked_fields
+from termwise.collection.file_collections import JsonLinesCollection, TabSeparatedCollection
+from termwise.collection.protocol import Collection
+from termwise.collection.python_docs import PythonDocumentation
+from termwise.errors import MissingFileError, ParameterError, UnknownNameError
+
+PYTHON = "python:stdlib"
+
+JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+TAB_SUFFIXES = (".tsv", ".tab")
+
+KINDS = "a BEIR folder, a .jsonl or .tsv file (or .gz), ir_datasets:ID, or python:stdlib"
+
+
+def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) -> Collection:
+    r"""Open a collection for reading.
+
+    Nothing is read yet; errors inside a file appear while its documents are read.
+
+    Parameters
+    ----------
+    spec : str or Path
+        One of
+
+        - a BEIR folder: its ``corpus.jsonl`` or, where that is absent, ``corpus.jsonl.gz``;
+        - a file with one JSON object a line (``.jsonl``, ``.ndjson``, ``.json``, each with or without
+          ``.gz``): the identifier is ``_id``, ``id``, ``doc_id``, ``docid`` or ``docno``, a string or a whole
+          number;
+        - a file with an identifier, a tab and the text on each line (``.tsv``, ``.tab``, or ``.gz``); a first line
+          that names these columns, such as ``id``, a tab and ``text``, is left out;
+        - ``"ir_datasets:ID"`` (needs the extra ``datasets``);
+        - ``"python:stdlib"``, the documentation of the running Python.
+    fields : sequence of str, optional
+        Fields that make up the text, in this order. By default the title, then the first of ``text``,
+        ``contents``, ``content``, ``body``, ``document_text``, ``abstract`` that a record has; a dataset of
+        ir_datasets says itself what its default text is.
+
+    Returns
+    -------
+    Collection
+        With ``name``, ``length`` (None where unknown) and ``documents()``, which starts anew at each call.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file or folder, or the folder holds no corpus.
+    UnknownNameError
+        If the kind of file, or the name after a prefix, is not known.
+    ParameterError
+        If `fields` is empty, or given for a collection that has no named fields.
+    MissingExtraError
+        If ir_datasets is needed and not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "docs.tsv"
+    ...     _ = path.write_text("d1\tmerge sorted lists\n")
+    ...     list(open_collection(path).documents())
+    [Document(doc_id='d1', text='merge sorted lists')]
+    """
+    chosen = checked_fields(fields)
+    if isinstance(spec, str) and spec.startswith(PREFIX):
+        return DatasetCollection(spec, chosen)
+    if isinstance(spec, str) and spec.startswith("python:"):
+        if spec != PYTHON:
+            raise UnknownNameError.of("collection", spec, [PYTHON])
+        _refuse_fields(chosen, spec)
+        return PythonDocumentation()
+    path = Path(spec)
+    if isdir(path):
+        return JsonLinesCollection(path.resolve().name, corpus_file(path), chosen)
+    if not exists(path):
+        raise MissingFileError(
+            "there is no such collection",
+            facts=[("given", spec), ("expected", KINDS)],
+            fixes=["check the path"],
+        )
+    suffix, name = content_suffix(path), path.name.removesuffix(".gz")
+    if suffix in JSON_SUFFIXES:
+        return JsonLinesCollection(name.removesuffix(suffix), path, chosen)
+    if suffix in TAB_SUFFIXES:
+        _refuse_fields(chosen, spec)
+        return TabSeparatedCollection(name.removesuffix(suffix), path)
+    raise UnknownNameError(
+        f"unknown kind of collection file {path.name!r}",
+        facts=[
+            ("file", path),
+            ("known endings", ", ".join((*JSON_SUFFIXES, *TAB_SUFFIXES)) + ", each also with .gz"),
+        ],
+        fixes=["rename the file so that its ending says what it is"],
+    )
+
+
+def content_suffix(path: Path) -> str:
+    """Return the ending of a file name, lower-cased, ``.gz`` left aside."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def corpus_file(folder: Path) -> Path:
+    """Return the corpus of a BEIR folder; the plain file is preferred to the compressed one."""
+    return folder_file(folder, "corpus.jsonl")
+
+
+def folder_file(folder: Path, name: str) -> Path:
+    """Return the file `name` of a folder or, where it is absent, ``name.gz``.
+
+    Raises
+    ------
+    MissingFileError
+        If neither is there.
+    """
+    for path in (folder / name, folder / f"{name}.gz"):
+        if path.is_file():
+            return path
+    raise MissingFileError(
+        "a folder is not in BEIR layout",
+        facts=[("folder", folder), ("expected", f"{name} or {name}.gz in it")],
+        fixes=["name the file itself"],
+    )
+
+
+def _refuse_fields(fields: tuple[str, ...] | None, spec: str | Path) -> None:
+    if fields is not None:
+        raise ParameterError(
+            "this collection has no named fields to choose from",
+            facts=[("collection", spec), ("fields", ", ".join(fields))],
+            fixes=["leave out --fields"],
+        )

@@ -1,0 +1,249 @@
+"""The manifest of an encoder folder: what the network computes, and what is needed to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from termwise.models.idf_power import LARGEST_POWER
+from termwise.models.tildev2 import Counting
+from termwise.storage.manifest_json import (
+    Misfit,
+    expect_choice,
+    expect_file_name,
+    expect_number,
+    expect_object,
+    expect_text,
+    expect_whole,
+)
+from termwise.storage.model_folder import AnalyzerRecord, FileRecord, ModelFolders, digest_of, expect_objects
+from termwise.text import CleanMode
+
+NAME = "encoder.json"
+VERSION = 1
+
+FOLDERS = ModelFolders(
+    an="an encoder",
+    format="termwise-encoder",
+    version=VERSION,
+    again=("copy the folder again, or export the encoder again",),
+)
+
+Kind = Literal["tilde", "tildev2", "splade-doc"]
+Precision = Literal["float32", "int8"]
+
+KINDS: tuple[Kind, ...] = ("tilde", "tildev2", "splade-doc")
+PRECISIONS: tuple[Precision, ...] = ("float32", "int8")
+
+MAX_TERMS = (1 << 31) - 1
+MAX_POSITIONS = 1 << 16
+
+_CLEANINGS = ("paper", "repo", "none")
+
+
+@dataclass(frozen=True)
+class SpecialIds:
+    """Numbers of the special pieces.
+
+    Attributes
+    ----------
+    document, query : int
+        Markers in position 0 of a document and of a query for the kind tilde; other kinds have `cls` there.
+    cls, sep, pad : int
+        Start of the input, separator, and padding.
+    """
+
+    document: int
+    query: int
+    cls: int
+    sep: int
+    pad: int
+
+
+@dataclass(frozen=True)
+class ExpansionRecord:
+    """How documents are expanded by default for a network of kind tildev2.
+
+    As passages were in training, except that `terms` and `lift` may have been changed since.
+
+    Attributes
+    ----------
+    terms : int
+        How many terms are appended.
+    counting : {"new", "raw"}
+        What that number counts, see `expand`.
+    length : int
+        Pieces in a window of the expanding encoder, the two special ones included.
+    encoder, name : str
+        `EncoderFolder.id` and name of the encoder that expands.
+    lift : float
+        See `TildeV2.expansion_lift`.
+    """
+
+    terms: int
+    counting: Counting
+    length: int
+    encoder: str
+    name: str
+    lift: float = 0.0
+
+
+@dataclass(frozen=True)
+class EncoderFile(FileRecord):
+    """A file of the folder: SHA-256, length in bytes and, for a network, the precision of its arithmetic."""
+
+    precision: Precision | None = None
+
+    @classmethod
+    def of(cls, path: Path, *, precision: Precision | None = None) -> EncoderFile:
+        """Record a file as it is now."""
+        return cls(digest_of(path), path.stat().st_size, precision)
+
+    @classmethod
+    def parse(cls, value: object, where: str) -> EncoderFile:
+        """Read a record from the JSON of a manifest, or raise `Misfit`."""
+        if isinstance(value, dict):
+            value = {"precision": None, **value}
+        body = expect_object(value, {"sha256", "bytes", "precision"}, where)
+        plain = FileRecord.parse({name: body[name] for name in ("sha256", "bytes")}, where)
+        precision = body["precision"]
+        if precision is not None:
+            precision = expect_choice(precision, f"{where}.precision", PRECISIONS)
+        return cls(plain.sha256, plain.bytes, cast("Precision | None", precision))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderManifest:
+    """Everything an encoder folder records of itself.
+
+    Attributes
+    ----------
+    kind : {"tilde", "tildev2", "splade-doc"}
+        What the network computes.
+    tokenizer : AnalyzerRecord
+        Its tokenizer.
+    terms : int
+        Size of the vocabulary.
+    cleaning : {"paper", "repo", "none"}
+        Terms that take part, see `clean_vocabulary`.
+    special : SpecialIds
+        The special pieces.
+    positions : int
+        Largest number of pieces that the network can read, special ones included.
+    length : int
+        Default number of pieces in a window at index time, the two special ones included; at most `positions`.
+    expansion : ExpansionRecord or None
+        Kind tildev2: the expansion it was trained with.
+    idf_power : float
+        Kinds tildev2 and splade-doc: default power of the idf that weights are multiplied by, see
+        `termwise.models.idf_power`; 0 for none.
+    files : mapping of str to EncoderFile
+        Networks and floors by name.
+    trained : mapping
+        What is known of the training: free JSON, not interpreted.
+    version : int
+        Version of the format.
+    """
+
+    kind: Kind
+    tokenizer: AnalyzerRecord
+    terms: int
+    cleaning: CleanMode
+    special: SpecialIds
+    positions: int
+    length: int
+    expansion: ExpansionRecord | None
+    files: Mapping[str, EncoderFile]
+    idf_power: float = 0.0
+    trained: Mapping[str, Any] = field(default_factory=dict)
+    version: int = VERSION
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What the model of an index does where nothing else is set, by the names of its parameters.
+
+        ``length`` and ``idf_power``; with an expansion ``expansion_terms``, ``counting`` and ``expansion_lift``, too.
+        """
+        found: dict[str, Any] = {"length": self.length, "idf_power": self.idf_power}
+        if self.expansion is not None:
+            found |= {
+                "expansion_terms": self.expansion.terms,
+                "counting": self.expansion.counting,
+                "expansion_lift": self.expansion.lift,
+            }
+        return found
+
+    def to_bytes(self) -> bytes:
+        """Serialise, see `ModelFolders.sealed`."""
+        return FOLDERS.sealed(asdict(self))
+
+    @classmethod
+    def parse(cls, data: bytes, path: Path) -> EncoderManifest:
+        """Read a manifest from its bytes, see `ModelFolders.parsed`."""
+        return FOLDERS.parsed(data, path, _manifest)
+
+    def networks(self) -> dict[Precision, str]:
+        """Return the network file of each precision."""
+        return {record.precision: name for name, record in self.files.items() if record.precision is not None}
+
+
+def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
+    body = expect_object(
+        {"idf_power": 0.0, **body},
+        {one.name for one in fields(EncoderManifest)} | {"format", "checksum"},
+        "manifest",
+    )
+    version = expect_whole(body["version"], "version", 1, VERSION)
+    terms = expect_whole(body["terms"], "terms", 1, MAX_TERMS)
+    positions = expect_whole(body["positions"], "positions", 3, MAX_POSITIONS)
+    kind = cast(Kind, expect_choice(body["kind"], "kind", KINDS))
+    expect_objects(body, ("files", "trained"))
+    expansion = body["expansion"]
+    if expansion is not None and kind != "tildev2":
+        raise Misfit("an expansion for the kind tildev2 only", kind)
+    idf_power = expect_number(body["idf_power"], "idf_power", 0, LARGEST_POWER)
+    if idf_power and kind == "tilde":
+        raise Misfit("an idf for the kinds tildev2 and splade-doc only", kind)
+    manifest = EncoderManifest(
+        kind=kind,
+        tokenizer=AnalyzerRecord.parse(body["tokenizer"], "tokenizer"),
+        terms=terms,
+        cleaning=cast(CleanMode, expect_choice(body["cleaning"], "cleaning", _CLEANINGS)),
+        special=_special(body["special"], terms),
+        positions=positions,
+        length=expect_whole(body["length"], "length", 3, positions),
+        expansion=None if expansion is None else _expansion(expansion),
+        idf_power=idf_power,
+        files={
+            expect_file_name(name): EncoderFile.parse(value, f"files[{name!r}]")
+            for name, value in body["files"].items()
+        },
+        trained=body["trained"],
+        version=version,
+    )
+    precisions = [record.precision for record in manifest.files.values() if record.precision is not None]
+    if not precisions or len(set(precisions)) != len(precisions):
+        raise Misfit("files with one network, or one of each precision", ", ".join(precisions) or "none")
+    return manifest
+
+
+def _special(value: object, terms: int) -> SpecialIds:
+    names = [one.name for one in fields(SpecialIds)]
+    body = expect_object(value, set(names), "special")
+    return SpecialIds(**{name: expect_whole(body[name], f"special.{name}", 0, terms - 1) for name in names})
+
+
+def _expansion(value: object) -> ExpansionRecord:
+    if isinstance(value, dict):
+        value = {"lift": 0.0, **value}
+    body = expect_object(value, {one.name for one in fields(ExpansionRecord)}, "expansion")
+    return ExpansionRecord(
+        terms=expect_whole(body["terms"], "expansion.terms", 1, MAX_POSITIONS),
+        counting=cast(Counting, expect_choice(body["counting"], "expansion.counting", ("new", "raw"))),
+        length=expect_whole(body["length"], "expansion.length", 3, MAX_POSITIONS),
+        encoder=expect_text(body["encoder"], "expansion.encoder"),
+        name=expect_text(body["name"], "expansion.name"),
+        lift=expect_number(body["lift"], "expansion.lift", 0, 1),
+    )

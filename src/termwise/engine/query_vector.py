@@ -1,0 +1,139 @@
+"""A query as the engine sees it: whole-number weights and what they are worth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.display.safe_text import short_digest
+from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
+from termwise.index import Index
+from termwise.kernels.retrieval import MAX_SCORE
+from termwise.weights import TermWeights
+
+QUERY_LEVELS = 4095
+"""Fractional query weights become whole numbers of about this size at most."""
+
+
+@dataclass(frozen=True)
+class QueryVector:
+    """One query over the terms of an index.
+
+    Attributes
+    ----------
+    terms : ndarray of shape (q,), int32
+        Distinct terms, ascending.
+    weights : ndarray of shape (q,), int64 (float64 for a float index)
+        Query weights in units of `query_scale`, 1 or more.
+    background : int or float
+        Weight of the document bias, in the same unit; 0 where there is none.
+    query_scale : float
+        Real query weight of one unit: 1, or a power of two.
+    unit : float
+        Real score of one unit of the sums.
+    constant : float
+        What every document gets: the floors of the terms, weighted.
+    bound : int
+        No sum can be larger.
+    """
+
+    terms: npt.NDArray[np.int32]
+    weights: npt.NDArray[Any]
+    background: float
+    query_scale: float
+    unit: float
+    constant: float
+    bound: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether weights are real numbers, for an index that keeps weights as they came."""
+        return bool(self.weights.dtype == np.float64)
+
+
+def query_vector(index: Index, row: TermWeights) -> QueryVector:
+    """Prepare one row of query weights for an index.
+
+    Whole-number weights are used as they are. Others are rounded to multiples of a power of two, chosen so that the
+    largest of a term is between 2048 and 4095 units; the smallest is at least one. The document bias, whose weight is
+    the sum of the others, has the same unit.
+
+    Parameters
+    ----------
+    index : Index
+        The index to be searched.
+    row : TermWeights
+        One row over the vocabulary of the index. Zero weights are left out.
+
+    Raises
+    ------
+    VocabularyMismatchError
+        If the row was made for another vocabulary.
+    WeightError
+        If a weight is negative.
+    ParameterError
+        If the weights are so large that sums would not fit.
+    """
+    manifest = index.manifest
+    if row.vocabulary != manifest.vocabulary:
+        raise VocabularyMismatchError(
+            "this index and this query use different vocabularies",
+            facts=[
+                ("index", f"{index.path}  {manifest.terms:,} terms  {short_digest(manifest.vocabulary)}"),
+                ("query", short_digest(row.vocabulary)),
+                ("why", "the same number is another word in each; scores would mean nothing"),
+            ],
+            fixes=["encode the query with the encoder the index was built with"],
+        )
+    if len(row) != 1:
+        raise WeightError("a query is one row", facts=[("rows", len(row))])
+    terms, values = row.row(0)
+    if (values < 0).any():
+        raise WeightError("a query weight is negative", facts=[("weight", float(values.min()))])
+    kept = values > 0
+    terms, real = terms[kept], values[kept].astype(np.float64)
+    slots = manifest.terms + manifest.background
+    if len(terms) and int(terms[-1]) >= slots:
+        raise VocabularyMismatchError(
+            "a query term lies outside the vocabulary", facts=[("term", int(terms[-1])), ("terms", slots)]
+        )
+    exact = manifest.quantiser.kind == "float32"
+    biased = bool(manifest.background and len(terms) and int(terms[-1]) == manifest.terms)
+    scale = 1.0 if exact else _query_scale(real, biased=biased, bias_bits=manifest.quantiser.bias_bits)
+    weights: npt.NDArray[Any] = real if exact else np.maximum(1, np.rint(real / scale)).astype(np.int64)
+    constant = float(index.floors[terms] @ (weights * scale)) if len(index.floors) else 0.0
+    background = weights.dtype.type(0)
+    if biased:
+        background = weights[-1]
+        terms, weights = terms[:-1], weights[:-1]
+    unit = manifest.quantiser.scale * scale
+    bound = 0
+    if not exact:
+        if manifest.background:
+            # The bias is stored in finer units than the impacts; bring both to the finer one.
+            unit /= 2**manifest.quantiser.bias_bits
+            weights = weights << manifest.quantiser.bias_bits
+        bound = int(weights.sum()) * 255 + int(background) * 65535
+        if bound >= MAX_SCORE:
+            raise ParameterError(
+                "the query weights are too large for exact sums",
+                facts=[("largest possible sum", bound), ("limit", MAX_SCORE)],
+                fixes=["scale the query weights down; only their ratios matter for the ranking"],
+            )
+    return QueryVector(terms, weights, background.item(), scale, unit, constant, bound)
+
+
+def _query_scale(weights: npt.NDArray[np.float64], *, biased: bool, bias_bits: int) -> float:
+    """Return the unit of query weights; with a bias, the weight of which is the last, coarser where sums need room."""
+    if len(weights) == 0 or bool((weights == np.rint(weights)).all()):
+        return 1.0
+    terms = weights[:-1] if biased and len(weights) > 1 else weights
+    scale = math.ldexp(1.0, math.frexp(float(terms.max()))[1] - QUERY_LEVELS.bit_length())
+    if biased:
+        largest = (float(terms.sum()) * 255 * 2**bias_bits + float(weights[-1]) * 65535) / scale
+        scale *= 2.0 ** max(0, math.ceil(math.log2(largest / MAX_SCORE)) + 1)
+    return scale

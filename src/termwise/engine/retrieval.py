@@ -1,0 +1,177 @@
+"""First-stage retrieval and scoring of given documents, on whole indexes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.engine.query_vector import QueryVector
+from termwise.errors import DuplicateIdError, UnknownIdError
+from termwise.index import Index
+from termwise.index.container import corrupt
+from termwise.index.segment import Inverted, Segment
+from termwise.kernels.forward import score_rows
+from termwise.kernels.retrieval import OK, ORDINAL_BITS, retrieve
+
+_LOW = (1 << ORDINAL_BITS) - 1
+_room = threading.local()
+
+Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
+"""Ordinals and real scores, best first."""
+
+
+def first_stage(index: Index, query: QueryVector, k: int) -> Found:
+    """Return the `k` best documents that share a term with the query; ties by input position.
+
+    Parameters
+    ----------
+    index : Index
+        The index.
+    query : QueryVector
+        A query made for it.
+    k : int
+        Documents wanted, 1 or more; fewer come back where fewer match.
+
+    Returns
+    -------
+    ordinals : ndarray of shape (at most k,), int64
+        Positions in the input, best first.
+    scores : ndarray of the same shape, float64
+        Real scores.
+
+    Raises
+    ------
+    CorruptIndexError
+        If the postings point outside their arrays.
+    """
+    ordinals: list[npt.NDArray[np.int64]] = []
+    sums: list[npt.NDArray[Any]] = []
+    for first, segment in zip(index.firsts, index.segments, strict=True):
+        search = _search_rows if segment.inverted is None else _search_blocks
+        rows, found = search(segment, query, min(k, segment.documents))
+        ordinals.append(rows + first)
+        sums.append(found)
+    merged, totals = (ordinals[0], sums[0]) if len(sums) == 1 else _merge(ordinals, sums, k)
+    return merged, totals * query.unit + query.constant
+
+
+def score_documents(
+    index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Score given documents from the forward view.
+
+    Returns
+    -------
+    scores : ndarray of shape (m,), float64
+        Real scores, also of documents that share no term with the query.
+    matched : ndarray of shape (m,), bool
+        Whether the document shares a term with the query.
+    """
+    if len(index.segments) == 1:
+        sums, matched = _score_rows(index.segments[0], query, ordinals)
+        return sums * query.unit + query.constant, matched
+    scores = np.empty(len(ordinals), dtype=np.float64)
+    matched = np.empty(len(ordinals), dtype=np.bool_)
+    owner = np.searchsorted(index.firsts, ordinals, side="right") - 1
+    for number, segment in enumerate(index.segments):
+        chosen = owner == number
+        sums, shared = _score_rows(segment, query, ordinals[chosen] - index.firsts[number])
+        scores[chosen] = sums * query.unit + query.constant
+        matched[chosen] = shared
+    return scores, matched
+
+
+def candidate_ordinals(index: Index, candidates: Sequence[str], query_id: str) -> npt.NDArray[np.int64]:
+    """Return the positions of candidates in the input.
+
+    Raises
+    ------
+    UnknownIdError, DuplicateIdError
+        If a candidate is not in the index, or is given twice; `query_id` is named.
+    """
+    ordinals = index.find_many(candidates)
+    unknown = np.flatnonzero(ordinals < 0)
+    if len(unknown):
+        raise UnknownIdError(
+            "a candidate is not in the index",
+            facts=[
+                ("query", query_id or "-"),
+                ("doc_id", candidates[unknown[0]]),
+                ("unknown", f"{len(unknown)} of {len(candidates)} candidates"),
+                ("index", index.path),
+            ],
+            fixes=["re-rank with an index of the collection the run was made on"],
+        )
+    distinct, first = np.unique(ordinals, return_index=True)
+    if len(distinct) < len(ordinals):
+        twice = np.setdiff1d(np.arange(len(ordinals)), first)[0]
+        raise DuplicateIdError(
+            "a candidate is given twice", facts=[("query", query_id or "-"), ("doc_id", candidates[twice])]
+        )
+    return ordinals
+
+
+def _search_blocks(
+    segment: Segment, query: QueryVector, k: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    view = cast(Inverted, segment.inverted)
+    number = np.int32 if query.bound < 2**31 else np.int64
+    keys, status = retrieve(
+        query.terms, query.weights.astype(number), number(query.background), k,
+        segment.documents, segment.block_bits,
+        view.term_entries, view.term_postings, view.entry_block, view.entry_count, view.entry_max,
+        view.posting_offset, view.posting_impact, view.order, view.bias, view.block_bias, number(0),
+    )  # fmt: skip
+    rows = _LOW - (keys & _LOW)
+    if status != OK or (len(rows) and rows.max() >= segment.documents):
+        raise corrupt(
+            segment.path, 0, "postings inside their arrays", "a position outside; run termwise verify"
+        )
+    return rows, keys >> ORDINAL_BITS
+
+
+def _search_rows(
+    segment: Segment, query: QueryVector, k: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    sums, matched = _score_rows(segment, query, np.arange(segment.documents))
+    rows = np.flatnonzero(matched)
+    best = rows[np.lexsort((rows, -sums[rows]))][:k]
+    return best, sums[best]
+
+
+def _score_rows(
+    segment: Segment, query: QueryVector, rows: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    number = np.float64 if query.exact else np.int64
+    sums, matched, status = score_rows(
+        segment.starts, segment.terms, segment.impacts, segment.bias, rows,
+        query.terms, query.weights, number(query.background), _slots(segment.n_terms, len(query.terms)),
+    )  # fmt: skip
+    if status != OK:
+        raise corrupt(
+            segment.path, None, "rows inside their arrays", "a position outside; run termwise verify"
+        )
+    return sums, matched
+
+
+def _slots(n_terms: int, n_query_terms: int) -> npt.NDArray[np.unsignedinteger]:
+    """Return a zeroed look-up table of this thread, of the narrowest type; the kernel leaves it zeroed."""
+    kind = np.min_scalar_type(n_query_terms)
+    table: npt.NDArray[np.unsignedinteger] | None = getattr(_room, kind.name, None)
+    if table is None or len(table) < n_terms:
+        table = np.zeros(n_terms, dtype=kind)
+        setattr(_room, kind.name, table)
+    return table
+
+
+def _merge(
+    ordinals: list[npt.NDArray[np.int64]], sums: list[npt.NDArray[Any]], k: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    every = np.concatenate(ordinals)
+    totals = np.concatenate(sums)
+    best = np.lexsort((every, -totals))[:k]
+    return every[best], totals[best]

@@ -1,0 +1,222 @@
+"""The drawings of a page of results, as numbers and attributes that a template writes into SVG.
+
+Positions are in the units of the drawing's ``viewBox``, x to the right and y down. They are written with two decimals
+at most, so that equal results give equal pages.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.evaluate.number_format import shown, typeset
+
+Side = Literal["better", "worse", "tie", "neutral", ""]
+"""What a shape stands for, which decides its colour."""
+
+MAX_BARS = 400
+"""Up to so many queries every bar of a plot is an element of its own, with a tooltip."""
+
+PLOT_LEFT, PLOT_WIDTH = 46.0, 470.0
+"""Where the bars of a plot begin, and how much room they have, in a drawing 520 wide."""
+
+SHARES_WIDTH = 120.0
+"""Width of the bar of wins, ties and losses."""
+
+BINS, BIN_WIDTH, BIN_HEIGHT = 20, 15.0, 42.0
+"""Bins of a histogram, their distance, and the height of the fullest, in a drawing with its ground at y = 44."""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A round number on an axis, and where it is."""
+
+    at: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A scale from differences to positions, and its round ticks.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the data, low below high.
+    start, end : float
+        Where they are drawn; for a vertical axis `start` is the larger.
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def place(self, value: float) -> float:
+        """Return the position of a value."""
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+    def at(self, value: float) -> str:
+        """Return the position of a value, written."""
+        return pixels(self.place(value))
+
+    @property
+    def ticks(self) -> tuple[Tick, ...]:
+        """About five multiples of 1, 2 or 5 times a power of ten."""
+        step = _round_step((self.high - self.low) / 5)
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+        return tuple(
+            Tick(self.at(n * step), "0" if n == 0 else typeset(f"{n * step:+.{decimals}f}"))
+            for n in range(first, last + 1)
+        )
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A rectangle; `title` is its tooltip."""
+
+    x: str
+    y: str
+    width: str
+    height: str
+    side: Side
+    title: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Sorted differences: bars or, of many queries, one path a side."""
+
+    bars: tuple[Bar, ...]
+    areas: tuple[tuple[Side, str], ...]
+    axis: Axis
+
+
+def side(direction: float) -> Side:
+    """Return the side of a difference: better above 0, worse below it, neither at 0."""
+    return "better" if direction > 0 else "worse" if direction < 0 else ""
+
+
+def sorted_differences(differences: npt.NDArray[np.float64], axis: Axis, name: Callable[[int], str]) -> Plot:
+    """Draw one bar a query, from the largest gain to the largest loss.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n,), float64
+        One a query. A difference of 0 has no bar, but its room.
+    axis : Axis
+        Vertical, with 0 on it.
+    name : callable
+        Takes the position of a query in `differences` and returns what its tooltip calls it.
+    """
+    order = np.argsort(-differences, kind="stable")
+    step = PLOT_WIDTH / len(order)
+    if len(order) > MAX_BARS:
+        values = differences[order]
+        paths = {s: _path(values, np.flatnonzero(which), step, axis) for s, which in _sides(values).items()}
+        return Plot((), tuple((s, path) for s, path in paths.items() if path), axis)
+    zero = axis.place(0.0)
+    gap = min(1.0, 0.2 * step)
+    bars = []
+    for place, query in enumerate(order.tolist()):
+        value = float(differences[query])
+        if value == 0:
+            continue
+        end = axis.place(value)
+        bars.append(
+            Bar(
+                x=pixels(PLOT_LEFT + place * step + gap / 2),
+                y=pixels(min(zero, end)),
+                width=pixels(step - gap),
+                height=pixels(abs(end - zero)),
+                side=side(value),
+                title=f"{name(query)}: {typeset(shown(value, 'difference'))}",
+            )
+        )
+    return Plot(tuple(bars), (), axis)
+
+
+def _sides(values: npt.NDArray[np.float64]) -> dict[Side, npt.NDArray[np.bool_]]:
+    return {"better": values > 0, "worse": values < 0}
+
+
+def _path(values: npt.NDArray[np.float64], places: npt.NDArray[np.intp], step: float, axis: Axis) -> str:
+    """Draw the outline of neighbouring bars as one path; none of them, no path."""
+    if len(places) == 0:
+        return ""
+    path = [f"M{pixels(PLOT_LEFT + int(places[0]) * step)} {axis.at(0.0)}"]
+    path += [
+        f"V{axis.at(float(values[place]))}H{pixels(PLOT_LEFT + (place + 1) * step)}"
+        for place in places.tolist()
+    ]
+    return "".join([*path, f"V{axis.at(0.0)}Z"])
+
+
+def shares(wins: int, ties: int, losses: int) -> tuple[Bar, ...]:
+    """Draw how many queries are won, tied and lost, as the parts of one bar."""
+    parts: tuple[tuple[int, Side], ...] = ((wins, "better"), (ties, "tie"), (losses, "worse"))
+    bars, start = [], 0.0
+    for number, kind in parts:
+        width = SHARES_WIDTH * number / (wins + ties + losses)
+        if number:
+            bars.append(Bar(pixels(start), "0", pixels(width), "8", kind, ""))
+        start += width
+    return tuple(bars)
+
+
+def histogram(values: npt.NDArray[np.float64], high: float) -> npt.NDArray[np.intp]:
+    """Count the values in `BINS` equal parts of the range from 0 to `high`."""
+    return np.histogram(values, bins=BINS, range=(0.0, high))[0]
+
+
+def histogram_bars(counts: npt.NDArray[np.intp], *, high: float, tallest: int) -> tuple[Bar, ...]:
+    """Draw a histogram.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (BINS,)
+        What `histogram` returns.
+    high : float
+        End of the range.
+    tallest : int
+        The count that takes the whole height; histograms drawn with one `tallest` can be compared.
+    """
+    bars = []
+    for place, number in enumerate(counts.tolist()):
+        height = BIN_HEIGHT * number / tallest
+        between = f"from {high * place / BINS:.3g} to {high * (place + 1) / BINS:.3g}"
+        if number:
+            bars.append(
+                Bar(
+                    x=pixels(place * BIN_WIDTH + 1),
+                    y=pixels(44.0 - height),
+                    width=pixels(BIN_WIDTH - 2),
+                    height=pixels(height),
+                    side="neutral",
+                    title=f"{number} {'query' if number == 1 else 'queries'} {between}",
+                )
+            )
+    return tuple(bars)
+
+
+def pixels(value: float) -> str:
+    """Write a length with two decimals at most.
+
+    Examples
+    --------
+    >>> pixels(12.0), pixels(0.126)
+    ('12', '0.13')
+    """
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _round_step(rough: float) -> float:
+    """Return the smallest of 1, 2, 5 times a power of ten that is not below `rough`."""
+    power: float = 10.0 ** math.floor(math.log10(rough))
+    return next((factor * power for factor in (1, 2, 5) if factor * power >= rough), 10 * power)

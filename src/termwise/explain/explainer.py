@@ -1,0 +1,166 @@
+"""Explanations computed from an index and its query encoder."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from termwise.engine.query_encoder import QueryEncoder
+from termwise.engine.query_vector import QueryVector, query_vector
+from termwise.engine.retrieval import Found, first_stage, score_documents
+from termwise.explain.attribution import Span, TranslationShares
+from termwise.explain.explanation import Competitor, Contribution, Explanation, Origin
+from termwise.index import Index
+from termwise.text.analyzer import Analysis
+
+
+def explain(
+    index: Index,
+    encoder: QueryEncoder,
+    query: str,
+    doc_ids: Sequence[str],
+    *,
+    competitors: int | None = None,
+    exclude: Collection[str] = (),
+) -> list[Explanation]:
+    """Explain the scores of documents for one query; see `Searcher.explain_many`."""
+    ordinals = [index.ordinal(doc_id) for doc_id in doc_ids]
+    vector = query_vector(index, encoder.encode_query(query))
+    query_spans = _TokenSpans(encoder.analyzer.analyze(query))
+    unknown = [
+        span
+        for token, spans in query_spans.items()
+        if index.vocabulary.number(token) is None
+        for span in spans
+    ]
+    ranked = None if competitors is None else _ranked(index, vector, exclude)
+    found = []
+    for doc_id, ordinal in zip(doc_ids, ordinals, strict=True):
+        text = index.text(ordinal)
+        around = 0 if doc_id in exclude else competitors or 0
+        rank, neighbours, results = (
+            (None, (), None) if ranked is None else _standing(index, ranked, ordinal, around)
+        )
+        found.append(
+            Explanation(
+                query=query,
+                doc_id=doc_id,
+                score=float(score_documents(index, vector, np.array([ordinal]))[0][0]),
+                constant=vector.constant,
+                contributions=_contributions(index, encoder, vector, ordinal, query_spans, text),
+                unknown=tuple(sorted(unknown)),
+                text=text,
+                rank=rank,
+                competitors=neighbours,
+                results=results,
+            )
+        )
+    return found
+
+
+def _contributions(
+    index: Index,
+    encoder: QueryEncoder,
+    vector: QueryVector,
+    ordinal: int,
+    query_spans: Mapping[str, tuple[Span, ...]],
+    text: str | None,
+) -> tuple[Contribution, ...]:
+    terms, impacts = index.row(ordinal)
+    impact_of = dict(zip(terms.tolist(), impacts.tolist(), strict=True))
+    spans: Mapping[str, tuple[Span, ...]] = (
+        {} if text is None else _TokenSpans(encoder.analyzer.analyze(text))
+    )
+    always_exact = bool(index.manifest.encoder.get("model", {}).get("exact"))
+    shift = 2**index.manifest.quantiser.bias_bits if index.manifest.background and not vector.exact else 1
+    scale = index.manifest.quantiser.scale
+    translations = None if text is None else TranslationShares.of(index)
+    found = []
+    for term, weight in zip(vector.terms.tolist(), vector.weights.tolist(), strict=True):
+        token = index.vocabulary.token(term)
+        impact = impact_of.get(term, 0)
+        origin: Origin = "exact"
+        if impact == 0:
+            origin = "absent"
+        elif not always_exact and token not in spans:
+            origin = "unknown" if text is None else "expansion" if translations is None else "translation"
+        sources = () if impact == 0 or translations is None else translations.sources(term, spans)
+        found.append(
+            Contribution(
+                term=token,
+                origin=origin,
+                query_weight=weight / shift * vector.query_scale,
+                weight=impact * scale,
+                score=weight * impact * vector.unit,
+                query_spans=query_spans.get(token, ()),
+                spans=spans.get(token, ()),
+                sources=sources,
+            )
+        )
+    if vector.background:
+        bias = _bias(index, ordinal)
+        found.append(
+            Contribution(
+                term=index.vocabulary.token(index.manifest.terms),
+                origin="background",
+                query_weight=vector.background * vector.query_scale,
+                weight=bias * scale / shift,
+                score=vector.background * bias * vector.unit,
+            )
+        )
+    found.sort(key=lambda contribution: -contribution.score)
+    return tuple(found)
+
+
+def _bias(index: Index, ordinal: int) -> float:
+    number, row = index.locate(ordinal)
+    return index.segments[number].bias[row].item()  # type: ignore[no-any-return]
+
+
+class _TokenSpans(Mapping[str, tuple[Span, ...]]):
+    """Where a text says each of its tokens; spans are made only of tokens that are asked for."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._spans = analysis.spans
+        self._positions: dict[str, list[int]] = defaultdict(list)
+        for position, token in enumerate(analysis.tokens):
+            self._positions[token].append(position)
+
+    def __getitem__(self, token: str) -> tuple[Span, ...]:
+        if token not in self._positions:
+            raise KeyError(token)
+        return tuple((start, end) for start, end in self._spans[self._positions[token]].tolist())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._positions)
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+
+def _ranked(index: Index, vector: QueryVector, exclude: Collection[str]) -> Found:
+    """Rank all documents but those that are no answer."""
+    ordinals, scores = first_stage(index, vector, len(index))
+    if exclude:
+        kept = ~np.isin(ordinals, index.find_many(list(exclude)))
+        ordinals, scores = ordinals[kept], scores[kept]
+    return ordinals, scores
+
+
+def _standing(
+    index: Index, ranked: Found, ordinal: int, neighbours: int
+) -> tuple[int | None, tuple[Competitor, ...], int]:
+    ordinals, scores = ranked
+    position = np.flatnonzero(ordinals == ordinal)
+    if len(position) == 0:
+        here = len(ordinals)
+        rank = None
+    else:
+        here = int(position[0])
+        rank = here + 1
+    near = range(max(0, here - neighbours), min(len(ordinals), here + neighbours + 1))
+    around = [i for i in near if i != here]
+    found = tuple(Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in around)
+    return rank, found, len(ordinals)

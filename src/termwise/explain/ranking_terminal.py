@@ -1,0 +1,184 @@
+"""A ranking for the terminal: rank, score and document, a line of its text, and its score as a sum.
+
+Nothing of a document reaches the terminal as a command: see `termwise.display.safe_text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
+from rich.text import Text
+
+from termwise.display.safe_text import legible, legible_line
+from termwise.errors import ParameterError
+from termwise.explain.explanation import Explanation
+from termwise.explain.explanation_text import decimals_for, marks, number, rounding, together
+from termwise.explain.snippets import Mark, snippet
+from termwise.explain.terminal_parts import (
+    colours_of,
+    decimals_of,
+    indented,
+    is_plain,
+    marked_text,
+    trimmed_lines,
+)
+from termwise.records import Ranking
+
+LINE_TERMS = 8
+"""Terms listed one by one in a sum of one line."""
+
+_TRIES = 3
+
+
+def ranking_renderable(
+    ranking: Ranking,
+    explanations: Sequence[Explanation] = (),
+    *,
+    explain: bool = False,
+    width: int | None = None,
+) -> ConsoleRenderable:
+    """Lay a ranking out for the terminal: rank, score and document, and a line of its text.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        What to show, all of it.
+    explanations : sequence of Explanation, optional
+        Those of the first documents, in the order of the ranking. Each brings a line of text with its matches
+        marked, where texts are stored.
+    explain : bool, optional
+        Also show each explained score as a sum.
+    width : int, optional
+        Columns to use at most; those of the console where nothing is said.
+
+    Raises
+    ------
+    ParameterError
+        If the explanations are of other documents.
+
+    Examples
+    --------
+    >>> from termwise.explain.explanation import Contribution
+    >>> parts = (
+    ...     Contribution("merg", "exact", 1.0, 4.5, 4.5, ((0, 5),), ((0, 5),)),
+    ...     Contribution("list", "exact", 1.0, 1.25, 1.25, ((6, 11),), ((10, 14),)),
+    ... )
+    >>> shown = Explanation("merge lists", "d1", 5.75, 0.0, parts, (), "Merge one list into another.")
+    >>> Console(width=60).print(ranking_renderable(Ranking(["d1"], [5.75]), [shown], explain=True))
+    1  5.7500  d1
+               ‹Merge› one ‹list› into another.
+               merge 4.50 + lists 1.25 = 5.75
+    """
+    for place, explanation in enumerate(explanations):
+        ranked = ranking.doc_ids[place] if place < len(ranking) else None
+        if explanation.doc_id != ranked:
+            raise ParameterError(
+                "an explanation is not of the document at its place in the ranking",
+                facts=[("rank", place + 1), ("ranked", ranked), ("explained", explanation.doc_id)],
+                fixes=["explain the documents of the ranking, in its order"],
+            )
+    return _RankingView(ranking, tuple(explanations), explain, width)
+
+
+def sum_text(explanation: Explanation, *, terms: int = LINE_TERMS) -> Text:
+    """Write a score as a sum in one line, such as ``merge 4.21 + sorted 3.90 + list 0.87 = 8.98``.
+
+    Numbers have two decimals less than in a full explanation. Where rounded like this they do not add up to the
+    last digit, the line says ``≈`` in the place of ``=``. The pieces of a word are one term here.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What to write.
+    terms : int, optional
+        Terms written one by one; the others are added up.
+    """
+    return Text(" ").join(_sum_parts(explanation, terms))
+
+
+def _sum_parts(explanation: Explanation, terms: int) -> list[Text]:
+    decimals = max(0, decimals_of(explanation) - 2)
+    colours = colours_of(explanation)
+    named = together(explanation)
+    parts: list[tuple[str, float, str]] = []
+    if explanation.constant != 0:
+        parts.append(("constant", explanation.constant, ""))
+    parts += [(name, score, colours[place]) for name, score, place in named[:terms]]
+    if len(named) > terms:
+        others = sum(score for _, score, _ in named[terms:])
+        parts.append((f"{len(named) - terms:,} more", others, ""))
+    written: list[Text] = []
+    for name, score, colour in parts:
+        sign = Text("+ " if written else "", "dim")
+        written.append(Text.assemble(sign, (f"{legible_line(name)} ", colour), number(score, decimals)))
+    total = number(explanation.score, decimals)
+    if not written:
+        return [Text(total)]
+    exact = rounding([score for _, score, _ in parts], explanation.score, decimals) == 0
+    return [*written, Text.assemble(("= " if exact else "≈ ", "dim"), total)]
+
+
+@dataclass(frozen=True)
+class _RankingView:
+    ranking: Ranking
+    explanations: tuple[Explanation, ...]
+    explain: bool
+    width: int | None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        columns = min(self.width or options.max_width, options.max_width)
+        plain = is_plain(console)
+        if len(self.ranking) == 0:
+            yield Text("no document has a weight for a term of the query")
+            return
+        scores = self.ranking.scores.tolist()
+        decimals = decimals_for(scores)
+        written = [number(score, decimals) for score in scores]
+        rank_width = len(f"{len(scores):,}")
+        score_width = max(map(len, written))
+        indent = rank_width + score_width + 4
+        if columns < indent + 24:
+            indent = 2
+        for place, (doc_id, score) in enumerate(zip(self.ranking.doc_ids, written, strict=True)):
+            head = Text(overflow="fold")
+            head.append(f"{place + 1:>{rank_width},}", "dim")
+            head.append(f"  {score:>{score_width}}  ")
+            head.append(legible_line(doc_id), "bold")
+            parts: list[ConsoleRenderable] = [head]
+            if place < len(self.explanations):
+                below = self._below(self.explanations[place], columns - indent, plain)
+                parts += [indented(part, indent) for part in below]
+            yield from trimmed_lines(console, options.update(width=columns), parts)
+
+    def _below(self, explanation: Explanation, columns: int, plain: bool) -> Iterable[Text]:
+        if explanation.text is not None and explanation.text.strip():
+            places = marks(explanation)
+            yield _one_line(legible(explanation.text), places, colours_of(explanation), columns, plain)
+        if self.explain:
+            yield _flow(_sum_parts(explanation, LINE_TERMS), columns)
+
+
+def _flow(parts: Iterable[Text], columns: int) -> Text:
+    """Put parts one after the other, on further lines where they do not fit."""
+    lines: list[Text] = []
+    for part in parts:
+        if lines and lines[-1].cell_len + 1 + part.cell_len <= columns:
+            lines[-1].append(" ").append_text(part)
+        else:
+            lines.append(part.copy())
+    return Text("\n").join(lines)
+
+
+def _one_line(text: str, places: list[Mark], colours: Sequence[str], columns: int, plain: bool) -> Text:
+    pieces = snippet(text, places, columns)
+    line = marked_text(pieces, colours, plain=plain)
+    for _ in range(_TRIES):
+        if line.cell_len <= columns:
+            break
+        marked = sum(piece.term is not None for piece in pieces)
+        pieces = snippet(text, places, columns - 2 * marked)
+        line = marked_text(pieces, colours, plain=plain)
+    line.truncate(columns, overflow="ellipsis")
+    return line

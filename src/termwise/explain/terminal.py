@@ -1,0 +1,377 @@
+"""An explanation for the terminal: the score as a table that adds up, and the text with its matches marked.
+
+Nothing of a document reaches the terminal as a command: see `termwise.display.safe_text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from termwise.display.safe_text import legible, legible_line
+from termwise.explain.explanation import Competitor, Explanation
+from termwise.explain.explanation_text import (
+    UNKNOWN,
+    counted,
+    decimals_for,
+    example_marks,
+    factor,
+    full_name,
+    in_pieces,
+    is_result,
+    label,
+    makeups,
+    marks,
+    number,
+    one_sided,
+    percent,
+    query_marks,
+    remarks,
+    rounding,
+    stem,
+)
+from termwise.explain.snippets import Mark, cut, passages, snippet
+from termwise.explain.terminal_parts import (
+    colours_of,
+    decimals_of,
+    indented,
+    is_plain,
+    joined,
+    marked_text,
+    trimmed_lines,
+)
+
+TERMS = 20
+"""Terms listed one by one in the table of an explanation, unless all are asked for."""
+
+TEXT_LINES = 8
+"""Lines of text shown with an explanation, about, unless all are asked for."""
+
+_LONGEST_NAME = 32
+_SHORTEST_NAME = 10
+_NARROW = 26
+_LONGEST_BAR = 24
+_SHORTEST_BAR = 5
+_BESIDE_BAR = 7
+_WORDS = 12
+_BESIDE = 60
+_PARTS = 4
+_SHARES = (0.92, 0.8, 0.6)
+
+
+def explanation_renderable(
+    explanation: Explanation, *, width: int | None = None, full: bool = False
+) -> ConsoleRenderable:
+    """Lay an explanation out for the terminal.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What to show.
+    width : int, optional
+        Columns to use at most; those of the console where nothing is said.
+    full : bool, optional
+        Show the whole text and every term, not only the parts that count most.
+
+    Returns
+    -------
+    ConsoleRenderable
+        To be printed with `rich.console.Console.print`. The numbers of the table add up to the score as they
+        stand; what rounding leaves over is a line of its own.
+
+    Examples
+    --------
+    >>> from termwise.explain.explanation import Contribution
+    >>> part = Contribution("merg", "exact", 1.0, 4.5, 4.5, ((0, 5),), ((0, 5),))
+    >>> shown = Explanation("merge it", "d1", 4.5, 0.0, (part,), (), "Merge lists.")
+    >>> Console(width=80).print(explanation_renderable(shown))
+    d1
+    score 4.5000
+    query ‹merge› it
+    <BLANKLINE>
+      term          origin  query × doc  contribution  share                 in text
+      merge (merg)  exact    1 × 4.5000        4.5000  ━━━━━━━━━━━━━━━ 100%       1×
+                                         ────────────
+      score                                    4.5000
+    <BLANKLINE>
+      left out of the query: it
+    <BLANKLINE>
+    text
+      ‹Merge› lists.
+    """
+    return _ExplanationView(explanation, width, full)
+
+
+@dataclass(frozen=True)
+class _ExplanationView:
+    explanation: Explanation
+    width: int | None
+    full: bool
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        columns = min(self.width or options.max_width, options.max_width)
+        plain = is_plain(console)
+        parts = self._head(columns, plain)
+        if self.explanation.constant != 0 or counted(self.explanation):
+            parts += [Text(), indented(_table(self._rows(), columns - 2))]
+        if notes := list(_remarks(self.explanation)):
+            parts += [Text(), *map(indented, notes)]
+        if made := list(self._makeups()):
+            parts += [Text(), Text("made of", "bold"), *map(indented, made)]
+        parts += [Text(), *self._text(console, columns, plain)]
+        if self.explanation.competitors:
+            parts += [Text(), Text("ranking", "bold"), indented(self._competitors())]
+        yield from trimmed_lines(console, options.update(width=columns), parts)
+
+    def _head(self, columns: int, plain: bool) -> list[ConsoleRenderable]:
+        explanation = self.explanation
+        standing = Text.assemble("score ", (number(explanation.score, decimals_of(explanation)), "bold"))
+        if explanation.rank is not None:
+            standing.append(f" · rank {explanation.rank:,}")
+            if explanation.results is not None:
+                standing.append(f" of {explanation.results:,}")
+        elif explanation.example == explanation.doc_id:
+            standing.append(" · the query itself, which is no answer")
+        elif not is_result(explanation):
+            standing.append(" · not a result: the document shares no term with the query")
+        if explanation.example is None:
+            query = Text("query ") + _query(explanation, 3 * columns, plain)
+        else:
+            query = Text(f"like {legible_line(explanation.example)}", overflow="fold")
+        return [Text(legible_line(explanation.doc_id), "bold", overflow="fold"), standing, query]
+
+    def _rows(self) -> list[_Row]:
+        """Return the parts of the sum, what rounding leaves over, and the score."""
+        explanation = self.explanation
+        contributions = explanation.contributions
+        decimals = decimals_of(explanation)
+        colours = colours_of(explanation)
+        places = counted(explanation)
+        shown = places if self.full else places[:TERMS]
+        weight_decimals = decimals_for(contributions[place].weight for place in places)
+        scores, rows = [], []
+        if explanation.constant != 0:
+            scores.append(explanation.constant)
+            rows.append(_Row(Text("constant"), number(explanation.constant, decimals)))
+        for place in shown:
+            part = contributions[place]
+            name = Text(legible_line(label(part, explanation.query)), colours[place])
+            if term := stem(part, explanation.query):
+                name.append(f" ({legible_line(term)})", "dim")
+            scores.append(part.score)
+            rows.append(
+                _Row(
+                    name,
+                    number(part.score, decimals),
+                    share=max(0.0, part.score),
+                    colour=colours[place],
+                    origin=_ORIGINS[part.origin],
+                    product=f"{factor(part.query_weight)} × {number(part.weight, weight_decimals)}",
+                    found=f"{len(part.spans):,}×" if part.spans else "–",
+                )
+            )
+        if len(shown) < len(places):
+            others = sum(contributions[place].score for place in places[len(shown) :])
+            scores.append(others)
+            name = Text(f"{len(places) - len(shown):,} more terms")
+            rows.append(_Row(name, number(others, decimals), share=max(0.0, others)))
+        if lacking := rounding(scores, explanation.score, decimals):
+            rows.append(_Row(Text("rounding"), number(lacking, decimals), style="dim"))
+        rows.append(_Row(Text("score"), number(explanation.score, decimals), style="bold"))
+        return rows
+
+    def _makeups(self) -> Iterable[Text]:
+        """Say which words of the text translated terms come from."""
+        colours = colours_of(self.explanation)
+        for made in makeups(self.explanation)[: None if self.full else TERMS]:
+            part = self.explanation.contributions[made.place]
+            words = ", ".join(f"{legible_line(word)} {percent(share)}" for word, share in made.parts)
+            more = f", {made.more:,} more" if made.more else ""
+            name = legible_line(full_name(part, self.explanation.query))
+            yield Text.assemble((name, colours[made.place]), " ← ", words, more)
+
+    def _text(self, console: Console, columns: int, plain: bool) -> list[ConsoleRenderable]:
+        explanation = self.explanation
+        beside = explanation.example is not None and columns >= _BESIDE
+        width = max(8, (columns - 4) // 2 if beside else columns - 2)
+        lines = 2 * TEXT_LINES if beside else TEXT_LINES
+        heading = Text("text", "bold")
+        if explanation.text is None:
+            missing = Text(
+                "not stored in this index; build it with --store-text to see the matches in their place"
+            )
+            said: list[Text] = [missing]
+        else:
+            said = self._passages(console, explanation.text, marks(explanation), width, lines, plain)
+        if explanation.example is None:
+            return [heading, *map(indented, said)]
+        added = one_sided(explanation)
+        asked = self._passages(
+            console, explanation.query, example_marks(explanation), width, lines, plain, added
+        )
+        names = [legible_line(explanation.example), legible_line(explanation.doc_id)]
+        if not beside:
+            blocks = zip(names, (asked, said), strict=True)
+            shown = [part for name, texts in blocks for part in (Text(name, "bold"), *map(indented, texts))]
+        else:
+            table = Table.grid(padding=(0, 2, 0, 0))
+            table.add_column(width=width)
+            table.add_column(width=width)
+            table.add_row(*(Text(name, "bold", overflow="fold") for name in names))
+            table.add_row(*(Text("\n").join(texts) for texts in (asked, said)))
+            shown = [indented(table)]
+        if added:
+            sign = "‹+word›" if plain else "in italics"
+            shown.append(Text(f"{sign}: the document does not say this word; the model added it", "dim"))
+        return shown
+
+    def _passages(
+        self,
+        console: Console,
+        said: str,
+        places: Sequence[Mark],
+        width: int,
+        lines: int,
+        plain: bool,
+        added: Container[int] = (),
+    ) -> list[Text]:
+        """Return a text, or the passages of a long one that count most: about so many lines of this width."""
+        text = legible(said)
+        if not text.strip():
+            return [Text("empty", "dim")]
+        colours = colours_of(self.explanation)
+        if self.full or len(text) <= width * lines:
+            whole = marked_text(cut(text, places), colours, plain=plain, added=added)
+            if self.full or len(whole.wrap(console, width)) <= lines:
+                return [whole]
+        parts: list[Text] = []
+        for share in _SHARES:
+            found = passages(text, places, width=int(share * width * lines / _PARTS), count=_PARTS)
+            parts = [marked_text(part, colours, plain=plain, added=added) for part in found]
+            if sum(len(part.wrap(console, width)) for part in parts) <= lines:
+                break
+        return parts
+
+    def _competitors(self) -> Table:
+        explanation = self.explanation
+        rows = list(explanation.competitors)
+        if explanation.rank is not None:
+            rows.append(Competitor(explanation.rank, explanation.doc_id, explanation.score))
+        rows.sort(key=lambda row: row.rank)
+        decimals = decimals_for(row.score for row in rows)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(overflow="fold")
+        for row in rows:
+            ours = row.rank == explanation.rank
+            name = legible_line(row.doc_id) + (" ◂" if ours else "")
+            table.add_row(f"{row.rank:,}", number(row.score, decimals), name, style="bold" if ours else "")
+        return table
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of the sum; `share` is None where it has no part in what the terms add."""
+
+    name: Text
+    score: str
+    share: float | None = None
+    colour: str = ""
+    origin: str = ""
+    product: str = ""
+    found: str = ""
+    style: str = ""
+
+
+_ORIGINS = {
+    "exact": "exact",
+    "expansion": "expansion",
+    "translation": "translation",
+    "background": "background",
+    "absent": "absent",
+    "unknown": "not known",
+}
+
+
+def _table(rows: Sequence[_Row], columns: int) -> Table:
+    """Lay the parts of a sum out. Where room is short columns are left out and names cut, but no number is."""
+    score_width = max(len(row.score) for row in rows)
+    heading = "contribution" if columns >= _NARROW else "adds"
+    score_width = max(score_width, len(heading))
+    name_width = min(_LONGEST_NAME, max(row.name.cell_len for row in rows))
+    room = columns - score_width - 2 - min(name_width, _SHORTEST_NAME)
+    kept: dict[str, str] = {}
+    for key, title in (("product", "query × doc"), ("found", "in text"), ("origin", "origin")):
+        needed = 2 + max(len(title), *(len(getattr(row, key)) for row in rows))
+        if needed <= room:
+            kept[key] = title
+            room -= needed
+    room -= max(0, name_width - _SHORTEST_NAME)
+    name_width = max(1, name_width + min(0, room))
+    bar = min(_LONGEST_BAR, room - _BESIDE_BAR) if room - _BESIDE_BAR >= _SHORTEST_BAR else 0
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("term", no_wrap=True, overflow="ellipsis", min_width=name_width, max_width=name_width)
+    if "origin" in kept:
+        table.add_column("origin", no_wrap=True)
+    if "product" in kept:
+        table.add_column("query × doc", justify="right", no_wrap=True)
+    table.add_column(heading, justify="right", no_wrap=True, min_width=score_width)
+    if bar:
+        table.add_column("share", no_wrap=True)
+    if "found" in kept:
+        table.add_column("in text", justify="right", no_wrap=True)
+    shares = [row.share for row in rows if row.share is not None]
+    for row in rows:
+        if row is rows[-1]:
+            table.add_row(*[""] * (1 + len(kept.keys() - {"found"})), Text("─" * score_width, "dim"))
+        table.add_row(
+            row.name,
+            *([row.origin] if "origin" in kept else []),
+            *([row.product] if "product" in kept else []),
+            row.score,
+            *([_bar(row.share, shares, row.colour, bar)] if bar else []),
+            *([row.found] if "found" in kept else []),
+            style=row.style,
+        )
+    return table
+
+
+def _bar(part: float | None, parts: Sequence[float], colour: str, width: int) -> Text:
+    """Draw one part of a whole as a horizontal bar, the largest over the full width, with its percentage."""
+    if part is None or not sum(parts) > 0:
+        return Text()
+    halves = round(2 * width * part / max(parts))
+    drawn = ("━" * (halves // 2) + "╸" * (halves % 2)).ljust(width)
+    return Text.assemble((drawn, colour), f" {percent(part / sum(parts)):>4}")
+
+
+def _query(explanation: Explanation, width: int, plain: bool) -> Text:
+    colours = colours_of(explanation)
+    text = Text()
+    pieces = snippet(legible(explanation.query), query_marks(explanation), width)
+    for piece in joined(pieces) if plain else pieces:
+        if piece.term is None:
+            text.append(piece.text, "dim")
+        elif piece.term == UNKNOWN:
+            text.append(piece.text, "dim strike")
+        elif explanation.contributions[piece.term].score == 0:
+            text.append(piece.text, "dim")
+        else:
+            text.append(f"‹{piece.text}›" if plain else piece.text, f"bold {colours[piece.term]}".strip())
+    return text
+
+
+def _remarks(explanation: Explanation) -> Iterable[Text]:
+    for remark in remarks(explanation):
+        words = [legible_line(word) for word in remark.words[:_WORDS]]
+        if len(remark.words) > _WORDS:
+            words.append(f"and {len(remark.words) - _WORDS:,} more")
+        yield Text.assemble((f"{remark.reason}: ", "dim"), ", ".join(words))
+    if in_pieces(explanation):
+        yield Text("##: a piece that continues a word", "dim")

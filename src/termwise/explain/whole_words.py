@@ -1,0 +1,78 @@
+"""Words that an analyzer cuts into pieces: a place inside a word is shown with the word around it.
+
+A word is a run of letters and digits. Scripts that leave no space between words have no such runs here, so that a
+place in Chinese, Japanese, Thai, Lao, Burmese or Khmer text stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable
+
+from termwise.explain.attribution import Span
+from termwise.explain.snippets import Mark
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_WORD_CHARACTER = re.compile(f"[^\\W_{_UNSPACED}]|[\u0300-\u036f]")
+_WORD_CHARACTERS = re.compile(f"(?:[^\\W_{_UNSPACED}]+|[\u0300-\u036f]+)+")
+_LONGEST = 200
+
+
+def word_around(text: str, start: int, end: int) -> Span:
+    """Return the range of the word that a place lies in: the place itself, unless a word goes on at its ends.
+
+    Examples
+    --------
+    >>> word_around("the pathlib module", 8, 11), word_around("the pathlib module", 4, 11)
+    ((4, 11), (4, 11))
+    """
+    if inside_word(text, start):
+        start -= _leading(text[max(0, start - _LONGEST) : start][::-1])
+    if inside_word(text, end):
+        end += _leading(text[end : end + _LONGEST])
+    return start, end
+
+
+def _leading(text: str) -> int:
+    """Count the characters of a word that a text begins with."""
+    found = _WORD_CHARACTERS.match(text)
+    return 0 if found is None else found.end()
+
+
+def inside_word(text: str, position: int) -> bool:
+    """Tell whether the characters before and after a position belong to one word.
+
+    Examples
+    --------
+    >>> inside_word("os.path", 4), inside_word("os.path", 2)
+    (True, False)
+    """
+    if not 0 < position < len(text):
+        return False
+    before, after = _WORD_CHARACTER.match(text, position - 1), _WORD_CHARACTER.match(text, position)
+    return before is not None and after is not None
+
+
+def whole_words(text: str, marks: Iterable[Mark]) -> list[Mark]:
+    """Widen marks so that those inside a word together cover it; each ends where the next begins.
+
+    Examples
+    --------
+    >>> whole_words("unlinked", [Mark(0, 2, 1.0, 0), Mark(2, 6, 1.0, 1)])
+    [Mark(start=0, end=2, weight=1.0, term=0), Mark(start=2, end=8, weight=1.0, term=1)]
+    """
+    placed = [(mark, word_around(text, mark.start, mark.end)) for mark in marks]
+    starts: defaultdict[Span, list[int]] = defaultdict(list)
+    for mark, word in sorted(placed):
+        starts[word].append(mark.start)
+    widened = []
+    for mark, word in placed:
+        following = bisect_left(starts[word], mark.end)
+        start = word[0] if mark.start == starts[word][0] else mark.start
+        end = starts[word][following] if following < len(starts[word]) else word[1]
+        widened.append(mark._replace(start=start, end=end))
+    return widened

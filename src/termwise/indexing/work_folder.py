@@ -1,0 +1,85 @@
+"""The work folder for finished blocks of documents: where it may lie, and when it is removed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from termwise.encode.blocks import block_files
+from termwise.encode.ownership import remove_work_folder
+from termwise.errors import ForeignFolderError, ParameterError
+from termwise.index.manifest import FORMAT, NAME
+
+
+def default_encoding(path: str | Path) -> Path:
+    """Return where `build_index` keeps finished blocks of documents while it builds the index at `path`.
+
+    Examples
+    --------
+    >>> default_encoding("runs/docs.tw/").as_posix()
+    'runs/docs.tw.encoding'
+    """
+    named = Path(path)
+    if named.name in ("", ".."):  # the folder we are in, or one above it: beside it, by its true name
+        named = named.resolve()
+    return Path(f"{named}.encoding")
+
+
+@contextmanager
+def work_folder(path: str | Path, encoding: str | Path | None) -> Iterator[Path]:
+    """Yield the folder for finished blocks; the default folder is removed when it is no longer needed."""
+    if encoding is not None:
+        yield Path(encoding)
+        return
+    work = default_encoding(path)
+    check_apart(Path(path), work)
+    try:
+        yield work
+    except ForeignFolderError:
+        raise
+    except BaseException:
+        if not block_files(work):
+            remove_work_folder(work)
+        raise
+    remove_work_folder(work)
+
+
+def check_apart(index: Path, encoding: Path) -> None:
+    """Refuse an index and a work folder if either lies inside the other."""
+    places = [Path(os.path.realpath(path)) for path in (index, encoding)]
+    if places[0] == places[1] or places[0] in places[1].parents or places[1] in places[0].parents:
+        raise ParameterError(
+            "the folder of the index and that of encoded documents have to lie apart",
+            facts=[
+                ("index", index),
+                ("encoding", encoding),
+                ("why", "an index is replaced as a whole, and its folder holds nothing else"),
+            ],
+            fixes=[f"--encoding {default_encoding(index)}", "leave --encoding out"],
+        )
+
+
+def check_outside_indexes(encoding: Path) -> None:
+    """Refuse a work folder that is an index or lies inside one."""
+    place = Path(os.path.realpath(encoding))
+    for folder in (place, *place.parents):
+        if _is_index(folder):
+            raise ParameterError(
+                "the folder of encoded documents lies in that of an index",
+                facts=[
+                    ("encoding", encoding),
+                    ("index", folder),
+                    ("why", "an index is replaced as a whole, and its folder holds nothing else"),
+                ],
+                fixes=["choose a folder beside the index"],
+            )
+
+
+def _is_index(folder: Path) -> bool:
+    path = folder / NAME
+    try:
+        return path.is_file() and FORMAT.encode() in path.read_bytes()
+    except OSError:
+        return False

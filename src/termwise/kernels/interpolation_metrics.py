@@ -1,0 +1,244 @@
+"""Measures of a mixture of two scores, as functions of its weight.
+
+With the weight alpha, the score of a document is ``alpha * first + (1 - alpha) * second``: a straight line in
+alpha. Two documents swap where their lines cross, once at most. A measure looks at the ranks of relevant
+documents alone, so the crossings of relevant documents with all others are all that can change it: m * n of
+them for m relevant documents among n, sorted once. With a cutoff k, documents that have k others above them
+at every alpha can never be seen, and are left out first; what is left is mostly a few dozen.
+
+`termwise.kernels.reference` defines each function; ranks agree exactly, values within 1e-12.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from termwise.kernels.jit import Array, compiled
+
+NDCG, AP, RR, P, R, SUCCESS = range(6)
+"""The measures, as the argument `kind` names them."""
+
+
+@compiled
+def value_of_ranks(ranks: Array, gains: Array, kind: int, cutoff: int, norm: float) -> float:
+    """Return the value of a measure, given where relevant documents stand; agrees with the reference.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (m,), int64
+        Ranks from 1, all different.
+    gains : ndarray of shape (m,), float64
+        What each gains, above 0.
+    kind : int
+        One of the numbers above.
+    cutoff : int
+        Ranks above it count for nothing.
+    norm : float
+        What the sum is divided by; the value is 0 where it is 0.
+    """
+    if norm <= 0:
+        return 0.0
+    total = 0.0
+    if kind == NDCG:
+        for i in range(len(ranks)):
+            if ranks[i] <= cutoff:
+                total += gains[i] / math.log2(ranks[i] + 1)
+    elif kind == AP:
+        ordered = np.sort(ranks)
+        for i in range(len(ordered)):
+            if ordered[i] > cutoff:
+                break
+            total += (i + 1) / ordered[i]
+    elif kind in (RR, SUCCESS):
+        best = cutoff + 1
+        for i in range(len(ranks)):
+            best = min(best, ranks[i])
+        if best <= cutoff:
+            total = 1 / best if kind == RR else 1.0
+    else:
+        for i in range(len(ranks)):
+            if ranks[i] <= cutoff:
+                total += 1.0
+    return total / norm
+
+
+@compiled
+def query_values(
+    indptr: Array, scores: Array, places: Array, gains: Array, norms: Array, kind: int, cutoff: int
+) -> Array:
+    """Return the value of a measure for every query; agrees with `reference.query_values`.
+
+    Parameters
+    ----------
+    indptr : ndarray of shape (q + 1,), int64
+        Where the documents of each query begin.
+    scores, gains : ndarrays of shape (n,), float64
+        Score of each document, and what it gains: 0 unless it is relevant.
+    places : ndarray of shape (n,), int64
+        Of equal scores of one query, the smaller place stands first.
+    norms : ndarray of shape (q,), float64
+        See `value_of_ranks`.
+    kind, cutoff : int
+        See `value_of_ranks`.
+
+    Returns
+    -------
+    ndarray of shape (q,), float64
+    """
+    values = np.zeros(len(norms), dtype=np.float64)
+    for query in range(len(norms)):
+        first = indptr[query]
+        last = indptr[query + 1]
+        relevant = np.flatnonzero(gains[first:last] > 0) + first
+        ranks = np.empty(len(relevant), dtype=np.int64)
+        for i in range(len(relevant)):
+            own = relevant[i]
+            rank = 1
+            for other in range(first, last):
+                if scores[other] > scores[own] or (
+                    scores[other] == scores[own] and places[other] < places[own]
+                ):
+                    rank += 1
+                    if rank > cutoff:
+                        break
+            ranks[i] = rank
+        values[query] = value_of_ranks(ranks, gains[relevant], kind, cutoff, norms[query])
+    return values
+
+
+@compiled
+def undominated(first: Array, second: Array, most: int) -> Array:
+    """Return the documents that can be among the first `most` at some alpha; agrees with the reference.
+
+    Parameters
+    ----------
+    first, second : ndarrays of shape (n,), float64
+        Two scores of each document.
+    most : int
+        At least 1.
+
+    Returns
+    -------
+    ndarray of shape (m,), int64
+        Positions, increasing.
+    """
+    n = len(first)
+    if n <= most:
+        return np.arange(n)
+    # By the first score, then by the second, then by position: whatever dominates a document comes before it.
+    by_second = np.argsort(-second, kind="mergesort")
+    order = by_second[np.argsort(-first[by_second], kind="mergesort")]
+    highest = np.empty(most, dtype=np.float64)  # of the second scores so far, falling
+    held = 0
+    kept = np.zeros(n, dtype=np.bool_)
+    for i in order:
+        if held == most and highest[most - 1] >= second[i]:
+            continue
+        kept[i] = True
+        place = min(held, most - 1)
+        while place > 0 and highest[place - 1] < second[i]:
+            highest[place] = highest[place - 1]
+            place -= 1
+        highest[place] = second[i]
+        held = min(held + 1, most)
+    return np.flatnonzero(kept)
+
+
+@compiled
+def _share(rank: int, number: int, gain: float, kind: int, cutoff: int) -> float:
+    """Return what one relevant document adds to a measure that is a sum, before it is divided."""
+    if rank > cutoff:
+        return 0.0
+    if kind == NDCG:
+        return gain / math.log2(rank + 1)
+    return number / rank if kind == AP else 1.0
+
+
+@compiled
+def query_steps(
+    first: Array, second: Array, gains: Array, kind: int, cutoff: int, norm: float
+) -> tuple[Array, Array]:
+    """Return a measure of one query as a step function of alpha; agrees with `reference.query_steps`.
+
+    Places where documents swap are rounded to float64. Where many fall together, rounding may part them, so
+    steps shorter than about 1e-15 mean nothing.
+
+    Parameters
+    ----------
+    first, second, gains : ndarrays of shape (n,), float64
+        Two finite scores of each document, and what it gains: 0 unless it is relevant.
+    kind, cutoff : int
+        See `value_of_ranks`.
+    norm : float
+        See `value_of_ranks`.
+
+    Returns
+    -------
+    alphas : ndarray of shape (s,), float64
+        Where the steps begin, rising; the first is 0, none is above 1.
+    values : ndarray of shape (s,), float64
+        The value from there up to the next. Neighbours differ by more than 1e-12.
+    """
+    kept = undominated(first, second, cutoff)
+    x = first[kept]
+    y = second[kept]
+    gain = gains[kept]
+    relevant = np.flatnonzero(gain > 0)
+    n_relevant = len(relevant) if norm > 0 else 0
+    ranks = np.ones(n_relevant, dtype=np.int64)
+    numbers = np.ones(n_relevant, dtype=np.int64)  # ranks among the relevant documents
+    places = np.empty(n_relevant * len(x), dtype=np.float64)
+    falls = np.empty(n_relevant * len(x), dtype=np.bool_)
+    who = np.empty(n_relevant * len(x), dtype=np.int32)
+    past_relevant = np.empty(n_relevant * len(x), dtype=np.bool_)
+    found = 0
+    for i in range(n_relevant):
+        own = relevant[i]
+        for other in range(len(x)):
+            dx = x[other] - x[own]
+            dy = y[other] - y[own]
+            above = dy > 0 or (dy == 0 and (dx > 0 or (dx == 0 and other < own)))
+            if above:
+                ranks[i] += 1
+                numbers[i] += gain[other] > 0
+            if (dy > 0 and dx < 0) or (dy < 0 and dx > 0):
+                places[found] = dy / (dy - dx)
+                falls[found] = not above
+                who[found] = i
+                past_relevant[found] = gain[other] > 0
+                found += 1
+    order = np.argsort(places[:found])
+    gained = gain[relevant[:n_relevant]]
+    total = 0.0
+    for i in range(n_relevant):
+        total += _share(ranks[i], numbers[i], gained[i], kind, cutoff)
+    alphas = np.empty(found + 1, dtype=np.float64)
+    values = np.empty(found + 1, dtype=np.float64)
+    alphas[0] = 0.0
+    values[0] = value_of_ranks(ranks, gained, kind, cutoff, norm)
+    steps = 1
+    i = 0
+    while i < found:
+        alpha = places[order[i]]
+        seen = False
+        while i < found and places[order[i]] == alpha:
+            event = order[i]
+            own = who[event]
+            step = 1 if falls[event] else -1
+            seen = seen or min(ranks[own], ranks[own] + step) <= cutoff
+            total -= _share(ranks[own], numbers[own], gained[own], kind, cutoff)
+            ranks[own] += step
+            if past_relevant[event]:
+                numbers[own] += step
+            total += _share(ranks[own], numbers[own], gained[own], kind, cutoff)
+            i += 1
+        if seen:
+            first_alone = kind in (RR, SUCCESS)
+            value = value_of_ranks(ranks, gained, kind, cutoff, norm) if first_alone else total / norm
+            if abs(value - values[steps - 1]) > 1e-12:
+                alphas[steps] = alpha
+                values[steps] = value
+                steps += 1
+    return alphas[:steps].copy(), values[:steps].copy()

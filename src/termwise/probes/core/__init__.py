@@ -1,0 +1,1 @@
+"""Probes, samples, the effect rule and the statistics of a probe run."""

@@ -1,0 +1,66 @@
+"""A probe at every threshold: how much of a score hangs on what counts as a tie.
+
+At the p-th percentile of the scorer's own gaps (`termwise.probes.core.score_gaps`) differences count from there on:
+at 0 nearly
+all do, at 100 only those larger than any gap at the top of a ranking (MacAvaney et al., TACL 2022, figure 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.probes.core.result import ProbeResult
+
+PERCENTILES = tuple(range(101))
+
+Values = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The score of a probe by threshold.
+
+    Attributes
+    ----------
+    percentiles, deltas, scores : ndarray of shape (101,), float64
+        Percentile of the gaps from 0 to 100, the threshold there, and the mean effect.
+    """
+
+    percentiles: Values
+    deltas: Values
+    scores: Values
+
+    @property
+    def area(self) -> float:
+        """The mean score over all percentiles."""
+        return float(self.scores.mean())
+
+
+def sweep(result: ProbeResult, gaps: Values) -> Sweep | None:
+    """Read the scores of a probe again at each percentile of the gaps.
+
+    Parameters
+    ----------
+    result : ProbeResult
+        Its own reading does not matter.
+    gaps : ndarray of shape (g,), float64
+        Of the scorer, one or more; see `termwise.probes.core.score_gaps.pooled_gaps`.
+
+    Returns
+    -------
+    Sweep or None
+        None without a sample.
+    """
+    if not len(result):
+        return None
+    percentiles = np.array(PERCENTILES, dtype=np.float64)
+    deltas = np.percentile(gaps, percentiles)
+    differences = np.sort(result.differences)
+    count = len(differences)
+    positive = count - np.searchsorted(differences, deltas, side="right")
+    negative = np.searchsorted(differences, -deltas, side="left")
+    wins = positive + negative if result.symmetric else positive - negative
+    return Sweep(percentiles, deltas, wins / count)

@@ -1,0 +1,203 @@
+"""Probes that users write in YAML.
+
+A file has a list of probes. This one has two cases; the first makes six samples, the second one::
+
+    probes:
+      - name: opening-hours              # small letters, digits, hyphens; distinct in the file
+        title: The right day             # what tables call it
+        definition: The first is open.   # optional; what the two texts are
+        symmetric: false                 # optional; true: only being told apart counts
+        wanted: first                    # optional; what a good ranker prefers: first, second or neither
+        combine: all                     # optional; all combinations of the values of slots, or zip
+        limit: 100                       # optional; at most so many samples of each case, drawn with the seed
+        slots:                           # optional; for all cases of this probe
+          day: [Monday, Sunday, Friday]
+        cases:
+          - query: museum open on {day}
+            first: The museum of {thing} is open on {day}.
+            second: The museum of {thing} is closed on {day}.
+            slots:                       # optional; for this case, besides those of the probe
+              thing: [clocks, tea]
+          - query: shops open at night
+            first: The shop is open at night.
+            second: The shop is closed at night.
+            second_query: shops open all day    # optional; what the second text is scored for
+
+A positive effect says that the first text is preferred. ``{{`` and ``}}`` stand for braces. Every value is a string;
+what YAML takes for a number, a date or a truth value has to be put in quotes. With ``combine: zip`` all slots of a case
+have the same number of values. A case can use the slots that it needs; those of the probe that no case uses, and those
+of a case that it does not use itself, are refused. A filling that makes both sides the same gives no sample.
+
+A sample is named by a digest of what it says, and all samples of one query belong together. Which samples a limit keeps
+depends on the seed and on the samples themselves, not on their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from termwise.probes.core.probe import SYMMETRIC_WISHES, WISHES
+from termwise.probes.sources.slots import SLOT_NAME, count_of, slots_of
+from termwise.probes.sources.template_probe import Case, UserProbe
+from termwise.probes.sources.yaml_nodes import Node, read_yaml
+
+MOST = 1_000_000
+"""Fillings that a case may have."""
+
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_TEXTS = ("query", "first", "second")
+_COMBINE = ("all", "zip")
+
+
+def read_probes(path: str | Path) -> list[UserProbe]:
+    """Read the probes of a YAML file; its form is described at the top of this module.
+
+    Raises
+    ------
+    MissingExtraError
+        If PyYAML is not installed.
+    MissingFileError, StorageError
+        If the file cannot be read.
+    MalformedRecordError
+        If it is not in this form; the facts name file, line and the place inside the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "mine.yaml"
+    ...     _ = file.write_text('''
+    ... probes:
+    ...   - name: colours
+    ...     title: The right colour
+    ...     slots: {colour: [red, blue]}
+    ...     cases:
+    ...       - {query: "{colour} cars", first: "A {colour} car.", second: A green car.}
+    ... ''')
+    ...     [sorted(sample.first for sample in probe.samples(0)) for probe in read_probes(file)]
+    [['A blue car.', 'A red car.']]
+    """
+    root = read_yaml(Path(path)).mapping(["probes"])
+    found: dict[str, UserProbe] = {}
+    for node in root["probes"].sequence():
+        probe = _probe(node)
+        if probe.name in found:
+            raise node.error("two probes have one name", expected="distinct names", seen=probe.name)
+        found[probe.name] = probe
+    return list(found.values())
+
+
+def _probe(node: Node) -> UserProbe:
+    given = node.mapping(
+        ["name", "cases"], ["title", "definition", "symmetric", "wanted", "combine", "limit", "slots"]
+    )
+    name = given["name"].text()
+    if not _NAME.fullmatch(name):
+        raise given["name"].error(
+            "a name that cannot be used", expected="small letters and digits, with single hyphens between"
+        )
+    combine = given["combine"].text() if "combine" in given else "all"
+    if combine not in _COMBINE:
+        raise given["combine"].error("an unknown way to combine slots", expected=" or ".join(_COMBINE))
+    shared = _slots(given["slots"]) if "slots" in given else {}
+    cases = tuple(_case(case, shared, zipped=combine == "zip") for case in given["cases"].sequence())
+    for slot in shared:
+        if not any(slot in case.slots for case in cases):
+            raise given["slots"].error("a slot is not used", expected=f"{{{slot}}} in a case", seen=slot)
+    symmetric = given["symmetric"].truth() if "symmetric" in given else False
+    wanted = given["wanted"].text() if "wanted" in given else ""
+    wishes = SYMMETRIC_WISHES if symmetric else WISHES
+    if wanted not in wishes:
+        raise given["wanted"].error("an unknown wish", expected=" or ".join(filter(None, wishes)))
+    return UserProbe(
+        name,
+        given["title"].text() if "title" in given else name,
+        cases,
+        definition=given["definition"].text() if "definition" in given else "",
+        symmetric=symmetric,
+        wanted=wanted,
+        zipped=combine == "zip",
+        limit=given["limit"].count() if "limit" in given else None,
+    )
+
+
+def _slots(node: Node) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    given = node.mapping(optional=None)
+    if not given:
+        raise node.error("there are no slots", expected="names with lists of values")
+    for name, values in given.items():
+        if not SLOT_NAME.fullmatch(name):
+            raise values.error(
+                "a slot has a name that cannot be used",
+                expected="a small letter, then small letters, digits and _",
+                seen=name,
+            )
+        seen: dict[str, None] = {}
+        for value in values.sequence():
+            if (text := value.text()) in seen:
+                raise value.error("a value stands twice", expected="distinct values", seen=repr(text))
+            seen[text] = None
+        found[name] = tuple(seen)
+    return found
+
+
+def _case(node: Node, shared: Mapping[str, tuple[str, ...]], *, zipped: bool) -> Case:
+    given = node.mapping(_TEXTS, ["second_query", "slots"])
+    own = _slots(given["slots"]) if "slots" in given else {}
+    for slot in own:
+        if slot in shared:
+            raise given["slots"].error(
+                "a slot of a case is one of the probe as well", expected="distinct names", seen=slot
+            )
+    known = {**shared, **own}
+    texts = {name: given[name].text() for name in (*_TEXTS, "second_query") if name in given}
+    used: dict[str, tuple[str, ...]] = {}
+    for name, text in texts.items():
+        for slot in _slots_in(given[name], text):
+            if slot not in known:
+                raise given[name].error(
+                    "a slot has no values",
+                    expected=f"one of: {', '.join(known)}" if known else "values of it, under slots",
+                    seen=f"{{{slot}}}",
+                    fixes=["{{ and }} stand for braces"],
+                )
+            used[slot] = known[slot]
+    for slot in own:
+        if slot not in used:
+            raise given["slots"].error("a slot is not used", expected=f"{{{slot}}} in the case", seen=slot)
+    _check_fillings(node, used, zipped=zipped)
+    if texts["first"] == texts["second"] and texts.get("second_query", texts["query"]) == texts["query"]:
+        raise node.error("both sides are the same", expected="a difference", seen=repr(texts["first"][:60]))
+    return Case(texts["query"], texts["first"], texts["second"], texts.get("second_query"), used)
+
+
+def _slots_in(node: Node, text: str) -> list[str]:
+    try:
+        return slots_of(text)
+    except ValueError as error:
+        raise node.error(
+            "a brace that holds no slot",
+            expected="{slot}",
+            seen=str(error),
+            fixes=["write {{ and }} for braces that stay"],
+        ) from error
+
+
+def _check_fillings(node: Node, slots: Mapping[str, tuple[str, ...]], *, zipped: bool) -> None:
+    lengths = {name: len(values) for name, values in slots.items()}
+    if zipped and len(set(lengths.values())) > 1:
+        raise node.error(
+            "slots that are zipped differ in length",
+            expected="as many values in each",
+            seen=", ".join(f"{name}: {length}" for name, length in lengths.items()),
+        )
+    if (count := count_of(slots, zipped=zipped)) > MOST:
+        raise node.error(
+            "the slots of a case combine to too many samples",
+            expected=f"{MOST:,} at most",
+            seen=f"{count:,}",
+            fixes=["give fewer values, or combine: zip"],
+        )

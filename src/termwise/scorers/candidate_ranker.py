@@ -1,0 +1,54 @@
+"""Re-ranking the documents of a run with a scorer of texts: what an index has stored of them is read and scored."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from termwise.engine.retrieval import candidate_ordinals
+from termwise.errors import ParameterError
+from termwise.index import Index
+from termwise.records import Query, Ranking
+from termwise.scorers.protocol import TextScorer
+from termwise.search.candidates import CandidateRanker, ordered
+from termwise.search.searcher import query_text
+
+
+class TextReranker(CandidateRanker):
+    """Scores documents of an index by their texts.
+
+    Stateless, like a `termwise.Searcher`: no call changes what a later call returns.
+
+    Parameters
+    ----------
+    index : Index
+        Of any model, with texts (``--store-text``).
+    scorer : TextScorer
+        What scores them.
+
+    Raises
+    ------
+    ParameterError
+        If the index has no texts.
+    """
+
+    run_name = "reranked"
+
+    def __init__(self, index: Index, scorer: TextScorer) -> None:
+        if not index.stores_text:
+            raise ParameterError(
+                "a network reads texts, and the index has stored none",
+                facts=[("index", index.path)],
+                fixes=["termwise index COLLECTION --store-text --out DIR"],
+            )
+        self._index = index
+        self._scorer = scorer
+
+    def _rank(self, query: str | Query, candidates: Sequence[str], k: int) -> tuple[Ranking, float, float]:
+        query_id = query.query_id if isinstance(query, Query) else ""
+        begin = time.perf_counter()
+        ordinals = candidate_ordinals(self._index, candidates, query_id)
+        texts = [self._index.text(ordinal) or "" for ordinal in ordinals.tolist()]
+        middle = time.perf_counter()
+        scores = self._scorer.score(query_text(query), texts)
+        return ordered(candidates, scores, query_id, k), middle - begin, time.perf_counter() - middle

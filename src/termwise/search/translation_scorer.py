@@ -1,0 +1,344 @@
+"""Scoring given documents by a translation table, exactly: nothing is pruned, rounded or compiled.
+
+`termwise.models.Model1` compiles a table into an index, with p and lambda baked in. Here the same scores are made when
+they are asked for, from an index of shares P(u|D) (the model ``ml``), by gathering the columns of the table that the
+words of the query need:
+
+    m(t, D) = (1 - p) * sum over u of T(t|u) P(u|D)  +  p * P(t|D)
+    score   = sum over the words t of the query, repetitions counted, of ln(1 + (1 - lambda) m / (lambda P(t|C)))
+
+or, for lambda = 0, of ln max(1e-8, m). The two sums do not depend on p or lambda, so a tuner asks for them once
+(`TranslationScorer.parts`) and tries as many values as it likes.
+
+This module needs the table, and therefore `termwise.translation`; searching a compiled index needs neither.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.engine.query_encoder import analyzer_of
+from termwise.engine.retrieval import candidate_ordinals
+from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
+from termwise.index import Index
+from termwise.index.container import corrupt
+from termwise.kernels.translation import OK, gather_translations, model1_scores
+from termwise.models.attachments import FREQUENCIES, read_frequencies
+from termwise.records import Query, Ranking
+from termwise.search.candidates import CandidateRanker, ordered
+from termwise.search.searcher import query_text
+from termwise.text import Analyzer
+from termwise.translation.background import BACKGROUNDS, Background, background_probabilities
+from termwise.translation.table import Columns, TranslationTable
+from termwise.translation.transforms import SelfTranslation, for_scoring
+from termwise.validation import is_finite_number
+
+
+@dataclass(frozen=True, eq=False)
+class TranslationParts:
+    """What some documents say of the words of a query, before p and lambda are chosen.
+
+    Attributes
+    ----------
+    words : tuple of str of length q
+        The different words of the query that index or table know.
+    times : ndarray of shape (q,), float64
+        How often the query says each.
+    probabilities : ndarray of shape (q,), float64
+        P(t|C), 1e-9 or more.
+    translated : ndarray of shape (m, q), float64
+        The sum over u of T(t|u) P(u|D).
+    said : ndarray of shape (m, q), float64
+        P(t|D).
+    """
+
+    words: tuple[str, ...]
+    times: npt.NDArray[np.float64]
+    probabilities: npt.NDArray[np.float64]
+    translated: npt.NDArray[np.float64]
+    said: npt.NDArray[np.float64]
+
+    def means(self, self_translation: float) -> npt.NDArray[np.float64]:
+        """Return m(t, D): shape (m, q)."""
+        check_share("self_translation", self_translation, below_one=False)
+        return (1 - self_translation) * self.translated + self_translation * self.said
+
+    def scores(self, self_translation: float, lambda_: float) -> npt.NDArray[np.float64]:
+        """Return the score of each document: shape (m,).
+
+        Parameters
+        ----------
+        self_translation : float
+            p, from 0 to 1.
+        lambda_ : float
+            From 0 to below 1.
+
+        Raises
+        ------
+        ParameterError
+            If one is out of range.
+        """
+        check_share("self_translation", self_translation, below_one=False)
+        check_share("lambda", lambda_, below_one=True)
+        return model1_scores(
+            self.translated,
+            self.said,
+            self.times,
+            self.probabilities,
+            float(self_translation),
+            float(lambda_),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TranslationScorer(CandidateRanker):
+    """Scores given documents by a translation table; the formulae stand at the top of the module.
+
+    Stateless, like a `Searcher`: no call changes what a later call returns.
+
+    Parameters
+    ----------
+    documents : Index
+        The documents with the model ``ml``, the analyzer of the table and 32-bit weights.
+    table : TranslationTable
+        As it was trained; see `termwise.translation.open_table`.
+    self_translation, lambda_ : float, optional
+        p, from 0 to 1, and lambda, from 0 to below 1.
+    self_mode, renormalise, least, background
+        See `termwise.models.Model1`.
+
+    Raises
+    ------
+    ParameterError
+        If `documents` is an index of another kind, or a value is out of range.
+    VocabularyMismatchError
+        If the documents were cut otherwise than the texts that the table was trained on.
+    UnknownNameError
+        If there is no such mode or background.
+    """
+
+    run_name: ClassVar[str] = "translation"
+
+    documents: Index
+    table: TranslationTable
+    _: KW_ONLY
+    self_translation: float = 0.1
+    lambda_: float = 0.3
+    self_mode: SelfTranslation = "add"
+    renormalise: bool = False
+    least: float = 1e-3
+    background: Background = "smoothed"
+    _side: _TableSide = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_share("self_translation", self.self_translation, below_one=False)
+        check_share("lambda", self.lambda_, below_one=True)
+        if self.background not in BACKGROUNDS:
+            raise UnknownNameError.of("background", str(self.background), BACKGROUNDS)
+        _check_documents(self.documents)
+        analyzer = _shared_analyzer(self.documents, self.table)
+        object.__setattr__(self, "_side", self._prepared(analyzer))
+
+    def _prepared(self, analyzer: Analyzer) -> _TableSide:
+        index, table = self.documents, self.table
+        scoring = for_scoring(table, least=self.least, mode=self.self_mode, renormalise=self.renormalise)
+        if table.vocabulary.id == index.vocabulary.id:
+            numbers = np.arange(len(table), dtype=np.int64)
+        else:
+            found = (index.vocabulary.number(token) for token in table.vocabulary)
+            numbers = np.array([-1 if number is None else number for number in found], dtype=np.int64)
+        frequencies = read_frequencies(index.attachment(FREQUENCIES), index.manifest.terms)
+        return _TableSide(
+            analyzer,
+            scoring.columns,
+            numbers,
+            frequencies / max(1, int(frequencies.sum())),
+            table.occurrences / max(1, int(table.occurrences.sum())),
+        )
+
+    def parts(self, query: str | Query, candidates: Sequence[str]) -> TranslationParts:
+        """Gather what documents say of the words of a query.
+
+        Parameters
+        ----------
+        query : str or Query
+            The information need.
+        candidates : sequence of str
+            Documents of the index.
+
+        Raises
+        ------
+        UnknownIdError, DuplicateIdError
+            If a candidate is not in the index, or is given twice.
+        """
+        ordinals = candidate_ordinals(
+            self.documents, candidates, query.query_id if isinstance(query, Query) else ""
+        )
+        return self._gathered(self._words(query_text(query)), ordinals)
+
+    def _rank(self, query: str | Query, candidates: Sequence[str], k: int) -> tuple[Ranking, float, float]:
+        query_id = query.query_id if isinstance(query, Query) else ""
+        text = query_text(query)
+        begin = time.perf_counter()
+        words = self._words(text)
+        middle = time.perf_counter()
+        ordinals = candidate_ordinals(self.documents, candidates, query_id)
+        scores = self._gathered(words, ordinals).scores(self.self_translation, self.lambda_)
+        ranking = ordered(candidates, scores, query_id, k)
+        return ranking, middle - begin, time.perf_counter() - middle
+
+    def _words(self, query: str) -> list[_Word]:
+        index, table, side = self.documents, self.table, self._side
+        words = []
+        for token, times in Counter(side.analyzer.tokens(query)).items():
+            number, target = index.vocabulary.number(token), table.vocabulary.number(token)
+            if number is not None or (target is not None and side.has_column(target)):
+                words.append(_Word(token, times, number, target))
+        return words
+
+    def _probabilities(self, words: list[_Word]) -> npt.NDArray[np.float64]:
+        side = self._side
+        collection = [0.0 if word.number is None else side.collection[word.number] for word in words]
+        bitext = [0.0 if word.target is None else side.bitext[word.target] for word in words]
+        return background_probabilities(
+            self.background, np.array(collection, dtype=np.float64), np.array(bitext, dtype=np.float64)
+        )
+
+    def _gathered(self, words: list[_Word], ordinals: npt.NDArray[np.int64]) -> TranslationParts:
+        index = self.documents
+        shape = len(ordinals), len(words)
+        translated, said = np.zeros(shape, dtype=np.float64), np.zeros(shape, dtype=np.float64)
+        slots, columns, own = self._side.scratch(words, index.manifest.terms)
+        owner = np.searchsorted(index.firsts, ordinals, side="right") - 1
+        for number, segment in enumerate(index.segments):
+            chosen = np.flatnonzero(owner == number)
+            rows = ordinals[chosen] - index.firsts[number]
+            part, own_part = np.zeros((len(rows), len(words))), np.zeros((len(rows), len(words)))
+            status = gather_translations(
+                segment.starts, segment.terms, segment.impacts, rows, slots, columns, own, part, own_part
+            )
+            if status != OK:
+                raise corrupt(
+                    segment.path, None, "rows inside their arrays", "a position outside; run termwise verify"
+                )
+            translated[chosen], said[chosen] = part, own_part
+        return TranslationParts(
+            tuple(word.token for word in words),
+            np.array([word.times for word in words], dtype=np.float64),
+            self._probabilities(words),
+            translated,
+            said,
+        )
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A word of a query: its numbers in the index and in the table, if they know it."""
+
+    token: str
+    times: int
+    number: int | None
+    target: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class _TableSide:
+    """A table prepared for an index; `numbers` are its terms as the index numbers them, -1 for unknown ones."""
+
+    analyzer: Analyzer
+    columns: Columns
+    numbers: npt.NDArray[np.int64]
+    collection: npt.NDArray[np.float64]
+    bitext: npt.NDArray[np.float64]
+
+    def has_column(self, target: int) -> bool:
+        return bool(self.columns.indptr[target] < self.columns.indptr[target + 1])
+
+    def column(self, target: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """Return the sources of a target, as the index numbers them, and their probabilities."""
+        entries = slice(int(self.columns.indptr[target]), int(self.columns.indptr[target + 1]))
+        sources = self.numbers[self.columns.sources[entries]]
+        known = sources >= 0
+        return sources[known], self.columns.probabilities[entries][known]
+
+    def scratch(
+        self, words: list[_Word], n_terms: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+        """Return slots, columns and own words as `gather_translations` wants them."""
+        found = [
+            (np.empty(0, np.int64), np.empty(0, np.float32))
+            if word.target is None
+            else self.column(word.target)
+            for word in words
+        ]
+        slots = np.zeros(n_terms, dtype=np.int32)
+        for sources, _ in found:
+            slots[sources] = 1
+        for word in words:
+            if word.number is not None:
+                slots[word.number] = 1
+        terms = np.flatnonzero(slots)
+        slots[terms] = np.arange(1, len(terms) + 1, dtype=np.int32)
+        columns = np.zeros((len(terms) + 1, len(words)), dtype=np.float64)
+        own = np.full(len(terms) + 1, -1, dtype=np.int32)
+        for place, (word, (sources, chances)) in enumerate(zip(words, found, strict=True)):
+            columns[slots[sources], place] = chances
+            if word.number is not None:
+                own[slots[word.number]] = place
+        return slots, columns, own
+
+
+def check_share(name: str, value: object, *, below_one: bool) -> None:
+    """Refuse what is no number from 0 to 1, or, for lambda, to below 1; above 0 that is 1e-9 at least.
+
+    Raises
+    ------
+    ParameterError
+        With the name and what is expected.
+    """
+    holds = is_finite_number(value) and 0 <= value <= 1
+    if not holds or (below_one and (value == 1 or 0 < value < 1e-9)):  # type: ignore[operator]
+        raise ParameterError(
+            f"{name} is out of range",
+            facts=[
+                (name, value),
+                ("expected", "0, or a number from 1e-9 to below 1" if below_one else "a number from 0 to 1"),
+                *([("why", "with lambda = 1 a document has no say")] if below_one and value == 1 else []),
+            ],
+        )
+
+
+def _check_documents(index: Index) -> None:
+    model = index.manifest.encoder.get("model", {}).get("name", "unknown")
+    kind = index.manifest.quantiser.kind
+    if model != "ml" or kind != "float32" or FREQUENCIES not in index.manifest.attachments:
+        raise ParameterError(
+            "a translation needs an index of what the documents say",
+            facts=[("index", index.path), ("model", model), ("weights", kind), ("expected", "ml, float32")],
+            fixes=["termwise index COLLECTION --model ml --float --analyzer … --out DIR"],
+        )
+
+
+def _shared_analyzer(index: Index, table: TranslationTable) -> Analyzer:
+    analyzer = analyzer_of(index)
+    if analyzer.spec.fingerprint != table.analyzer.fingerprint:
+        ours, theirs = analyzer.spec.beside(table.analyzer)
+        raise VocabularyMismatchError(
+            "the documents are cut otherwise than the texts that the table was trained on",
+            facts=[
+                ("index", f"{index.path}  {ours}"),
+                ("table", theirs),
+            ],
+            fixes=[
+                "build the index with the analyzer of the table: "
+                f"termwise index COLLECTION --model ml --float --analyzer {table.analyzer.name} --out DIR"
+            ],
+        )
+    return analyzer

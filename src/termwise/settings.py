@@ -1,0 +1,103 @@
+"""Settings: frozen records whose fields are checked by type and range, and read from text."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self, get_args, get_type_hints
+
+from termwise.display.safe_text import shown
+from termwise.errors import ParameterError, UnknownNameError
+
+MOST = 10**15
+"""The largest number that a setting can be, whatever its range."""
+
+MOST_EPOCHS = 10**6
+"""The most epochs that can be set: what counts their steps, and foretells their end, goes no further."""
+
+_EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TypedSettings:
+    """Base of records of settings, such as those of a training run.
+
+    Fields are of the types bool, int, float, str, or Literal of names. A subclass gives the range of its numbers in
+    `ranges`; any number from 0 to `MOST` may stand for one that has none. `called` is what errors call a setting.
+
+    Raises
+    ------
+    ParameterError
+        If a value is not of the type of its field, or out of range.
+    UnknownNameError
+        If a name is none of the choices.
+    """
+
+    called: ClassVar[str] = "training setting"
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
+
+    def __post_init__(self) -> None:
+        for name, hint in _hints(type(self)).items():
+            value = getattr(self, name)
+            if get_args(hint):
+                if value not in get_args(hint):
+                    raise UnknownNameError.of(name, str(value), get_args(hint))
+            elif isinstance(value, bool) is not (hint is bool) or not isinstance(
+                value, (int, float) if hint is float else hint
+            ):
+                raise _unreadable(self.called, name, value, hint)
+            elif hint in (int, float):
+                least, most = self.ranges.get(name, (0, MOST))
+                if not least <= value <= min(most, MOST):
+                    raise ParameterError(
+                        f"{name} is out of range",
+                        facts=[("given", shown(value)), ("least", least), ("most", min(most, MOST))],
+                    )
+
+    @classmethod
+    def parse(cls, given: Mapping[str, str], *, defaults: Mapping[str, Any] = {}) -> Self:
+        """Return the defaults, changed by what the command line gives.
+
+        Parameters
+        ----------
+        given : mapping of str to str
+            Settings by name.
+        defaults : mapping, optional
+            Values that stand in place of those of the class.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such setting.
+        ParameterError
+            If a value is not of the type of its setting, or out of range.
+        """
+        hints = _hints(cls)
+        values = dict(defaults)
+        for name, text in given.items():
+            if name not in hints:
+                raise UnknownNameError.of(cls.called, name, hints)
+            values[name] = _parsed(cls.called, name, text, hints[name])
+        return cls(**values)
+
+
+def _hints(kind: type[TypedSettings]) -> dict[str, Any]:
+    """Return the type of each field, in order."""
+    hints = get_type_hints(kind)
+    return {one.name: hints[one.name] for one in dataclasses.fields(kind)}
+
+
+def _parsed(called: str, name: str, text: str, hint: Any) -> object:
+    try:
+        if hint is bool:
+            return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
+        return hint(text) if hint in (int, float) else text
+    except (ValueError, KeyError):
+        raise _unreadable(called, name, text, hint) from None
+
+
+def _unreadable(called: str, name: str, value: object, hint: Any) -> ParameterError:
+    return ParameterError(
+        f"the {called} {name} cannot be read",
+        facts=[("given", shown(value)), ("expected", _EXPECTED[hint])],
+    )

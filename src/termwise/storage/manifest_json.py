@@ -1,0 +1,144 @@
+"""JSON objects that carry a checksum of themselves, and the checks that read one: what manifests are made of.
+
+One byte form for one content, so that a checksum speaks for all of it. A reader checks the shape of what it finds and
+raises `Misfit`, which whoever knows the file turns into an error that names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from termwise.display.safe_text import shown
+
+_FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+class Misfit(Exception):
+    """A value that no writer writes, although the checksum is right."""
+
+    def __init__(self, expected: str, seen: object) -> None:
+        self.expected = expected
+        self.seen = seen
+        super().__init__(expected, seen)
+
+
+def canonical_bytes(body: Mapping[str, Any]) -> bytes:
+    r"""Return the bytes that stand for a JSON object: sorted keys, two spaces, a newline at the end.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite.
+
+    Examples
+    --------
+    >>> canonical_bytes({"b": 1, "a": 2})
+    b'{\n  "a": 2,\n  "b": 1\n}\n'
+    """
+    text = json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    return text.encode("utf-8", "surrogatepass")
+
+
+def checksum_of(body: Mapping[str, Any]) -> str:
+    """Return the checksum of an object, from which its key ``checksum`` is left out."""
+    rest = {key: value for key, value in body.items() if key != "checksum"}
+    return "sha256:" + hashlib.sha256(canonical_bytes(rest)).hexdigest()
+
+
+def unsealed(
+    data: bytes,
+    format: str,
+    version: int,
+    *,
+    foreign: Callable[[], Exception],
+    later: Callable[[int], Exception],
+) -> Mapping[str, Any]:
+    """Read a JSON object that says its format and version and carries its checksum.
+
+    Parameters
+    ----------
+    data : bytes
+        What was read.
+    format, version : str and int
+        The format that is expected, and the latest version of it that is known.
+    foreign, later : callable
+        Make the error for something else, and for a later version.
+
+    Raises
+    ------
+    Misfit
+        If it is not JSON, or does not match its checksum.
+    """
+    try:
+        body = json.loads(data.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError) as error:
+        raise Misfit("JSON", error) from None
+    if not isinstance(body, dict) or body.get("format") != format:
+        raise foreign()
+    found = body.get("version")
+    if type(found) is int and found > version:
+        raise later(found)
+    try:
+        sealed = body.get("checksum") == checksum_of(body)
+    except (ValueError, RecursionError):
+        sealed = False  # numbers no manifest holds
+    if not sealed:
+        raise Misfit("a manifest that matches its checksum", "one that does not")
+    return body
+
+
+def expect_object(value: object, names: set[str], where: str) -> Mapping[str, Any]:
+    """Return a JSON object with exactly these keys, or raise `Misfit`."""
+    if not isinstance(value, dict) or set(value) != names:
+        seen = ", ".join(sorted(map(str, value))) if isinstance(value, dict) else type(value).__name__
+        raise Misfit(f"{where} with the keys {', '.join(sorted(names))}", seen)
+    return value
+
+
+def expect_whole(value: object, where: str, least: int, most: float = math.inf) -> int:
+    """Return a whole number between two bounds, or raise `Misfit`."""
+    if type(value) is not int or not least <= value <= most:
+        raise Misfit(f"{where} from {least} to {most}", shown(value))
+    return value
+
+
+def expect_number(value: object, where: str, least: float, most: float) -> float:
+    """Return a number in a range, or raise `Misfit`."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise Misfit(f"{where} to be a number from {least:g} to {most:g}", shown(value))
+    return float(value)
+
+
+def expect_text(value: object, where: str) -> str:
+    """Return a string that is not empty, or raise `Misfit`."""
+    if not isinstance(value, str) or not value:
+        raise Misfit(f"{where} as a string", shown(value))
+    return value
+
+
+def expect_choice(value: object, where: str, choices: tuple[str, ...]) -> str:
+    """Return one of several strings, or raise `Misfit`."""
+    if value not in choices:
+        raise Misfit(f"{where}: one of {', '.join(choices)}", shown(value))
+    return str(value)
+
+
+def expect_digest(value: object, where: str) -> str:
+    """Return a SHA-256 in hexadecimal digits, or raise `Misfit`."""
+    digest = expect_text(value, where)
+    if not _SHA256.fullmatch(digest):
+        raise Misfit(f"{where} of 64 hexadecimal digits", shown(digest))
+    return digest
+
+
+def expect_file_name(value: object) -> str:
+    """Return the name of a file without folders, or raise `Misfit`."""
+    if not isinstance(value, str) or not _FILE.fullmatch(value):
+        raise Misfit("a file name without folders", shown(value))
+    return value

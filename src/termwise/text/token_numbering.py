@@ -1,0 +1,70 @@
+"""Texts as numbers: tokens numbered in the order in which they are met."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.text.analyzer import Analyzer
+
+
+class Numbering(dict[str, int]):
+    """Numbers of tokens; looking up a new token gives it the next one.
+
+    Examples
+    --------
+    >>> numbering = Numbering()
+    >>> [numbering[token] for token in ("merge", "sort", "merge")]
+    [0, 1, 0]
+    """
+
+    def __missing__(self, token: str) -> int:
+        """Give `token` the next number."""
+        number = self[token] = len(self)
+        return number
+
+    def of(self, tokens: Sequence[str]) -> npt.NDArray[np.int32]:
+        """Return the number of each token."""
+        return np.fromiter(map(self.__getitem__, tokens), dtype=np.int32, count=len(tokens))
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedTexts:
+    """The tokens of some texts, by numbers that hold for these texts alone.
+
+    Attributes
+    ----------
+    tokens : tuple of str
+        The distinct tokens, in the order in which they are first met.
+    indptr : ndarray of shape (texts + 1,), int64
+        Boundaries of the texts in `numbers`.
+    numbers : ndarray, int32
+        Position in `tokens` of each token of the texts.
+    """
+
+    tokens: tuple[str, ...]
+    indptr: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int32]
+
+
+def number_texts(analyzer: Analyzer, texts: Sequence[str]) -> NumberedTexts:
+    """Cut texts into tokens, and number these.
+
+    Examples
+    --------
+    >>> from termwise.text import make_analyzer
+    >>> numbered = number_texts(make_analyzer("whitespace"), ["merge sort", "sort lists"])
+    >>> numbered.tokens, numbered.indptr.tolist(), numbered.numbers.tolist()
+    (('merge', 'sort', 'lists'), [0, 2, 4], [0, 1, 1, 2])
+    """
+    numbering = Numbering()
+    found = array("i")
+    indptr = np.zeros(len(texts) + 1, dtype=np.int64)
+    for place, text in enumerate(texts):
+        found.extend(map(numbering.__getitem__, analyzer.tokens(text)))
+        indptr[place + 1] = len(found)
+    return NumberedTexts(tuple(numbering), indptr, np.array(found, dtype=np.int32))

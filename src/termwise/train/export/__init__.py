@@ -1,0 +1,1 @@
+"""Trained networks as files: ONNX export, quantisation, encoder folders and model cards."""

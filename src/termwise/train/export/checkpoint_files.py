@@ -1,0 +1,129 @@
+"""The files of a checkpoint as others publish it: JSON, and tensors by name.
+
+Whatever is in them was written by others: it is compared with what it can be, and never run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors.torch import load_file
+
+from termwise.errors import MissingFileError, ModelFormatError
+from termwise.train.messages import first_line
+
+Arrays = dict[str, npt.NDArray[np.float32]]
+
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+
+
+def read_json(path: Path, kind: type) -> Any:
+    """Read a JSON file whose outermost value is of a type.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    ModelFormatError
+        If it is no JSON, or of another type.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise MissingFileError("a file of the checkpoint is missing", facts=[("file", path)]) from error
+    except (ValueError, RecursionError) as error:
+        raise ModelFormatError(
+            "a file of the checkpoint is no JSON", facts=[("file", path), ("why", first_line(error))]
+        ) from error
+    if not isinstance(content, kind):
+        raise misfit(path, "the whole file", "an object" if kind is dict else "a list", content)
+    return content
+
+
+def misfit(file: Path, key: str, expected: str, seen: object) -> ModelFormatError:
+    """Return the error for a value that a file cannot have."""
+    return ModelFormatError(
+        "a file of the checkpoint is not as expected",
+        facts=[("file", file), ("key", key), ("expected", expected), ("seen", repr(seen)[:80])],
+        fixes=["download the checkpoint again"],
+    )
+
+
+def read_tensors(folder: Path) -> tuple[Arrays, dict[str, str]]:
+    """Read ``model.safetensors`` or ``pytorch_model.bin``, of the latter tensors only.
+
+    Returns
+    -------
+    plain : dict of str to ndarray, float32
+        Tensors of floating-point numbers.
+    others : dict of str to str
+        What each other one is.
+
+    Raises
+    ------
+    MissingFileError
+        If the folder has neither.
+    ModelFormatError
+        If the file cannot be read, would run code, or does not hold tensors by name.
+    """
+    path = next((folder / name for name in _WEIGHTS if (folder / name).is_file()), None)
+    if path is None:
+        raise MissingFileError(
+            "the checkpoint has no weights",
+            facts=[("folder", folder), ("expected", " or ".join(_WEIGHTS))],
+            fixes=["download the whole checkpoint"],
+        )
+    try:
+        if path.suffix == ".safetensors":
+            state: Mapping[str, Any] = load_file(path)
+        else:
+            state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch documents no type for a damaged file
+        raise ModelFormatError(
+            "the weights of the checkpoint cannot be read, or are more than tensors",
+            facts=[("file", path), ("torch says", first_line(error))],
+            fixes=["convert them to model.safetensors where you trust the file"],
+        ) from error
+    if not isinstance(state, Mapping) or not all(
+        isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in state.items()
+    ):
+        raise ModelFormatError(
+            "the weights are not tensors by name",
+            facts=[("file", path)],
+            fixes=["save the state_dict() of the network, and nothing around it"],
+        )
+    plain = {name: tensor.detach().float().numpy() for name, tensor in state.items() if _is_plain(tensor)}
+    others = {
+        name: f"{str(tensor.dtype).removeprefix('torch.')}, {tensor.layout}"
+        for name, tensor in state.items()
+        if not _is_plain(tensor)
+    }
+    return plain, others
+
+
+def check_finite(folder: Path, weights: Arrays) -> None:
+    """Refuse weights that are not finite numbers.
+
+    Raises
+    ------
+    ModelFormatError
+        Naming the first such tensor.
+    """
+    for name, array in weights.items():
+        unsound = int((~np.isfinite(array)).sum())
+        if unsound:
+            raise ModelFormatError(
+                "a weight of the checkpoint is not a finite number",
+                facts=[("folder", folder), ("tensor", name), ("not finite", f"{unsound} of {array.size}")],
+                fixes=["download the checkpoint again, or take an earlier one"],
+            )
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() and tensor.layout == torch.strided and not tensor.is_meta

@@ -1,0 +1,236 @@
+"""Reading the folder of a SparseEncoder of sentence-transformers: which modules documents and queries go through.
+
+===================  ==================================================  =============================================
+side                 modules                                             what becomes of it
+===================  ==================================================  =============================================
+documents            Transformer for the task ``fill-mask``, or the      the network
+                     older MLMTransformer; then SpladePooling
+queries, in a        SparseStaticEmbedding                               a weight for each term, however often the
+Router                                                                   query says it
+queries, otherwise   those of documents                                  nothing: a network for queries
+===================  ==================================================  =============================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import ModelFormatError, VocabularyMismatchError
+from termwise.text import WordPieceAnalyzer
+from termwise.train.base_encoder import base_analyzer, cuts_alike
+from termwise.train.export.checkpoint_files import check_finite, misfit, read_json, read_tensors
+
+MODULES = "modules.json"
+"""The file by which the folder is known."""
+
+_ROUTER = "router_config.json"
+_SETTINGS = "config_sentence_transformers.json"
+_TRANSFORMER = "sentence_bert_config.json"
+_CONFIG = "config.json"
+_TASKS = {"MLMTransformer": "fill-mask", "Transformer": "feature-extraction"}
+"""What a transformer computes where its folder does not say."""
+
+_WEIGHT = "weight"
+
+
+@dataclass(frozen=True)
+class _Module:
+    kind: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class SparseEncoderFolder:
+    """The two sides of a SparseEncoder.
+
+    Attributes
+    ----------
+    documents : Path
+        Folder of the transformer that documents go through.
+    queries : Path or None
+        Folder of the static weights of queries; None where queries go through the transformer too.
+    """
+
+    documents: Path
+    queries: Path | None
+
+    @classmethod
+    def read(cls, folder: Path) -> SparseEncoderFolder:
+        """Read which modules there are, and see that they compute what termwise can.
+
+        Raises
+        ------
+        MissingFileError
+            If a file is missing.
+        ModelFormatError
+            If a file is not as expected, or documents or queries go through other modules.
+        """
+        modules = _modules(folder)
+        _check_settings(folder)
+        if [module.kind for module in modules] != ["Router"]:
+            return cls(_transformer(modules), None)
+        routes = _routes(modules[0].folder)
+        documents = _transformer(routes["document"])
+        queries = routes["query"]
+        if [module.kind for module in queries] != ["SparseStaticEmbedding"]:
+            raise _unlike("modules of the query side", "SparseStaticEmbedding", _listed(queries))
+        return cls(documents, queries[0].folder)
+
+    def query_weights(self, analyzer: WordPieceAnalyzer) -> npt.NDArray[np.float32] | None:
+        """Read the weight of each term of a query, shape (V,); None where there are none.
+
+        Parameters
+        ----------
+        analyzer : WordPieceAnalyzer
+            The tokenizer of the document side, which has to be that of the query side too.
+
+        Raises
+        ------
+        VocabularyMismatchError
+            If queries are cut otherwise.
+        ModelFormatError
+            If there is not one weight of at least 0 for each term.
+        """
+        if self.queries is None:
+            return None
+        other = base_analyzer(self.queries)
+        if other.vocabulary != analyzer.vocabulary or not cuts_alike(other, analyzer):
+            raise VocabularyMismatchError(
+                "the two sides of this SparseEncoder cut text in different ways",
+                facts=[("documents", self.documents), ("queries", self.queries)],
+                fixes=["save it with one tokenizer on both sides"],
+            )
+        weights, _ = read_tensors(self.queries)
+        check_finite(self.queries, weights)
+        terms = len(analyzer.vocabulary)
+        found = weights.get(_WEIGHT)
+        if found is None or found.shape != (terms,):
+            raise ModelFormatError(
+                "the query side does not have one weight for each term",
+                facts=[
+                    ("folder", self.queries),
+                    ("expected", f"{_WEIGHT} of shape ({terms},)"),
+                    ("seen", ", ".join(f"{name} {array.shape}" for name, array in weights.items()) or "none"),
+                ],
+                fixes=["download the checkpoint again"],
+            )
+        negative = np.flatnonzero(found < 0)
+        if len(negative):
+            raise ModelFormatError(
+                "the query side weighs a term below 0, which an index cannot",
+                facts=[
+                    ("folder", self.queries),
+                    ("term", analyzer.vocabulary.token(int(negative[0]))),
+                    ("weight", float(found[negative[0]])),
+                    ("terms like it", len(negative)),
+                ],
+                fixes=["train it with weights of at least 0, or set those below to 0 and save it again"],
+            )
+        return found
+
+
+def _modules(folder: Path) -> list[_Module]:
+    file = folder / MODULES
+    modules = []
+    for number, entry in enumerate(read_json(file, list)):
+        if not isinstance(entry, dict) or not isinstance(entry.get("type"), str):
+            raise misfit(file, f"[{number}].type", "the name of a class", entry)
+        place = _inner(file, f"[{number}].path", entry.get("path"))
+        modules.append(_Module(_last(entry["type"]), folder / place))
+    return modules
+
+
+def _routes(router: Path) -> dict[str, list[_Module]]:
+    """List the modules through which a router sends documents and queries."""
+    file = router / _ROUTER
+    described = read_json(file, dict)
+    structure, types = described.get("structure"), described.get("types")
+    parameters = described.get("parameters")
+    if isinstance(parameters, dict) and parameters.get("route_mappings"):
+        raise _unlike("route_mappings of the router", "none", str(parameters["route_mappings"]))
+    routes: dict[str, list[_Module]] = {}
+    for side in ("document", "query"):
+        parts = structure.get(side, []) if isinstance(structure, dict) else None
+        if not isinstance(parts, list):
+            raise misfit(file, f"structure.{side}", "a list of modules", structure)
+        routes[side] = []
+        for number, part in enumerate(parts):
+            place = _inner(file, f"structure.{side}[{number}]", part)
+            kind = types.get(part) if isinstance(types, dict) else None
+            if not isinstance(kind, str):
+                raise misfit(file, f"types.{part}", "the name of a class", kind)
+            routes[side].append(_Module(_last(kind), router / place))
+    return routes
+
+
+def _transformer(modules: list[_Module]) -> Path:
+    """Return the folder of the transformer of documents, where it and what follows it make a splade-doc."""
+    kinds = [module.kind for module in modules]
+    task = _task(modules[0]) if modules else None
+    if kinds[1:] != ["SpladePooling"] or task != "fill-mask":
+        raise _unlike(
+            "modules of the document side",
+            "Transformer for the task fill-mask, SpladePooling",
+            _listed(modules) + (f" (the task is {task})" if task not in (None, "fill-mask") else ""),
+        )
+    pooling = read_json(modules[1].folder / _CONFIG, dict)
+    for setting, expected in (("pooling_strategy", "max"), ("activation_function", "relu")):
+        if pooling.get(setting, expected) != expected:
+            raise _unlike(setting, expected, str(pooling[setting]))
+    return modules[0].folder
+
+
+def _task(module: _Module) -> str | None:
+    if module.kind not in _TASKS:
+        return None
+    file = module.folder / _TRANSFORMER
+    settings = read_json(file, dict) if file.is_file() else {}
+    return str(settings.get("transformer_task", _TASKS[module.kind]))
+
+
+def _check_settings(folder: Path) -> None:
+    """Refuse texts that are put before all others, and scores that are no inner products."""
+    file = folder / _SETTINGS
+    if not file.is_file():
+        return
+    settings = read_json(file, dict)
+    prompts = settings.get("prompts") or {}
+    if not isinstance(prompts, dict):
+        raise misfit(file, "prompts", "an object", prompts)
+    used = ("query", "document", "passage", "corpus", settings.get("default_prompt_name"))
+    said = {name: text for name, text in prompts.items() if name in used and text}
+    if said:
+        raise _unlike("prompts", "none", ", ".join(f"{name}: {text!r}" for name, text in said.items()))
+    similarity = settings.get("similarity_fn_name") or "dot"
+    if similarity != "dot":
+        raise _unlike("similarity_fn_name", "dot", str(similarity))
+
+
+def _inner(file: Path, key: str, path: object) -> str:
+    """Return a path that a file names, where it lies inside the folder of the file."""
+    if not isinstance(path, str) or "\\" in path or "\0" in path:
+        raise misfit(file, key, "a folder inside that of the file", path)
+    inner = PurePosixPath(path)
+    if inner.is_absolute() or ".." in inner.parts or Path(path).is_absolute():
+        raise misfit(file, key, "a folder inside that of the file", path)
+    return path
+
+
+def _unlike(what: str, expected: str, seen: str) -> ModelFormatError:
+    return ModelFormatError(
+        "this SparseEncoder does not compute what a splade-doc network computes",
+        facts=[("part", what), ("expected", expected), ("seen", seen)],
+        fixes=["write its weights as JSON vectors and index them with --model vectors"],
+    )
+
+
+def _listed(modules: list[_Module]) -> str:
+    return ", ".join(module.kind for module in modules) or "none"
+
+
+def _last(dotted: str) -> str:
+    return dotted.rpartition(".")[2]

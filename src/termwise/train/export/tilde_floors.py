@@ -1,0 +1,109 @@
+"""The floors of TILDE's compact form: the mean of ln P(t|d) over passages."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.nn import functional
+
+from termwise.collection import Collection
+from termwise.collection.pairs import Source
+from termwise.errors import EmptyCollectionError
+from termwise.progress import Progress
+from termwise.text.vocabulary_cleaning import CleanMode, clean_vocabulary
+from termwise.train.data.inputs import Pieces
+from termwise.train.networks import TildeNetwork
+
+FLOOR_PASSAGES = 4096
+"""Passages over which the floors are means."""
+
+_FORWARD = 32
+
+
+@torch.no_grad()
+def floors_of(
+    network: TildeNetwork,
+    pieces: Pieces,
+    passages: Sequence[str],
+    *,
+    length: int,
+    cleaning: CleanMode,
+    bfloat16: bool = False,
+    progress: Progress,
+) -> npt.NDArray[np.float32]:
+    """Compute the floors of the compact form: the mean of ln P(t|d) over passages.
+
+    Parameters
+    ----------
+    network : TildeNetwork
+        It is left in evaluation mode.
+    pieces : Pieces
+        Its tokenizer.
+    passages : sequence of str
+        1 or more.
+    length : int
+        Pieces that are read of a passage, the two special ones included.
+    cleaning : {"paper", "repo", "none"}
+        Terms that take part.
+    bfloat16 : bool, optional
+        Whether the network computes in bfloat16, as it may have been trained.
+    progress : callable
+        Called with a stage, what is done, and the total.
+
+    Returns
+    -------
+    ndarray of shape (V,), float32
+        At most 0; 0 for terms that are cleaned away.
+    """
+    rows = sorted((pieces(passage)[: length - 2] for passage in passages), key=len)
+    network.eval()
+    device = next(network.parameters()).device
+    total = torch.zeros(len(pieces.analyzer.vocabulary), dtype=torch.float64)
+    for start in range(0, len(rows), _FORWARD):
+        framed = [pieces.framed(pieces.special.document, row) for row in rows[start : start + _FORWARD]]
+        ids, mask = (tensor.to(device) for tensor in pieces.padded(framed))
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=bfloat16):
+            logits = network(ids, mask)
+        total += functional.logsigmoid(logits.float()).sum(dim=0).double().cpu()
+        progress("measure floors", min(start + _FORWARD, len(rows)), len(rows))
+    kept = clean_vocabulary(pieces.analyzer.vocabulary, cleaning)
+    return np.where(kept, (total / len(rows)).numpy(), 0.0).astype(np.float32)
+
+
+def passages_of_sources(sources: Sequence[Source], *, seed: int) -> list[str]:
+    """Draw `FLOOR_PASSAGES` training passages from the sources in equal parts, as far as they go."""
+    random = np.random.default_rng(seed)
+    share = -(-FLOOR_PASSAGES // len(sources))
+    drawn = []
+    for source in sources:
+        used = np.unique(source.pairs[:, 1])
+        drawn += [source.passages[number] for number in random.permutation(used)[:share]]
+    return drawn
+
+
+def passages_of_collection(collection: Collection, *, seed: int, progress: Progress) -> list[str]:
+    """Draw `FLOOR_PASSAGES` texts of a collection, or take all where it has no more; each is as likely as the others.
+
+    Raises
+    ------
+    EmptyCollectionError
+        If it has none.
+    """
+    random = np.random.default_rng(seed)
+    documents = collection.documents()
+    drawn = [document.text for document in itertools.islice(documents, FLOOR_PASSAGES)]
+    if not drawn:
+        raise EmptyCollectionError(
+            "there is no passage to measure floors over", facts=[("collection", collection.name)]
+        )
+    for seen, document in enumerate(documents, FLOOR_PASSAGES + 1):
+        place = int(random.integers(seen))
+        if place < FLOOR_PASSAGES:
+            drawn[place] = document.text
+        if seen % FLOOR_PASSAGES == 0:
+            progress("read passages", seen, collection.length)
+    return drawn

@@ -1,0 +1,415 @@
+"""The training loop: transformers' Trainer over planned batches, with checkpoints that a killed run goes on from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from multiprocessing import get_all_start_methods
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from safetensors.torch import load_model, save_model
+from torch import nn
+from torch.utils.data import DataLoader, SequentialSampler
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_callback import TrainerState
+from transformers.trainer_utils import TrainOutput
+
+from termwise.errors import DivergedError, ParameterError
+from termwise.progress import Progress, no_progress
+from termwise.train.loop.callbacks import EverySteps, ProgressLines
+from termwise.train.loop.checkpoints import (
+    OPTIMIZER,
+    PREFIX,
+    RANDOM,
+    STATE,
+    WEIGHTS,
+    holds_weights,
+    loading,
+    newest_whole,
+    step_of,
+)
+from termwise.train.loop.elapsed_time import Clock
+from termwise.train.loop.step import Batches, Step
+from termwise.train.loop.validation import CHOSEN_BY
+from termwise.train.messages import Say, silent
+from termwise.train.settings import Precision, Schedule, Take
+
+Validate = Callable[[], Mapping[str, float]]
+
+
+class Collating(Protocol):
+    """Turns the number of a batch, in a list, into the arguments of a `Step`."""
+
+    def __call__(self, items: Sequence[int]) -> dict[str, Any]:
+        """Return the batch of a list of one number."""
+        ...
+
+
+class LoopSettings(Protocol):
+    """The settings that the loop reads; what they mean stands in `TrainSettings`."""
+
+    @property
+    def learning_rate(self) -> float: ...  # noqa: D102
+    @property
+    def head_learning_rate(self) -> float: ...  # noqa: D102
+    @property
+    def weight_decay(self) -> float: ...  # noqa: D102
+    @property
+    def warm_up(self) -> float: ...  # noqa: D102
+    @property
+    def clip(self) -> float: ...  # noqa: D102
+    @property
+    def schedule(self) -> Schedule: ...  # noqa: D102
+    @property
+    def precision(self) -> Precision: ...  # noqa: D102
+    @property
+    def accumulate(self) -> int: ...  # noqa: D102
+    @property
+    def seed(self) -> int: ...  # noqa: D102
+    @property
+    def save_every(self) -> int: ...  # noqa: D102
+    @property
+    def validate_every(self) -> int: ...  # noqa: D102
+    @property
+    def take(self) -> Take: ...  # noqa: D102
+    @property
+    def workers(self) -> int: ...  # noqa: D102
+
+
+class TermTrainer(Trainer):
+    """A Trainer whose batches are planned beforehand and whose validation is a function.
+
+    Weights are kept with `safetensors.torch.save_model`, which stores the embedding that encoder and decoder
+    share once. Several graphics processors are used by starting as many processes (``torchrun``).
+
+    Parameters
+    ----------
+    step : Step
+    arguments : TrainingArguments
+        See `training_arguments`.
+    batches : Batches
+    collator : Collating
+    settings : LoopSettings
+    validate : callable or None
+        Returns measures by name.
+    clock : Clock
+        Started by `train`; its seconds are kept in every checkpoint.
+    callbacks : list of TrainerCallback
+    progress : callable, optional
+        Called after every step with ``train: loss ...``, the last that was read, the number of the step, and how many
+        there are. Losses are read at each tenth step and where something is said.
+    say : callable, optional
+        Called with a line at each validation, or at each checkpoint where there is none.
+    """
+
+    def __init__(
+        self,
+        step: Step,
+        arguments: TrainingArguments,
+        batches: Batches,
+        collator: Collating,
+        *,
+        settings: LoopSettings,
+        validate: Validate | None,
+        clock: Clock,
+        callbacks: list[TrainerCallback],
+        progress: Progress = no_progress,
+        say: Say = silent,
+    ) -> None:
+        super().__init__(
+            model=step,
+            args=arguments,
+            train_dataset=batches,
+            eval_dataset=batches,  # asked for, never read: see `evaluate`
+            data_collator=collator,
+            callbacks=callbacks,
+        )
+        self.remove_callback(PrinterCallback)
+        if validate is not None:
+            self.add_callback(EverySteps(settings.save_every))
+        self.add_callback(ProgressLines(progress, say, self._taken_losses, clock))
+        self._step = step
+        self._network = step.network
+        self._batches = batches
+        self._settings = settings
+        self._validate = validate
+        self._clock = clock
+        self._say = say
+        self._losses: list[tuple[int, torch.Tensor]] = []
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training so far, of all legs of a run."""
+        return self._clock.seconds
+
+    def train(
+        self,
+        resume_from_checkpoint: str | bool | None = None,
+        trial: Any = None,
+        ignore_keys_for_eval: list[str] | None = None,
+    ) -> TrainOutput:
+        """Train, or go on from a checkpoint; a run that was at its end makes no further step."""
+        if not isinstance(resume_from_checkpoint, str):
+            self._clock.start(None)
+            return super().train()
+        checkpoint = Path(resume_from_checkpoint)
+        self._clock.start(checkpoint)
+        state = self._found_state(checkpoint)
+        if state.global_step < self.args.max_steps:
+            return super().train(resume_from_checkpoint)
+        self.state = state
+        self._load_from_checkpoint(resume_from_checkpoint)
+        if state.best_model_checkpoint is not None and self.args.load_best_model_at_end:
+            self._load_best_model()
+        return TrainOutput(state.global_step, 0.0, {})
+
+    def _found_state(self, checkpoint: Path) -> TrainerState:
+        """Read the state of a checkpoint, with the best one where it is now: the folder may have been moved.
+
+        A best checkpoint whose weights are gone is forgotten, so that a later one can be the best.
+        """
+        file = checkpoint / STATE
+        state: TrainerState = TrainerState.load_from_json(str(file))
+        if not state.best_global_step:
+            return state
+        best = Path(str(self.args.output_dir)) / f"{PREFIX}{state.best_global_step}"
+        if not holds_weights(best):
+            self._say(f"warning: the weights of {best}, the best so far, are gone or damaged; it is left out")
+            state.best_model_checkpoint = state.best_metric = state.best_global_step = None
+        elif state.best_model_checkpoint == str(best):
+            return state
+        else:
+            state.best_model_checkpoint = str(best)
+        state.save_to_json(f"{file}.new")
+        Path(f"{file}.new").replace(file)
+        return state
+
+    def get_train_dataloader(self) -> DataLoader[Any]:
+        """Return the planned batches, in their order."""
+        loader = DataLoader(
+            self._batches,
+            batch_size=1,
+            sampler=SequentialSampler(self._batches),
+            collate_fn=self.data_collator,
+            num_workers=self.args.dataloader_num_workers,
+            # The batches of an epoch are planned as they are asked for, and no plan can be sent to a new process.
+            multiprocessing_context="fork" if self.args.dataloader_num_workers else None,
+        )
+        return self.accelerator.prepare(loader)  # type: ignore[no-any-return]
+
+    def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
+        """Make AdamW with a rate of its own for the head; without decay it is Adam."""
+        if self.optimizer is None:
+            heads = {id(parameter) for parameter in self._network.head_parameters()}
+            parameters = [parameter for parameter in self._network.parameters() if parameter.requires_grad]
+            chosen = (
+                [parameter for parameter in parameters if id(parameter) not in heads],
+                [parameter for parameter in parameters if id(parameter) in heads],
+            )
+            self.optimizer = torch.optim.AdamW(
+                [{"params": part, "lr": rate} for part, rate in zip(chosen, self._rates(), strict=True)],
+                lr=self._settings.learning_rate,
+                weight_decay=self._settings.weight_decay,
+            )
+        return self.optimizer
+
+    def _rates(self) -> tuple[float, float]:
+        """Return the learning rates of encoder and head."""
+        settings = self._settings
+        return settings.learning_rate, settings.head_learning_rate or settings.learning_rate
+
+    def training_step(
+        self, model: nn.Module, inputs: dict[str, Any], num_items_in_batch: torch.Tensor | int | None = None
+    ) -> torch.Tensor:
+        """Compute loss and gradients of a batch; the loss is read later, which waits for a graphics processor."""
+        self._step.progress = self.state.global_step / self.args.max_steps
+        loss = super().training_step(model, inputs, num_items_in_batch)
+        self._losses.append((self.state.global_step + 1, loss))
+        return loss
+
+    def _taken_losses(self) -> list[float]:
+        """Return the loss of each step since the last call.
+
+        Raises
+        ------
+        DivergedError
+            If one is not a finite number.
+        """
+        taken, self._losses = self._losses, []
+        found: dict[int, float] = {}
+        for step, loss in taken:
+            found[step] = found.get(step, 0.0) + float(loss)
+            if not math.isfinite(found[step]):
+                raise self._diverged("the loss is not a finite number", "loss", found[step], step)
+        return list(found.values())
+
+    def _diverged(self, message: str, label: str, seen: object, step: int) -> DivergedError:
+        settings = self._settings
+        kept = newest_whole(Path(str(self.args.output_dir)))
+        fixes = [f"--resume --set learning_rate={settings.learning_rate / 2:g}"] if kept else []
+        fixes.append(f"start again in another folder: --set learning_rate={settings.learning_rate / 2:g}")
+        if not settings.clip:
+            fixes.append("limit the gradients: --set clip=1")
+        if settings.precision != "float32":
+            fixes.append("compute with more digits: --set precision=float32")
+        return DivergedError(
+            message,
+            facts=[
+                ("step", step),
+                (label, seen),
+                ("learning rate", f"{settings.learning_rate:g}"),
+                ("last checkpoint", kept or "none"),
+            ],
+            fixes=fixes,
+        )
+
+    def evaluate(self, *_: object, **__: object) -> dict[str, float]:
+        """Validate, log the measures, and return them under the names that the Trainer chooses by."""
+        if self._validate is None:
+            return {}
+        self._check_weights()
+        measures = {f"eval_{name}": value for name, value in self._validate().items()}
+        self.log(dict(measures))  # which adds to what it is given
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, measures)
+        return measures
+
+    def _save(self, output_dir: str | None = None, state_dict: dict[str, Any] | None = None) -> None:
+        self._check_weights()
+        folder = Path(output_dir or str(self.args.output_dir))
+        folder.mkdir(parents=True, exist_ok=True)
+        save_model(self._network, str(folder / WEIGHTS))
+        self._clock.keep(folder)
+
+    def _check_weights(self) -> None:
+        for name, parameter in self._network.named_parameters():
+            if not bool(torch.isfinite(parameter).all()):
+                step = self.state.global_step + 1
+                raise self._diverged("the weights are not finite numbers", "tensor", name, step)
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
+        self._load_weights(Path(resume_from_checkpoint))
+
+    def _load_best_model(self) -> None:
+        self._load_weights(Path(str(self.state.best_model_checkpoint)))
+
+    def _load_weights(self, checkpoint: Path) -> None:
+        with loading(checkpoint / WEIGHTS):
+            load_model(self._network, str(checkpoint / WEIGHTS))
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        with loading(Path(checkpoint or "") / RANDOM):
+            super()._load_rng_state(checkpoint)
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        """Load both; the learning rates are those of the settings, so that a run can go on with other ones."""
+        if checkpoint is None:
+            return
+        with loading(Path(checkpoint) / OPTIMIZER):
+            super()._load_optimizer_and_scheduler(checkpoint)
+        schedule: Any = self.lr_scheduler
+        optimizer: Any = self.optimizer
+        schedule.base_lrs = list(self._rates())
+        for group, rate, share in zip(
+            optimizer.param_groups, self._rates(), schedule.lr_lambdas, strict=True
+        ):
+            group["initial_lr"] = rate
+            group["lr"] = rate * share(schedule.last_epoch)
+
+
+def training_arguments(
+    folder: Path, settings: LoopSettings, *, steps: int, validation: bool
+) -> TrainingArguments:
+    """Translate settings into those of the Trainer.
+
+    Parameters
+    ----------
+    folder : Path
+        Where checkpoints go.
+    settings : LoopSettings
+    steps : int
+        Changes of the weights in the whole run.
+    validation : bool
+        Whether there is something to validate on; then the best checkpoint is loaded at the end, if it is to be taken.
+
+    Raises
+    ------
+    ParameterError
+        If `precision` is ``float16`` and there is no graphics processor, or there are to be `workers` on a system whose
+        processes cannot be forked.
+    """
+    check_precision(settings.precision)
+    if settings.workers and "fork" not in get_all_start_methods():
+        raise ParameterError(
+            "this system cannot fork processes that make batches",
+            facts=[("workers", settings.workers)],
+            fixes=["--set workers=0"],
+        )
+    every = settings.validate_every if validation else settings.save_every
+    rising = settings.schedule == "constant" and settings.warm_up > 0
+    arguments = TrainingArguments(
+        output_dir=str(folder),
+        max_steps=steps,
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=settings.accumulate,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="constant_with_warmup" if rising else settings.schedule,
+        warmup_steps=round(settings.warm_up * steps),
+        max_grad_norm=settings.clip,
+        bf16=settings.precision == "bfloat16",
+        fp16=settings.precision == "float16",
+        eval_strategy="steps" if validation else "no",
+        eval_steps=every,
+        save_strategy="steps",
+        save_steps=every,
+        save_total_limit=2,
+        load_best_model_at_end=validation and settings.take == "best",
+        metric_for_best_model=CHOSEN_BY if validation else None,
+        greater_is_better=True if validation else None,
+        logging_steps=min(10, every),
+        logging_first_step=True,
+        logging_nan_inf_filter=False,  # which would wait for each loss; `TermTrainer` refuses them
+        dataloader_num_workers=settings.workers,
+        report_to=["tensorboard"] if find_spec("tensorboard") else [],
+        seed=settings.seed,
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        ddp_find_unused_parameters=False,
+        use_cpu=not torch.cuda.is_available(),
+    )
+    # Left to itself, the Trainer would cut each batch into parts for the processors that one process sees.
+    arguments._n_gpu = min(arguments.n_gpu, 1)
+    return arguments
+
+
+def check_precision(precision: Precision) -> None:
+    """Raise `ParameterError` where a precision needs a graphics processor and there is none."""
+    if precision == "float16" and not torch.cuda.is_available():
+        raise ParameterError(
+            "float16 needs a graphics processor",
+            facts=[("precision", precision), ("device", "cpu")],
+            fixes=["--set precision=bfloat16", "--set precision=float32"],
+        )
+
+
+def taken(trainer: TermTrainer, settings: LoopSettings) -> dict[str, Any]:
+    """Return step and measures of the weights that were taken; nothing where they were not validated."""
+    if settings.take == "last":
+        step = trainer.state.global_step
+    elif trainer.state.best_model_checkpoint is None:
+        return {}
+    else:
+        step = step_of(trainer.state.best_model_checkpoint)
+    measured = [
+        line for line in trainer.state.log_history if line.get("step") == step and f"eval_{CHOSEN_BY}" in line
+    ]
+    if settings.take == "last" and not measured:
+        return {}
+    return {"step": step} | {
+        name.removeprefix("eval_"): value
+        for line in measured
+        for name, value in line.items()
+        if name.startswith("eval_")
+    }

@@ -1,0 +1,142 @@
+"""What the head of TILDE begins with: a prior for each term, and a fit before the whole network is trained.
+
+A sentence encoder's output at position 0 already says what a text is about; only the head that should read terms
+out of it starts at random. Outputs of the untouched encoder are computed once, and the head alone is fitted to
+them: a step costs a thirtieth of one through the encoder. Not in the paper, whose encoder brings a head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from termwise.collection.pairs import Source
+from termwise.progress import Progress, no_progress
+from termwise.text.vocabulary_cleaning import clean_vocabulary
+from termwise.train.data.inputs import Ids, Pieces, distinct_terms
+from termwise.train.networks import TildeNetwork, decoder_bias, language_model_head, output_layer
+from termwise.train.objectives import biqdl, likelihood_loss
+from termwise.train.settings import TrainSettings
+
+_FORWARD = 32
+_BATCH = 256
+_RATE = 2e-3
+
+
+def fit_head(
+    network: TildeNetwork,
+    pieces: Pieces,
+    pairs: Sequence[tuple[str, str]],
+    settings: TrainSettings,
+    *,
+    progress: Progress = no_progress,
+) -> list[float]:
+    """Fit transform and bias of the head to both likelihood losses, with the encoder and the decoder fixed.
+
+    Parameters
+    ----------
+    network : TildeNetwork
+        Changed in place.
+    pieces : Pieces
+    pairs : sequence of (str, str)
+        Query and passage. Kept in memory as two vectors each.
+    settings : TrainSettings
+        ``head_steps`` steps of 256 pairs are made, with Adam; the rate falls linearly from 2e-3.
+    progress : callable, optional
+        Called with a stage, what is done, and the total.
+
+    Returns
+    -------
+    list of float
+        Loss of each step, a mean over its pairs.
+    """
+    kept_terms = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
+    device = next(network.parameters()).device
+    kept = torch.from_numpy(kept_terms).to(device)
+    queries = [pieces(query) for query, _ in pairs]
+    passages = [pieces(passage) for _, passage in pairs]
+    read = [
+        _first_outputs(network, pieces, rows, marker, length, settings, progress)
+        for rows, marker, length in (
+            (passages, pieces.special.document, settings.document_length),
+            (queries, pieces.special.query, settings.query_length),
+        )
+    ]
+    inside = {id(parameter) for parameter in network.encoder.parameters()}
+    fitted = [parameter for parameter in network.parameters() if id(parameter) not in inside]
+    optimizer = torch.optim.Adam(fitted, lr=_RATE)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, settings.head_steps)
+    decoder = output_layer(network.pretrained).weight
+    trained = decoder.requires_grad
+    decoder.requires_grad_(False)
+    head = language_model_head(network.pretrained)
+    random = np.random.default_rng(settings.seed)
+    losses = []
+    for number in range(settings.head_steps):
+        chosen = random.integers(len(pairs), size=min(_BATCH, len(pairs)))
+        parts = []
+        for features, others in ((read[0], queries), (read[1], passages)):
+            rows, terms = distinct_terms([others[i] for i in chosen.tolist()], kept_terms)
+            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=settings.precision == "bfloat16"):
+                logits = head(features[torch.from_numpy(chosen)].to(device))
+            parts.append(likelihood_loss(logits, rows.to(device), terms.to(device), kept))
+        loss = biqdl(*parts) / len(chosen)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        losses.append(float(loss.detach()))
+        progress("fit the head", number + 1, settings.head_steps)
+    optimizer.zero_grad()
+    decoder.requires_grad_(trained)
+    return losses
+
+
+@torch.no_grad()
+def set_prior_bias(
+    network: TildeNetwork, pieces: Pieces, sources: Sequence[Source], settings: TrainSettings
+) -> None:
+    """Set the decoder's bias of each term to the log-odds that a training query holds it.
+
+    With n queries of which df hold the term, ln((df + 0.5) / (n - df + 0.5)). A network whose logits start at 0
+    spends its first thousands of steps learning that no term is likely.
+    """
+    vocabulary = pieces.analyzer.vocabulary
+    kept = clean_vocabulary(vocabulary, settings.cleaning)
+    holding = np.zeros(len(vocabulary))
+    total = 0
+    for source in sources:
+        for query in np.unique(source.pairs[:, 0]).tolist():
+            row = np.unique(pieces(source.queries[query]))
+            holding[row[kept[row]]] += 1
+            total += 1
+    odds = np.log((holding + 0.5) / (total - holding + 0.5))
+    decoder_bias(network.pretrained).copy_(torch.from_numpy(odds.astype(np.float32)))
+
+
+@torch.no_grad()
+def _first_outputs(
+    network: TildeNetwork,
+    pieces: Pieces,
+    rows: Sequence[Ids],
+    marker: int,
+    length: int,
+    settings: TrainSettings,
+    progress: Progress,
+) -> Tensor:
+    """Return the encoder's outputs at position 0, of shape (n, h), in evaluation mode."""
+    network.eval()
+    device = next(network.parameters()).device
+    outputs = torch.empty((len(rows), network.config.hidden_size))
+    order = np.argsort([len(row) for row in rows], kind="stable")
+    for start in range(0, len(order), _FORWARD):
+        part = order[start : start + _FORWARD].tolist()
+        ids, mask = pieces.padded([pieces.framed(marker, rows[i][: length - 2]) for i in part])
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=settings.precision == "bfloat16"):
+            outputs[part] = network.hidden(ids.to(device), mask.to(device))[:, 0].float().cpu()
+        progress("read the encoder", min(start + _FORWARD, len(order)), len(order))
+    network.train()
+    return outputs

@@ -1,0 +1,269 @@
+"""From judged pairs to the folder of a translation table: the whole of ``termwise train neural-model1``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from termwise._version import __version__
+from termwise.errors import ParameterError
+from termwise.progress import Progress, no_progress
+from termwise.storage.model_folder import TRAINING
+from termwise.text import Analyzer, make_analyzer
+from termwise.train.base_encoder import base_name
+from termwise.train.data.hard_negatives import negatives_of
+from termwise.train.data.training_data import read_training_data
+from termwise.train.loop.ownership import claim, refuse_replacing, refuse_taken, unclaimed_if_refused
+from termwise.train.loop.validation import HeldOut, measured
+from termwise.train.messages import Say, silent
+from termwise.train.neural_model1.bags import bags_of
+from termwise.train.neural_model1.initial_vectors import word_embeddings
+from termwise.train.neural_model1.network import TranslationNetwork, make_network
+from termwise.train.neural_model1.sampling import Questions
+from termwise.train.neural_model1.scoring import rank_all
+from termwise.train.neural_model1.settings import FROM_SCRATCH, NeuralModel1Settings
+from termwise.train.neural_model1.table_export import export_table
+from termwise.train.neural_model1.training_loop import train
+from termwise.translation.em import refuse_unfinished
+from termwise.translation.table_folder import FOLDER, write_table
+from termwise.translation.transforms import refuse_empty
+from termwise.validation import check_threads
+
+_MAY_CHANGE = ("least", "unseen", "keep", "precision")
+"""Settings of the export, which a run may go on with in place of those it began with."""
+
+
+def train_neural_model1(
+    data: Sequence[str | Path],
+    out: str | Path,
+    *,
+    settings: NeuralModel1Settings = NeuralModel1Settings(),  # noqa: B008
+    validation: str | Path | None = None,
+    resume: bool = False,
+    threads: int = 1,
+    progress: Progress = no_progress,
+    say: Say = silent,
+) -> dict[str, Any]:
+    """Train neural Model 1 without context, and write the folder of its translation table.
+
+    Parameters
+    ----------
+    data : sequence of str or Path
+        Training pairs, see `read_sources`; several are taken together.
+    out : str or Path
+        The folder of the table. Settings, log, checkpoint and best weights are kept in its folder ``training``.
+    settings : NeuralModel1Settings, optional
+    validation : str or Path, optional
+        Held-out pairs, see `termwise.train.data.training_data.read_training_data`.
+    resume : bool, optional
+        Go on with a run that was interrupted, or begin where there is none; one that was finished is exported again.
+    threads : int, optional
+        Those of torch in this process, too, while it trains.
+    progress : callable, optional
+        Called with a stage, what is done, and the total.
+    say : callable, optional
+        Called with a line on each epoch.
+
+    Returns
+    -------
+    dict
+        JSON-like facts: ``data`` and ``settings``; ``queries`` that are trained on, ``steps``, ``best``, the step
+        whose weights were taken and its measures, ``validation``, what was held out; ``sources`` and ``targets`` of the
+        table, its ``entries`` and ``bytes``; ``seconds`` of training, of the export and in all.
+
+    Raises
+    ------
+    ParameterError
+        If the analyzer has no vocabulary of its own, two sources have one name, or the settings of the export leave
+        nothing of the table.
+    EmptyCollectionError
+        If there is nothing to train on.
+    ForeignFolderError
+        If the folder holds something else, a run and `resume` is false, or a table and no run to go on with.
+    TermwiseError
+        Whatever else is wrong with data, settings or folder.
+    """
+    check_threads(threads)
+    begin = time.monotonic()
+    out = Path(out)
+    FOLDER.check_place(out)
+    work = out / TRAINING
+    if not resume:
+        refuse_taken(work)
+    refuse_unfinished(work)
+    refuse_replacing(FOLDER, out)
+    read = read_training_data(
+        data, validation=validation, queries=settings.validation_queries, seed=settings.seed
+    )
+    torch.manual_seed(settings.seed)
+    analyzer, network = _starting(settings)
+    vocabulary = analyzer.vocabulary
+    assert vocabulary is not None
+    digests = {source.name: source.digest() for source in read.sources}
+    described = {
+        "sources": digests,
+        "analyzer": analyzer.spec.fingerprint,
+        "validation": None if read.held_out is None else read.held_out.digest(),
+        "settings": asdict(settings),
+    }
+    with unclaimed_if_refused(work):
+        claim(work, described, resume=resume, may_change=_MAY_CHANGE)
+        mined = negatives_of(
+            read.sources,
+            work,
+            depth=settings.negative_depth,
+            seed=settings.seed,
+            threads=threads,
+            progress=progress,
+            say=say,
+        )
+        questions = Questions.of(
+            read.sources,
+            mined,
+            analyzer,
+            vocabulary,
+            negatives=settings.negatives,
+            query_length=settings.query_length,
+            document_length=settings.document_length,
+            progress=progress,
+        )
+    say(
+        f"training neural Model 1 on {len(questions.judged):,} queries with "
+        f"{len(questions.judged.relevant):,} passages: "
+        f"{sum(one.numel() for one in network.parameters()):,} numbers"
+    )
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        trained = train(
+            network,
+            questions,
+            work,
+            settings=settings,
+            validate=None
+            if read.held_out is None
+            else _Validation(network, analyzer, read.held_out, settings),
+            resume=resume,
+            progress=progress,
+            say=say,
+        )
+    finally:
+        torch.set_num_threads(before)
+    terms = len(vocabulary)
+    occurrences = questions.passages.totals(terms)
+    sources, targets = (
+        np.arange(terms) if settings.unseen else np.flatnonzero(seen)
+        for seen in (occurrences, questions.queries.totals(terms))
+    )
+    facts: dict[str, Any] = {
+        "package": __version__,
+        "torch": torch.__version__,
+        "data": [
+            {"name": source.name, "pairs": len(source), "digest": digests[source.name]}
+            for source in read.sources
+        ],
+        "settings": asdict(_shown(settings)),
+        "queries": len(questions.judged),
+        "validation": read.origin,
+        "steps": trained["steps"],
+        "best": trained["best"],
+        "sources": len(sources),
+        "targets": len(targets),
+    }
+    exporting = time.monotonic()
+    table = export_table(
+        network,
+        analyzer,
+        sources=sources,
+        targets=targets,
+        occurrences=occurrences,
+        p_self=settings.self_translation,
+        least=settings.least,
+        keep=settings.keep,
+        threads=threads,
+        folder=work,
+        description=facts,
+        progress=progress,
+    )
+    refuse_empty(table, least=settings.least)
+    computed = time.monotonic()
+    size = write_table(table, out, precision=settings.precision)
+    seconds = {
+        "train": trained["seconds"],
+        "export": round(computed - exporting, 1),
+        "write": round(time.monotonic() - computed, 1),
+        "total": round(time.monotonic() - begin, 1),
+    }
+    return {**facts, "entries": table.nnz, "bytes": size, "seconds": seconds}
+
+
+def _starting(settings: NeuralModel1Settings) -> tuple[Analyzer, TranslationNetwork]:
+    """Return the analyzer, and the network as training begins with it."""
+    analyzer: Analyzer
+    embeddings = None
+    if settings.embeddings == FROM_SCRATCH:
+        analyzer = make_analyzer(settings.analyzer)
+    else:
+        analyzer, embeddings = word_embeddings(settings.embeddings)
+    if analyzer.vocabulary is None:
+        raise ParameterError(
+            "neural Model 1 needs an analyzer with a vocabulary of its own",
+            facts=[("analyzer", settings.analyzer)],
+            fixes=["--set analyzer=wordpiece", "--set analyzer=wordpiece:PATH/vocab.txt"],
+        )
+    network = make_network(
+        len(analyzer.vocabulary),
+        form=settings.form,
+        width=settings.width if embeddings is None else embeddings.shape[1],
+        projection=settings.projection,
+        hidden=settings.widths,
+        spread=settings.spread,
+        expected=settings.expected,
+    )
+    if embeddings is not None:
+        with torch.no_grad():
+            for rows in network.row_parameters():
+                rows.copy_(embeddings)
+    return analyzer, network.to("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _shown(settings: NeuralModel1Settings) -> NeuralModel1Settings:
+    """Return settings as others may read them: with names in place of paths."""
+    name, colon, path = settings.analyzer.partition(":")
+    scratch = settings.embeddings == FROM_SCRATCH
+    return replace(
+        settings,
+        analyzer=f"{name}{colon}{Path(path).name}",
+        embeddings=FROM_SCRATCH if scratch else base_name(settings.embeddings),
+    )
+
+
+class _Validation:
+    """Ranks the held-out passages, whole, for every held-out query."""
+
+    def __init__(
+        self,
+        network: TranslationNetwork,
+        analyzer: Analyzer,
+        held_out: HeldOut,
+        settings: NeuralModel1Settings,
+    ) -> None:
+        vocabulary = analyzer.vocabulary
+        assert vocabulary is not None
+        self._network = network
+        self._held_out = held_out
+        self._settings = settings
+        self._queries = bags_of(held_out.queries, analyzer, vocabulary)
+        self._passages = bags_of(held_out.passages, analyzer, vocabulary)
+
+    def __call__(self) -> dict[str, float]:
+        scores = rank_all(
+            self._network, self._queries, self._passages, p_self=self._settings.self_translation
+        )
+        return measured(scores, self._held_out)

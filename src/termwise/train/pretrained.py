@@ -1,0 +1,115 @@
+"""Loading encoders with transformers: quietly, and with errors of ours where something is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from logging import CRITICAL
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from transformers import AutoConfig, AutoModel, PreTrainedModel
+from transformers.utils import logging
+
+from termwise.errors import ModelFormatError, TermwiseError
+from termwise.train.hub import CONFIG, WEIGHTS, hub_options
+from termwise.train.messages import first_line
+
+_POOLED = frozenset({"bert", "mpnet", "roberta", "xlm-roberta"})
+"""Architectures whose encoders come with a pooling layer that nothing here reads."""
+
+
+def load_encoder(base: str | Path) -> PreTrainedModel:
+    """Load an encoder without a head and without a pooling layer, in float32.
+
+    Parameters
+    ----------
+    base : str or Path
+        A folder in the layout of transformers, or the name of a model on its hub.
+
+    Raises
+    ------
+    ModelFormatError
+        See `load_pretrained`.
+    """
+    with _translated(base):
+        kind = AutoConfig.from_pretrained(base, **hub_options(base, CONFIG)).model_type
+    return load_pretrained(AutoModel, base, options={"add_pooling_layer": False} if kind in _POOLED else {})
+
+
+def load_pretrained(factory: Any, base: str | Path, *, options: Mapping[str, bool] = {}) -> PreTrainedModel:
+    """Load a model in float32.
+
+    What transformers reports while it loads is not shown: that a bare encoder lacks a head is what training is
+    for. That the encoder itself lacks weights, which transformers would fill with random numbers, is an error.
+
+    Parameters
+    ----------
+    factory : class
+        An ``AutoModel...`` of transformers.
+    base : str or Path
+        A folder in the layout of transformers, or the name of a model on its hub.
+    options : mapping, optional
+        Handed on to ``from_pretrained``.
+
+    Raises
+    ------
+    ModelFormatError
+        If transformers cannot load a model from there, or weights of the encoder are missing.
+    """
+    with _translated(base), quiet(bars=not Path(base).is_dir()):
+        model, report = factory.from_pretrained(
+            base,
+            dtype=torch.float32,
+            output_loading_info=True,
+            **hub_options(base, CONFIG, WEIGHTS),
+            **options,
+        )
+    encoder = {f"{model.base_model_prefix}.{name}" for name in model.base_model.state_dict()}
+    if model.base_model is model:
+        encoder = set(model.state_dict())
+    missing = sorted(name for name in report["missing_keys"] if name in encoder)
+    if missing:
+        raise ModelFormatError(
+            "weights of the encoder are missing",
+            facts=[("base", base), ("missing", f"{len(missing)} tensors, first {missing[0]}")],
+            fixes=["name the folder whose model.safetensors and config.json belong together"],
+        )
+    return cast(PreTrainedModel, model)
+
+
+@contextmanager
+def _translated(base: str | Path) -> Iterator[None]:
+    """Turn what transformers raises into an error of ours."""
+    try:
+        yield
+    except TermwiseError:
+        raise
+    except Exception as error:  # transformers documents no type
+        raise ModelFormatError(
+            "no encoder can be loaded from there",
+            facts=[("base", base), ("transformers says", first_line(error))],
+            fixes=["name a folder with config.json and model.safetensors, or a model of the hub"],
+        ) from error
+
+
+@contextmanager
+def quiet(*, bars: bool) -> Iterator[None]:
+    """Keep transformers from writing to the terminal inside the block.
+
+    Parameters
+    ----------
+    bars : bool
+        Whether its progress bars are shown all the same, as for a download.
+    """
+    verbosity, shown = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity(CRITICAL)
+    if not bars:
+        logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if shown:
+            logging.enable_progress_bar()

@@ -1,0 +1,146 @@
+"""Checks of what callers hand in: a wrong type is refused by name, before anything is opened or written."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Iterable, Sequence
+from typing import TypeGuard
+
+import numpy as np
+
+from termwise.display.safe_text import shown
+from termwise.errors import ParameterError
+from termwise.records import Document
+
+MOST_THREADS = 1024
+"""Threads that a call may ask for: more than any machine has a use for, and few enough to be started."""
+
+MOST_MEMORY = 2**62
+"""Bytes of memory that a call may ask for: more than any machine has, and few enough to be reckoned with in 64 bits."""
+
+
+def wrong(name: str, value: object, expected: str) -> ParameterError:
+    """Build the error for an argument that is not what it has to be.
+
+    Examples
+    --------
+    >>> print(wrong("threads", "2", "a whole number of at least 1"))
+    threads cannot have this value  [parameter]
+      given     '2'
+      expected  a whole number of at least 1
+    """
+    return ParameterError(
+        f"{name} cannot have this value", facts=[("given", shown(value)), ("expected", expected)]
+    )
+
+
+def check(name: str, value: object, holds: bool, expected: str) -> None:
+    """Refuse an argument of which what has to hold does not."""
+    if not holds:
+        raise wrong(name, value, expected)
+
+
+def check_path(name: str, value: object) -> None:
+    """Refuse what is not a path, or one that no system can take."""
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    check(name, value, isinstance(path, str) and "\0" not in path, "a path")
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Tell whether something is an integer of Python or numpy; truth values and spans of time are none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+
+
+def is_finite_number(value: object) -> TypeGuard[float]:
+    """Tell whether something is a finite number that a float can hold; truth values are none."""
+    if not is_integer(value) and not isinstance(value, float | np.floating):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def is_whole_number(value: object, *, least: int, most: float = math.inf) -> bool:
+    """Tell whether a value is an integer, not a bool, from `least` to `most`."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def check_count(name: str, value: object, *, least: int = 1) -> None:
+    """Refuse what is not a whole number of at least `least`."""
+    check(name, value, is_whole_number(value, least=least), f"a whole number of at least {least}")
+
+
+def check_threads(value: object) -> None:
+    """Refuse what is not a number of threads, from 1 to `MOST_THREADS`."""
+    holds = is_whole_number(value, least=1, most=MOST_THREADS)
+    check("threads", value, holds, f"a whole number from 1 to {MOST_THREADS}")
+
+
+def check_memory(value: object) -> None:
+    """Refuse what is not a number of bytes, from 1 to `MOST_MEMORY`."""
+    holds = is_whole_number(value, least=1, most=MOST_MEMORY)
+    check("memory", value, holds, f"a number of bytes, from 1 to {MOST_MEMORY:,}")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither true nor false."""
+    check(name, value, isinstance(value, bool), "True or False")
+
+
+def check_callable(name: str, value: object, expected: str = "a function") -> None:
+    """Refuse what cannot be called."""
+    check(name, value, callable(value), expected)
+
+
+def check_names(name: str, value: object) -> None:
+    """Refuse what is not several strings; one string is not several."""
+    several = _several(value) and all(isinstance(one, str) for one in value)  # type: ignore[attr-defined]
+    check(name, value, several, "a sequence of strings, such as ('a', 'b')")
+
+
+def check_texts(value: object) -> None:
+    """Refuse what is not several texts; one text is not several."""
+    check("texts", value, _several(value), "a sequence of strings, also for one text: [text]")
+    for place, text in enumerate(value):  # type: ignore[var-annotated, arg-type]
+        if not isinstance(text, str):
+            raise wrong(f"text number {place + 1}", text, "a string")
+
+
+def _several(value: object) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, str | bytes)
+
+
+def check_documents(value: object) -> None:
+    """Refuse what cannot be a collection; its documents are checked when they are read."""
+    documents = isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike)
+    check("documents", value, documents, "documents, such as [termwise.Document('id', 'text')]")
+
+
+def check_document(value: object) -> None:
+    """Refuse what is not a document."""
+    if not isinstance(value, Document) or not all(isinstance(part, str) for part in value):
+        raise ParameterError(
+            "a collection is made of documents, each with two strings: doc_id and text",
+            facts=[("given", f"{type(value).__name__}: {str(value)[:80]}")],
+            fixes=["termwise.Document('id', 'text')"],
+        )
+
+
+def check_pairs(queries: Sequence[str], texts: Sequence[str]) -> None:
+    """Refuse what are not as many queries as texts.
+
+    Raises
+    ------
+    ParameterError
+        If the lengths differ, or one is no string.
+    """
+    check("queries", queries, not isinstance(queries, str), "a list of texts")
+    check_texts(texts)
+    if len(queries) != len(texts):
+        raise ParameterError(
+            "a pair has a query and a text", facts=[("queries", len(queries)), ("texts", len(texts))]
+        )
+    for query in queries:
+        check("query", query, isinstance(query, str), "a text")

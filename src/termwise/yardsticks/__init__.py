@@ -1,0 +1,35 @@
+"""Networks that read queries, at query time: yardsticks for what an index can do without one.
+
+Each is a `termwise.scorers.protocol.TextScorer`, so it re-ranks the candidates of a run and can be probed like any
+ranker. None
+retrieves: a network that reads both texts has to run once for each pair of them, and a bi-encoder is here to be
+compared with, text by text.
+
+Nothing imports this package but its own verbs and what opens scorers by name, and it needs the extra ``train``.
+
+A notice: a patent publication (US 12,026,187 B2, of the family of US20220253447A1) may concern neural Model 1 layers
+for ranking, of which `termwise.yardsticks.bert_model1` is one. Whoever uses it in earnest should take advice of
+their own.
+No default path of termwise depends on it, and no network made by it ships.
+"""
+
+from termwise.yardsticks.expanded import ExpandedScorer, RememberedExpander, TextExpander
+from termwise.yardsticks.gradient_boosting import (
+    BoostingSettings,
+    GradientBoostingScorer,
+    train_gradient_boosting,
+)
+from termwise.yardsticks.gradient_boosting_folder import open_gradient_boosting, write_gradient_boosting
+from termwise.yardsticks.word_mover import WordMoverScorer
+
+__all__ = [
+    "BoostingSettings",
+    "ExpandedScorer",
+    "GradientBoostingScorer",
+    "RememberedExpander",
+    "TextExpander",
+    "WordMoverScorer",
+    "open_gradient_boosting",
+    "train_gradient_boosting",
+    "write_gradient_boosting",
+]

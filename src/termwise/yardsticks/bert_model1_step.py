@@ -1,0 +1,128 @@
+"""One training step of BERT-Model1: from drawn pairs to a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from termwise.collection.pairs import Source
+from termwise.train.data.inputs import Pieces
+from termwise.train.data.sampling import Draw, Judged
+from termwise.train.loop.step import Batches, Step
+from termwise.yardsticks.bert_model1 import BertModel1, log_means
+from termwise.yardsticks.bert_model1_settings import BertModel1Settings
+from termwise.yardsticks.pair_windows import Inputs, Window, windows_of
+
+Batch = dict[str, Any]
+
+
+class DrawnBatches(Batches):
+    """The batches of all epochs, the last one of each as large as is left.
+
+    Parameters
+    ----------
+    judged : Judged
+    settings : BertModel1Settings
+    """
+
+    def __init__(self, judged: Judged, settings: BertModel1Settings) -> None:
+        self._judged = judged
+        self._settings = settings
+        self._of_an_epoch = -(-len(judged) // settings.batch)
+        most = settings.max_steps * settings.accumulate
+        count = self._of_an_epoch * settings.epochs
+        super().__init__(min(count, most) if most else count)
+        self._epoch = lru_cache(maxsize=1)(lambda epoch: judged.draw(settings.seed, epoch))
+
+    def drawn(self, number: int) -> Draw:
+        """Return what a batch takes; it follows from the seed and the number."""
+        epoch, place = divmod(number, self._of_an_epoch)
+        draw = self._epoch(epoch)
+        part = slice(place * self._settings.batch, (place + 1) * self._settings.batch)
+        queries = self._judged.queries[draw.queries[part]]
+        return Draw(queries, draw.relevant[part], draw.negatives[part])
+
+
+class PairCollator:
+    """Turns a drawn batch into windows: of each query with its relevant passage, then with its negative.
+
+    Parameters
+    ----------
+    settings : BertModel1Settings
+    pieces : Pieces
+        The tokenizer.
+    sources : sequence of Source
+    batches : DrawnBatches
+    """
+
+    def __init__(
+        self, settings: BertModel1Settings, pieces: Pieces, sources: Sequence[Source], batches: DrawnBatches
+    ) -> None:
+        self._settings = settings
+        self._pieces = pieces
+        self._queries = [text for source in sources for text in source.queries]
+        self._passages = [text for source in sources for text in source.passages]
+        self._batches = batches
+
+    def __call__(self, items: Sequence[int]) -> dict[str, Batch]:
+        """Return ``{"batch": ...}`` for a list of one number."""
+        (number,) = items
+        drawn = self._batches.drawn(number)
+        texts = []
+        for query, *passages in zip(
+            drawn.queries.tolist(), drawn.relevant.tolist(), drawn.negatives.tolist(), strict=True
+        ):
+            asked = self._pieces(self._queries[query])[: self._settings.query_length]
+            for passage in passages:
+                read = self._pieces(self._passages[passage])[: self._settings.document_length or None]
+                texts.append(windows_of(asked, read, chunk_length=self._settings.chunk_length))
+        inputs = Inputs.of([window for windows in texts for window in windows], self._pieces)
+        return {
+            "batch": {
+                "ids": inputs.ids,
+                "mask": inputs.mask,
+                "segments": inputs.segments,
+                "texts": _Texts(texts),
+            }
+        }
+
+
+class _Texts:
+    """The windows of each text of a batch; an object of its own, so that no one looks into it for tensors."""
+
+    def __init__(self, windows: Sequence[tuple[Window, ...]]) -> None:
+        self.windows = windows
+
+
+class MarginStep(Step):
+    """BERT-Model1 with its loss: max(0, margin - (score of the relevant passage - score of the negative)).
+
+    Parameters
+    ----------
+    network : BertModel1
+    settings : BertModel1Settings
+    """
+
+    def __init__(self, network: BertModel1, settings: BertModel1Settings) -> None:
+        super().__init__(network)
+        self._bert_model1 = [network]  # in a list, so that it is kept once
+        self._settings = settings
+
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """Return ``{"loss": tensor of shape ()}``."""
+        (network,) = self._bert_model1
+        vectors = network(Inputs(batch["ids"], batch["mask"], batch["segments"]))
+        scores, begin = [], 0
+        for windows in batch["texts"].windows:
+            end = begin + len(windows)
+            means = log_means(network.log_translations(windows, vectors[begin:end]))
+            scores.append(means.mean() if self._settings.score_norm == "mean" else means.sum())
+            begin = end
+        relevant, other = torch.stack(scores).view(-1, 2).unbind(1)
+        losses = functional.relu(self._settings.margin - (relevant - other))
+        return {"loss": losses.sum() if self._settings.reduction == "sum" else losses.mean()}

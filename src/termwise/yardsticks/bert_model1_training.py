@@ -1,0 +1,301 @@
+"""From judged pairs and a base encoder to the folder of a scorer: the whole of ``termwise train bert-model1``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from accelerate import PartialState
+from transformers import set_seed
+
+from termwise._version import __version__
+from termwise.collection.pairs import Source
+from termwise.errors import ParameterError
+from termwise.progress import Progress, no_progress
+from termwise.records import Ranking
+from termwise.search.candidates import ordered
+from termwise.storage.model_folder import TRAINING
+from termwise.text import WordPieceAnalyzer
+from termwise.train.base_encoder import base_analyzer, base_name
+from termwise.train.data.hard_negatives import mine_negatives, negatives_of
+from termwise.train.data.inputs import Pieces
+from termwise.train.data.sampling import Judged
+from termwise.train.data.training_data import read_training_data
+from termwise.train.loop.callbacks import JsonLog
+from termwise.train.loop.checkpoints import last_checkpoint, step_of
+from termwise.train.loop.elapsed_time import Clock
+from termwise.train.loop.ownership import claim, refuse_replacing, refuse_taken
+from termwise.train.loop.trainer import TermTrainer, check_precision, taken, training_arguments
+from termwise.train.loop.validation import HeldOut, measures_of
+from termwise.train.messages import Say, nothing_to_resume, silent
+from termwise.train.networks import set_dropout
+from termwise.validation import check, check_callable, check_flag, check_path, check_threads
+from termwise.yardsticks.bert_model1 import (
+    KIND,
+    BertModel1,
+    BertModel1Config,
+    BertModel1Scorer,
+    check_reading,
+)
+from termwise.yardsticks.bert_model1_settings import BertModel1Settings
+from termwise.yardsticks.bert_model1_step import DrawnBatches, MarginStep, PairCollator
+from termwise.yardsticks.scorer_card import scorer_card
+from termwise.yardsticks.scorer_folder import FOLDER, write_scorer
+
+_LOG = "log.jsonl"
+_FACTS = "facts.json"
+_CHECKPOINTS = "checkpoints"
+
+_MAY_CHANGE = ("learning_rate", "head_learning_rate", "workers")
+"""Settings that a run may go on with in place of those it began with: how one that diverged is saved, and what does not
+matter to the result."""
+
+
+def train_bert_model1(
+    data: Sequence[str | Path],
+    base: str | Path,
+    out: str | Path,
+    *,
+    settings: BertModel1Settings = BertModel1Settings(),  # noqa: B008
+    validation: str | Path | None = None,
+    resume: bool = False,
+    threads: int = 1,
+    progress: Progress = no_progress,
+    say: Say = silent,
+) -> dict[str, Any]:
+    """Train BERT-Model1, and write the folder that `termwise.yardsticks.scorer_folder.open_scorer` opens.
+
+    Parameters
+    ----------
+    data : sequence of str or Path
+        Training pairs, see `read_sources`; several are taken together.
+    base : str or Path
+        The encoder to start from, see `termwise.train.loop.initial_weights.start_from`.
+    out : str or Path
+        The scorer folder; settings, log and checkpoints are kept in its folder ``training``.
+    settings : BertModel1Settings, optional
+    validation : str or Path, optional
+        Held-out pairs, see `termwise.train.data.training_data.read_training_data`.
+    resume : bool, optional
+        Go on from the last whole checkpoint, or begin where there is none. On one CPU the result is, bit for bit, that
+        of a run that was never interrupted.
+    threads : int, optional
+        Those of torch in this process, too, while it trains.
+    progress : callable, optional
+        Called with a stage, what is done, and the total.
+    say : callable, optional
+        Called with lines on what is going on.
+
+    Returns
+    -------
+    dict
+        JSON-like facts, as they stand in ``scorer.json`` under ``trained``.
+
+    Raises
+    ------
+    ParameterError
+        If the longest window is longer than what the encoder reads, or several processes were started.
+    EmptyCollectionError
+        If there is nothing to train on.
+    ForeignFolderError
+        If the folder holds something else, a run and `resume` is false, or a scorer and no run to go on with.
+    TermwiseError
+        Whatever else is wrong with data, base, settings or folder.
+    """
+    several = isinstance(data, Sequence) and not isinstance(data, str) and len(data) > 0
+    check("data", data, several, "a list of names and paths")
+    check("base", base, isinstance(base, str | Path), "a name or a folder")
+    check_path("out", out)
+    check("settings", settings, isinstance(settings, BertModel1Settings), "BertModel1Settings")
+    check_flag("resume", resume)
+    check_threads(threads)
+    check_callable("progress", progress)
+    check_callable("say", say)
+    out = Path(out)
+    FOLDER.check_place(out, base=base)
+    refuse_replacing(FOLDER, out)
+    work = out / TRAINING
+    process = _process()
+    if not resume:
+        refuse_taken(work)
+    check_precision(settings.precision)
+    read = read_training_data(
+        data, validation=validation, queries=settings.validation_queries, seed=settings.seed
+    )
+    analyzer = base_analyzer(base)
+    set_seed(settings.seed)
+    network = BertModel1.from_base(base, config_of(settings)).to(process.device)
+    check_reading(network, analyzer)
+    set_dropout(network, settings.dropout)
+    if settings.checkpointing:
+        network.checkpoint_activations()
+    judged_of = partial(
+        Judged.of,
+        read.sources,
+        queries=_with_pieces([text for source in read.sources for text in source.queries], analyzer),
+        passages=_with_pieces([text for source in read.sources for text in source.passages], analyzer),
+        negatives=settings.negatives,
+    )
+    judged_of([np.empty((len(source), 0), np.int32) for source in read.sources])  # see that there are any
+    digests = {source.name: source.digest() for source in read.sources}
+    described = {
+        "kind": KIND,
+        "base": str(base),
+        "sources": digests,
+        "validation": None if read.held_out is None else read.held_out.digest(),
+        "settings": asdict(settings),
+    }
+    claim(work, described, resume=resume, may_change=_MAY_CHANGE)
+    checkpoint = last_checkpoint(work / _CHECKPOINTS, say=say) if resume else None
+    mined = negatives_of(
+        read.sources,
+        work,
+        depth=settings.negative_depth,
+        seed=settings.seed,
+        threads=threads,
+        progress=progress,
+        say=say,
+    )
+    judged = judged_of(mined)
+    batches = DrawnBatches(judged, settings)
+    steps = -(-len(batches) // settings.accumulate)
+    say(
+        f"training BERT-Model1 from {base_name(base)} on {len(judged):,} queries with "
+        f"{len(judged.relevant):,} passages: {steps:,} steps of {settings.batch * settings.accumulate:,} queries"
+    )
+    if checkpoint is not None:
+        say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
+    elif resume:
+        say(nothing_to_resume(work))
+    clock = Clock()
+    trainer = TermTrainer(
+        MarginStep(network, settings),
+        training_arguments(work / _CHECKPOINTS, settings, steps=steps, validation=read.held_out is not None),
+        batches,
+        PairCollator(settings, Pieces(analyzer, KIND), read.sources, batches),
+        settings=settings,
+        validate=None
+        if read.held_out is None
+        else Validation(network, analyzer, read.held_out, settings, threads=threads),
+        clock=clock,
+        callbacks=[JsonLog(work / _LOG, clock)],
+        progress=progress,
+        say=say,
+    )
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    finally:
+        torch.set_num_threads(before)
+    facts = {
+        "package": __version__,
+        "torch": torch.__version__,
+        "kind": KIND,
+        "base": base_name(base),
+        "data": [
+            {"name": source.name, "pairs": len(source), "digest": digests[source.name]}
+            for source in read.sources
+        ],
+        "settings": asdict(settings),
+        "queries": len(judged),
+        "validation": read.origin,
+        "steps": trainer.state.global_step,
+        "best": taken(trainer, settings),
+        "seconds": round(clock.seconds, 1),
+    }
+    (work / _FACTS).write_text(json.dumps(facts, indent=1) + "\n")
+    write_scorer(network, analyzer, out, trained=facts, card=scorer_card(out.resolve().name, facts))
+    return facts
+
+
+def config_of(settings: BertModel1Settings) -> BertModel1Config:
+    """Return the part of the settings that says what the network is."""
+    return BertModel1Config(**{one.name: getattr(settings, one.name) for one in fields(BertModel1Config)})
+
+
+def _process() -> PartialState:
+    process = PartialState(cpu=not torch.cuda.is_available())
+    if process.num_processes > 1:
+        raise ParameterError(
+            "BERT-Model1 is trained by one process",
+            facts=[("processes", process.num_processes)],
+            fixes=["leave torchrun out; --set accumulate=N makes steps of more queries"],
+        )
+    return process
+
+
+def _with_pieces(texts: Sequence[str], analyzer: WordPieceAnalyzer) -> npt.NDArray[np.bool_]:
+    return np.array([bool(analyzer.tokens(text)) for text in texts], dtype=np.bool_)
+
+
+class Validation:
+    """Ranks, for each held-out query, its relevant passages among those that BM25 finds.
+
+    Parameters
+    ----------
+    network : BertModel1
+        In training; it is as it was afterwards.
+    analyzer : WordPieceAnalyzer
+    held_out : HeldOut
+    settings : BertModel1Settings
+    threads : int, optional
+    """
+
+    def __init__(
+        self,
+        network: BertModel1,
+        analyzer: WordPieceAnalyzer,
+        held_out: HeldOut,
+        settings: BertModel1Settings,
+        *,
+        threads: int = 1,
+    ) -> None:
+        self._network = network
+        self._analyzer = analyzer
+        self._held_out = held_out
+        self._candidates = candidates_of(
+            held_out, depth=settings.validation_depth, seed=settings.seed, threads=threads
+        )
+
+    def __call__(self) -> Mapping[str, float]:
+        """Return a value for each of `termwise.train.loop.validation.MEASURES`."""
+        training = self._network.training
+        scorer = BertModel1Scorer(self._network, self._analyzer)
+        try:
+            rankings = [self._ranked(scorer, number) for number in range(len(self._candidates))]
+        finally:
+            self._network.train(training)
+        return measures_of(rankings, self._held_out)
+
+    def _ranked(self, scorer: BertModel1Scorer, number: int) -> Ranking:
+        candidates = self._candidates[number]
+        texts = [self._held_out.passages[candidate] for candidate in candidates]
+        scores = scorer.score(self._held_out.queries[number], texts)
+        return ordered([str(candidate) for candidate in candidates], scores, str(number))
+
+
+def candidates_of(held_out: HeldOut, *, depth: int, seed: int, threads: int = 1) -> list[list[int]]:
+    """Return, for each held-out query, passages that BM25 finds, and the relevant ones after them.
+
+    So a network that gives all of them the same score is measured as one that ranks the relevant ones last.
+    """
+    judged = dict.fromkeys(
+        (int(one.query_id), int(one.doc_id)) for one in held_out.qrels
+    )  # each once, in order
+    pairs = np.array(list(judged), dtype=np.int32)
+    source = Source("held-out", held_out.queries, held_out.passages, pairs.reshape(-1, 2))
+    mined = mine_negatives(source, depth=depth, seed=seed, threads=threads)
+    candidates: list[list[int]] = [[] for _ in held_out.queries]
+    for (query, _), found in zip(pairs.tolist(), mined.tolist(), strict=True):
+        candidates[query] = [passage for passage in found if passage >= 0]
+    for query, passage in pairs.tolist():
+        candidates[query].append(passage)
+    return candidates

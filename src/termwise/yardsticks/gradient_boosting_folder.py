@@ -1,0 +1,230 @@
+"""The folder of a ranker of boosted trees.
+
+::
+
+    gradient-boosting.json    the manifest: features, analyzers, statistics, files
+    model.txt                 the trees, as LightGBM writes them
+    statistics.json           for each analyzer, how many documents have each term, and how often
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from termwise.collection import CollectionStatistics
+from termwise.errors import DataError, MissingFileError, ModelFormatError
+from termwise.scorers.count_weigher import TokenStatistics
+from termwise.storage.atomic_folder import StagedFolder
+from termwise.storage.manifest_json import Misfit, expect_file_name, expect_object, expect_text, expect_whole
+from termwise.storage.model_folder import TRAINING, AnalyzerRecord, FileRecord, ModelFolders, expect_objects
+from termwise.text import analyzer_from_spec
+from termwise.validation import check_path
+from termwise.yardsticks.gradient_boosting import GradientBoostingScorer
+from termwise.yardsticks.text_features import TextFeatures
+
+NAME, MODEL, STATISTICS = "gradient-boosting.json", "model.txt", "statistics.json"
+VERSION = 1
+
+FOLDERS = ModelFolders(
+    an="a ranker of boosted trees",
+    format="termwise-gradient-boosting",
+    version=VERSION,
+    again=("copy the folder again, or train the ranker again",),
+)
+FOLDER = StagedFolder(
+    noun="ranker",
+    an="a ranker of boosted trees",
+    manifest=NAME,
+    ours=frozenset({NAME, MODEL, STATISTICS, TRAINING}),
+    kept=TRAINING,
+)
+
+_NUMBERS = {"tokens", "documents", "occurrences", "n_documents", "longest"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoostingManifest:
+    """Everything the folder says of itself.
+
+    Attributes
+    ----------
+    features : tuple of str
+        What the trees were grown on, in order.
+    analyzers : tuple of AnalyzerRecord
+        What makes terms.
+    statistics : tuple of str
+        Of each analyzer, the digest of its statistics.
+    files : mapping of str to FileRecord
+    trained : mapping
+        What is known of the training, free JSON; never read here.
+    version : int
+        Version of the format.
+    """
+
+    features: tuple[str, ...]
+    analyzers: tuple[AnalyzerRecord, ...]
+    statistics: tuple[str, ...]
+    files: Mapping[str, FileRecord]
+    trained: Mapping[str, Any] = field(default_factory=dict)
+    version: int = VERSION
+
+
+def write_gradient_boosting(
+    scorer: GradientBoostingScorer, out: str | Path, *, trained: Mapping[str, Any] = {}
+) -> None:
+    """Write the folder of a ranker, whole or not at all; one that was there before is replaced.
+
+    Parameters
+    ----------
+    scorer : GradientBoostingScorer
+    out : str or Path
+    trained : mapping, optional
+        JSON-like facts on the training.
+
+    Raises
+    ------
+    ForeignFolderError
+        If `out` holds something else.
+    StorageError
+        If the folder cannot be written.
+    """
+    check_path("out", out)
+    out = Path(out)
+    counted = scorer.features.counted
+    with FOLDER.stage(out) as stage:
+        (stage / MODEL).write_text(scorer.model, encoding="utf-8")
+        held = [_as_json(statistics) for _, statistics in counted]
+        (stage / STATISTICS).write_text(json.dumps(held) + "\n", encoding="ascii")
+        manifest = BoostingManifest(
+            features=scorer.features.names,
+            analyzers=tuple(AnalyzerRecord.of(analyzer.spec) for analyzer, _ in counted),
+            statistics=tuple(statistics.digest for _, statistics in counted),
+            files={name: FileRecord.of(stage / name) for name in (MODEL, STATISTICS)},
+            trained=trained,
+        )
+        (stage / NAME).write_bytes(FOLDERS.sealed(asdict(manifest)))
+        FOLDER.publish(stage, out)
+
+
+def open_gradient_boosting(folder: str | Path, *, name: str | None = None) -> GradientBoostingScorer:
+    """Open the folder of a ranker, comparing every file with the manifest.
+
+    Parameters
+    ----------
+    folder : str or Path
+        One that `write_gradient_boosting` wrote.
+    name : str, optional
+        By default that of the folder.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such folder, or a file of it cannot be read.
+    ModelFormatError
+        If it holds something else, or features that this version does not count.
+    CorruptModelError
+        If a file was changed.
+    MissingExtraError
+        If LightGBM is not installed.
+    """
+    check_path("the ranker", folder)
+    folder = Path(folder)
+    manifest = FOLDERS.parsed(_manifest_bytes(folder), folder / NAME, _manifest)
+    files = {}
+    for file in (MODEL, STATISTICS):
+        if file not in manifest.files:
+            raise FOLDERS.damaged(folder / NAME, f"a file {file}", ", ".join(manifest.files) or "none")
+        files[file] = FOLDERS.read_recorded(folder / file, manifest.files[file])
+    try:
+        held = json.loads(files[STATISTICS])
+        expect_whole(len(held), "statistics", len(manifest.analyzers), len(manifest.analyzers))
+        counted = [
+            (FOLDERS.analyzer(folder, record, analyzer_from_spec), _of_json(value, record))
+            for record, value in zip(manifest.analyzers, held, strict=True)
+        ]
+    except Misfit as misfit:
+        raise FOLDERS.damaged(folder / STATISTICS, misfit.expected, misfit.seen) from None
+    except (ValueError, TypeError) as error:
+        raise FOLDERS.damaged(folder / STATISTICS, "statistics of a collection", error) from None
+    features = TextFeatures(counted)
+    if (features.names, tuple(one.digest for _, one in counted)) != (manifest.features, manifest.statistics):
+        raise ModelFormatError(
+            "this ranker was trained on features that are counted in another way",
+            facts=[
+                ("folder", folder),
+                ("features", ", ".join(manifest.features)[:200]),
+                ("known here", ", ".join(features.names)[:200]),
+            ],
+            fixes=FOLDERS.again,
+        )
+    called = name or folder.resolve().name or "gradient-boosting"
+    return GradientBoostingScorer(files[MODEL].decode("utf-8"), features, name=called)
+
+
+def _as_json(statistics: TokenStatistics) -> dict[str, Any]:
+    counts = statistics.counts
+    return {
+        "tokens": list(statistics.tokens),
+        "documents": counts.document_frequencies.tolist(),
+        "occurrences": counts.collection_frequencies.tolist(),
+        "n_documents": counts.n_documents,
+        "longest": counts.longest,
+    }
+
+
+def _of_json(value: object, record: AnalyzerRecord) -> TokenStatistics:
+    body = expect_object(value, _NUMBERS, "statistics")
+    occurrences = np.array(body["occurrences"], dtype=np.int64)
+    try:
+        counts = CollectionStatistics(
+            body["n_documents"],
+            int(occurrences.sum()),
+            np.array(body["documents"], dtype=np.int64),
+            occurrences,
+            body["longest"],
+        )
+    except DataError as error:
+        raise Misfit("counts that go together", error.message) from None
+    expect_whole(len(body["tokens"]), "tokens", counts.n_terms, counts.n_terms)
+    return TokenStatistics(tuple(body["tokens"]), counts, record.fingerprint)
+
+
+def _manifest(body: Mapping[str, Any]) -> BoostingManifest:
+    names = {one.name for one in fields(BoostingManifest)}
+    body = expect_object(body, names | {"format", "checksum"}, "manifest")
+    expect_objects(body, ("files", "trained"))
+    for name in ("features", "analyzers", "statistics"):
+        if not isinstance(body[name], list):
+            raise Misfit(f"{name} as an array", type(body[name]).__name__)
+    return BoostingManifest(
+        features=tuple(expect_text(one, "a feature") for one in body["features"]),
+        analyzers=tuple(
+            AnalyzerRecord.parse(one, f"analyzers[{place}]") for place, one in enumerate(body["analyzers"])
+        ),
+        statistics=tuple(expect_text(one, "a digest of statistics") for one in body["statistics"]),
+        files={
+            expect_file_name(name): FileRecord.parse(value, f"files[{name!r}]")
+            for name, value in body["files"].items()
+        },
+        trained=body["trained"],
+        version=expect_whole(body["version"], "version", 1, VERSION),
+    )
+
+
+def _manifest_bytes(folder: Path) -> bytes:
+    train = "termwise.yardsticks.train_gradient_boosting, then write_gradient_boosting"
+    return FOLDERS.manifest_bytes(
+        folder / NAME,
+        missing=lambda: MissingFileError("there is no such ranker", facts=[("path", folder)], fixes=[train]),
+        other=lambda: ModelFormatError(
+            "this folder does not hold a ranker of boosted trees",
+            facts=[("path", folder), ("missing", NAME)],
+            fixes=[train],
+        ),
+    )

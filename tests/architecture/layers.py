@@ -1,0 +1,67 @@
+"""The import contract as data: layers from top to bottom, and what each large library may be imported by."""
+
+from __future__ import annotations
+
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("cli",),
+    ("probes",),
+    ("rankers",),
+    ("yardsticks",),
+    ("train",),
+    ("scorers",),
+    ("fusion",),
+    ("evaluate",),
+    ("indexing",),
+    ("search",),
+    ("explain",),
+    ("engine",),
+    ("encode",),
+    ("models", "index"),
+    ("translation",),
+    ("collection",),
+    ("storage",),
+    ("text",),
+    ("weights",),
+    ("settings", "parallel", "validation"),
+    ("records",),
+    ("errors",),
+    ("display", "kernels", "progress", "_version"),
+)
+"""Folders and top-level modules. Each may import what stands in a lower row, and nothing in its own row or above."""
+
+LIBRARIES: dict[str, set[str]] = {
+    "torch": {"train", "yardsticks"},
+    "transformers": {"train", "yardsticks"},
+    "safetensors": {"train", "yardsticks"},
+    "sentence_transformers": {"train", "yardsticks"},
+    "accelerate": {"train", "yardsticks"},
+    "onnx": {"train"},
+    "onnxruntime": {"encode"},
+    "spacy": {"text"},
+    "simplemma": {"text"},
+    "ot": {"yardsticks"},
+    "lightgbm": {"yardsticks"},
+}
+"""Large libraries, and the layers that may import each."""
+
+INSIDE_FUNCTIONS = ("onnxruntime", "spacy", "simplemma", "ot", "lightgbm")
+"""Libraries that are imported inside functions only."""
+
+QUERY_SIDE = {
+    "termwise.models.count_query_encoder",
+    "termwise.models.base",
+    "termwise.models.attachments",
+    "termwise.models.idf_power",
+}
+"""What `engine`, `explain` and `search` may import of `models`."""
+
+ON_REQUEST = {
+    "termwise.train.neural_model1": {"cli/train_neural_model1.py", "yardsticks/bert_model1.py"},
+    "termwise.yardsticks": {
+        "cli/rerank.py",
+        "cli/train_bert_model1.py",
+        "rankers/from_name.py",
+    },
+}
+"""Packages that only these files import, because of the patent notice in NOTICE; outside `yardsticks` and `train`,
+inside functions."""

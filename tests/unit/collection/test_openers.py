@@ -1,0 +1,275 @@
+"""Opening collections: every kind, every choice of fields, every bad line."""
+
+import gzip
+import json
+import tracemalloc
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from termwise.collection import Collection, open_collection
+from termwise.collection.fields import join
+from termwise.collection.file_collections import TabSeparatedCollection
+from termwise.errors import (
+    MalformedRecordError,
+    MissingFileError,
+    ParameterError,
+    TermwiseError,
+    UnknownNameError,
+)
+from termwise.records import Document
+
+
+def write(path: Path, records: Iterable[Any]) -> Path:
+    text = "".join(f"{json.dumps(record)}\n" for record in records)
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text)
+    return path
+
+
+def texts(collection: Collection) -> list[tuple[str, str]]:
+    return [tuple(document) for document in collection.documents()]
+
+
+RECORDS = [{"_id": "a", "title": "T", "text": "one"}, {"_id": "b", "title": "", "text": "two"}]
+
+
+@pytest.mark.parametrize("file", ["corpus.jsonl", "corpus.jsonl.gz"])
+def test_beir_folder(tmp_path: Path, file: str) -> None:
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    write(folder / file, RECORDS)
+    collection = open_collection(folder)
+    assert isinstance(collection, Collection)
+    assert collection.name == "toy"
+    assert collection.length is None
+    assert list(collection.documents()) == [Document("a", "T one"), Document("b", "two")]
+    assert list(collection.documents()) == list(collection.documents())
+
+
+def test_plain_corpus_is_preferred(tmp_path: Path) -> None:
+    write(tmp_path / "corpus.jsonl", RECORDS[:1])
+    write(tmp_path / "corpus.jsonl.gz", RECORDS)
+    assert len(texts(open_collection(tmp_path))) == 1
+
+
+def test_folder_name_is_that_of_the_folder_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "corpus.jsonl", RECORDS)
+    monkeypatch.chdir(tmp_path)
+    assert open_collection(".").name == tmp_path.name
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.jsonl.gz", "d.ndjson", "d.json", "d.JSONL"])
+@pytest.mark.parametrize("key", ["_id", "id", "doc_id", "docid", "docno"])
+def test_json_lines(tmp_path: Path, name: str, key: str) -> None:
+    path = write(tmp_path / name, [{key: "a", "contents": "one"}])
+    assert texts(open_collection(str(path))) == [("a", "one")]
+
+
+def test_name_of_a_file(tmp_path: Path) -> None:
+    assert open_collection(write(tmp_path / "my.docs.jsonl.gz", [])).name == "my.docs"
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        ({"title": "T", "text": "x"}, "T x"),
+        ({"text": "x", "title": "T"}, "T x"),
+        ({"title": "T"}, "T"),
+        ({"text": "x"}, "x"),
+        ({"title": "", "text": ""}, ""),
+        ({"title": None, "text": "x"}, "x"),
+        ({"title": " ", "text": "x"}, "x"),
+        ({"title": "T", "contents": "x"}, "T x"),
+        ({"body": "x", "title": "T", "url": "u"}, "T x"),
+        ({"document_text": "x"}, "x"),
+        ({"content": "x", "vector": {"x": 1}}, "x"),
+        ({"title": "T", "abstract": "x"}, "T x"),
+        ({"text": "x", "contents": "y", "body": "z"}, "x"),
+        ({"contents": "y", "abstract": "z"}, "y"),
+    ],
+)
+def test_default_text(tmp_path: Path, record: dict[str, Any], text: str) -> None:
+    path = write(tmp_path / "d.jsonl", [{"_id": "a", **record}])
+    assert texts(open_collection(path)) == [("a", text)]
+
+
+@pytest.mark.parametrize(
+    ("value", "doc_id"), [("x y", "x y"), ("é", "é"), (7, "7"), (-1, "-1"), (10**30, str(10**30))]
+)
+def test_identifiers(tmp_path: Path, value: object, doc_id: str) -> None:
+    path = write(tmp_path / "d.jsonl", [{"_id": value, "text": "x"}])
+    assert texts(open_collection(path)) == [(doc_id, "x")]
+
+
+@pytest.mark.parametrize("value", ["", None, True, 1.5, ["a"], {}])
+def test_identifiers_that_are_refused(tmp_path: Path, value: object) -> None:
+    path = write(tmp_path / "d.jsonl", [RECORDS[0], {"_id": value, "text": "x"}])
+    with pytest.raises(MalformedRecordError) as error:
+        texts(open_collection(path))
+    assert dict(error.value.facts)["line"] == 2
+    assert dict(error.value.facts)["file"] == path
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"text": "x"},
+        {"_id": "a"},
+        {"_id": "a", "headline": "x"},
+        {"_id": "a", "text": 3},
+        {"_id": "a", "text": ["x"]},
+    ],
+    ids=["no id", "nothing", "unknown shape", "number", "list"],
+)
+def test_records_that_are_refused(tmp_path: Path, record: dict[str, Any]) -> None:
+    path = write(tmp_path / "d.jsonl", [record])
+    with pytest.raises(MalformedRecordError) as error:
+        texts(open_collection(path))
+    assert dict(error.value.facts)["line"] == 1
+
+
+def test_fields_choose_and_order(tmp_path: Path) -> None:
+    records = [{"_id": 7, "title": "T", "abstract": "A", "text": "x"}, {"_id": 8, "title": "U"}]
+    path = write(tmp_path / "d.jsonl", records)
+    assert texts(open_collection(path, fields=("abstract", "title"))) == [("7", "A T"), ("8", "U")]
+    assert texts(open_collection(path, fields=["_id", "text"])) == [("7", "7 x"), ("8", "8")]
+
+
+def test_field_that_no_record_has(tmp_path: Path) -> None:
+    path = write(tmp_path / "d.jsonl", RECORDS)
+    with pytest.raises(UnknownNameError) as error:
+        texts(open_collection(path, fields=("titel", "text")))
+    assert dict(error.value.facts)["known"] == "_id, text, title"
+    assert error.value.fixes == ("did you mean title?",)
+
+
+def test_fields_of_an_empty_file_are_not_judged(tmp_path: Path) -> None:
+    assert texts(open_collection(write(tmp_path / "d.jsonl", []), fields=("title",))) == []
+
+
+@pytest.mark.parametrize("fields", [(), "title", [""], [1]])
+def test_choices_of_fields_that_are_refused(tmp_path: Path, fields: Any) -> None:
+    with pytest.raises(ParameterError):
+        open_collection(write(tmp_path / "d.jsonl", RECORDS), fields=fields)
+
+
+@pytest.mark.parametrize("name", ["d.tsv", "d.tsv.gz", "d.tab"])
+def test_tab_separated(tmp_path: Path, name: str) -> None:
+    data = b"a\tone\r\n\nb c\ttwo\tthree\t\tfour\nd\t\n"
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    collection = open_collection(tmp_path / name)
+    assert isinstance(collection, Collection)
+    assert collection.name == "d"
+    assert texts(collection) == [("a", "one"), ("b c", "two three four"), ("d", "")]
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["id\ttext", "\ufeff_id\ttitle\ttext", "docid\turl\ttitle\tbody", "PID\tPassage\r", "\ndoc_id\tcontents"],
+)
+def test_tab_separated_with_a_header(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "d.tsv"
+    path.write_text(f"{header}\na\tone\nid\ttext\n", encoding="utf-8", newline="")
+    collection = open_collection(path)
+    assert isinstance(collection, TabSeparatedCollection)
+    assert collection.header() == (header.strip("\ufeff\r\n"), True)
+    assert texts(collection) == [("a", "one"), ("id", "text")]  # only a first line is a header
+
+
+@pytest.mark.parametrize("line", ["id\ttext mining", "text\tid", "7\ttext", "id\t", "identity\ttext"])
+def test_tab_separated_first_documents_that_are_no_header(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "d.tsv"
+    path.write_text(f"{line}\nb\ttwo\n")
+    collection = open_collection(path)
+    assert isinstance(collection, TabSeparatedCollection)
+    assert collection.header() == (("text\tid", False) if line == "text\tid" else None)
+    assert texts(collection) == [tuple(line.split("\t")), ("b", "two")]
+
+
+@pytest.mark.parametrize("line", ["only an identifier", "\ttext without one"])
+def test_tab_separated_lines_that_are_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "d.tsv").write_text(f"a\tone\n{line}\n")
+    with pytest.raises(MalformedRecordError) as error:
+        texts(open_collection(tmp_path / "d.tsv"))
+    assert dict(error.value.facts)["line"] == 2
+
+
+@pytest.mark.parametrize("spec", ["python:stdlib", "d.tsv"])
+def test_fields_where_there_are_none(tmp_path: Path, spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d.tsv").write_text("a\tone\n")
+    with pytest.raises(ParameterError, match="no named fields"):
+        open_collection(spec, fields=("title",))
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind"),
+    [
+        ("absent", MissingFileError),
+        ("absent.jsonl", MissingFileError),
+        ("x" * 5000, MissingFileError),
+        ("empty", MissingFileError),
+        ("python:std", UnknownNameError),
+        ("notes.pdf", UnknownNameError),
+        ("noending", UnknownNameError),
+    ],
+)
+def test_collections_that_cannot_be_opened(
+    tmp_path: Path, spec: str, kind: type[TermwiseError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    Path("notes.pdf").touch()
+    Path("noending").touch()
+    with pytest.raises(kind):
+        open_collection(spec)
+
+
+def test_a_folder_that_looks_like_a_prefix_can_be_opened_as_a_path(tmp_path: Path) -> None:
+    folder = tmp_path / "python:stdlib"
+    folder.mkdir()
+    write(folder / "corpus.jsonl", RECORDS)
+    assert len(texts(open_collection(folder))) == 2
+
+
+def test_documents_before_a_bad_line_were_yielded(tmp_path: Path) -> None:
+    path = write(tmp_path / "d.jsonl", [*RECORDS, {"text": "no id"}])
+    documents = open_collection(path).documents()
+    assert [next(documents).doc_id, next(documents).doc_id] == ["a", "b"]
+    with pytest.raises(MalformedRecordError):
+        next(documents)
+
+
+def test_a_document_of_a_megabyte(tmp_path: Path) -> None:
+    text = "word " * 200_000
+    path = write(tmp_path / "d.jsonl", [{"_id": "a", "text": text}])
+    assert texts(open_collection(path)) == [("a", text)]
+
+
+@pytest.mark.parametrize("name", ["large.jsonl", "large.jsonl.gz"])
+def test_reading_takes_no_more_memory_for_a_larger_file(tmp_path: Path, name: str) -> None:
+    path, line = tmp_path / name, json.dumps({"_id": "a", "text": "word " * 200}).encode() + b"\n"
+    piece = line * 1000
+    with gzip.open(path, "wb", compresslevel=1) if name.endswith(".gz") else path.open("wb") as stream:
+        for _ in range(30):
+            stream.write(piece)
+    tracemalloc.start()
+    try:
+        number = sum(1 for _ in open_collection(path).documents())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert number == 30_000
+    assert peak < 2_000_000
+
+
+@given(st.lists(st.text()))
+def test_join_keeps_every_visible_character_in_order(parts: list[str]) -> None:
+    assert join(parts).split() == " ".join(parts).split()

@@ -1,0 +1,177 @@
+"""Weights of the terms of long queries, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from termwise import BM25, Document, Index, Searcher, VectorModel, build_index
+from termwise.engine.query_settings import QuerySettings
+from termwise.engine.query_vector import query_vector
+from termwise.errors import ParameterError, UnknownNameError
+
+DOCUMENTS = [
+    Document("d1", "apple pear"),
+    Document("d2", "apple plum plum"),
+    Document("d3", "apple fig"),
+    Document("d4", "pear quince"),
+]
+QUERY = "apple apple apple pear plum plum fig unheard"
+
+
+@pytest.fixture(scope="module", params=["uint8", "float32"])
+def folder(request, tmp_path_factory):
+    """An index with an inverted view, and one without."""
+    out = tmp_path_factory.mktemp("indexes") / "i.tw"
+    build_index(DOCUMENTS, out, analyzer="whitespace", model=BM25(), quantiser=request.param)
+    assert (Index.open(out).segments[0].inverted is None) is (request.param == "float32")
+    return out
+
+
+def weights(folder, **given):
+    searcher = Searcher.open(folder, query=QuerySettings(**given))
+    terms, values = searcher.encode(QUERY).row(0)
+    return {searcher.index.vocabulary.token(term): value for term, value in zip(terms, values, strict=True)}
+
+
+def idf(folder, frequency):
+    documents = len(Index.open(folder))
+    return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
+
+
+def test_documents_are_counted(folder):
+    index = Index.open(folder)
+    found = {
+        token: int(index.document_frequencies[index.vocabulary.number(token)])
+        for token in ("apple", "pear", "plum", "fig", "quince")
+    }
+    assert found == {"apple": 3, "pear": 2, "plum": 1, "fig": 1, "quince": 1}
+    with pytest.raises(ValueError, match="read-only"):
+        index.document_frequencies[0] = 1
+
+
+def test_by_default_terms_weigh_as_often_as_they_occur(folder):
+    assert weights(folder) == {"apple": 3, "pear": 1, "plum": 2, "fig": 1}
+    searcher = Searcher.open(folder)
+    assert type(searcher.encoder).__name__ == "CountQueryEncoder"
+
+
+def test_once(folder):
+    assert weights(folder, counts="once") == {"apple": 1, "pear": 1, "plum": 1, "fig": 1}
+
+
+def test_saturated(folder):
+    found = weights(folder, counts="saturated", k3=2.0)
+    assert found == pytest.approx({"apple": 9 / 5, "pear": 1, "plum": 6 / 4, "fig": 1})
+
+
+def test_a_power_of_the_idf(folder):
+    found = weights(folder, idf_power=0.5)
+    assert found["apple"] == pytest.approx(3 * idf(folder, 3) ** 0.5)
+    assert found["fig"] == pytest.approx(idf(folder, 1) ** 0.5)
+
+
+def test_the_heaviest_are_chosen_by_idf_and_keep_their_weight(folder):
+    # plum 2 x 1.20, fig 1.20, apple 3 x .36, pear .69
+    assert weights(folder, max_terms=2) == {"plum": 2, "fig": 1}
+    assert weights(folder, max_terms=3) == {"plum": 2, "fig": 1, "apple": 3}
+
+
+def test_what_is_chosen_does_not_jump_with_the_power(folder):
+    for power in (0.0, 0.01, 1.0):
+        assert set(weights(folder, max_terms=2, idf_power=power)) == {"plum", "fig"}
+
+
+def test_of_an_example_terms_that_it_alone_has_are_not_chosen(folder):
+    searcher = Searcher.open(folder, query=QuerySettings(max_terms=1))
+    index = searcher.index
+    of_second = searcher.for_example("d2").encode(QUERY).row(0)[0].tolist()
+    assert [index.vocabulary.token(term) for term in of_second] == ["fig"]  # plum is in d2 alone, fig in d3
+    assert Searcher.open(folder).for_example("d2").encode(QUERY) is not None
+
+
+def test_terms_of_fewer_documents_do_not_count(folder):
+    assert weights(folder, min_df=2) == {"apple": 3, "pear": 1}
+    assert weights(folder, min_df=2, max_terms=1) == {"apple": 3}
+    assert weights(folder, min_df=9) == {}
+
+
+def test_a_background_follows_its_terms(tmp_path):
+    build_index(DOCUMENTS, tmp_path / "lm.tw", analyzer="whitespace", model="dirichlet")
+    searcher = Searcher.open(tmp_path / "lm.tw", query=QuerySettings(max_terms=1))
+    terms, values = searcher.encode(QUERY).row(0)
+    assert terms.tolist()[-1] == searcher.index.vocabulary.background
+    assert values.tolist() == [2.0, 2.0]  # plum twice, and as much for the document bias
+
+
+def test_a_bias_does_not_make_weights_coarse(tmp_path):
+    random = np.random.default_rng(0)
+    words = [f"w{number}" for number in range(400)]
+    documents = [Document(f"d{n}", " ".join(random.choice(words, 60))) for n in range(50)]
+    build_index(documents, tmp_path / "lm.tw", analyzer="whitespace", model="dirichlet")
+    searcher = Searcher.open(tmp_path / "lm.tw", query=QuerySettings(idf_power=1.0))
+    row = searcher.encode(" ".join(random.choice(words, 200)))
+    vector = query_vector(searcher.index, row)
+    real = row.row(0)[1].astype(np.float64)
+    bits = searcher.index.manifest.quantiser.bias_bits
+    made = (vector.weights >> bits) * vector.query_scale
+    assert np.abs(made / real[:-1] - 1).max() < 0.001
+    assert vector.background * vector.query_scale == pytest.approx(real[-1], rel=1e-4)
+
+
+def test_weights_of_very_long_queries_leave_room_for_sums(tmp_path):
+    words = [f"w{number}" for number in range(30_000)]
+    build_index(
+        [Document("a", " ".join(words)), Document("b", "w1 w2")],
+        tmp_path / "lm.tw",
+        analyzer="whitespace",
+        model="dirichlet",
+    )
+    searcher = Searcher.open(tmp_path / "lm.tw", query=QuerySettings(counts="saturated", idf_power=0.5))
+    assert searcher.rank(" ".join(words + words[:7])).doc_ids == ("a", "b")
+
+
+def test_a_query_of_a_few_terms_ranks_as_that_query(folder):
+    cut = Searcher.open(folder, query=QuerySettings(min_df=2)).rank(QUERY)
+    assert cut == Searcher.open(folder).rank("apple apple apple pear")
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(["apple", "pear", "plum", "fig", "quince"]), max_size=30), st.integers(1, 6))
+def test_as_many_as_are_wanted(folder, words, terms):
+    searcher = Searcher.open(folder, query=QuerySettings(max_terms=terms))
+    found, values = searcher.encode(" ".join(words)).row(0)
+    assert len(found) == min(terms, len(set(words)))
+    assert (values > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"counts": "twice"}, UnknownNameError, "unknown counts"),
+        ({"k3": "-1"}, ParameterError, "out of range"),
+        ({"k3": "2"}, ParameterError, "they are not"),
+        ({"idf_power": "nan"}, ParameterError, "out of range"),
+        ({"max_terms": "1.5"}, ParameterError, "the query setting max_terms cannot be read"),
+        ({"max_terms": "-1"}, ParameterError, "out of range"),
+        ({"terms": "3"}, UnknownNameError, "unknown query setting"),
+    ],
+)
+def test_what_is_not_a_setting(given, error, said):
+    with pytest.raises(error, match=said):
+        QuerySettings.parse(given)
+
+
+def test_queries_that_do_not_count_cannot_count_otherwise(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id": "a", "vector": {"apple": 1.5}}\n{"id": "b", "vector": {"pear": 2.0}}\n')
+    model = VectorModel(query="occurrences")
+    build_index(rows, tmp_path / "v.tw", analyzer="whitespace", model=model)
+    with pytest.raises(ParameterError, match="do not weigh their terms by how often"):
+        Searcher.open(tmp_path / "v.tw", query=QuerySettings(counts="saturated"))
+    kept = Searcher.open(tmp_path / "v.tw", query=QuerySettings(max_terms=1)).encode("apple pear pear")
+    assert len(kept.row(0)[0]) == 1

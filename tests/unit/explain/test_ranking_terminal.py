@@ -1,0 +1,97 @@
+"""A ranking in the terminal: its lines of text, its sums, and what never gets through."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from tests.unit.search.terminal import EXPLANATION, HOSTILE, PIECES, lines, part, rendered
+
+from termwise.errors import ParameterError
+from termwise.explain.ranking_terminal import ranking_renderable, sum_text
+from termwise.records import Ranking
+
+
+def ranked():
+    second = replace(
+        EXPLANATION, doc_id="bisect", score=0.5, contributions=(part("sort", 0.5, [(17, 23)]),), text=None
+    )
+    return Ranking(["heapq.merge", "bisect", "third"], [9.59141, 0.5, 0.25]), [EXPLANATION, second]
+
+
+def test_a_ranking_without_explanations():
+    ranking, _ = ranked()
+    assert lines(ranking_renderable(ranking)) == [
+        "1  9.5914  heapq.merge",
+        "2  0.5000  bisect",
+        "3  0.2500  third",
+    ]
+
+
+def test_a_ranking_with_snippets():
+    assert lines(ranking_renderable(*ranked()), width=60) == [
+        "1  9.5914  heapq.merge",
+        "           heapq.‹merge›(*iterables) ‹Merge› ‹sorted› …",
+        "2  0.5000  bisect",
+        "3  0.2500  third",
+    ]
+
+
+def test_a_ranking_with_sums():
+    ranking, explanations = ranked()
+    shown = lines(ranking_renderable(ranking, explanations, explain=True))
+    assert shown[2] == "           merge 4.62 + sorted 3.59 + lists 1.37 ≈ 9.59"
+    assert shown[4] == "           sorted 0.50 = 0.50"
+    narrow = lines(ranking_renderable(ranking, explanations, explain=True), width=40)
+    assert narrow[2:5] == [
+        "           merge 4.62 + sorted 3.59",
+        "           + lists 1.37 ≈ 9.59",
+        "2  0.5000  bisect",
+    ]
+
+
+@pytest.mark.parametrize("width", [12, 20, 34, 60, 100])
+def test_a_ranking_keeps_its_width_and_its_identifiers(width):
+    ranking, explanations = ranked()
+    shown = lines(ranking_renderable(ranking, explanations, explain=True), width=width)
+    assert max(map(len, shown)) <= width
+    assert "heapq.merge" in "".join(line.strip() for line in shown)
+
+
+def test_a_width_may_be_given():
+    ranking = ranking_renderable(Ranking(["heapq.merge"], [9.59141]), [EXPLANATION], explain=True, width=50)
+    assert max(map(len, lines(ranking, width=200))) <= 50
+
+
+def test_a_document_commands_no_terminal():
+    shown = rendered(ranking_renderable(Ranking([HOSTILE.doc_id], [1.0]), [HOSTILE], explain=True))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", shown)
+    shown.encode()
+
+
+def test_a_sum_in_one_line():
+    assert sum_text(EXPLANATION).plain == "merge 4.62 + sorted 3.59 + lists 1.37 ≈ 9.59"
+    assert sum_text(EXPLANATION, terms=1).plain == "merge 4.62 + 2 more 4.97 = 9.59"
+    with_constant = replace(EXPLANATION, constant=-10.0, score=-0.40859)
+    assert sum_text(with_constant, terms=1).plain == "constant -10.00 + merge 4.62 + 2 more 4.97 = -0.41"
+    assert sum_text(replace(EXPLANATION, contributions=(), score=0.0)).plain == "0"
+
+
+def test_pieces_of_a_word_are_one_term_of_a_sum():
+    assert sum_text(PIECES).plain == "unlink 5.10 = 5.10"
+
+
+def test_no_result_is_said():
+    assert (
+        rendered(ranking_renderable(Ranking([], []))) == "no document has a weight for a term of the query\n"
+    )
+
+
+def test_explanations_must_be_of_the_ranked_documents():
+    ranking, explanations = ranked()
+    with pytest.raises(ParameterError, match="not of the document at its place") as caught:
+        ranking_renderable(ranking, explanations[::-1])
+    assert dict(caught.value.facts)["rank"] == 1
+    with pytest.raises(ParameterError):
+        ranking_renderable(Ranking([], []), explanations)

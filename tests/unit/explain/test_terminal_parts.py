@@ -1,0 +1,29 @@
+"""What explanations and rankings in the terminal are made of."""
+
+from __future__ import annotations
+
+from termwise.explain.snippets import Piece
+from termwise.explain.terminal_parts import joined, marked_text
+from termwise.explain.whole_words import inside_word
+
+
+def test_strength_follows_the_contribution():
+    pieces = [Piece("a", 1.0, 0), Piece(" "), Piece("b", 0.5, 1), Piece(" "), Piece("c", 0.1, 0)]
+    text = marked_text(pieces, ["red", ""], plain=False)
+    assert [(text.plain[span.start : span.end], span.style) for span in text.spans] == [
+        ("a", "bold underline red"),
+        ("b", "bold"),
+        ("c", "red"),
+    ]
+    assert marked_text(pieces, ["red", ""], plain=True).plain == "‹a› ‹b› ‹c›"
+
+
+def test_pieces_of_a_word_are_joined_by_the_characters_where_they_meet(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "termwise.explain.terminal_parts.inside_word",
+        lambda text, place: asked.append(text) or inside_word(text, place),
+    )
+    pieces = [Piece("ab", 1.0, term % 2) for term in range(500)]
+    assert joined([*pieces, Piece("-", 1.0, 2)]) == [Piece("ab" * 500, 1.0, 0), Piece("-", 1.0, 2)]
+    assert max(map(len, asked)) == 2

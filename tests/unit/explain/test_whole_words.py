@@ -1,0 +1,55 @@
+"""Places inside words are shown with the words around them, and nowhere else is anything widened."""
+
+from __future__ import annotations
+
+import pytest
+
+from termwise.explain.snippets import Mark
+from termwise.explain.whole_words import inside_word, whole_words, word_around
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "word"),
+    [
+        ("the unlinked file", (6, 10), "unlinked"),
+        ("snake_case.name", (1, 3), "snake"),
+        ("snake_case.name", (6, 10), "case"),
+        ("world's", (0, 3), "world"),
+        ("nai\u0308vete\u0301", (3, 5), "nai\u0308vete\u0301"),
+        ("utf8", (0, 3), "utf8"),
+        ("\u6771\u4eac\u90fd", (1, 2), "\u4eac"),
+        ("\u0e20\u0e32\u0e29\u0e32", (1, 2), "\u0e32"),
+        ("", (0, 0), ""),
+    ],
+)
+def test_the_word_around_a_place(text: str, place: tuple[int, int], word: str) -> None:
+    start, end = word_around(text, *place)
+    assert text[start:end] == word
+
+
+def test_marks_in_one_word_meet_and_cover_it() -> None:
+    text = "unlinked paths"
+    marks = [Mark(2, 6, 1.0, 0), Mark(0, 2, 2.0, 1), Mark(2, 6, 3.0, 2), Mark(9, 14, 1.0, 3)]
+    places = {mark.term: text[mark.start : mark.end] for mark in whole_words(text, marks)}
+    assert places == {0: "linked", 1: "un", 2: "linked", 3: "paths"}
+
+
+def test_marks_of_whole_words_stay() -> None:
+    marks = [Mark(0, 5, 1.0, 0), Mark(6, 11, 1.0, 1)]
+    assert whole_words("merge lists", marks) == marks
+
+
+def test_a_long_word_is_not_walked_through_for_each_of_its_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(
+        "termwise.explain.whole_words.inside_word",
+        lambda text, place: asked.append(place) or inside_word(text, place),
+    )
+    marks = [Mark(place, place + 1, 1.0, place) for place in range(1, 150)]
+    assert whole_words("a" * 150, marks)[:2] == [Mark(0, 2, 1.0, 1), Mark(2, 3, 1.0, 2)]
+    assert len(asked) == 2 * len(marks)
+
+
+def test_a_word_ends_after_200_characters() -> None:
+    assert word_around("a" * 1000, 500, 501) == (300, 701)
+    assert word_around("-" + "a" * 198 + "-", 100, 101) == (1, 199)

@@ -1,0 +1,202 @@
+"""Building an index from a translation table: what it is called, how texts are cut, what is kept for the next build."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from termwise import Document, Searcher, build_index, make_analyzer
+from termwise.cli.main import app, run
+from termwise.errors import ForeignFolderError, MissingFileError, ParameterError, VocabularyMismatchError
+from termwise.indexing import chosen_model
+from termwise.models import Model1
+from termwise.text import Vocabulary
+from termwise.translation import TranslationTable, open_table, write_table
+from termwise.translation.table_folder import read_manifest
+
+DOCUMENTS = [
+    Document("a", "cardiac valve cardiac surgeon"),
+    Document("b", "car on a road"),
+    Document("empty", ""),
+]
+WORDS = ["[UNK]", "cardiac", "heart", "valve", "car"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a table folder over a closed vocabulary."""
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    analyzer = make_analyzer(f"wordpiece:{tmp_path / 'vocab.txt'}")
+    table = TranslationTable(
+        analyzer.vocabulary, [0, 0, 2, 2, 2, 2], [1, 2], [0.25, 0.5], [0, 3, 1, 0, 1], analyzer.spec
+    )
+    write_table(table, tmp_path / "table")
+    return tmp_path / "table"
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Return a table folder over an open vocabulary."""
+    table = TranslationTable(
+        Vocabulary(["cardiac", "heart"]), [0, 1, 1], [1], [0.5], [1, 1], make_analyzer("whitespace").spec
+    )
+    write_table(table, tmp_path / "open")
+    return tmp_path / "open"
+
+
+def test_a_folder_says_that_it_is_a_table(folder, tmp_path):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder, settings={"lambda": "0.1"})
+    model = searcher.index.manifest.encoder["model"]
+    assert (model["name"], model["exact"], model["parameters"]["lambda"]) == ("model1", False, 0.1)
+    assert searcher.rank("heart").doc_ids == ("a",)
+    assert chosen_model(folder, {}) == Model1(table=str(folder))
+    assert chosen_model("model1", {"table": str(folder)}) == Model1(table=str(folder))
+
+
+def test_the_index_names_the_table_it_was_made_with(folder, tmp_path, capsys):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder)
+    said = {"name": str(folder), "id": read_manifest(folder).id}
+    assert searcher.index.manifest.encoder["table"] == said
+    assert run(["inspect", str(tmp_path / "i"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["encoder"]["table"] == said
+    assert run(["inspect", str(tmp_path / "i")]) == 0
+    assert said["id"] in capsys.readouterr().out.replace("\n", "").replace(" ", "")
+    assert "table" not in build_index(DOCUMENTS, tmp_path / "j").index.manifest.encoder
+
+
+def test_the_name_alone_is_the_table_that_ships(folder, tmp_path, monkeypatch):
+    (tmp_path / "tables").mkdir()
+    monkeypatch.setattr("termwise.translation.table_folder._shipped_root", lambda: tmp_path / "tables")
+    with pytest.raises(MissingFileError, match="no such translation table") as caught:
+        build_index(DOCUMENTS, tmp_path / "i", model="model1")
+    assert ("ship with the package", "none") in caught.value.facts
+    shipped = replace(open_table(folder), kind="neural-model1", scoring={"lambda": 0.5})
+    write_table(shipped, tmp_path / "tables" / "model1")
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model="model1")
+    assert searcher.rank("heart").doc_ids == ("a",)
+    assert searcher.index.manifest.encoder["table"]["name"] == "model1"
+    assert chosen_model("model1", {}) == Model1(lambda_=0.5)
+    assert chosen_model("model1", {"table": str(folder)}) == Model1(table=str(folder))
+    assert chosen_model(tmp_path / "tables" / "model1", {}).table == str(tmp_path / "tables" / "model1")
+
+
+def test_a_table_is_not_named_twice(folder):
+    with pytest.raises(ParameterError, match="table is named twice"):
+        chosen_model(folder, {"table": "other"})
+
+
+def test_the_table_says_how_texts_are_cut(folder, opened, tmp_path):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder)
+    assert searcher.encoder.analyzer.spec.name == "wordpiece"
+    same = make_analyzer(f"wordpiece:{tmp_path / 'vocab.txt'}")
+    again = build_index(DOCUMENTS, tmp_path / "j", model=folder, analyzer=same)
+    assert again.index.vocabulary.id == searcher.index.vocabulary.id
+    for table, name in ((folder, "wordpiece"), (opened, "whitespace")):
+        with pytest.raises(VocabularyMismatchError, match="cut in another way") as caught:
+            build_index(DOCUMENTS, tmp_path / "k", model=table, analyzer="english")
+        facts = dict(caught.value.facts)
+        assert (facts["model"], facts["analyzer"]) == (f"model1  {name}", "english")
+    with pytest.raises(VocabularyMismatchError) as caught:
+        build_index(DOCUMENTS, tmp_path / "k", model=folder, analyzer="wordpiece")
+    facts = dict(caught.value.facts)
+    assert facts["model"].startswith("model1  wordpiece, ")
+    assert not any(len(word) > 20 for word in f"{facts['model']} {facts['analyzer']}".split())
+    assert not (tmp_path / "k").exists()
+
+
+def test_terms_of_an_open_table_join_those_of_the_collection(opened, tmp_path):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=opened)
+    assert "heart" in searcher.index.vocabulary.load()
+    assert searcher.rank("heart").doc_ids == ("a",)
+    assert len(searcher.rank("zebra")) == 0
+
+
+def test_empty_documents_and_queries(folder, tmp_path):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder)
+    assert len(searcher.rank("")) == 0
+    ranking = searcher.rank("heart", candidates=["empty", "b", "a"])
+    assert (ranking.doc_ids, ranking.scores.tolist()[1:]) == (("a", "empty", "b"), [0, 0])
+
+
+@pytest.mark.parametrize(("name", "value"), [("prune", "1e308"), ("least", "1")])
+def test_thresholds_that_leave_nothing(folder, tmp_path, name, value):
+    with pytest.raises(ParameterError, match="as large as the least that") as caught:
+        build_index(DOCUMENTS, tmp_path / "i", model=folder, settings={name: value})
+    assert (name, float(value)) in caught.value.facts
+    assert f"--set {name}=" in caught.value.fixes[0]
+    assert not (tmp_path / "i").exists()
+
+
+def test_a_threshold_over_documents_without_words(folder, tmp_path):
+    searcher = build_index([Document("empty", "")], tmp_path / "i", model=folder, settings={"prune": "1"})
+    assert searcher.index.manifest.postings == 0
+
+
+def test_counts_are_kept_for_another_build(folder, tmp_path, monkeypatch):
+    kept = tmp_path / "kept"
+    plain = build_index(DOCUMENTS, tmp_path / "plain", model=folder, settings={"lambda": "0.1"})
+    build_index(DOCUMENTS, tmp_path / "first", model=folder, encoding=kept, store_text=True)
+    assert [path.name for path in sorted(kept.iterdir())] == ["block-000000.rows", "encoding.json"]
+
+    from termwise.indexing.count_cache import CountEncoder
+
+    monkeypatch.setattr(CountEncoder, "encode_documents", lambda *_, **__: pytest.fail("counted again"))
+    second = build_index(
+        DOCUMENTS, tmp_path / "second", model=folder, settings={"lambda": "0.1"}, encoding=kept
+    )
+    for ordinal in range(len(DOCUMENTS)):
+        ours, theirs = second.index.row(ordinal), plain.index.row(ordinal)
+        assert [part.tolist() for part in ours] == [part.tolist() for part in theirs]
+
+
+def test_counts_of_other_documents_or_another_analyzer_are_not_taken(folder, opened, tmp_path):
+    kept = tmp_path / "kept"
+    build_index(DOCUMENTS, tmp_path / "first", model=folder, encoding=kept)
+    changed = [Document("a", "car"), *DOCUMENTS[1:]]
+    searcher = build_index(changed, tmp_path / "second", model=folder, encoding=kept)
+    assert len(searcher.rank("heart")) == 0
+    (tmp_path / "vocab.txt").write_text("\n".join([*WORDS, "road"]) + "\n")
+    analyzer = make_analyzer(f"wordpiece:{tmp_path / 'vocab.txt'}")
+    other = TranslationTable(analyzer.vocabulary, [0] * 7, [], [], [0] * 6, analyzer.spec)
+    write_table(other, tmp_path / "other")
+    with pytest.raises(ForeignFolderError):
+        build_index(DOCUMENTS, tmp_path / "third", model=tmp_path / "other", encoding=kept)
+
+
+def test_counts_of_an_open_vocabulary_cannot_be_kept(opened, tmp_path):
+    with pytest.raises(ParameterError, match="vocabulary of its own"):
+        build_index(DOCUMENTS, tmp_path / "i", model=opened, encoding=tmp_path / "kept")
+
+
+def test_from_the_command_line(folder, tmp_path):
+    from typer.testing import CliRunner
+
+    source = tmp_path / "docs.jsonl"
+    source.write_text("".join(json.dumps({"_id": d.doc_id, "text": d.text}) + "\n" for d in DOCUMENTS))
+    for number, named in enumerate(
+        (["--model", str(folder)], ["--model", "model1", "--set", f"table={folder}"])
+    ):
+        out = tmp_path / f"i{number}"
+        done = CliRunner().invoke(app, ["index", str(source), *named, "--set", "keep=0", "--out", str(out)])
+        assert done.exit_code == 0, done.output
+        assert Searcher.open(out).rank("heart").doc_ids == ("a",)
+
+
+def test_searching_needs_neither_the_table_nor_what_reads_it(folder, tmp_path):
+    build_index(DOCUMENTS, tmp_path / "i", model=folder, store_text=True)
+    for path in folder.iterdir():
+        path.unlink()
+    program = (
+        "import sys, termwise\n"
+        f"searcher = termwise.Searcher.open({str(tmp_path / 'i')!r})\n"
+        "assert searcher.rank('heart').doc_ids == ('a',)\n"
+        "part, = searcher.explain('heart', 'a').contributions\n"
+        "assert part.origin == 'translation' and part.sources[0].term == 'cardiac'\n"
+        "print(sorted(name for name in sys.modules if name.startswith(('termwise.translation', 'torch'))))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr

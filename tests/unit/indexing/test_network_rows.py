@@ -1,0 +1,873 @@
+"""Indexes whose weights a network made: built, resumed, shared out, searched and explained."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+import subprocess
+import sys
+from io import StringIO
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.encode import tiny
+
+from termwise import BM25, Document, Index, Searcher, TermWeights, build_index, make_analyzer
+from termwise.encode import (
+    EncoderFolder,
+    ExpansionRecord,
+    RememberedRows,
+    open_document_encoder,
+    open_query_encoder,
+    open_remembered_encoder,
+)
+from termwise.encode.blocks import block_files
+from termwise.errors import (
+    DuplicateIdError,
+    EmptyCollectionError,
+    ForeignFolderError,
+    IndexExistsError,
+    MissingFileError,
+    ModelFormatError,
+    ParameterError,
+    UnknownNameError,
+    UsageError,
+    VocabularyMismatchError,
+    WeightError,
+)
+from termwise.indexing import chosen_model, default_encoding, encode_collection, finished_blocks
+from termwise.models import SpladeDoc, Tilde, TildeV2
+from termwise.search import QueryDocumentLikelihood, StoredQueryVectors
+
+PIECES = ["[UNK]", "the", "of", "merge", "sort", "list", "card", "##s", "file", "##ed", "line"]
+KEPT = [3, 4, 5, 6, 8, 9, 10]
+DOCUMENTS = [
+    Document("a", "merge the sorted lists"),
+    Document("b", "sort the cards of the card file"),
+    Document("c", "of the"),
+    Document("d", ""),
+    Document("e", "list"),
+    Document("f", "file line file line"),
+]
+
+
+def dense(text):
+    """Return ln P(t|d) as a network might give it, in steps of 1/64."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return np.array([-(digest[t] + 1) / 64 for t in range(len(PIECES))], dtype=np.float32)
+
+
+class Encoder:
+    """Stands in for a network; counts what it is asked for, and can be interrupted."""
+
+    query_weights = None
+    gives_log_likelihoods = False
+    idf_power = 0.0
+    only_text_terms = False
+    block = 2
+
+    def __init__(self, analyzer, *, fingerprint="sha256:toy"):
+        self.analyzer = analyzer
+        self.vocabulary = analyzer.vocabulary
+        self.fingerprint = fingerprint
+        self.asked = []
+        self.patience = 1 << 30
+
+    @property
+    def floors(self):
+        floors = np.zeros(len(PIECES))
+        floors[KEPT] = -3.0
+        return floors
+
+    @property
+    def description(self):
+        return {
+            "name": "toy",
+            "id": "sha256:toy",
+            "network": {"precision": "int8", "processor": "avx2"},
+            "settings": {"length": 128, "expansion": None},
+        }
+
+    def encode_documents(self, texts, *, advance=None):
+        if len(self.asked) >= self.patience:
+            raise KeyboardInterrupt
+        self.asked.extend(texts)
+        return TermWeights.from_rows([self.row(text) for text in texts], self.vocabulary.id)
+
+    def row(self, text):
+        above = dense(text) + 3.0
+        return {t: float(above[t]) for t in KEPT if above[t] > 0 and text}
+
+
+class Exact(Encoder):
+    """The same in the exact form: rows of log-probabilities."""
+
+    gives_log_likelihoods = True
+    floors = None
+
+    def row(self, text):
+        return {t: float(dense(text)[t]) for t in KEPT} if text else {}
+
+
+@pytest.fixture(scope="module")
+def analyzer(tmp_path_factory):
+    path = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
+    path.write_text("\n".join(PIECES) + "\n")
+    return make_analyzer(f"wordpiece-clean:{path}")
+
+
+@pytest.fixture
+def encoder(analyzer):
+    return Encoder(analyzer)
+
+
+@pytest.fixture
+def searcher(tmp_path, encoder):
+    return build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, store_text=True)
+
+
+def plain(searcher, query, text):
+    """Score a document in the plainest way, from the weights before quantisation."""
+    numbers = [searcher.index.vocabulary.number(token) for token in searcher.encoder.analyzer.tokens(query)]
+    row = Encoder(searcher.encoder.analyzer).row(text)
+    return sum(row.get(t, 0.0) - 3.0 for t in numbers)
+
+
+def test_scores_are_the_weights_of_the_network_and_the_floors(tmp_path, encoder):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, quantiser="float32")
+    for query in ("merge lists", "sorted cards of a file", "list list list"):
+        ranking = searcher.rank(query, candidates=[d.doc_id for d in DOCUMENTS])
+        texts = dict(DOCUMENTS)
+        expected = [plain(searcher, query, texts[doc_id]) for doc_id in ranking.doc_ids]
+        assert ranking.scores.tolist() == pytest.approx(expected, rel=1e-6)
+    assert len(searcher.rank("of the")) == 0
+
+
+def test_the_manifest_says_which_network_ran_how(searcher):
+    described = searcher.index.manifest.encoder
+    assert described["model"] == {
+        "name": "tilde",
+        "parameters": dict(Tilde().parameters()),
+        "exact": False,
+    }
+    assert described["network"]["network"] == {"precision": "int8", "processor": "avx2"}
+    assert described["network"]["settings"]["length"] == 128
+    assert described["analyzer"]["name"] == "wordpiece-clean"
+    assert described["query"] == {"weighting": "counts"}
+
+
+def test_the_index_stands_alone(searcher, tmp_path):
+    again = Searcher.open(tmp_path / "i")
+    assert again.rank("merge lists") == searcher.rank("merge lists")
+    assert again.encoder.analyzer.spec.fingerprint == searcher.encoder.analyzer.spec.fingerprint
+
+
+def test_repeated_pieces_of_a_query_count_as_often_as_they_occur(searcher):
+    once = searcher.explain("list", "e")
+    twice = searcher.explain("lists list", "e")
+    assert twice.constant == 2 * once.constant
+    assert twice.score == 2 * once.score
+
+
+def test_weights_of_queries_go_into_the_index(tmp_path):
+    table = np.zeros(len(tiny.PIECES), dtype=np.float32)
+    table[[tiny.MERGE, tiny.SORT, tiny.CAT]] = [1.0, 2.0, 0.5]
+    weights = np.zeros(len(tiny.PIECES), dtype=np.float32)
+    weights[[tiny.MERGE, tiny.SORT]] = [3.0, 0.25]
+    counted = tiny.make_folder(tmp_path / "counted", "tildev2", table)
+    weighed = tiny.make_folder(tmp_path / "weighed", "tildev2", table, query_weights=weights)
+    documents = [Document("a", "merge cat"), Document("b", "sort cat"), Document("c", "sort merge")]
+    plain, searcher = (
+        build_index(documents, tmp_path / f"{model.name}.tw", model=model, quantiser="float32")
+        for model in (counted, weighed)
+    )
+    assert searcher.index.manifest.encoder["query"] == {"weighting": "idf"}
+
+    def scores(searcher, query):
+        found = searcher.rank(query, k=3)
+        return dict(zip(found.doc_ids, found.scores.tolist(), strict=True))
+
+    merge, sort = scores(plain, "merge"), scores(plain, "sort")
+    expected = {name: 3 * merge.get(name, 0) + 0.25 * sort.get(name, 0) for name in "abc"}
+    assert scores(Searcher.open(tmp_path / "weighed.tw"), "merge sort sort cat") == expected
+
+
+def test_a_repeated_term_doubles_its_contribution_in_an_index_of_tildev2(tmp_path):
+    table = np.zeros(len(tiny.PIECES), dtype=np.float32)
+    table[[tiny.MERGE, tiny.SORT, tiny.CAT]] = [1.0, 2.0, 0.5]
+    path = tiny.make_folder(tmp_path / "e", "tildev2", table)
+    documents = [Document("a", "merge cat"), Document("b", "sort cat"), Document("c", "sort merge")]
+    searcher = build_index(documents, tmp_path / "i", model=path, settings={"expansion_encoder": "none"})
+    for query in ("merge", "sort cat"):
+        once, twice = (searcher.rank(words, k=3) for words in (query, f"{query} {query}"))
+        assert twice.doc_ids == once.doc_ids
+        assert twice.scores.tolist() == (2 * once.scores).tolist()
+    one, other = (searcher.explain(words, "c") for words in ("merge sort", "merge sort merge"))
+    weights = [{c.term: c.score for c in made.contributions} for made in (one, other)]
+    assert weights[1] == {"merge": 2 * weights[0]["merge"], "sort": weights[0]["sort"]}
+
+
+# --- how rare terms are in the collection -------------------------------------------------------------------------
+
+WORDS = [
+    Document("a", "merge cat"),
+    Document("b", "sort cat"),
+    Document("c", "sort cat merge"),
+    Document("d", ""),
+]
+
+
+@pytest.fixture(scope="module")
+def weighing(tmp_path_factory):
+    """An encoder of kind tildev2: merge 1, sort 2, cat 0.5, and a quarter more for each place of a text."""
+    table = np.zeros(len(tiny.PIECES), dtype=np.float32)
+    table[[tiny.MERGE, tiny.SORT, tiny.CAT]] = [1.0, 2.0, 0.5]
+    return tiny.make_folder(tmp_path_factory.mktemp("weighing") / "e", "tildev2", table)
+
+
+def indexed(folder, encoder, **settings):
+    settings = {"expansion_encoder": "none", **settings}
+    return build_index(WORDS, folder, model=encoder, settings=settings, quantiser="float32")
+
+
+@pytest.mark.parametrize("power", [0.25, 1.0, 2.0])
+def test_weights_are_multiplied_by_a_power_of_the_idf(tmp_path, weighing, power):
+    searcher = indexed(tmp_path / "i", weighing, idf_power=str(power))
+    # merge is in 2 of 4 documents, the empty one counted, and cat in 3.
+    merge, cat = np.log(1 + 2.5 / 2.5) ** power, np.log(1 + 1.5 / 3.5) ** power
+    found = {c.term: c.score for c in searcher.explain("merge cat", "a").contributions}
+    assert found == pytest.approx({"merge": 1.25 * merge, "cat": 1.0 * cat}, rel=1e-6)
+    assert searcher.index.manifest.encoder["network"]["idf_power"] == power
+    assert searcher.index.manifest.encoder["query"] == {"weighting": "counts"}
+
+
+def test_without_a_power_weights_are_those_of_the_network(tmp_path, weighing):
+    searcher = indexed(tmp_path / "i", weighing)
+    found = {c.term: c.score for c in searcher.explain("sort cat", "b").contributions}
+    assert found == {"sort": 2.25, "cat": 1.0}
+    assert "idf_power" not in searcher.index.manifest.encoder["network"]
+
+
+def test_the_encoder_says_which_power_holds_where_nothing_is_said(tmp_path, weighing):
+    table = np.ones(len(tiny.PIECES), dtype=np.float32)
+    chosen = tiny.make_folder(tmp_path / "e", "tildev2", table, idf_power=0.5)
+    plain, weighted, none = (
+        indexed(tmp_path / name, chosen, **said)
+        for name, said in (("i", {"idf_power": "0.5"}), ("j", {}), ("k", {"idf_power": "0"}))
+    )
+    assert plain.rank("merge cat", k=4) == weighted.rank("merge cat", k=4)
+    assert weighted.rank("cat", k=1).scores[0] < none.rank("cat", k=1).scores[0] == 1.5
+
+
+def test_encoded_documents_serve_every_power(tmp_path, weighing):
+    rows = tmp_path / "rows"
+    for name, power in (("i", 0.0), ("j", 0.5)):
+        model = TildeV2(encoder=str(weighing), expansion_encoder="none", idf_power=power)
+        assert finished_blocks(rows, model=model) == (0 if name == "i" else 1)
+        build_index(WORDS, tmp_path / name, model=model, encoding=rows)
+
+
+def test_an_open_encoder_with_another_power_is_refused(tmp_path, weighing):
+    models = [
+        TildeV2(encoder=str(weighing), expansion_encoder="none", idf_power=power) for power in (0.5, 0.0)
+    ]
+    with pytest.raises(ParameterError, match="another power of the idf") as caught:
+        build_index(WORDS, tmp_path / "i", model=models[1], encoder=open_document_encoder(models[0]))
+    assert caught.value.facts == (("model", "tildev2, idf_power 0"), ("encoder", "idf_power 0.5"))
+
+
+@pytest.mark.parametrize("power", [-1.0, 5.0, np.nan, np.inf, "1", None, 10**400])
+def test_a_power_of_an_encoder_of_ones_own_that_cannot_be_is_refused(tmp_path, analyzer, power):
+    encoder = Encoder(analyzer)
+    encoder.idf_power = power
+    with pytest.raises(ParameterError, match="idf_power of the encoder"):
+        build_index(DOCUMENTS, tmp_path / "i", model=TildeV2(), encoder=encoder)
+    assert not (tmp_path / "i").exists()
+
+
+def test_a_power_and_floors_do_not_go_together(tmp_path, analyzer):
+    for made in (Encoder(analyzer), Exact(analyzer)):
+        made.idf_power = 1.0
+        with pytest.raises(ParameterError, match="above a floor"):
+            build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=made)
+
+
+def test_the_power_of_an_encoder_of_ones_own_is_recorded(tmp_path, analyzer):
+    class Plain(Encoder):
+        floors = None
+        idf_power = 0.5
+
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=TildeV2(), encoder=Plain(analyzer))
+    assert searcher.index.manifest.encoder["network"]["idf_power"] == 0.5
+    with pytest.raises(ParameterError, match="another power of the idf"):
+        build_index(DOCUMENTS, tmp_path / "j", model=TildeV2(idf_power=1.0), encoder=Plain(analyzer))
+
+
+@pytest.mark.parametrize("power", ["-0.1", "4.1", "nan", "inf"])
+def test_powers_out_of_range_are_refused(tmp_path, weighing, power):
+    with pytest.raises(ParameterError, match="idf_power of tildev2"):
+        indexed(tmp_path / "i", weighing, idf_power=power)
+
+
+# --- the exact form ---------------------------------------------------------------------------------------------
+
+
+def ranked(scores, doc_ids):
+    return [doc_id for _, doc_id in sorted(zip(scores, doc_ids, strict=True), key=lambda pair: -pair[0])]
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.text("abcdefgh", min_size=1, max_size=6), min_size=1, max_size=12, unique=True),
+    st.lists(st.sampled_from(["merge", "sort", "list", "card", "file", "the", "sorted"]), max_size=8),
+)
+def test_the_exact_form_has_the_order_and_the_scores_of_the_dense_vectors(
+    tmp_path_factory, analyzer, texts, words
+):
+    folder = tmp_path_factory.mktemp("exact")
+    documents = [Document(f"d{i}", text) for i, text in enumerate(texts)]
+    searcher = build_index(documents, folder / "i", model=Tilde(form="exact"), encoder=Exact(analyzer))
+    assert searcher.index.manifest.quantiser.kind == "float32"
+    query = " ".join(words)
+    numbers = [analyzer.vocabulary.number(token) for token in analyzer.tokens(query)]
+    expected = [float(dense(text).astype(np.float64)[numbers].sum()) for text in texts]
+    doc_ids = [document.doc_id for document in documents]
+    ranking = searcher.rank(query, candidates=doc_ids, k=len(texts))
+    found = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
+    assert [found[doc_id] for doc_id in doc_ids] == expected  # to the last digit: all are multiples of 2**-10
+    assert list(ranking.doc_ids) == ranked(expected, doc_ids)
+    if numbers:  # every document is a result, the one with the smallest of every term too
+        assert searcher.rank(query, k=len(texts)) == ranking
+
+
+def test_floors_of_the_exact_form_lie_just_below_the_smallest_of_the_collection(tmp_path, analyzer):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(form="exact"), encoder=Exact(analyzer))
+    rows = np.array([dense(text) for _, text in DOCUMENTS if text])
+    floors = searcher.index.floors
+    assert floors[KEPT].tolist() == (rows[:, KEPT].min(axis=0) - 2**-10).tolist()
+    assert floors[[t for t in range(len(PIECES)) if t not in KEPT]].tolist() == [0.0] * 4
+    # A document without a piece has no row: the floor of each term, and never a better place than another.
+    query = "merge lists of cards"
+    assert searcher.rank(query, candidates=[d.doc_id for d in DOCUMENTS]).doc_ids[-1] == "d"
+
+
+def test_one_byte_would_not_keep_the_order(tmp_path, analyzer):
+    for model, encoder in ((Tilde(form="exact"), None), (Tilde(), Exact(analyzer))):
+        with pytest.raises(ParameterError, match="order of the exact form"):
+            build_index(DOCUMENTS, tmp_path / "i", model=model, encoder=encoder, quantiser="uint8")
+
+
+def test_rows_of_the_exact_form_that_lack_terms_are_refused(tmp_path, analyzer):
+    class Lacking(Exact):
+        def row(self, text):
+            return {3: -1.0} if text == "list" else super().row(text)
+
+    with pytest.raises(WeightError, match="the same terms"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(form="exact"), encoder=Lacking(analyzer))
+    assert not (tmp_path / "i").exists()
+
+
+# --- finished blocks --------------------------------------------------------------------------------------------
+
+
+def test_an_interrupted_build_goes_on_where_it_was(tmp_path, encoder, analyzer):
+    encoder.patience = 4
+    with pytest.raises(KeyboardInterrupt):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    work = default_encoding(tmp_path / "i")
+    assert len(block_files(work)) == 2
+    assert finished_blocks(work, model=Tilde(), encoder=encoder) == 2
+    assert not (tmp_path / "i").exists()
+    second = Encoder(analyzer)
+    resumed = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=second)
+    assert second.asked == [text for _, text in DOCUMENTS[4:]]
+    assert not work.exists()
+    whole = build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=Encoder(analyzer))
+    assert (tmp_path / "i" / "manifest.json").read_bytes() == (tmp_path / "j" / "manifest.json").read_bytes()
+    assert resumed.rank("sorted lists") == whole.rank("sorted lists")
+
+
+def test_a_folder_that_was_named_is_kept(tmp_path, encoder, analyzer):
+    build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, encoding=tmp_path / "rows")
+    assert len(block_files(tmp_path / "rows")) == 3
+    assert not default_encoding(tmp_path / "i").exists()
+    again = Encoder(analyzer)
+    build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=again, encoding=tmp_path / "rows")
+    assert again.asked == []
+
+
+def test_rows_of_another_encoder_are_not_taken(tmp_path, encoder, analyzer):
+    build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, encoding=tmp_path / "rows")
+    other = Encoder(analyzer, fingerprint="sha256:other")
+    with pytest.raises(ForeignFolderError):
+        build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=other, encoding=tmp_path / "rows")
+
+
+def test_nothing_is_left_of_a_build_that_failed_before_the_first_block(tmp_path, encoder):
+    with pytest.raises(EmptyCollectionError):
+        build_index([], tmp_path / "i", model=Tilde(), encoder=encoder)
+    with pytest.raises(ParameterError, match="made of documents"):
+        build_index([("a", 5)], tmp_path / "i", model=Tilde(), encoder=encoder)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "encoding.json"])
+def test_what_is_not_ours_in_the_default_folder_stays(tmp_path, encoder, name):
+    work = default_encoding(tmp_path / "i")
+    work.mkdir()
+    (work / name).write_text("mine")
+    with pytest.raises(ForeignFolderError):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    assert (work / name).read_text() == "mine"
+
+
+def test_what_a_killed_process_was_writing_goes_with_the_default_folder(tmp_path, encoder):
+    work = default_encoding(tmp_path / "i")
+    work.mkdir()
+    (work / ".block-000000.rows.0a1b2c3d.tmp").write_bytes(b"TWROWS01")
+    build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    assert not work.exists()
+
+
+def test_the_default_folder_lies_beside_the_index(tmp_path, monkeypatch):
+    (tmp_path / "here" / "below").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here" / "below")
+    assert str(default_encoding("docs.tw")) == str(default_encoding("docs.tw/")) == "docs.tw.encoding"
+    assert default_encoding(".") == tmp_path / "here" / "below.encoding"
+    assert default_encoding("..") == tmp_path / "here.encoding"
+
+
+@pytest.mark.parametrize(
+    ("index", "rows"), [("i", "i"), ("i", "i/rows"), ("rows/i", "rows"), ("i", "link/rows")]
+)
+def test_index_and_encoded_documents_lie_apart(tmp_path, encoder, index, rows):
+    (tmp_path / "link").symlink_to(tmp_path / "i")
+    with pytest.raises(ParameterError, match="lie apart") as caught:
+        build_index(DOCUMENTS, tmp_path / index, model=Tilde(), encoder=encoder, encoding=tmp_path / rows)
+    assert f"--encoding {tmp_path / index}.encoding" in caught.value.fixes
+    assert encoder.asked == []
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
+def test_the_default_folder_lies_apart_as_well(tmp_path, encoder):
+    default_encoding(tmp_path / "i").symlink_to(tmp_path / "i")
+    with pytest.raises(ParameterError, match="lie apart"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    assert encoder.asked == []
+    assert [path.name for path in tmp_path.iterdir()] == ["i.encoding"]
+
+
+@pytest.mark.parametrize("rows", ["i", "i/rows", "i/deep/rows", "link/rows", "i/x/.."])
+def test_no_encoded_documents_in_the_folder_of_an_index(tmp_path, encoder, searcher, rows):
+    (tmp_path / "link").symlink_to(tmp_path / "i")
+    before, asked = sorted((tmp_path / "i").rglob("*")), list(encoder.asked)
+    with pytest.raises(ParameterError, match="in that of an index") as caught:
+        encode_collection(DOCUMENTS, tmp_path / rows, model=Tilde(), encoder=encoder)
+    assert dict(caught.value.facts)["index"] == tmp_path / "i"
+    with pytest.raises(ParameterError, match="in that of an index"):
+        build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=encoder, encoding=tmp_path / rows)
+    assert (sorted((tmp_path / "i").rglob("*")), encoder.asked) == (before, asked)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["i", "link"]
+
+
+def test_an_index_that_is_there_is_found_before_anything_is_encoded(tmp_path, encoder, searcher):
+    before = list(encoder.asked)
+    with pytest.raises(IndexExistsError):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    assert encoder.asked == before
+
+
+def test_shares_of_a_collection(tmp_path, analyzer):
+    seen = []
+    for part in (1, 2):
+        encoder = Encoder(analyzer)
+        share = encode_collection(
+            DOCUMENTS,
+            tmp_path / "rows",
+            model=Tilde(),
+            encoder=encoder,
+            shard=(part, 2),
+            progress=lambda *step: seen.append(step),
+        )
+        assert (share.documents, share.blocks, share.share) == (6, 3, 3 - part)
+    assert (share.finished, share.left) == (3, 0)
+    assert seen[-1] == ("encode documents", 6, 6)
+    last = Encoder(analyzer)
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=last, encoding=tmp_path / "rows")
+    assert last.asked == []
+    assert len(searcher.index) == 6
+
+
+def test_what_is_left_after_one_share(tmp_path, analyzer):
+    share = encode_collection(
+        DOCUMENTS, tmp_path / "rows", model=Tilde(), encoder=Encoder(analyzer), shard=(3, 3)
+    )
+    assert (share.share, share.finished, share.left) == (1, 1, 2)
+
+
+def test_only_what_would_be_taken_counts_as_finished(tmp_path, analyzer):
+    rows = tmp_path / "rows"
+
+    def encode(shard=(1, 1), documents=DOCUMENTS, folder=rows, fingerprint="sha256:toy"):
+        encoder = Encoder(analyzer, fingerprint=fingerprint)
+        return encode_collection(documents, folder, model=Tilde(), encoder=encoder, shard=shard)
+
+    def finished():
+        return finished_blocks(rows, model=Tilde(), encoder=Encoder(analyzer))
+
+    assert finished() == 0  # no folder
+    encode()
+    assert finished() == 3
+    changed = [*DOCUMENTS[:5], Document("f", "another text")]
+    assert (encode((1, 3), changed).left, encode((1, 3)).left) == (1, 0)
+    encode(folder=tmp_path / "other", fingerprint="sha256:other")
+    for spoilt in (
+        (tmp_path / "other" / "block-000001.rows").read_bytes(),
+        (rows / "block-000001.rows").read_bytes()[:-1],
+        b"",
+        bytes(200),
+    ):
+        (rows / "block-000001.rows").write_bytes(spoilt)
+        assert finished() == 2
+        share = encode((1, 3))
+        assert (share.share, share.finished, share.left) == (1, 2, 1)
+    (rows / "block-000001.rows").unlink()
+    (rows / "block-000001.rows").mkdir()
+    assert finished() == 2
+    assert encode((1, 3)).left == 1
+
+
+def test_shares_that_cannot_be(tmp_path, encoder):
+    for shard in ((0, 2), (3, 2)):
+        with pytest.raises(ParameterError, match="shard"):
+            encode_collection(DOCUMENTS, tmp_path / "rows", model=Tilde(), encoder=encoder, shard=shard)
+    with pytest.raises(EmptyCollectionError):
+        encode_collection([], tmp_path / "rows", model=Tilde(), encoder=encoder)
+    with pytest.raises(ParameterError, match="with a network"):
+        encode_collection(DOCUMENTS, tmp_path / "rows", model="bm25")
+
+
+# --- what is refused --------------------------------------------------------------------------------------------
+
+
+def test_a_network_brings_its_analyzer(tmp_path, encoder):
+    with pytest.raises(ParameterError, match="its own analyzer"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, analyzer="english")
+
+
+@pytest.mark.parametrize("option", ["encoder", "encoding", "precision", "providers"])
+@pytest.mark.parametrize("model", ["bm25", "vectors"])
+def test_options_of_a_network_without_one(tmp_path, option, model):
+    with pytest.raises(ParameterError, match="has a network") as caught:
+        build_index(DOCUMENTS, tmp_path / "i", model=model, **{option: "x"})
+    assert ("given", option) in caught.value.facts
+
+
+@pytest.mark.parametrize("option", ["precision", "providers"])
+def test_an_encoder_that_is_open_has_its_precision(tmp_path, encoder, option):
+    with pytest.raises(ParameterError, match="open already"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, **{option: "x"})
+
+
+def test_an_encoder_that_is_not_the_one_of_the_model(tmp_path):
+    documents = [Document("a", "merge"), Document("b", "sort")]
+    floors = [-3.0] * len(tiny.PIECES)
+    paths = {
+        "one": tiny.make_folder(tmp_path / "one", "tilde", tiny.square({}, otherwise=1.0), floors=floors),
+        "two": tiny.make_folder(tmp_path / "two", "tilde", tiny.square({}, otherwise=2.0), floors=floors),
+        "v2": tiny.make_folder(tmp_path / "v2", "tildev2", np.ones(len(tiny.PIECES))),
+    }
+    one, two = Tilde(encoder=str(paths["one"])), Tilde(encoder=str(paths["two"]))
+    v2 = TildeV2(encoder=str(paths["v2"]), expansion_encoder="none")
+    encoder = open_document_encoder(one)
+    for model, differing in ((two, "id"), (v2, "kind, id"), (paths["two"], "id")):
+        with pytest.raises(ParameterError, match="not the one that the model names") as caught:
+            build_index(documents, tmp_path / "i", model=model, encoder=encoder)
+        facts = dict(caught.value.facts)
+        assert str(paths["two"]) in facts["model"] or str(paths["v2"]) in facts["model"]
+        assert str(paths["one"]) in facts["encoder"]
+        assert facts["differ in"] == differing
+        assert not re.search("[0-9a-f]{64}", caught.value.render())
+        with pytest.raises(ParameterError, match="not the one that the model names"):
+            encode_collection(documents, tmp_path / "rows", model=model, encoder=encoder)
+    odd, second = Tilde(encoder=str(paths["v2"])), open_document_encoder(v2)
+    with pytest.raises(ParameterError, match="not the one that the model names"):
+        build_index(documents, tmp_path / "i", model=odd, encoder=second)
+    assert not (tmp_path / "i").exists()
+    assert not (tmp_path / "rows").exists()
+    build_index(documents, tmp_path / "i", model=paths["one"], encoder=encoder)
+    RememberedRows.of(["merge", "sort"], encoder).write(tmp_path / "rows.npz")
+    remembered = open_remembered_encoder(one, tmp_path / "rows.npz")
+    build_index(documents, tmp_path / "j", model=one, encoder=remembered)
+    with pytest.raises(ParameterError, match="not the one that the model names"):
+        build_index(documents, tmp_path / "k", model=two, encoder=remembered)
+
+
+def test_an_encoder_that_runs_with_other_settings_than_the_model(tmp_path):
+    documents = [Document("a", "merge"), Document("b", "sort")]
+    tilde = tiny.make_folder(tmp_path / "tilde", "tilde", tiny.square({}), floors=[-9.0] * len(tiny.PIECES))
+    expansion = ExpansionRecord(2, "new", 10, EncoderFolder.open(tilde).id, "tilde")
+    v2 = tiny.make_folder(tmp_path / "v2", "tildev2", np.ones(len(tiny.PIECES)), expansion=expansion)
+    splade = tiny.make_folder(tmp_path / "splade", "splade-doc", tiny.square({}, otherwise=1.0))
+    first = {
+        "tilde": Tilde(encoder=str(tilde)),
+        "v2": TildeV2(encoder=str(v2)),
+        "splade": SpladeDoc(encoder=str(splade)),
+    }
+    others = [
+        ("tilde", {"keep": 3}, {"keep": ("3", "256")}),
+        ("tilde", {"side": "query", "overlap": 2}, {"side": ("query", "document"), "overlap": ("2", "1")}),
+        ("tilde", {"form": "exact", "keep": None}, {"form": ("exact", "compact"), "keep": ("None", "256")}),
+        ("v2", {"length": 6, "overlap": 1}, {"length": ("6", "10")}),
+        ("v2", {"expansion_terms": 1}, {"expansion_terms": ("1", "2")}),
+        ("v2", {"counting": "raw"}, {"counting": ("raw", "new")}),
+        (
+            "v2",
+            {"expansion_encoder": "none"},
+            {
+                "expansion_encoder": ("None", expansion.encoder),
+                "expansion_terms": ("None", "2"),
+                "counting": ("None", "new"),
+            },
+        ),
+        ("splade", {"keep": 1}, {"keep": ("1", "None")}),
+    ]
+    for kind, changes, expected in others:
+        model, encoder = dataclasses.replace(first[kind], **changes), open_document_encoder(first[kind])
+        with pytest.raises(ParameterError, match="other settings than the model") as caught:
+            build_index(documents, tmp_path / "i", model=model, encoder=encoder)
+        assert dict(caught.value.facts[1:]) == {
+            name: f"{ours}, and {theirs} in the encoder" for name, (ours, theirs) in expected.items()
+        }
+        with pytest.raises(ParameterError, match="other settings than the model"):
+            encode_collection(documents, tmp_path / "rows", model=model, encoder=encoder)
+    assert not (tmp_path / "i").exists()
+    assert not (tmp_path / "rows").exists()
+
+
+def test_a_setting_that_says_what_the_encoder_does_anyway(tmp_path):
+    documents = [Document("a", "merge"), Document("b", "sort")]
+    path = tiny.make_folder(tmp_path / "e", "tilde", tiny.square({}), floors=[-9.0] * len(tiny.PIECES))
+    encoder = open_document_encoder(Tilde(encoder=str(path)))
+    model = Tilde(encoder=str(path), keep=256, length=10)
+    assert len(build_index(documents, tmp_path / "i", model=model, encoder=encoder).index) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"collection": None}, "documents"),
+        ({"collection": 3}, "documents"),
+        ({"path": None}, "path"),
+        ({"model": 3}, "model"),
+        ({"model": Tilde}, "model"),
+        ({"settings": ["keep=3"]}, "settings"),
+        ({"settings": {"keep": 3}, "model": "tilde"}, "settings"),
+        ({"analyzer": 3, "model": "bm25"}, "analyzer"),
+        ({"fields": "title"}, "fields"),
+        ({"fields": (1,)}, "fields"),
+        ({"quantiser": 3}, "quantiser"),
+        ({"threads": "2"}, "threads"),
+        ({"threads": 0}, "threads"),
+        ({"memory": "2GB"}, "memory"),
+        ({"memory": 0}, "memory"),
+        ({"encoder": "tilde"}, "not an encoder"),
+        ({"encoding": 3}, "encoding"),
+        ({"progress": None}, "progress"),
+    ],
+)
+def test_arguments_of_the_wrong_type(tmp_path, encoder, options, named):
+    given = {"collection": DOCUMENTS, "path": tmp_path / "i", "model": Tilde(), "encoder": encoder, **options}
+    if given["model"] != Tilde():
+        del given["encoder"]
+    with pytest.raises(ParameterError, match=named):
+        build_index(**given)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [{"precision": 3}, {"providers": "cpu"}, {"providers": 3}])
+def test_ways_of_running_a_network_of_the_wrong_type(tmp_path, options):
+    path = tiny.make_folder(tmp_path / "e", "tildev2", np.ones(len(tiny.PIECES)))
+    with pytest.raises(UsageError, match=next(iter(options))):
+        build_index(DOCUMENTS, tmp_path / "i", model=path, **options)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["e"]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"collection": None}, "documents"),
+        ({"encoding": None}, "encoding"),
+        ({"threads": 1.0}, "threads"),
+        ({"shard": 2}, "shard"),
+        ({"fields": "title"}, "fields"),
+        ({"encoder": "tilde"}, "not an encoder"),
+    ],
+)
+def test_arguments_of_the_wrong_type_for_a_share(tmp_path, encoder, options, named):
+    given = {"collection": DOCUMENTS, "encoding": tmp_path / "i", "encoder": encoder, **options}
+    with pytest.raises(ParameterError, match=named):
+        encode_collection(**given, model=Tilde())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_encoder_of_two_vocabularies(tmp_path, encoder):
+    encoder.analyzer = make_analyzer("wordpiece-clean")
+    with pytest.raises(VocabularyMismatchError, match="another vocabulary"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    encoder.analyzer = make_analyzer("english")
+    with pytest.raises(VocabularyMismatchError, match="open"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    assert not (tmp_path / "i").exists()
+
+
+def test_duplicate_documents(tmp_path, encoder):
+    with pytest.raises(DuplicateIdError, match="number 1 and number 3"):
+        build_index([*DOCUMENTS[:2], DOCUMENTS[0]], tmp_path / "i", model=Tilde(), encoder=encoder)
+
+
+def test_models_by_name_and_by_folder(tmp_path, monkeypatch):
+    assert chosen_model("tilde", {"keep": "64"}) == Tilde(keep=64)
+    assert chosen_model("tildev2", {"expansion_encoder": "none"}) == TildeV2(expansion_encoder="none")
+    assert chosen_model(BM25(), {}) == BM25()
+    with pytest.raises(UnknownNameError, match="no folder of that name") as unknown:
+        chosen_model("tildev3", {})
+    assert unknown.value.fixes == ("did you mean tildev2 or tilde?",)
+    for missing in ("./tildev3", tmp_path / "tildev3"):
+        with pytest.raises(MissingFileError, match="no such folder") as lacking:
+            chosen_model(missing, {})
+        assert dict(lacking.value.facts)["folder"] == missing
+        assert "bm25, dirichlet" in dict(lacking.value.facts)["models"]
+    with pytest.raises(ParameterError, match="made already"):
+        chosen_model(Tilde(), {"keep": "64"})
+    with pytest.raises(ParameterError, match="named twice"):
+        chosen_model(tmp_path, {"encoder": "elsewhere"})
+    with pytest.raises(ModelFormatError, match="not an encoder folder"):
+        chosen_model(str(tmp_path), {})
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(ModelFormatError, match="not an encoder folder"):
+        chosen_model("mine", {})
+
+
+# --- searching --------------------------------------------------------------------------------------------------
+
+
+def test_searching_loads_no_network(searcher, tmp_path):
+    program = (
+        "import sys, termwise\n"
+        f"searcher = termwise.Searcher.open({str(tmp_path / 'i')!r})\n"
+        "assert searcher.rank('merge lists', k=1)\n"
+        "assert searcher.rank('merge lists', candidates=['a', 'b'])\n"
+        "assert searcher.explain('merge lists', 'a').contributions\n"
+        "import termwise.search\n"
+        "heavy = {'torch', 'onnxruntime', 'transformers', 'termwise.encode'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_documents_read_as_queries_are_kept_for_later(tmp_path, analyzer):
+    model = Tilde(form="exact", side="query")
+    index = build_index(DOCUMENTS, tmp_path / "i", model=model, encoder=Exact(analyzer)).index
+    stored = StoredQueryVectors(Index.open(index.path))
+    found = stored.encode_queries(["b", "e"])
+    assert found[:, KEPT].tolist() == [dense(DOCUMENTS[1].text)[KEPT].tolist(), dense("list")[KEPT].tolist()]
+
+
+# --- explaining -------------------------------------------------------------------------------------------------
+
+
+def test_explanations_add_up_and_tell_expansions(searcher):
+    seen = set()
+    for document in DOCUMENTS:
+        explanation = searcher.explain("merge the sorted lists of cards", document.doc_id, competitors=1)
+        parts = explanation.contributions
+        assert sum(part.score for part in parts) + explanation.constant == explanation.score
+        assert explanation.constant == -3.0 * 5  # merge, sort, ##ed, list, card; ##s is cleaned away
+        assert all(part.weight >= 0 for part in parts)
+        tokens = searcher.encoder.analyzer.tokens(document.text)
+        for part in parts:
+            seen.add(part.origin)
+            if part.weight > 0:
+                assert part.origin == ("exact" if part.term in tokens else "expansion")
+                assert bool(part.spans) == (part.origin == "exact")
+            for start, end in part.spans:
+                assert part.term.removeprefix("##") == document.text[start:end]
+    assert seen == {"exact", "expansion", "absent"}
+
+
+def test_pieces_and_expansions_are_said_in_words(tmp_path, analyzer):
+    class Chosen(Encoder):
+        def row(self, text):
+            return {4: 2.0, 9: 1.0, 6: 0.5} if text else {}
+
+    documents = [Document("x", "the sorted file"), Document("y", "")]
+    searcher = build_index(
+        documents, tmp_path / "i", model=Tilde(), encoder=Chosen(analyzer), store_text=True
+    )
+    explanation = searcher.explain("sorted cards", "x")
+    from rich.console import Console
+
+    from termwise.explain.terminal import explanation_renderable
+
+    console = Console(width=100, no_color=True, record=True, file=StringIO())
+    console.print(explanation_renderable(explanation))
+    shown = console.export_text()
+    assert "constant" in shown
+    assert "-9.0000" in shown
+    assert "sorted (##ed)" in shown
+    assert "added by the model, not in the text: cards" in shown
+    assert "the ‹sorted› file" in shown
+    page = explanation.to_html()
+    assert "added by the model, not in the text" in page
+    assert "−9.0000" in page
+    assert "##ed" in page
+
+
+# --- the whole way, through onnxruntime -------------------------------------------------------------------------
+
+
+def test_a_stored_vector_says_what_a_pass_would(tmp_path):
+    table = tiny.square(
+        {
+            tiny.DOC: {tiny.CAT: -1.0},
+            tiny.QRY: {tiny.DOG: 4.0, tiny.MERGE: -2.0},
+            tiny.MERGE: {tiny.MERGE: 3.0, tiny.SORT: 1.0},
+            tiny.SORT: {tiny.SORT: 2.0, tiny.LIST: 0.5},
+            tiny.LIST: {tiny.LIST: 1.5, tiny.MERGE: 0.0},
+        }
+    )
+    floors = [-8.5] * len(tiny.PIECES)
+    path = tiny.make_folder(tmp_path / "e", "tilde", table, floors=floors, positions=64, length=64)
+    documents = [Document("a", "merge the lists"), Document("b", "sort"), Document("c", "list, sort list")]
+    build = {"model": path, "quantiser": "float32"}
+    searcher = build_index(documents, tmp_path / "d", **build, settings={"form": "exact"})
+    shares = build_index(
+        documents,
+        tmp_path / "s",
+        model="ml",
+        analyzer=searcher.encoder.analyzer,
+        quantiser="float32",
+    )
+    network = open_query_encoder(path)
+    for form in ("exact", "compact"):
+        settings = {"form": form, "side": "query"}
+        index = build_index(documents, tmp_path / form, **build, settings=settings).index
+        stored = StoredQueryVectors(index)
+        kept = network.kept
+        for document in documents:
+            passed = network.encode_queries([document.text])[:, kept]
+            assert stored.encode_queries([document.doc_id])[:, kept] == pytest.approx(passed, abs=1e-5)
+        ranked = [
+            QueryDocumentLikelihood(searcher, alpha=0.5, documents=shares.index, query_encoder=encoder).rank(
+                documents[2].text, candidates=["a", "b", "c"], example=example
+            )
+            for encoder, example in ((network, None), (stored, "c"))
+        ]
+        assert ranked[0].doc_ids == ranked[1].doc_ids
+        assert ranked[0].scores == pytest.approx(ranked[1].scores, abs=1e-5)

@@ -1,0 +1,66 @@
+"""Compiled code on the disk is that of the kernel and the types it is named for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from numba import config
+from numba.core.caching import IndexDataCacheFile
+
+from termwise.kernels.jit import compiled, name_apart, told_of_compiling
+
+
+def files(folder: Path) -> IndexDataCacheFile:
+    return IndexDataCacheFile(str(folder), "kernel-1.py311", "stamp")
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_two_processes_that_compile_at_once(tmp_path: Path, apart: bool) -> None:
+    """One has read the index before the other writes it, and writes its code last; numba by itself mixes them up."""
+    first, second = files(tmp_path), files(tmp_path)
+    if apart:
+        name_apart(first)
+        name_apart(second)
+    read, write = second._load_index(), first._save_data
+    second._load_index = lambda: read
+
+    def interrupted(name: str, code: str) -> None:
+        second.save("integers", "code for integers")
+        write(name, code)
+
+    first._save_data = interrupted
+    first.save("floats", "code for floats")
+    found = files(tmp_path).load("integers")
+    assert found == ("code for integers" if apart else "code for floats")
+
+
+def test_kernels_are_named_apart() -> None:
+    @compiled
+    def kernel(number: int) -> int:
+        return number + 1
+
+    file = kernel._cache._cache_file  # type: ignore[attr-defined]
+    assert file._data_name(1) != file._data_name(1)
+    assert file._data_name(1).endswith(".nbc")
+    assert kernel(1) == 2
+
+
+def test_who_waits_is_told_once_of_what_no_cache_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    def kernel(number: float) -> float:
+        return number + 1
+
+    told: list[str] = []
+    with told_of_compiling(lambda: told.append("first")):
+        first = compiled(kernel)
+        assert told == []
+        first(1)
+        first(1.0)
+    with told_of_compiling(lambda: told.append("again")):
+        compiled(kernel)(1)
+    first(1j)
+    assert told == ["first"]

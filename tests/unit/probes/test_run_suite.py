@@ -1,0 +1,1032 @@
+"""Several probes put to several scorers: thresholds, samples, what is kept, and what a report says of it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+import os
+import re
+import sqlite3
+
+import numpy as np
+import pytest
+
+from termwise.errors import (
+    DataError,
+    DuplicateIdError,
+    ForeignFolderError,
+    ModelFormatError,
+    ParameterError,
+    StorageError,
+    UnknownNameError,
+    UsageError,
+    WeightError,
+)
+from termwise.probes import Probe, Sample, run_probe
+from termwise.probes.core import run_suite as suite_run
+from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant
+from termwise.probes.core.expectations import wanted_of
+from termwise.probes.core.judged_texts import JudgedTexts
+from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.reference_rankings import ReferenceLists
+from termwise.probes.core.run_suite import Question, run_suite
+from termwise.probes.core.sample import checked
+from termwise.probes.core.score_pairs import ask
+from termwise.probes.core.statistics import compared, estimate
+from termwise.probes.core.suites import chosen_probes, suite_named
+from termwise.probes.core.threshold_sweep import sweep
+from termwise.probes.core.thresholds import reading_of
+from termwise.probes.language.open_language import open_language
+from termwise.probes.manipulations import ManipulationProbe
+from termwise.probes.report import (
+    Demand,
+    csv_text,
+    differences,
+    latex_text,
+    markdown_text,
+    page,
+    read_report,
+    report_of,
+    unmet,
+    write_report,
+)
+from termwise.probes.report.contents import spread
+from termwise.probes.report.folder import file_name, prepare_place
+from termwise.probes.report.page import marked, report_html
+from termwise.probes.report.tables import shortfalls
+from termwise.records import Document, Ranking, Run
+from termwise.scorers import FunctionScorer, RunScorer, ScoreStore
+
+REFERENCE = ReferenceLists(
+    "toy", {"q": "cat", "r": "dog"}, {"q": ("cat cat cat", "cat", ""), "r": ("dog", "")}
+)
+
+CELL = {
+    "probe": "p", "scorer": "s", "content": "sha256:0", "samples": 1, "score": 0.5, "low": None, "high": None,
+    "p_holm": None,
+}  # fmt: skip
+"""What is read of a cell."""
+
+SCORER = {
+    "name": "s", "fingerprint": None, "reading": {"kind": "by rank"}, "gaps": None, "skipped": {},
+}  # fmt: skip
+"""What is read of a scorer."""
+
+PROBE = {"name": "p", "title": "P", "section": "Toy", "symmetric": False, "samples": 1}
+"""What is read of a probe, and has to be there."""
+
+
+class Counting:
+    """Scores a text by how often it says the query; counts the pairs that it is asked."""
+
+    def __init__(self, name="counting", weight=1.0):
+        self.name, self.weight, self.fingerprint, self.asked = name, weight, f"{name} {weight}", []
+
+    def score(self, query, texts):
+        return self.score_pairs([query] * len(texts), texts)
+
+    def score_pairs(self, queries, texts):
+        pairs = list(zip(queries, texts, strict=True))
+        self.asked += pairs
+        return np.array([self.weight * text.split().count(query) for query, text in pairs])
+
+    def cut(self, queries, texts):
+        return np.array([len(text.split()) > 3 for text in texts])
+
+
+class Fixed(Probe):
+    strategy = "transfer"
+
+    def __init__(self, name, samples, symmetric=False):
+        self.name, self.title, self.symmetric, self._samples = name, name.title(), symmetric, samples
+
+    def samples(self, seed):
+        yield from self._samples
+
+
+MORE = Fixed(
+    "more@toy",
+    [
+        Sample("1", "cat", "cat cat", "cat", "q"),
+        Sample("2", "cat", "cat cat cat cat cat", "cat", "q"),
+        Sample("3", "dog", "dog dog dog", "dog", "r"),
+        Sample("4", "dog", "cat", "cat", "r"),
+    ],
+)
+LESS = Fixed("less@toy", [Sample("a", "cat", "", "cat cat cat", "q"), Sample("b", "dog", "dog", "dog", "r")])
+EMPTY = Fixed("empty@toy", [])
+APART = Fixed("apart@toy", [Sample("a", "cat", "cat cat cat", "cat", "q")], symmetric=True)
+
+
+def questions(*probes, **options):
+    return [Question.of(probe, seed=0, section="Toy", **options) for probe in probes]
+
+
+@pytest.fixture
+def run():
+    scorers = [Counting(), Counting("turned", -1.0)]
+    return run_suite(scorers, questions(MORE, LESS, EMPTY, APART), reference=REFERENCE, facts={"seed": 0})
+
+
+def test_thresholds_are_the_median_gap_of_each_scorer(run):
+    # counting: gaps 2, 1 of the first query and 1 of the second; turned: the same
+    assert [one.reading for one in run.examined] == [Constant(1.0), Constant(1.0)]
+    first = run.examined[0]
+    assert first.gaps.tolist() == [1, 1, 2]
+    # of the first sample the difference is 1, which is none
+    assert first.results["more@toy"].effects.tolist() == [0, 1, 1, 0]
+    assert run.examined[1].results["more@toy"].effects.tolist() == [0, -1, -1, 0]
+    assert first.results["less@toy"].effects.tolist() == [-1, 0]
+    assert first.results["apart@toy"].effects.tolist() == [1]
+    assert first.results["empty@toy"].score is None
+    assert first.results["more@toy"].cut.tolist() == [False, True, False, False]
+
+
+def test_each_pair_is_asked_once_and_never_again(tmp_path):
+    scorer = Counting()
+    with ScoreStore(tmp_path / "scores") as store:
+        run_suite([scorer], questions(MORE, LESS, APART), reference=REFERENCE, store=store)
+        assert len(scorer.asked) == len(set(scorer.asked)) == len(store)
+    again = Counting()
+    with ScoreStore(tmp_path / "scores") as store:
+        kept = run_suite([again], questions(MORE, LESS, APART), reference=REFERENCE, store=store)
+    assert again.asked == []
+    assert kept.examined[0].results["more@toy"].effects.tolist() == [0, 1, 1, 0]
+
+
+def test_a_scorer_without_a_fingerprint_is_asked_again(tmp_path):
+    scorer = Counting()
+    scorer.fingerprint = None
+    with ScoreStore(tmp_path / "scores") as store:
+        run_suite([scorer], questions(MORE), delta=0.5, store=store)
+        assert len(store) == 0
+
+
+def test_results_do_not_depend_on_the_store_or_the_size_of_batches(run, monkeypatch):
+    monkeypatch.setattr("termwise.probes.core.score_pairs._FIRST_CHUNK", 1)
+    monkeypatch.setattr("termwise.probes.core.score_pairs._LONG", 0.0)
+    small = run_suite([Counting()], questions(MORE, LESS, EMPTY, APART), reference=REFERENCE)
+    for name, result in run.examined[0].results.items():
+        other = small.examined[0].results[name]
+        assert (result.first.tolist(), result.second.tolist()) == (
+            other.first.tolist(),
+            other.second.tolist(),
+        )
+        assert result.content == other.content
+
+
+def test_other_rules():
+    lists = {"q": np.array([3.0, 1.0, 0.0]), "r": np.array([1.0, 0.0])}
+    assert reading_of(0.5, None) == Constant(0.5)
+    assert reading_of("0.5", None) == Constant(0.5)
+    assert isinstance(reading_of("by-query", lists), ByQuery)
+    assert isinstance(reading_of("by-rank", lists), ByRank)
+    for wrong in ("mean", "-1", "nan", "inf", -0.5, float("nan")):
+        with pytest.raises(ParameterError):
+            reading_of(wrong, lists)
+    with pytest.raises(ParameterError, match="rankings"):
+        reading_of("median", None)
+    found = run_suite([Counting()], questions(MORE), delta="by-rank", reference=REFERENCE).examined[0]
+    # one "cat" and two stand between the same documents; five stand above the best; "dog" thrice above "dog" once
+    assert found.results["more@toy"].effects.tolist() == [1, 1, 1, 0]
+    stranger = Fixed("other@toy", [Sample("1", "yak", "yak", "", "unknown")])
+    skipped = run_suite([Counting()], questions(stranger), delta="by-query", reference=REFERENCE).examined[0]
+    assert "other@toy" in skipped.skipped
+    assert skipped.results == {}
+
+
+def test_without_a_threshold_nothing_is_read():
+    with pytest.raises(ParameterError, match="rankings"):
+        run_suite([Counting()], questions(MORE))
+
+
+def test_scorers_and_probes_have_names_of_their_own():
+    with pytest.raises(DuplicateIdError, match="two scorers"):
+        run_suite([Counting(), Counting()], questions(MORE), delta=0.1)
+    with pytest.raises(DuplicateIdError, match="two probes"):
+        run_suite([Counting()], questions(MORE, MORE), delta=0.1)
+    with pytest.raises(DataError, match="no scorer"):
+        run_suite([], questions(MORE), delta=0.1)
+    with pytest.raises(DataError, match="no probe"):
+        run_suite([Counting()], [], delta=0.1)
+
+
+def test_fewer_samples_are_among_more_of_them():
+    many = Fixed("many", [Sample(f"{place}", "cat", "cat", "dog") for place in range(60)])
+    some, fewer = (Question.of(many, seed=3, most=most) for most in (20, 10))
+    assert len(some.samples) == 20
+    assert some.left_out == 40
+    assert {one.sample_id for one in fewer.samples} < {one.sample_id for one in some.samples}
+    assert {one.sample_id for one in Question.of(many, seed=4, most=20).samples} != {
+        one.sample_id for one in some.samples
+    }
+    assert Question.of(many, seed=3, most=100).left_out == 0
+    with pytest.raises(ParameterError):
+        Question.of(many, seed=3, most=0)
+
+
+def test_probes_of_the_same_texts_take_the_same_ones():
+    one, other = (
+        Fixed(name, [Sample(f"{place}", "cat", f"{name} {place}", "dog") for place in range(60)])
+        for name in ("one", "other")
+    )
+    taken = [
+        [sample.sample_id for sample in Question.of(probe, seed=3, most=9).samples] for probe in (one, other)
+    ]
+    assert taken[0] == taken[1]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [("name", ""), ("name", None), ("title", 5), ("strategy", b"x"), ("definition", None)],
+)
+def test_a_probe_says_what_it_is(attribute, value):
+    probe = Fixed("odd@toy", [Sample("1", "cat", "cat cat", "cat", "q")])
+    setattr(probe, attribute, value)
+    with pytest.raises(ParameterError, match=rf"Fixed.{attribute}"):
+        questions(probe)
+    with pytest.raises(ParameterError, match=rf"Fixed.{attribute}"):
+        run_probe(Counting(), probe, Constant(0.0))
+
+
+def test_manipulations_that_are_not_wanted_are_not_made():
+    language = open_language("rules")
+    texts = {f"d{place}": f"cats number {place} sleep" if place % 3 else "dogs" for place in range(40)}
+    judged = JudgedTexts("toy", {"q": "cats"}, texts, {"q": dict.fromkeys(texts, 1)}, 0)
+    made = []
+
+    class Shouted:
+        name, title, makes = "shouted", "Shouted", "the text in capitals"
+
+        def apply(self, text, around):
+            made.append(text)
+            return text.upper() if text.startswith("cats") else None
+
+    probe = ManipulationProbe(Shouted(), judged, language=language, stop_words=frozenset())
+    some = Question.of(probe, seed=1, most=5)
+    assert 5 <= len(made) < 40
+    assert some.left_out == 40 - len(made)
+    plain = Probe.drawn(probe, 1, 5, lambda sample_id: suite_run._draw(1, sample_id))[0]
+    assert some.samples == tuple(plain)
+    assert len(Question.of(probe, seed=1, most=100).samples) == len(Question.of(probe, seed=1).samples) == 26
+
+
+def test_a_run_is_asked_what_it_ranks():
+    ranked = Run([Ranking(["a", "b"], [2.0, 1.0], "q")], "ranked")
+    scorer = RunScorer(ranked, {"q": "cat"}, {"a": "cat cat", "b": "cat"})
+    found = run_suite([scorer, Counting()], questions(MORE, LESS), reference=REFERENCE).examined
+    assert found[0].results["more@toy"].sample_ids == ("1",)
+    assert found[0].results["more@toy"].effects.tolist() == [1]
+    assert "none of its samples" in found[0].skipped["less@toy"]
+    assert found[1].results["more@toy"].content != found[0].results["more@toy"].content
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (lambda queries, texts: [math.nan] * len(texts), WeightError, "no number"),
+        (lambda queries, texts: [1.0] * (len(texts) + 1), DataError, "one score for each"),
+        (lambda queries, texts: 1.0, DataError, "one score for each"),
+        (lambda queries, texts: [[1.0]] * len(texts), DataError, "one score for each"),
+        (lambda queries, texts: None, DataError, "no numbers"),
+        (lambda queries, texts: ["7"] * len(texts), DataError, "no numbers"),
+        (lambda queries, texts: [1j] * len(texts), DataError, "no numbers"),
+        (lambda queries, texts: [10**400] * len(texts), DataError, "OverflowError"),
+        (lambda queries, texts: (1.0 for _ in texts), DataError, "generator"),
+        (lambda queries, texts: texts[len(texts)], DataError, "IndexError"),
+    ],
+)
+def test_scorers_that_answer_wrongly(answer, error, message):
+    with pytest.raises(error, match=message):
+        run_suite([FunctionScorer(answer, name="odd")], questions(MORE), delta=0.1)
+
+
+def test_a_function_that_fails_is_told_with_its_place():
+    def divides(queries, texts):
+        return [1 / 0]
+
+    with pytest.raises(DataError) as caught:
+        FunctionScorer(divides, name="odd").score("cat", ["dog"])
+    assert "ZeroDivisionError: division by zero" in str(caught.value)
+    assert "test_run_suite.py, line" in str(caught.value)
+    assert "in divides" in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [[1, True, 2.5], np.array([1, 1, 2], dtype=np.int8), (np.float32(1), 1, 3)])
+def test_numbers_of_all_kinds_are_scores(given):
+    found = FunctionScorer(lambda queries, texts: given, name="odd").score("cat", ["dog"] * 3)
+    assert found.dtype == np.float64
+    assert found[:2].tolist() == [1.0, 1.0]
+
+
+def test_pairs_that_are_asked_may_repeat_themselves():
+    scorer = Counting()
+    assert ask(scorer, [("cat", "cat"), ("cat", "cat"), ("cat", "dog")]) == {
+        ("cat", "cat"): 1.0,
+        ("cat", "dog"): 0.0,
+    }
+    assert len(scorer.asked) == 2
+    assert ask(scorer, []) == {}
+
+
+def test_lists_of_a_run_and_of_bm25():
+    documents = [
+        Document(str(place), text) for place, text in enumerate(["cat cat", "cat dog", "dog", "yak"])
+    ]
+    lists = ReferenceLists.by_bm25({"q": "cat", "r": "none such"}, lambda: iter(documents), depth=2)
+    assert {query_id: set(texts) for query_id, texts in lists.candidates.items()} == {
+        "q": {"cat cat", "cat dog"}
+    }
+    run_ = Run([Ranking(["3", "gone", "0", "1"], [4.0, 3.0, 2.0, 1.0], "q")], "mine")
+    taken = ReferenceLists.of_run(run_, {"q": "cat"}, documents, depth=3)
+    assert taken.candidates == {"q": ("yak", "cat cat")}
+    with pytest.raises(DataError, match="two candidates"):
+        ReferenceLists.of_run(run_, {"other": "cat"}, documents)
+
+
+def test_what_a_report_says(run):
+    report = report_of(run)
+    cells = {(cell["probe"], cell["scorer"]): cell for cell in report["cells"]}
+    more = cells["more@toy", "counting"]
+    assert (more["score"], more["positive"], more["neutral"], more["negative"]) == (0.5, 2, 2, 0)
+    assert (more["samples"], more["queries"], more["identical"], more["cut"]) == (4, 2, 1, 1)
+    assert more["by_query"] == 0.5
+    empty = cells["empty@toy", "counting"]
+    assert [
+        empty[name] for name in ("score", "low", "p_clustered", "p_published", "p_bonferroni", "by_query")
+    ] == [None] * 6
+    assert cells["apart@toy", "counting"]["p_published"] is None
+    assert cells["apart@toy", "counting"]["p_clustered"] is None
+    # two scorers and four probes: eight cells, of which all count in the correction
+    assert more["p_bonferroni"] == pytest.approx(min(1.0, 8 * more["p_published"]))
+    assert [one["sample"] for one in more["telling"]] == ["2", "3"]
+    contrast = {one["probe"]: one for one in report["comparisons"]}
+    assert contrast["more@toy"]["difference"] == -1.0
+    assert contrast["more@toy"]["baseline"] == "counting"
+    assert "empty@toy" not in contrast
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+
+
+def test_samples_on_which_two_scorers_disagree(run):
+    """Of the samples of a probe, the one that parts them in effect, then in score, in the direction of their scores."""
+    contrast = {one["probe"]: one for one in report_of(run)["comparisons"]}
+    assert list(contrast) == ["more@toy", "less@toy", "apart@toy"]
+    assert (contrast["more@toy"]["sample"]["sample"], contrast["more@toy"]["sample"]["query"]) == ("2", "cat")
+    assert contrast["more@toy"]["sample"]["scores"] == [[5.0, 1.0, 1], [-5.0, -1.0, -1]]
+    assert contrast["less@toy"]["sample"]["scores"] == [[0.0, 3.0, -1], [0.0, -3.0, 1]]
+    assert contrast["apart@toy"]["sample"] is None, "both tell the texts apart"
+    assert all(one["sample"] is None for one in report_of(run, telling=0)["comparisons"])
+
+
+def test_infinite_differences_disagree_too():
+    odd = FunctionScorer(
+        lambda queries, texts: [-math.inf if "cat" in text else 0.0 for text in texts], name="odd"
+    )
+    report = report_of(run_suite([Counting(), odd], questions(LESS), delta=0.1))
+    (contrast,) = report["comparisons"]
+    assert contrast["sample"]["scores"] == [[0.0, 3.0, -1], [0.0, "-inf", 1]]
+    assert "-inf" in report_html(report)
+
+
+def test_infinite_scores_can_be_reported():
+    scorer = FunctionScorer(
+        lambda queries, texts: [-math.inf if "cat" in text else 0.0 for text in texts], name="odd"
+    )
+    run = run_suite([scorer], questions(LESS), delta=0.1)
+    cell = report_of(run)["cells"][0]
+    assert cell["score"] == 0.5
+    assert cell["p_published"] is None
+    assert cell["telling"][0]["scores"] == [0.0, "-inf"]
+    json.dumps(report_of(run), allow_nan=False)
+
+
+def test_seeds_of_one_model_are_set_beside_each_other():
+    scorers = [Counting("mine@1"), Counting("mine@2", -1.0), Counting("other")]
+    (found,) = spread(run_suite(scorers, questions(MORE, LESS, EMPTY), delta=0.0))
+    assert (found["model"], found["seeds"]) == ("mine", 2)
+    # more: .75 and -.75; less: -.5 and .5; deviations with n - 1
+    expected = math.sqrt((2 * 0.75**2 + 2 * 0.5**2) / 2)
+    assert found["sections"]["Toy"] == {"deviation": pytest.approx(expected), "probes": 2}
+    assert found["sign_flips"] == ["more@toy", "less@toy"]
+
+
+def test_tables(run):
+    report = report_of(run)
+    text = markdown_text(report)
+    assert "| More@Toy | toy | +0.50\\* | −0.50\\* | 4 |" in text
+    assert "| Empty@Toy | toy | – | – | 0 |" in text
+    assert "| Apart@Toy | toy | 1.00 | 1.00 | 1 |" in text
+    rows = list(csv.DictReader(io.StringIO(csv_text(report))))
+    assert len(rows) == 8
+    assert {row["score"] for row in rows if row["probe"] == "empty@toy"} == {""}
+    latex = latex_text(report)
+    assert latex.startswith("% seed: 0\n% δ of counting: ")
+    assert r"$-0.50^{*}$" in latex
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 1
+
+
+def test_a_title_is_no_argument_of_latex():
+    odd = Fixed("odd@toy", [Sample("1", "cat", "cat cat", "cat", "q")])
+    for title in ("[2ex] more", "*starred*"):
+        odd.title = title
+        text = latex_text(report_of(run_suite([Counting()], questions(odd), delta=0.0)))
+        assert f"\n{{}}{title} & " in text
+
+
+def test_a_report_says_how_long_texts_are():
+    probe = Fixed(
+        "long@toy",
+        [Sample("1", "q", "a b c", "a"), Sample("2", "q", "a b", "b c"), Sample("3", "q", "a", "a b")],
+    )
+    report = report_of(run_suite([Counting()], questions(probe, EMPTY), delta=0.5))
+    told = {one["name"]: one["lengths"] for one in report["probes"]}
+    assert told == {"long@toy": {"first": 2.0, "second": 5 / 3, "longer": 1, "shorter": 1}, "empty@toy": None}
+    shown = report_html(report)
+    assert "Words: 2.0 in the first text and 1.7 in the second, on average" in shown
+    assert "the first is longer in 1 pairs and shorter in 1." in shown.replace("\n", " ")
+    row = next(csv.DictReader(csv_text(report).splitlines()))
+    assert (row["words_first"], row["first_longer"], row["first_shorter"]) == ("2.0", "1", "1")
+
+
+def test_why_a_probe_has_no_pair_is_said():
+    empty = Fixed("attack@toy", [])
+    empty.needs = "texts that were judged not relevant"
+    shown = report_html(report_of(run_suite([Counting()], questions(MORE, empty), delta=0.5)))
+    assert "No pair of these texts fits: there are no texts that were judged not relevant." in shown
+
+
+def wishing(wanted, name="more@toy", score=1.0, samples=4, symmetric=False):
+    """Return a report of one ranker with one probe."""
+    made = report_of(run_suite([Counting()], questions(Fixed(name, MORE._samples, symmetric)), delta=0.5))
+    made["probes"][0] |= {"wanted": wanted, "samples": samples}
+    made["cells"][0] |= {"score": score, "samples": samples}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("wanted", "score", "away"),
+    [
+        ("first", 1.0, None),
+        ("first", 0.5, 0.5),
+        ("first", 0.6, None),
+        ("second", 1.0, 2.0),
+        ("neither", -0.75, 0.75),
+        ("", 1.0, None),
+        ("first", None, None),
+    ],
+)
+def test_what_is_far_from_wanted_stands_out(wanted, score, away):
+    ((scorer, found),) = shortfalls(wishing(wanted, score=score)).items()
+    assert scorer == "counting"
+    assert [one.distance for one in found] == ([] if away is None else [away])
+
+
+def test_of_a_section_two_stand_out_and_a_probe_once():
+    names = ["a@toy", "a@more", "b@toy", "c@toy"]
+    made = report_of(
+        run_suite([Counting()], questions(*(Fixed(name, MORE._samples) for name in names)), delta=0.5)
+    )
+    for probe, cell, score in zip(made["probes"], made["cells"], (0.6, 0.9, 0.8, 0.7), strict=True):
+        probe["wanted"] = "neither"
+        cell["score"] = score
+    assert [one.row.probe["name"] for one in shortfalls(made)["counting"]] == ["a@more", "b@toy"]
+
+
+def test_the_page_says_what_is_wanted():
+    shown = report_html(wishing("second"))
+    assert "Furthest from what is wanted" in shown
+    assert '<th class="texts">−1</th>' in shown
+    assert "rgba(194, 65, 12" in shown, "not as wanted"
+    assert "rgba(10, 98, 169" in report_html(wishing("first"))
+    assert 'id="wanted"' not in report_html(wishing("first"))
+    assert "rgba(124, 58, 237" in report_html(wishing("", symmetric=True))
+
+
+def test_what_is_wanted_is_a_wish():
+    odd = Fixed("more@toy", [])
+    odd.wanted = "third"
+    with pytest.raises(ParameterError, match=r"Fixed\.wanted"):
+        Question.of(odd, seed=0)
+    odd.wanted, odd.symmetric = "first", True
+    with pytest.raises(ParameterError, match=r"Fixed\.wanted"):
+        Question.of(odd, seed=0)
+    assert wanted_of(MORE) == ""
+    assert wanted_of(Fixed("typos-higher@toy", [])) == "neither"
+    assert wanted_of(Fixed("factuality@toy", [], symmetric=True)) == "", "neither text comes first"
+
+
+def test_names_are_no_markup(run):
+    report = report_of(run)
+    report["scorers"][0]["name"] = "<script>alert(1)</script> `a` [b](c) _d_ e_f"
+    heading = next(line for line in markdown_text(report).splitlines() if line.startswith("| probe"))
+    assert r"\<script\>alert(1)\</script\> \`a\` \[b\](c) \_d\_ e_f" in heading
+
+
+def test_the_page_holds_everything_and_loads_nothing(run):
+    shown = report_html(report_of(run))
+    assert "<script" not in shown
+    assert "http" not in shown.replace("http-equiv", "")
+    assert shown.count('class="map"') == 1
+    assert "told apart" in shown
+    assert shown.count("<polyline") == 6
+    assert shown.index('href="#c0"') < shown.index('id="c0"')
+    assert "Samples on which they disagree most" in shown
+    anchors = set(re.findall(r'id="([^"]+)"', shown))
+    assert set(re.findall(r'href="#([^"]+)"', shown)) <= anchors
+    assert report_html(report_of(run)) == shown
+
+
+def test_texts_are_escaped_on_the_page():
+    odd = Fixed("odd", [Sample("<i>", "cat", "<b>cat</b> cat", "a </p><script>alert(1)</script>", "q")])
+    shown = report_html(report_of(run_suite([Counting("<b>")], questions(odd), delta=0.0)))
+    assert "<script" not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_words_of_two_texts_are_marked():
+    assert marked("", "") == ((), ())
+    first, second = marked("one two three", "one 2 three four")
+    assert [part for kind, part in first if kind == "only"] == ["two"]
+    assert [part for kind, part in second if kind == "only"] == ["2", "four"]
+    assert "".join(part for _, part in second) == "one 2 three four"
+    wide, _ = marked("one  two", "one two")
+    assert [part for kind, part in wide if kind == "only"] == ["  two"], "blanks are what differs"
+
+
+@pytest.mark.parametrize(
+    ("scores", "written"),
+    [
+        ((12.3456, 12.3), ("12.35", "12.30")),
+        ((0.00123456, 0.5), ("0.0012", "0.5000")),
+        ((12.34561, 12.34562), ("12.34561", "12.34562")),
+        ((0.0, 0.0), ("0.00", "0.00")),
+        ((123456.0, -1.0), ("123456", "-1")),
+        ((1.0, "-inf"), ("1", "-inf")),
+        ((1.0, 1.0 + 2**-52), ("1.0000000000000000", "1.0000000000000002")),
+    ],
+)
+def test_scores_of_a_sample_can_be_told_apart(scores, written):
+    assert page._scores(*scores) == written
+
+
+def test_the_page_says_what_a_probe_is():
+    defined = Fixed("more@toy", MORE._samples)
+    defined.definition = "First: the <b>one</b>. Second: the other."
+    shown = report_html(report_of(run_suite([Counting()], questions(defined, EMPTY, APART), delta=0.5)))
+    assert "First: the &lt;b&gt;one&lt;/b&gt;. Second: the other." in shown
+    assert "No pair of these texts fits." in shown
+    assert "told apart</span>" in shown, "neither text of a symmetric probe is preferred"
+    assert "the first is preferred" in shown
+    assert "line of counting" not in shown, "there are no gaps, and no curves"
+    assert "no further apart than δ" in shown
+
+
+def test_seeds_have_a_section_and_a_link():
+    scorers = [Counting("mine@1"), Counting("mine@2", -1.0)]
+    shown = report_html(report_of(run_suite(scorers, questions(MORE), delta=0.5)))
+    assert shown.index('href="#m0"') < shown.index('id="m0"')
+
+
+def test_seeds_have_tables(tmp_path):
+    scorers = [Counting("a_b@1"), Counting("a_b@2", -1.0)]
+    run = run_suite(scorers, questions(MORE), delta=0.5)
+    report = report_of(run)
+    # .75 and -.75: the deviation is 1.0607
+    assert "| Toy | 1.061 | 1 |" in markdown_text(report)
+    assert "The sign of the score hangs on the seed: more@toy." in markdown_text(report)
+    assert r"\caption{a\_b: 2 seeds." in latex_text(report)
+    assert r"Toy & $1.061$ & 1 \\" in latex_text(report)
+    out = tmp_path / "out"
+    write_report(out, report, run)
+    (row,) = csv.DictReader(io.StringIO((out / "seeds.csv").read_text()))
+    assert (row["model"], row["seeds"], row["section"], row["probes"]) == ("a_b", "2", "Toy", "1")
+    assert float(row["deviation"]) == pytest.approx(1.5 / math.sqrt(2))
+    other = run_suite(scorers[:1], questions(MORE), delta=0.5)
+    write_report(out, report_of(other), other)
+    assert not (out / "seeds.csv").exists(), "of an earlier report"
+
+
+def test_queries_of_which_all_pairs_are_read_right(run):
+    cells = {(one["probe"], one["scorer"]): one for one in report_of(run)["cells"]}
+    # of q and r, with effects 0 1 and 1 0: none; apart: the one that there is
+    assert cells["more@toy", "counting"]["consistent"] == 0.0
+    assert cells["apart@toy", "counting"]["consistent"] == 1.0
+    assert cells["empty@toy", "counting"]["consistent"] is None
+
+
+def test_the_area_is_the_mean_of_the_sweep(run):
+    cell = next(one for one in report_of(run)["cells"] if one["probe"] == "more@toy")
+    result = run.examined[0].results["more@toy"]
+    assert cell["area"] == sweep(result, run.examined[0].gaps).area
+    assert cell["area"] == pytest.approx(np.mean(cell["sweep"]), abs=0.05)
+
+
+def test_a_difference_of_nothing_is_called_so():
+    shown = report_html(report_of(run_suite([Counting(), Counting("b")], questions(MORE), delta=0.5)))
+    assert "On 1 probe there is no difference." in shown
+
+
+def test_a_folder_is_written_and_read(run, tmp_path):
+    report = report_of(run)
+    write_report(tmp_path / "out", report, run)
+    assert read_report(tmp_path / "out") == report
+    names = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.*")}
+    assert {"report.html", "report.md", "report.csv", "report.tex", "report.json"} <= names
+    lines = (
+        gzip.decompress((tmp_path / "out" / "samples" / "more@toy.jsonl.gz").read_bytes())
+        .decode()
+        .splitlines()
+    )
+    assert json.loads(lines[0]) == {
+        "sample": "1", "query_id": "q", "query": "cat", "first": "cat cat", "second": "cat", "facts": {},
+    }  # fmt: skip
+    results = gzip.decompress(
+        (tmp_path / "out" / "results" / "more@toy+counting.jsonl.gz").read_bytes()
+    ).decode()
+    assert [json.loads(line).get("effect") for line in results.splitlines()] == [None, 0, 1, 1, 0]
+    prepare_place(tmp_path / "out")
+    prepare_place(tmp_path / "new")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.txt").write_text("mine")
+    for place in ("other", "other/mine.txt"):
+        with pytest.raises(ForeignFolderError):
+            prepare_place(tmp_path / place)
+    with pytest.raises(StorageError):
+        prepare_place(tmp_path / "other" / "mine.txt" / "under")
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"format": "termwise-probes", "version": 9}', "[1]"])
+def test_what_is_no_report_is_refused(text, tmp_path):
+    (tmp_path / "report.json").write_text(text)
+    with pytest.raises(ModelFormatError):
+        read_report(tmp_path)
+
+
+def test_demands(run):
+    report = report_of(run)
+    found = unmet([Demand.read("more<-0.3")], report)
+    assert [cell["scorer"] for _, cell in found] == ["turned"]
+    assert unmet([Demand.read("counting:more<-0.3"), Demand.read("*@toy<-1")], report) == []
+    assert len(unmet([Demand.read("*@toy>=−1")], report)) == 6
+    with pytest.raises(UnknownNameError, match="mroe"):
+        unmet([Demand.read("mroe<0")], report)
+    for wrong in ("", "more", "more<", "<0.3", "more=0.3", "more<x", "more<0.3.4", "more<>1"):
+        with pytest.raises(UsageError):
+            Demand.read(wrong)
+
+
+def test_what_has_changed(run):
+    old = report_of(run)
+    assert {one.state for one in differences(old, old)} == {"same"}
+    new = report_of(
+        run_suite([Counting(weight=-1.0), Counting("new")], questions(MORE, EMPTY), reference=REFERENCE)
+    )
+    states = {(one.probe, one.scorer): one.state for one in differences(old, new)}
+    assert states["more@toy", "counting"] == "changed"
+    assert states["empty@toy", "counting"] == "same"
+    assert states["more@toy", "new"] == "added"
+    assert states["less@toy", "turned"] == "gone"
+    other = report_of(run_suite([Counting()], questions(MORE, most=2), reference=REFERENCE))
+    assert {one.state for one in differences(old, other) if one.state != "gone"} == {"other samples"}
+
+
+def test_a_demand_that_nothing_can_fail_is_refused(run):
+    report = report_of(run)
+    with pytest.raises(UsageError, match="nothing can fail") as caught:
+        unmet([Demand.read("empty<=1")], report)
+    assert ("empty@toy", "there is no pair in these texts") in caught.value.facts
+    report["cells"] = [cell for cell in report["cells"] if cell["probe"] != "less@toy"]
+    report["scorers"][0]["skipped"] = {"less@toy": "it rests"}
+    with pytest.raises(UsageError, match="nothing can fail") as caught:
+        unmet([Demand.read("counting:less<1")], report)
+    assert ("less@toy", "counting was not asked: it rests") in caught.value.facts
+    with pytest.raises(UnknownNameError, match="unknown ranker in a demand") as unknown:
+        unmet([Demand.read("countign:more<1")], report)
+    assert unknown.value.fixes == ("did you mean counting?",)
+    with pytest.raises(UsageError, match="a probe, a sign and a number"):
+        Demand.read("more<\u0663")
+
+
+class Summed(Counting):
+    """Tells the terms of its scores in an order of its own."""
+
+    def __init__(self, order, factor=1.0):
+        super().__init__("summed")
+        self._order, self._factor = order, factor
+
+    def contributions(self, query, text):
+        return [(term, self._factor * text.count(term)) for term in self._order]
+
+
+def test_a_report_does_not_depend_on_the_order_of_terms():
+    one, other = (
+        report_of(run_suite([Summed(order)], questions(MORE, LESS), delta=0.0)) for order in ("ctao", "otac")
+    )
+    assert one["cells"][0]["telling"][0]["terms"][0] == [["a", 5.0], ["c", 5.0], ["o", 0.0], ["t", 5.0]]
+    assert one == other
+    assert report_html(one) == report_html(other)
+    infinite = report_of(run_suite([Summed("cat", math.inf)], questions(MORE), delta=0.0))
+    assert "terms" not in infinite["cells"][0]["telling"][0]
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-200, 2.0**-40, 1e200, 1e307])
+@pytest.mark.filterwarnings("error")
+def test_the_size_of_scores_does_not_matter(run, weight):
+    scaled = run_suite([Counting(weight=weight)], questions(MORE, LESS), reference=REFERENCE)
+    expected = {cell["probe"]: cell for cell in report_of(run)["cells"] if cell["scorer"] == "counting"}
+    report = report_of(scaled)
+    json.dumps(report, allow_nan=False)
+    for cell in report["cells"]:
+        for name in ("score", "standardised_difference", "p_published", "p_clustered"):
+            value = expected[cell["probe"]][name]
+            assert cell[name] == (None if value is None else pytest.approx(value)), name
+
+
+@pytest.mark.filterwarnings("error")
+def test_differences_that_no_float_holds():
+    scorer = FunctionScorer(
+        lambda queries, texts: [1.7e308 if "cat" in text else -1.7e308 for text in texts], name="wide"
+    )
+    report = report_of(run_suite([scorer], questions(LESS), reference=REFERENCE))
+    json.dumps(report, allow_nan=False)
+    assert report["cells"][0]["score"] == -0.5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"confidence": 2}, {"confidence": 0}, {"confidence": math.nan}, {"resamples": 0}, {"seed": -1}],
+)
+def test_intervals_that_cannot_be_drawn(run, options):
+    for result in run.results():
+        with pytest.raises(ParameterError, match=next(iter(options))):
+            estimate(result, **options)
+        with pytest.raises(ParameterError, match=next(iter(options))):
+            compared(result, result, **options)
+
+
+@pytest.mark.parametrize("field", ["sample_id", "query", "first", "second", "query_id", "second_query"])
+def test_a_sample_holds_whole_characters(field):
+    given = {"sample_id": "1", "query": "q", "first": "a", "second": "b", field: "one \ud800 a"}
+    with pytest.raises(ParameterError, match="surrogate") as caught:
+        Sample(**given)
+    assert ("field", field) in caught.value.facts
+
+
+@pytest.mark.parametrize("given", [1, None, "a", ("1", "q", "a", "b")])
+def test_a_sample_is_a_sample(given):
+    with pytest.raises(ParameterError, match="made of samples"):
+        checked([given])
+
+
+def test_names_of_files_are_told_apart_and_short():
+    odd = ["a b", "a-b", "a+b", "a/b", "a" * 400, "a" * 401, "\u732b" * 100, "\ud800", "", "..", "mine"]
+    names = [file_name(name) for name in odd]
+    assert len(set(names)) == len(odd)
+    assert names[1] == "a-b"
+    assert names[-1] == "mine"
+    assert not any("/" in name for name in names)
+    assert max(len(f".{name}+{name}.jsonl.gz.01234567.tmp".encode()) for name in names) <= 255
+    assert file_name(names[0].replace("~", "-")) != names[0]
+
+
+def test_scorers_with_similar_names_have_files_of_their_own(tmp_path):
+    run_ = run_suite(
+        [Counting(name) for name in ("a b", "a-b", "a+b", "x" * 300)], questions(MORE), delta=0.0
+    )
+    write_report(tmp_path, report_of(run_), run_)
+    assert len(list((tmp_path / "results").iterdir())) == 4
+
+
+def test_a_name_of_odd_bytes_is_written(tmp_path):
+    run_ = run_suite(
+        [Counting("bad\udcff")], questions(MORE), delta=0.0, facts={"suites": ["bad\udcff.yaml"]}
+    )
+    report = report_of(run_)
+    write_report(tmp_path, report, run_)
+    assert read_report(tmp_path) == report
+
+
+def test_a_report_is_whole_or_not_there(run, tmp_path):
+    out = tmp_path / "out"
+    report = report_of(run)
+    write_report(out, report, run)
+    before = contents(out)
+    with pytest.raises(ValueError, match="JSON"):
+        write_report(out, {**report, "facts": {"odd": math.nan}}, run)
+    assert contents(out) == before
+
+    (out / "report.md").unlink()
+    (out / "report.md").mkdir()  # what is written late cannot be
+    with pytest.raises(StorageError, match="cannot be written"):
+        write_report(out, {**report, "facts": {"other": 1}}, run)
+    assert contents(out) == {name: body for name, body in before.items() if name != "report.md"}
+    (out / "report.md").rmdir()
+    write_report(out, report, run)
+    assert contents(out) == before
+
+
+def contents(out):
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "why"),
+    [
+        ("report.json", b'{"jest": true}', "report.json is of something else"),
+        ("report.json", b"not json", "report.json cannot be read: Expecting value"),
+        ("report.json", b"[]", "report.json cannot be read: it is no JSON object"),
+        ("scores.sqlite", b"text", "scores.sqlite holds no scores"),
+        ("scores.sqlite", b"SQLite format 3\0" + bytes(84), "scores.sqlite holds no scores"),
+        ("notes.txt", b"mine", "neither report.json nor scores.sqlite is there"),
+    ],
+)
+def test_files_of_others_are_left_alone(run, tmp_path, name, body, why):
+    (tmp_path / name).write_bytes(body)
+    (tmp_path / "report.html").write_text("mine")
+    before = contents(tmp_path)
+    for attempt in (lambda: prepare_place(tmp_path), lambda: write_report(tmp_path, report_of(run), run)):
+        with pytest.raises(ForeignFolderError) as caught:
+            attempt()
+        assert dict(caught.value.facts)["why"].startswith(why)
+    assert contents(tmp_path) == before
+
+
+def test_a_folder_that_was_begun_is_gone_on_with(tmp_path):
+    (tmp_path / "scores.sqlite").write_bytes(b"")
+    prepare_place(tmp_path)
+    with ScoreStore(tmp_path / "scores.sqlite") as store:
+        store.add("a", ["q"], ["t"], [1.0])
+    prepare_place(tmp_path)
+    before = contents(tmp_path)
+    with ScoreStore(tmp_path / "scores.sqlite") as store:
+        assert len(store) == 1
+    assert contents(tmp_path) == before
+    (tmp_path / "samples").write_text("mine")
+    with pytest.raises(StorageError, match="samples"):
+        prepare_place(tmp_path)
+
+
+def test_a_store_of_another_form_is_told(tmp_path):
+    path = tmp_path / "scores.sqlite"
+    ScoreStore(path).close()
+    with sqlite3.connect(path) as opened:
+        opened.execute("ALTER TABLE scores RENAME COLUMN score TO mark")
+    with pytest.raises(DataError, match="no store of scores") as caught:
+        ScoreStore(path)
+    assert ("columns", "scorer, pair, mark") in caught.value.facts
+    with ScoreStore(tmp_path / "other.sqlite") as store:
+        with sqlite3.connect(tmp_path / "other.sqlite") as opened:
+            opened.execute("DROP TABLE scores")
+        with pytest.raises(DataError, match="no such table"):
+            store.find("a", ["q"], ["t"])
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"cells": None}, "cells is None"),
+        ({"cells": [1]}, r"cells\[0\] is 1"),
+        ({"cells": [{}]}, r"cells\[0\].probe is missing"),
+        ({"cells": [{**CELL, "p_holm": "x"}]}, r"cells\[0\].p_holm is 'x', not a number from 0 to 1 or null"),
+        ({"probes": [{"name": "p", "title": "P", "section": 5}]}, r"probes\[0\].section is 5"),
+        ({"scorers": [SCORER | {"reading": {"kind": "constant"}}]}, r"scorers\[0\].reading.delta is missing"),
+        ({"scorers": [SCORER | {"skipped": {"p": 5}}]}, r"scorers\[0\].skipped.p is 5, not a text"),
+        ({"comparisons": [5]}, r"comparisons\[0\] is 5"),
+        ({"spread": [{"model": "m", "seeds": 2, "sections": {"a": 1}, "sign_flips": []}]}, "sections.a is 1"),
+        ({"spread": [{"model": "m", "seeds": 2, "sections": {}, "sign_flips": [1]}]}, "not a list of texts"),
+        ({"facts": {"not made": {"fix": "typos"}}}, "facts.not made.fix is 'typos'"),
+        ({"facts": {"not made": None}}, "facts.not made is None, not a dict"),
+        ({"facts": {"not made": []}}, r"facts.not made is \[\], not a dict"),
+        ({"cells": [{**CELL, "score": "x"}]}, r"cells\[0\].score is 'x'"),
+        ({"cells": [{**CELL, "low": True}]}, r"cells\[0\].low is True"),
+        ({"cells": [{**CELL, "content": 1}]}, r"cells\[0\].content is 1"),
+        ({"cells": [{**CELL, "samples": "1"}]}, r"cells\[0\].samples is '1', not a whole number"),
+        ({"probes": {}}, "probes is {}"),
+        ({"probes": [{**PROBE, "wanted": "third"}]}, r"probes\[0\].wanted is 'third', not one of 'first'"),
+        ({"probes": [{**PROBE, "wanted": []}]}, r"probes\[0\].wanted is \[\]"),
+        ({"probes": [{**PROBE, "needs": 5}]}, r"probes\[0\].needs is 5, not a text"),
+        ({"version": [1]}, "version"),
+        ({"version": True}, "version"),
+        ({"cells": [CELL, CELL]}, r"cells\[1\] is a second one of 'p', 's'"),
+        ({"scorers": [SCORER, SCORER]}, r"scorers\[1\] is a second one of 's'"),
+        ({"cells": [CELL]}, r"cells\[0\].probe is 'p', which is not among the probes"),
+        ({"cells": [{**CELL, "score": 17}]}, r"cells\[0\].score is 17, not a number from −1 to 1"),
+        ({"cells": [{**CELL, "p_holm": -0.5}]}, r"cells\[0\].p_holm is -0.5"),
+        ({"format": ["termwise-probes"]}, "format"),
+        ({"facts": {"odd": math.nan}}, "NaN"),
+    ],
+)
+def test_a_report_that_was_tampered_with_is_refused(run, tmp_path, change, why):
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps({**report_of(run), **change}))
+    with pytest.raises(ModelFormatError, match=why):
+        read_report(path)
+
+
+def test_numbers_without_an_end_are_none_of_a_report(run, tmp_path):
+    text = json.dumps({**report_of(run), "odd": 0.125})
+    (tmp_path / "report.json").write_text(text.replace("0.125", "1e999"))
+    with pytest.raises(ModelFormatError, match="1e999"):
+        read_report(tmp_path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "report.json")
+    with pytest.raises(ModelFormatError, match="a named pipe, not a regular file"):
+        read_report(tmp_path)
+
+
+def test_a_report_of_another_version_is_left_alone(run, tmp_path):
+    write_report(tmp_path, report_of(run), run)
+    (tmp_path / "report.json").write_text(json.dumps({**report_of(run), "version": 2}))
+    before = contents(tmp_path)
+    with pytest.raises(ModelFormatError, match="another version"):
+        write_report(tmp_path, report_of(run), run)
+    assert contents(tmp_path) == before
+
+
+def test_a_report_behind_a_link_is_written_there(run, tmp_path):
+    out, place = tmp_path / "out", tmp_path / "real.json"
+    write_report(out, report_of(run), run)
+    (out / "report.json").rename(place)
+    (out / "report.json").symlink_to(place)
+    write_report(out, report_of(run), run)
+    assert (out / "report.json").is_symlink()
+    assert read_report(out) == report_of(run)
+
+
+def test_a_report_that_is_nested_too_deeply_is_refused(tmp_path):
+    (tmp_path / "report.json").write_text("[" * 100_000)
+    with pytest.raises(ModelFormatError, match="deeply"):
+        read_report(tmp_path)
+
+
+def test_rankings_are_those_of_the_queries_of_one_collection():
+    ours = ReferenceLists("toy", REFERENCE.queries, REFERENCE.candidates, judged="toy")
+    same = Fixed("same@other", [Sample("1", "cat", "cat cat", "cat", "q")])
+    said_otherwise = Fixed("clash@toy", [Sample("1", "cats, please", "cat cat", "cat", "q")])
+    for rule in ("by-query", "by-rank"):
+        found = run_suite(
+            [Counting()], questions(MORE, same, said_otherwise), delta=rule, reference=ours
+        ).examined[0]
+        assert set(found.results) == {"more@toy"}
+        assert found.skipped == {
+            "same@other": "the rankings are of queries of toy, its queries of other",
+            "clash@toy": "1 of its queries have no ranking",
+        }
+        unnamed = run_suite([Counting()], questions(same, said_otherwise), delta=rule, reference=REFERENCE)
+        assert set(unnamed.examined[0].results) == {"same@other"}
+    constant = run_suite([Counting()], questions(same, said_otherwise), delta="median", reference=ours)
+    assert constant.examined[0].skipped == {}
+
+
+def test_a_query_with_one_candidate_has_no_ranking():
+    lists = ReferenceLists("toy", {"q": "cat", "r": "dog"}, {"q": ("cat cat", "cat"), "r": ("dog",)})
+    found = run_suite([Counting()], questions(MORE), delta="by-query", reference=lists).examined[0]
+    assert found.skipped == {"more@toy": "1 of its queries have no ranking"}
+
+
+def test_a_wrong_threshold_is_refused_before_anything_is_scored():
+    scorer = Counting()
+    for wrong, fix in (
+        ("medain", "did you mean median?"),
+        ("-1", "--delta median"),
+        ("nan", "--delta median"),
+    ):
+        with pytest.raises(ParameterError, match="or a rule") as caught:
+            run_suite([scorer], questions(MORE), delta=wrong, reference=REFERENCE)
+        assert caught.value.fixes[0] == fix
+    ranked = RunScorer(Run([Ranking(["a"], [1.0], "q")], "ranked"), {"q": "cat"}, {"a": "cat"})
+    with pytest.raises(ParameterError, match="or a rule"):
+        run_suite([ranked], questions(MORE), delta="words")
+    assert scorer.asked == []
+
+
+def test_queries_for_which_bm25_finds_nothing():
+    with pytest.raises(DataError, match="BM25 finds two documents") as caught:
+        ReferenceLists.by_bm25({"q": "zebra"}, lambda: iter([Document("1", "cat")]), name="pets")
+    assert ("collection", "pets") in caught.value.facts
+    assert any("--collection" in fix for fix in caught.value.fixes)
+
+
+def test_every_name_of_a_suite_is_that_of_a_probe():
+    made = [MORE, Fixed("shuffle-sentences@toy", [])]
+    family = Family("toys", "Toys?", lambda material: made)
+    material = Material(open_language("rules"), frozenset())
+
+    def names(*wanted):
+        return [one.probe.name for one in chosen_probes([family], material, list(map(suite_named, wanted)))]
+
+    assert names("probe:more", "all") == ["more@toy", "shuffle-sentences@toy"]
+    assert names("probe:m*@toy") == ["more@toy"]
+    for wrong, fix in (
+        ("probe:shufle-sentences", "did you mean probe:shuffle-sentences?"),
+        ("probe:more@tow", "did you mean probe:more@toy?"),
+    ):
+        with pytest.raises(UnknownNameError) as caught:
+            names("probe:more", wrong)
+        assert caught.value.facts == (("given", wrong),)
+        assert caught.value.fixes[0] == fix

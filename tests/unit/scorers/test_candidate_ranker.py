@@ -1,0 +1,69 @@
+"""Re-ranking stored texts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from termwise import Document, Query, build_index
+from termwise.errors import ParameterError, UnknownIdError
+from termwise.index import Index
+from termwise.records import Ranking, Run
+from termwise.scorers.candidate_ranker import TextReranker
+
+DOCUMENTS = [Document("a", "merge two lists"), Document("b", ""), Document("c", "lists of lists")]
+
+
+class Lengths:
+    """Scores a text by its length; a query that says "same" finds all alike."""
+
+    name = "lengths"
+
+    def score(self, query, texts):
+        return np.array([0.0 if query == "same" else float(len(text)) for text in texts])
+
+
+@pytest.fixture
+def reranker(tmp_path):
+    build_index(DOCUMENTS, tmp_path / "index", store_text=True)
+    return TextReranker(Index.open(tmp_path / "index"), Lengths())
+
+
+def test_candidates_are_ordered_by_the_scores_of_their_texts(reranker):
+    ranking = reranker.rank(Query("q", "long"), candidates=["b", "c", "a"], k=2)
+    assert ranking.doc_ids == ("a", "c")
+    assert ranking.scores.tolist() == [15.0, 14.0]
+    assert ranking.query_id == "q"
+
+
+def test_ties_keep_the_given_order(reranker):
+    assert reranker.rank("same", candidates=["c", "b", "a"]).doc_ids == ("c", "b", "a")
+
+
+def test_a_run_is_reranked_for_the_queries_it_holds(reranker):
+    candidates = Run([Ranking(["a", "c"], [2.0, 1.0], "q1"), Ranking(["c", "a"], [2.0, 1.0], "q2")])
+    told = []
+    timed = reranker.rank_many(
+        [Query("q2", "long"), Query("q3", "long")],
+        candidates=candidates,
+        name="mine",
+        progress=lambda *given: told.append(given),
+    )
+    assert timed.run.name == "mine"
+    assert list(timed.run.rankings) == ["q2"]
+    assert timed.run["q2"].doc_ids == ("a", "c")
+    assert told == [("re-rank", 1, 1)]
+
+
+def test_strangers_are_refused(reranker):
+    with pytest.raises(UnknownIdError):
+        reranker.rank("long", candidates=["a", "z"])
+
+
+def test_an_index_without_texts_is_refused(tmp_path):
+    build_index(DOCUMENTS, tmp_path / "index")
+    with pytest.raises(ParameterError) as caught:
+        TextReranker(Index.open(tmp_path / "index"), Lengths())
+    assert "--store-text" in caught.value.fixes[0]

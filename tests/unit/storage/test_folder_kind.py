@@ -1,0 +1,98 @@
+"""Folders that are taken for one another: the error says what they are, and what takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from termwise.cli.main import run
+from termwise.encode import EncoderFolder
+from termwise.encode import encoder_manifest as encoders
+from termwise.encode import ownership as claiming
+from termwise.errors import ModelFormatError, NotAnIndexError
+from termwise.index import Index
+from termwise.storage.folder_kind import KINDS, other_kind
+from termwise.translation import open_table
+from termwise.translation import table_manifest as tables
+from termwise.yardsticks import gradient_boosting_folder as boosted
+
+ENCODER, TABLE, SCORER, ENCODING, BOOSTED = KINDS
+
+
+def test_these_are_the_manifests() -> None:
+    assert (ENCODER, TABLE, ENCODING) == (encoders.NAME, tables.NAME, claiming.NAME)
+    assert boosted.NAME == BOOSTED
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from termwise.yardsticks import scorer_manifest as scorers
+
+    assert scorers.NAME == SCORER
+
+
+def open_scorer(folder: Path) -> object:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from termwise.yardsticks.scorer_folder import open_scorer
+
+    return open_scorer(folder)
+
+
+@pytest.mark.parametrize(
+    ("opens", "wanted"), [(EncoderFolder.open, ENCODER), (open_table, TABLE), (open_scorer, SCORER)]
+)
+@pytest.mark.parametrize(
+    ("held", "option"),
+    [
+        (ENCODER, "index COLLECTION --model"),
+        (TABLE, "--table"),
+        (SCORER, "--scorer"),
+        (ENCODING, "--model MODEL --encoding"),
+    ],
+)
+def test_one_in_the_place_of_another(
+    opens: Callable[[Path], object], wanted: str, held: str, option: str, tmp_path: Path
+) -> None:
+    for name in (held, "config.json", "training"):
+        (tmp_path / name).touch()
+    if held == wanted:
+        assert other_kind(tmp_path, wanted) is None
+        return
+    with pytest.raises(ModelFormatError) as caught:
+        opens(tmp_path)
+    assert caught.value.message == f"this folder is {KINDS[held][0]}, not {KINDS[wanted][0]}"
+    assert dict(caught.value.facts) == {"folder": tmp_path, "found": held, "expected": wanted}
+    assert any(f"{option} {tmp_path}" in fix for fix in caught.value.fixes)
+
+
+@pytest.mark.parametrize(
+    ("held", "command"),
+    [
+        (ENCODER, "termwise index COLLECTION --model {} --out DIR"),
+        (TABLE, "termwise index COLLECTION --model {} --out DIR"),
+        (SCORER, "termwise rerank INDEX --scorer {} --run RUN --queries FILE --output FILE"),
+        (ENCODING, "termwise index COLLECTION --model MODEL --encoding {} --out DIR"),
+    ],
+)
+def test_one_in_the_place_of_an_index(held: str, command: str, tmp_path: Path) -> None:
+    (tmp_path / held).touch()
+    with pytest.raises(NotAnIndexError) as caught:
+        Index.open(tmp_path)
+    assert caught.value.message == f"this folder is {KINDS[held][0]}, not an index"
+    assert dict(caught.value.facts) == {"path": tmp_path, "found": held, "missing": "manifest.json"}
+    assert caught.value.fixes[0] == command.format(tmp_path)
+    assert not any(f"--out {tmp_path}" in fix for fix in caught.value.fixes)
+
+
+def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"_id": "a", "text": "one"}\n')
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / SCORER).touch()
+    index = ["index", str(tmp_path / "docs.jsonl"), "--out", str(tmp_path / "i"), "--model"]
+    for given in ([str(tmp_path / "mine")], ["tilde", "--set", f"encoder={tmp_path / 'mine'}"]):
+        assert run([*index, *given]) == 3
+        assert "this folder is a scorer, not an encoder" in capsys.readouterr().err
+    assert run(["table", str(tmp_path / "mine"), "word"]) == 3
+    assert "rerank INDEX --scorer" in capsys.readouterr().err
+    assert not (tmp_path / "i").exists()

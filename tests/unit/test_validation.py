@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from termwise import Document
+from termwise.errors import ParameterError
+from termwise.validation import (
+    check,
+    check_callable,
+    check_count,
+    check_document,
+    check_documents,
+    check_flag,
+    check_memory,
+    check_names,
+    check_path,
+    check_texts,
+    check_threads,
+    is_finite_number,
+)
+
+
+@pytest.mark.parametrize(
+    ("checked", "right", "wrong"),
+    [
+        (lambda value: check("x", value, value == 1, "one"), [1], [2]),
+        (lambda value: check_path("x", value), ["a", Path("a")], [b"a", 3, None]),
+        (lambda value: check_count("x", value), [1, 1 << 70], [0, -1, True, 1.0, "1", None]),
+        (lambda value: check_count("x", value, least=0), [0], [-1, False]),
+        (check_threads, [1, 1024], [0, 1025, 1 << 31, True, 2.0, "2", None]),
+        (check_memory, [1, 2**62], [0, 2**62 + 1, 10**400, 10**5000, True, 2e9, "2GB", None]),
+        (lambda value: check_flag("x", value), [True, False], [0, 1, None, "true"]),
+        (lambda value: check_callable("x", value), [print, lambda: None], [None, "print"]),
+        (lambda value: check_names("x", value), [(), ("a",), ["a", "b"]], ["ab", b"ab", (1,), None, 3]),
+        (check_texts, [[], ["a"], ("a", "b")], ["a", [3], None, iter(["a"])]),
+        (check_documents, [[], iter(())], ["a", Path("a"), b"a", None, 3]),
+        (check_document, [Document("a", "b")], [("a", "b"), Document("a", 3), Document(None, "b"), "a"]),
+    ],
+)
+def test_right_and_wrong_arguments(checked, right, wrong):
+    for value in right:
+        checked(value)
+    for value in wrong:
+        with pytest.raises(ParameterError):
+            checked(value)
+
+
+def test_the_error_names_argument_value_and_what_is_expected():
+    with pytest.raises(ParameterError, match="threads cannot have this value") as caught:
+        check_count("threads", "2" * 100)
+    facts = dict(caught.value.facts)
+    assert facts["expected"] == "a whole number of at least 1"
+    assert facts["given"].startswith("'222")
+    assert len(facts["given"]) == 80
+
+
+def test_a_number_that_is_too_long_to_write_is_refused_as_any_other():
+    with pytest.raises(ParameterError, match="an int that is too long to write"):
+        check_count("threads", -(10**5000))
+
+
+def test_finite_numbers():
+    for value in (0, -1.5, np.int64(3), np.float32(0.1), 10**300):
+        assert is_finite_number(value)
+    for value in (math.nan, -math.inf, 10**400, -(10**400), True, "1", None, 1j):
+        assert not is_finite_number(value)

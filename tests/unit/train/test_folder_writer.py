@@ -1,0 +1,199 @@
+"""Encoder folders: whole or not there, and only with graphs that agree with torch."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+pytest.importorskip("onnx")
+
+from safetensors.torch import load_file  # noqa: E402
+
+from termwise.encode import EncoderFolder, ExpansionRecord, SpecialIds  # noqa: E402
+from termwise.errors import (  # noqa: E402
+    CheckFailedError,
+    ForeignFolderError,
+    ModelFormatError,
+    ParameterError,
+    StorageError,
+)
+from termwise.text import WordPieceAnalyzer  # noqa: E402
+from termwise.train.export import folder_writer as write_folder  # noqa: E402
+from termwise.train.export import onnx_export as export  # noqa: E402
+from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
+from termwise.train.networks import TildeNetwork, TildeV2Network  # noqa: E402
+
+from .conftest import POSITIONS, SIZE, VOCABULARY, configuration  # noqa: E402
+
+SPECIAL = SpecialIds(document=1, query=2, cls=5, sep=6, pad=0)
+FLOORS = np.linspace(-3, 0, len(VOCABULARY), dtype=np.float32)
+
+
+@pytest.fixture(scope="module")
+def network():
+    torch.manual_seed(5)
+    return TildeNetwork(transformers.AutoModelForMaskedLM.from_config(configuration(num_hidden_layers=1)))
+
+
+@pytest.fixture(scope="module")
+def graph(network):
+    return export.to_onnx(network)
+
+
+@pytest.fixture
+def write(network, graph, analyzer, tmp_path, monkeypatch):
+    """Write the network; its graph is made once for all tests."""
+    monkeypatch.setattr(write_folder, "to_onnx", lambda given: graph)
+
+    def call(out="encoder", **changes) -> EncoderFolder:
+        settings = {"cleaning": "repo", "length": 32, "trained": {"base": "toy"}} | changes
+        return write_encoder_folder(
+            settings.pop("network", network), settings.pop("analyzer", analyzer), tmp_path / out, **settings
+        )
+
+    return call
+
+
+def files(folder: EncoderFolder) -> set[str]:
+    return {path.name for path in folder.folder.iterdir()}
+
+
+def test_a_folder_has_all_it_takes_to_index_and_to_train_on(write, network):
+    folder = write(floors=FLOORS, card="# toy\n")
+    assert files(folder) == {
+        "encoder.json", "vocab.txt", "model.onnx", "model.int8.onnx", "floors.npy",
+        "config.json", "model.safetensors", "README.md",
+    }  # fmt: skip
+    manifest = folder.manifest
+    assert (manifest.kind, manifest.terms, manifest.cleaning) == ("tilde", len(VOCABULARY), "repo")
+    assert (manifest.positions, manifest.length) == (POSITIONS, 32)
+    assert manifest.special == SPECIAL
+    assert manifest.networks() == {"float32": "model.onnx", "int8": "model.int8.onnx"}
+    assert (folder.folder / "README.md").read_text() == "# toy\n"
+    for name in manifest.files:
+        folder.path(name)  # compares checksums
+    np.testing.assert_array_equal(folder.floors, np.where(folder.kept, FLOORS, 0))
+
+
+def test_what_the_export_measured_is_kept(write):
+    trained = write().manifest.trained
+    assert trained["base"] == "toy"
+    seen = trained["export"]
+    assert seen["opset"] == export.OPSET
+    assert seen["float32"]["largest"] < export.TOLERANCE
+    assert seen["float32"]["relative"] < seen["int8"]["relative"] < 0.1
+
+
+def test_the_same_network_makes_the_same_bytes(write):
+    one, other = write("one"), write("other")
+    assert one.id == other.id
+    for name in files(one):
+        assert (one.folder / name).read_bytes() == (other.folder / name).read_bytes(), name
+
+
+def test_a_folder_to_ship_has_the_small_graph_alone(write):
+    folder = write(precisions=("int8",), weights="left out")
+    assert files(folder) == {"encoder.json", "vocab.txt", "model.int8.onnx"}
+    assert folder.manifest.networks() == {"int8": "model.int8.onnx"}
+    assert "float32" in folder.manifest.trained["export"]  # compared all the same
+
+
+def test_weights_go_back_into_transformers(write, network):
+    folder = write().folder
+    loaded, report = transformers.AutoModelForMaskedLM.from_pretrained(folder, output_loading_info=True)
+    assert not report["missing_keys"]
+    assert not report["unexpected_keys"]
+    ids = torch.tensor([[1, 20, 21, 6]])
+    with torch.no_grad():
+        expected = network.eval()(ids, torch.ones_like(ids))
+        torch.testing.assert_close(loaded.eval()(ids).logits[:, 0], expected)
+    table = [
+        name for name, tensor in load_file(folder / "model.safetensors").items() if tensor.shape[-1] == SIZE
+    ]
+    assert sum("embeddings.word" in name or "decoder" in name for name in table) == 1
+
+
+def test_training_stays_and_the_encoder_before_it_goes(write, tmp_path):
+    training = tmp_path / "encoder" / "training"
+    training.mkdir(parents=True)
+    (training / "log.jsonl").write_text("{}\n")
+    write(floors=FLOORS)
+    folder = write(precisions=("float32",), weights="left out")
+    assert files(folder) == {"encoder.json", "vocab.txt", "model.onnx", "training"}
+    assert (training / "log.jsonl").exists()
+
+
+def test_a_failed_export_leaves_the_encoder_before_it(write, tmp_path, monkeypatch):
+    before = write().manifest
+
+    def refuse(*_, **__):
+        raise CheckFailedError("no")
+
+    monkeypatch.setattr(write_folder, "check_agreement", refuse)
+    with pytest.raises(CheckFailedError):
+        write(length=16)
+    after = EncoderFolder.open(tmp_path / "encoder")
+    assert after.manifest == before
+    assert not [path for path in after.folder.iterdir() if path.name.startswith(".unfinished")]
+
+
+def test_what_is_not_ours_is_not_touched(write, tmp_path):
+    (tmp_path / "encoder").mkdir()
+    (tmp_path / "encoder" / "thesis.tex").write_text("x")
+    with pytest.raises(ForeignFolderError) as caught:
+        write()
+    assert dict(caught.value.facts)["found"] == "thesis.tex"
+    assert [path.name for path in (tmp_path / "encoder").iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_that_cannot_be_made_is_named(write, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StorageError, match="cannot be written"):
+        write("file/encoder")
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"length": 2}, ParameterError),
+        ({"length": POSITIONS + 1}, ParameterError),
+        ({"precisions": ()}, ParameterError),
+        ({"precisions": ("int8", "int8")}, ParameterError),
+        ({"precisions": ("int4",)}, ParameterError),
+        ({"floors": FLOORS[:-1]}, ParameterError),
+        ({"floors": FLOORS + 1}, ParameterError),
+        ({"floors": FLOORS * np.nan}, ParameterError),
+        ({"query_weights": -FLOORS}, ParameterError),  # of a tilde
+        ({"expansion": ExpansionRecord(20, "new", 32, "sha256:0", "tilde")}, ParameterError),
+        ({"analyzer": WordPieceAnalyzer.shipped()}, ModelFormatError),
+    ],
+)
+def test_parts_that_do_not_go_together(write, tmp_path, changes, error):
+    with pytest.raises(error):
+        write(**changes)
+    assert not (tmp_path / "encoder").exists()
+
+
+@pytest.mark.parametrize(
+    "changes", [{"query_weights": FLOORS}, {"query_weights": -FLOORS[1:]}, {"floors": FLOORS}]
+)
+def test_vectors_that_a_tildev2_does_not_have(write, tmp_path, changes):
+    network = TildeV2Network(transformers.AutoModel.from_config(configuration(num_hidden_layers=1)))
+    with pytest.raises(ParameterError):
+        write(network=network, **changes)
+    assert not (tmp_path / "encoder").exists()
+
+
+def test_special_pieces_can_be_given(write):
+    given = SpecialIds(document=3, query=2, cls=5, sep=6, pad=0)
+    assert write(special=given).manifest.special == given
+
+
+def test_the_manifest_is_json_that_a_person_can_read(write):
+    text = (write().folder / "encoder.json").read_text()
+    assert json.loads(text)["trained"]["base"] == "toy"
+    assert text.count("\n") > 20

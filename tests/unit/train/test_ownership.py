@@ -1,0 +1,74 @@
+"""Which run a folder belongs to, and what is left of one that is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from termwise.errors import ForeignFolderError, ParameterError, StorageError
+from termwise.train.export.folder_writer import FOLDER
+from termwise.train.loop.ownership import SETTINGS, claim, refuse_replacing, unclaimed_if_refused
+
+REFUSED = ParameterError("float16 needs a graphics processor")
+
+
+def begin(folder: Path, ends: BaseException) -> None:
+    """Claim a folder, leave files in it, and end otherwise than well."""
+    with unclaimed_if_refused(folder):
+        claim(folder, {"settings": {}}, resume=False)
+        (folder / "negatives").mkdir()
+        (folder / "negatives" / "passages").write_text("")
+        (folder / "head.jsonl").write_text("")
+        raise ends
+
+
+def test_a_run_that_is_refused_leaves_nothing_behind(tmp_path):
+    with pytest.raises(ParameterError, match="graphics"):
+        begin(tmp_path / "deep" / "out" / "training", REFUSED)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "notes").write_text("mine")
+    folder = tmp_path / "notes" / "training"
+    with pytest.raises(StorageError, match="cannot be made") as caught, unclaimed_if_refused(folder):
+        claim(folder, {"settings": {}}, resume=False)
+    assert dict(caught.value.facts)["folder"] == folder
+    assert "--out" in caught.value.fixes[0]
+    assert (tmp_path / "notes").read_text() == "mine"
+
+
+def test_what_was_there_before_stays(tmp_path):
+    (tmp_path / "training").mkdir()
+    (tmp_path / "training" / "mine").write_text("")
+    with pytest.raises(ParameterError):
+        begin(tmp_path / "training", REFUSED)
+    assert [path.name for path in (tmp_path / "training").iterdir()] == ["mine"]
+
+
+def test_a_run_that_was_there_before_stays(tmp_path):
+    claim(tmp_path, {"settings": {"batch": 4}}, resume=False)
+    with pytest.raises(ForeignFolderError, match="is another one"), unclaimed_if_refused(tmp_path):
+        claim(tmp_path, {"settings": {"batch": 8}}, resume=True)
+    assert json.loads((tmp_path / SETTINGS).read_text()) == {"settings": {"batch": 4}}
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt(), ZeroDivisionError()])
+def test_what_ends_otherwise_keeps_the_folder(tmp_path, ends):
+    with pytest.raises(type(ends)):
+        begin(tmp_path / "training", ends)
+    assert (tmp_path / "training" / "head.jsonl").exists()
+
+
+def test_what_a_run_made_is_not_replaced_by_another(tmp_path):
+    refuse_replacing(FOLDER, tmp_path)
+    (tmp_path / "encoder.json").write_text("{}")
+    with pytest.raises(ForeignFolderError, match="holds an encoder already"):
+        refuse_replacing(FOLDER, tmp_path)
+    claim(tmp_path / "training", {"settings": {}}, resume=False)
+    refuse_replacing(FOLDER, tmp_path)

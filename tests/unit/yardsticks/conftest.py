@@ -1,0 +1,63 @@
+"""A BERT of a few thousand weights, and BERT-Model1 over it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from tests.unit.train.conftest import VOCABULARY, configuration, save  # noqa: E402
+
+from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
+from termwise.yardsticks.bert_model1 import BertModel1, BertModel1Config, BertModel1Scorer  # noqa: E402
+
+SMALL = {"query_length": 6, "chunk_length": 8, "document_length": 20, "projection": 8, "hidden": "12,10"}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """The networks here are so small that threads would only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bare encoder whose outputs depend on what stands around a piece."""
+    torch.manual_seed(7)
+    model = transformers.BertModel(configuration(initializer_range=0.3))
+    return save(model, tmp_path_factory.mktemp("encoders") / "bare")
+
+
+@pytest.fixture(scope="session")
+def analyzer(base: Path) -> WordPieceAnalyzer:
+    return WordPieceAnalyzer.from_file(base / "vocab.txt")
+
+
+def small_network(base: Path, **changes: object) -> BertModel1:
+    """Return a network that thinks differently of different pieces: its weights are larger than at the start."""
+    torch.manual_seed(3)
+    network = BertModel1.from_base(base, BertModel1Config(**(SMALL | changes)))
+    with torch.no_grad():
+        for layer in network.pair.layers:
+            layer.weight *= 2
+    return network
+
+
+@pytest.fixture
+def network(base: Path) -> BertModel1:
+    return small_network(base)
+
+
+@pytest.fixture
+def scorer(network: BertModel1, analyzer: WordPieceAnalyzer) -> BertModel1Scorer:
+    return BertModel1Scorer(network, analyzer)
+
+
+def number(piece: str) -> int:
+    return VOCABULARY.index(piece)

@@ -1,0 +1,117 @@
+"""Texts scored with the queries that were generated of them."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from termwise.errors import DataError, ParameterError
+from termwise.probes.manipulations.query_expansion import Expander
+from termwise.scorers import FunctionScorer, ScoreStore
+from termwise.scorers.protocol import PairScorer
+from termwise.yardsticks import ExpandedScorer, RememberedExpander
+
+
+class Asks:
+    """Asks for the first word of a text, as often as it is told, and says what it was asked."""
+
+    def __init__(self, times=1, fingerprint="asks"):
+        self.fingerprint = fingerprint
+        self.times = times
+        self.asked = []
+
+    def expand(self, texts):
+        self.asked += texts
+        return [
+            tuple(f"what is {text.split()[0]}" for _ in range(self.times)) if text else () for text in texts
+        ]
+
+
+def lengths(queries, texts):
+    return [len(text.split()) for text in texts]
+
+
+def counted(fingerprint="words"):
+    return FunctionScorer(lengths, name="words", fingerprint=fingerprint)
+
+
+def test_queries_follow_the_text():
+    seen = []
+
+    def scored(queries, texts):
+        seen.extend(zip(queries, texts, strict=True))
+        return [0.0] * len(texts)
+
+    scorer = ExpandedScorer(FunctionScorer(scored, name="see"), Asks(2))
+    scorer.score_pairs(["q", "r", "q"], ["cats sleep", "", "cats sleep"])
+    expanded = "cats sleep what is cats what is cats"
+    assert seen == [("q", expanded), ("r", ""), ("q", expanded)]
+    assert isinstance(scorer, PairScorer)
+    assert scorer.name == "doc2query+see"
+
+
+def test_each_text_is_expanded_once():
+    asks = Asks()
+    scorer = ExpandedScorer(counted(), RememberedExpander(asks))
+    assert scorer.score_pairs(["q", "r", "q"], ["a", "b c", "a"]).tolist() == [4, 5, 4]
+    assert scorer.score("s", ["b c", "d"]).tolist() == [5, 4]
+    assert asks.asked == ["a", "b c", "d"]
+    assert scorer.score("s", []).shape == (0,)
+
+
+def test_queries_are_kept_by_expander_and_text(tmp_path):
+    path = tmp_path / "queries.sqlite"
+    first = RememberedExpander(Asks(), path)
+    texts = ["é one", "\ud800", ""]
+    found = first.expand(texts)
+    assert found == [("what is é",), ("what is \ud800",), ()]
+    first.close()
+    again = Asks()
+    kept = RememberedExpander(again, path)
+    assert isinstance(kept, Expander)
+    assert kept.expand(texts[::-1]) == found[::-1]
+    assert kept("any id", "é one") == ("what is é",)
+    assert not again.asked
+    other = Asks(2, "other")
+    assert RememberedExpander(other, path)("", "é one") == ("what is é",) * 2
+    assert other.asked == ["é one"]
+
+
+def test_work_that_is_interrupted_goes_on(tmp_path):
+    class Fails(Asks):
+        def expand(self, texts):
+            if len(self.asked) >= 128:
+                raise KeyboardInterrupt
+            return super().expand(texts)
+
+    texts = [f"word{number}" for number in range(200)]
+    path = tmp_path / "queries.sqlite"
+    with pytest.raises(KeyboardInterrupt):
+        RememberedExpander(Fails(), path).expand(texts)
+    rest = Asks()
+    assert RememberedExpander(rest, path).expand(texts)[150] == ("what is word150",)
+    assert rest.asked == texts[128:]
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    ScoreStore(tmp_path / "scores").close()
+    with pytest.raises(DataError, match="no store of generated queries"):
+        RememberedExpander(Asks(), tmp_path / "scores")
+    path = tmp_path / "queries"
+    RememberedExpander(Asks(), path)("", "a")
+    with sqlite3.connect(path) as changed:
+        changed.execute("UPDATE expansions SET queries = '{'")
+    changed.close()
+    with pytest.raises(DataError, match="generated queries is damaged"):
+        RememberedExpander(Asks(), path)("", "a")
+
+
+def test_the_fingerprint_tells_scorer_and_expander():
+    one = ExpandedScorer(counted(), Asks())
+    others = [ExpandedScorer(counted("2"), Asks()), ExpandedScorer(counted(), Asks(1, "2"))]
+    assert len({one.fingerprint, *(other.fingerprint for other in others), counted().fingerprint}) == 4
+    assert one.fingerprint == ExpandedScorer(counted(), RememberedExpander(Asks()), name="x").fingerprint
+    assert ExpandedScorer(counted(None), Asks()).fingerprint is None
+    with pytest.raises(ParameterError):
+        one.score("q", "one text")

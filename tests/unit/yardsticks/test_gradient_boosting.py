@@ -1,0 +1,258 @@
+"""Boosted trees on features of texts: features by hand, what trees learn, the folder, the edges."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from termwise import Document
+from termwise.errors import (
+    CorruptModelError,
+    DataError,
+    ForeignFolderError,
+    MissingExtraError,
+    MissingFileError,
+    ModelFormatError,
+    ParameterError,
+    UsageError,
+)
+from termwise.probes.core.judged_texts import JudgedTexts
+from termwise.rankers import Surroundings, open_any_scorer
+from termwise.scorers import Background, TokenStatistics, model_scorer
+from termwise.scorers.protocol import FingerprintedScorer, PairScorer
+from termwise.text import make_analyzer
+from termwise.yardsticks.text_features import TextFeatures, longest_span, shortest_window
+
+pytest.importorskip("lightgbm", reason="needs the extra yardsticks")
+
+from termwise.yardsticks import (
+    BoostingSettings,
+    GradientBoostingScorer,
+    open_gradient_boosting,
+    train_gradient_boosting,
+    write_gradient_boosting,
+)
+
+WORDS = make_analyzer("whitespace")
+DOCUMENTS = [Document("1", "a b"), Document("2", "a c c"), Document("3", "a d"), Document("4", "e")]
+QUICK = BoostingSettings(rounds=20, leaves=4, least=2, learning_rate=0.2)
+letters = st.lists(st.sampled_from("abcd"), max_size=8)
+
+
+def row_of(query, text):
+    features = TextFeatures([(WORDS, TokenStatistics.count(DOCUMENTS, WORDS))])
+    (row,) = features.of_pairs([query], [text])
+    return {name.removeprefix("whitespace."): value for name, value in zip(features.names, row, strict=True)}
+
+
+def test_features_by_hand():
+    row = row_of("a c x", "b a y a c")
+    idf = {"a": math.log(1 + 1.5 / 3.5), "c": math.log(1 + 3.5 / 1.5), "x": math.log(1 + 3.5 / 1.5)}
+    bm25 = model_scorer("bm25", Background(lambda: DOCUMENTS), analyzer="whitespace")
+    assert row == pytest.approx(
+        {
+            "query_characters": 5,
+            "text_characters": 9,
+            "runs_of_3": 1 / 3,  # "a c", not " c " or "c x"
+            "runs_of_4": 0,
+            "bm25": bm25.score("a c x", ["b a y a c"])[0],
+            "query_terms": 3,
+            "text_terms": 5,
+            "covered": 2,
+            "covered_share": 2 / 3,
+            "idf": sum(idf.values()),
+            "idf_covered": idf["a"] + idf["c"],
+            "idf_share": (idf["a"] + idf["c"]) / sum(idf.values()),
+            "tf": 3,
+            "tf_most": 2,
+            "tf_idf": idf["a"] * math.log(3) + idf["c"] * math.log(2),
+            "overlap": 3 / 5,
+            "first": 1,
+            "span": 2,
+            "span_share": 2 / 3,
+            "window": 2 / 2,
+        }
+    )
+
+
+def test_what_is_not_defined_is_missing_and_not_zero():
+    nothing = row_of("", "")
+    assert {name for name, value in nothing.items() if math.isnan(value)} == {
+        "runs_of_3", "runs_of_4", "covered_share", "idf_share", "overlap", "first", "span_share", "window",
+    }  # fmt: skip
+    assert math.isnan(row_of("a", "b a")["window"])
+    assert row_of("a", "b")["span"] == 0
+
+
+@given(letters, letters)
+def test_spans_and_windows_are_those_of_every_piece(query, text):
+    places = {term: [i for i, each in enumerate(text) if each == term] for term in set(text)}
+
+    def pieces(row):
+        return {tuple(row[i:j]) for i in range(len(row)) for j in range(i + 1, len(row) + 1)}
+
+    assert longest_span(query, text, places) == max(map(len, pieces(query) & pieces(text)), default=0)
+    covered = [term for term in dict.fromkeys(query) if term in places]
+    if covered:
+        expected = min(len(piece) for piece in pieces(text) if set(covered) <= set(piece))
+        assert shortest_window([places[term] for term in covered]) == expected
+
+
+def collection(seed=0):
+    """Judge texts by whether two words of the query stand together: what BM25 does not see."""
+    random = np.random.default_rng(seed)
+    queries, texts, grades = {}, {}, {}
+    for number in range(30):
+        one, other = random.choice(list("abcdefgh"), 2, replace=False).tolist()
+        queries[f"q{number}"] = f"{one} {other}"
+        grades[f"q{number}"] = {}
+        for place in range(10):
+            filler = random.choice(list("uvwxyz"), 6).tolist()
+            together = bool(place % 2)
+            words = [one, other, *filler] if together else [one, *filler, other]
+            doc_id = f"d{number}-{place}"
+            texts[doc_id] = " ".join(words)
+            grades[f"q{number}"][doc_id] = 2 * together
+    return JudgedTexts("toy", queries, texts, grades, 0)
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return collection()
+
+
+@pytest.fixture(scope="module")
+def background(judged):
+    return Background(lambda: [Document(*each) for each in judged.texts.items()])
+
+
+@pytest.fixture(scope="module")
+def scorer(judged, background):
+    return train_gradient_boosting(judged, background, settings=QUICK)
+
+
+def test_it_learns_what_makes_texts_relevant(scorer, background):
+    assert isinstance(scorer, PairScorer)
+    assert isinstance(scorer, FingerprintedScorer)
+    unseen = collection(1)
+    for query_id, query in unseen.queries.items():
+        of_query = unseen.of(query_id)
+        scores = scorer.score(query, [one.text for one in of_query])
+        grades = np.array([one.grade for one in of_query])
+        assert scores[grades == 2].min() > scores[grades == 0].max()
+    assert next(iter(scorer.gains())).rpartition(".")[2] in {"runs_of_3", "span", "span_share", "window"}
+    bm25 = model_scorer("bm25", background).score("a b", ["a b u v w x y z", "a u v w x y z b"])
+    assert bm25[0] == bm25[1], "or there was nothing to learn"
+
+
+def test_training_is_the_same_every_time(scorer, judged, background):
+    again = train_gradient_boosting(judged, background, settings=QUICK)
+    assert again.fingerprint == scorer.fingerprint
+    shuffled = JudgedTexts(
+        judged.name,
+        dict(reversed(judged.queries.items())),
+        dict(reversed(judged.texts.items())),
+        {query: dict(reversed(held.items())) for query, held in reversed(judged.grades.items())},
+        judged.lowest,
+    )
+    assert train_gradient_boosting(shuffled, background, settings=QUICK).model == scorer.model
+    other = train_gradient_boosting(judged, background, analyzers=["whitespace"], settings=QUICK)
+    assert other.fingerprint != scorer.fingerprint
+
+
+def test_a_score_does_not_depend_on_the_others(scorer):
+    queries, texts = ["a b", "c", "a b", ""], ["a b u", "u c", "b u a", ""]
+    together = scorer.score_pairs(queries, texts)
+    alone = [scorer.score(query, [text])[0] for query, text in zip(queries, texts, strict=True)]
+    assert together.tolist() == alone
+    assert np.isfinite(together).all()
+    assert scorer.score("a", []).shape == (0,)
+    with pytest.raises(ParameterError):
+        scorer.score("a", "a")
+
+
+def test_the_folder_gives_the_same_scores(scorer, tmp_path):
+    write_gradient_boosting(scorer, tmp_path / "trees", trained={"judged": "toy"})
+    write_gradient_boosting(scorer, tmp_path / "trees")
+    around = Surroundings(Background(lambda: [Document("a", "another collection")]))
+    opened = open_any_scorer(str(tmp_path / "trees"), around)
+    assert isinstance(opened, GradientBoostingScorer)
+    assert opened.name == "trees"
+    assert opened.fingerprint == scorer.fingerprint
+    texts = ["a b u", "b u a", "", "never seen"]
+    assert opened.score("a b", texts).tolist() == scorer.score("a b", texts).tolist()
+    assert open_any_scorer(f"mine={tmp_path / 'trees'}", around).name == "mine"
+    with pytest.raises(UsageError):
+        open_any_scorer(f"{tmp_path / 'trees'},rounds=3", around)
+
+
+def test_damage_is_told(scorer, tmp_path):
+    folder = tmp_path / "trees"
+    write_gradient_boosting(scorer, folder)
+    for file in ("model.txt", "statistics.json"):
+        whole = (folder / file).read_bytes()
+        (folder / file).write_bytes(whole.replace(b"1", b"2", 1))
+        with pytest.raises(CorruptModelError):
+            open_gradient_boosting(folder)
+        (folder / file).unlink()
+        with pytest.raises(MissingFileError):
+            open_gradient_boosting(folder)
+        (folder / file).write_bytes(whole)
+    manifest = folder / "gradient-boosting.json"
+    whole = manifest.read_text()
+    manifest.write_text(whole.replace("standard.bm25", "standard.bm26"))
+    with pytest.raises(CorruptModelError):
+        open_gradient_boosting(folder)
+    manifest.unlink()
+    with pytest.raises(ModelFormatError):
+        open_gradient_boosting(folder)
+    with pytest.raises(MissingFileError):
+        open_gradient_boosting(tmp_path / "none")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_text("mine")
+    with pytest.raises(ForeignFolderError):
+        write_gradient_boosting(scorer, tmp_path / "full")
+
+
+def test_a_manifest_of_other_features_is_refused(scorer, tmp_path):
+    from termwise.yardsticks.gradient_boosting_folder import FOLDERS
+
+    write_gradient_boosting(scorer, tmp_path / "trees")
+    path = tmp_path / "trees" / "gradient-boosting.json"
+    body = json.loads(path.read_text())
+    body = {name: value for name, value in body.items() if name not in ("format", "checksum")}
+    path.write_bytes(FOLDERS.sealed(body | {"features": body["features"][::-1]}))
+    with pytest.raises(ModelFormatError, match="counted in another way"):
+        open_gradient_boosting(tmp_path / "trees")
+    features = TextFeatures([(WORDS, TokenStatistics.count(DOCUMENTS, WORDS))])
+    with pytest.raises(ModelFormatError, match="other features"):
+        GradientBoostingScorer(scorer.model, features)
+    with pytest.raises(ModelFormatError, match="cannot be read"):
+        GradientBoostingScorer("no trees", features)
+
+
+def test_what_cannot_be_learned_from(judged, background):
+    same = JudgedTexts("same", {"q": "a"}, {"d": "a", "e": "b"}, {"q": {"d": 1, "e": 1}}, 0)
+    with pytest.raises(DataError, match="nothing to learn"):
+        train_gradient_boosting(same, background)
+    high = JudgedTexts("high", {"q": "a"}, {"d": "a", "e": "b"}, {"q": {"d": 99, "e": 0}}, 0)
+    with pytest.raises(DataError, match="too high"):
+        train_gradient_boosting(high, background)
+    for analyzers in ([], ["standard", "standard"], "standard"):
+        with pytest.raises(ParameterError):
+            train_gradient_boosting(judged, background, analyzers=analyzers)
+    with pytest.raises(ParameterError):
+        BoostingSettings(leaves=1)
+
+
+def test_the_extra_is_named_where_it_is_missing(judged, background, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(MissingExtraError) as caught:
+        train_gradient_boosting(judged, background)
+    assert "termwise[yardsticks]" in caught.value.fixes[0]

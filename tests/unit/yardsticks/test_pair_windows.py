@@ -1,0 +1,50 @@
+"""How documents are cut, and where the pieces of both texts stand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from termwise.train.data.inputs import Pieces
+from termwise.yardsticks.pair_windows import Inputs, Window, even_chunks, windows_of
+
+from .conftest import number
+
+
+@given(st.integers(0, 3000), st.integers(1, 500))
+def test_chunks_are_few_even_and_leave_nothing_out(length, most):
+    chunks = even_chunks(length, most)
+    assert len(chunks) == -(-length // most)
+    assert [place for part in chunks for place in range(part.start, part.stop)] == list(range(length))
+    sizes = [part.stop - part.start for part in chunks] or [0]
+    assert max(sizes) <= most
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_each_chunk_is_read_with_the_whole_query():
+    query, document = np.array([9, 8]), np.arange(20, 27)
+    windows = windows_of(query, document, chunk_length=3)
+    assert [window.chunk.tolist() for window in windows] == [[20, 21], [22, 23], [24, 25, 26]]
+    assert all((window.query == query).all() for window in windows)
+    assert windows_of(query, document[:0], chunk_length=3) == ()
+
+
+def test_inputs_frame_mask_and_number_the_two_texts(analyzer):
+    windows = [Window(np.array([20, 21]), np.array([30])), Window(np.array([22]), np.array([31, 32, 33]))]
+    inputs = Inputs.of(windows, Pieces(analyzer, "bert-model1"))
+    cls, sep, pad = (number(piece) for piece in ("[CLS]", "[SEP]", "[PAD]"))
+    assert inputs.ids.tolist() == [
+        [cls, 20, 21, sep, 30, sep, pad],
+        [cls, 22, sep, 31, 32, 33, sep],
+    ]
+    assert inputs.mask.tolist() == [[1] * 6 + [0], [1] * 7]
+    assert inputs.segments.tolist() == [[0, 0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 1, 1, 1]]
+    for window, row in zip(windows, inputs.ids.numpy(), strict=True):
+        assert (row[window.query_places] == window.query).all()
+        assert (row[window.chunk_places] == window.chunk).all()
+        assert len(window) == (row != pad).sum()

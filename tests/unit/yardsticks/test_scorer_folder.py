@@ -1,0 +1,187 @@
+"""Scorers on disk: what is written is what is read, and damage has a name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from safetensors.torch import load_file, save_file  # noqa: E402
+
+from termwise.errors import (  # noqa: E402
+    CorruptModelError,
+    ForeignFolderError,
+    MissingFileError,
+    ModelFormatError,
+    ParameterError,
+)
+from termwise.storage.manifest_json import canonical_bytes, checksum_of  # noqa: E402
+from termwise.storage.model_folder import digest_of  # noqa: E402
+from termwise.yardsticks.scorer_folder import fastest_device, open_scorer, write_scorer  # noqa: E402
+
+from .conftest import small_network  # noqa: E402
+from .test_bert_model1 import QUERY, TEXTS  # noqa: E402
+
+FILES = ("config.json", "model.safetensors", "head.safetensors")
+
+
+@pytest.fixture
+def folder(tmp_path, network, analyzer):
+    write_scorer(network, analyzer, tmp_path / "mine", trained={"steps": 3}, card="# Mine\n")
+    return tmp_path / "mine"
+
+
+def resealed(folder, change):
+    """Change the manifest and its checksum, as somebody who means harm would."""
+    path = folder / "scorer.json"
+    body = json.loads(path.read_text())
+    change(body)
+    body["checksum"] = checksum_of(body)
+    path.write_bytes(canonical_bytes(body))
+
+
+def test_what_is_written_is_what_is_read(folder, scorer):
+    found = open_scorer(folder)
+    assert found.name == "mine"
+    assert found.config == scorer.config
+    assert found.score(QUERY, TEXTS).tolist() == scorer.score(QUERY, TEXTS).tolist()
+    assert {path.name for path in folder.iterdir()} == {*FILES, "scorer.json", "vocab.txt", "README.md"}
+
+
+def test_equal_networks_are_equal_files(folder, tmp_path, network, analyzer):
+    write_scorer(network, analyzer, tmp_path / "again", trained={"steps": 3}, card="# Mine\n")
+    for path in folder.iterdir():
+        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+
+
+def test_a_scorer_is_replaced_and_its_training_stays(folder, base, analyzer):
+    (folder / "training").mkdir()
+    (folder / "training" / "log.jsonl").write_text("{}\n")
+    write_scorer(small_network(base, score_norm="mean"), analyzer, folder)
+    assert open_scorer(folder).config.score_norm == "mean"
+    assert (folder / "training" / "log.jsonl").exists()
+    assert not (folder / "README.md").exists()  # that of the one before
+
+
+def test_opening_does_not_touch_the_random_numbers(folder):
+    state = torch.get_rng_state()
+    open_scorer(folder)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("name", [*FILES, "vocab.txt"])
+def test_a_changed_file_is_named(folder, name):
+    data = bytearray((folder / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (folder / name).write_bytes(data)
+    with pytest.raises(CorruptModelError) as caught:
+        open_scorer(folder)
+    assert name in caught.value.render()
+
+
+def test_a_changed_manifest_is_told(folder):
+    text = (folder / "scorer.json").read_text()
+    (folder / "scorer.json").write_text(text.replace('"steps": 3', '"steps": 4'))
+    with pytest.raises(CorruptModelError, match="damaged"):
+        open_scorer(folder)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_was_cut_is_named(folder, name):
+    (folder / name).write_bytes((folder / name).read_bytes()[:-1])
+    with pytest.raises(CorruptModelError) as caught:
+        open_scorer(folder)
+    assert dict(caught.value.facts)["file"] == folder / name
+
+
+@pytest.mark.parametrize("name", [*FILES, "vocab.txt"])
+def test_a_file_that_is_gone_is_named(folder, name):
+    (folder / name).unlink()
+    with pytest.raises(MissingFileError) as caught:
+        open_scorer(folder)
+    assert dict(caught.value.facts)["file"] == folder / name
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body: body["reading"].update(hidden="12,x"),
+        lambda body: body["reading"].update(query_vectors="last"),
+        lambda body: body["reading"].pop("query_length"),
+        lambda body: body["files"].pop("head.safetensors"),
+        lambda body: body.pop("trained"),
+        lambda body: body["files"].update({"../head": {}}),
+    ],
+)
+def test_a_manifest_that_no_writer_writes(folder, change):
+    resealed(folder, change)
+    with pytest.raises(CorruptModelError):
+        open_scorer(folder)
+
+
+def test_weights_of_another_shape(folder):
+    resealed(folder, lambda body: body["reading"].update(projection=4))
+    with pytest.raises(ModelFormatError, match="head of the scorer"):
+        open_scorer(folder)
+
+
+def test_weights_that_are_no_numbers(folder, network, analyzer):
+    head = load_file(folder / "head.safetensors")
+    head["pair.layers.0.bias"][0] = float("nan")
+    save_file(head, folder / "head.safetensors", metadata={"format": "pt"})
+    digest = digest_of(folder / "head.safetensors")
+    resealed(folder, lambda body: body["files"]["head.safetensors"].update(sha256=digest))
+    with pytest.raises(ModelFormatError, match="not finite"):
+        open_scorer(folder)
+    with torch.no_grad():
+        network.pair.layers[0].bias[0] = float("nan")
+    with pytest.raises(ModelFormatError, match="not finite"):
+        write_scorer(network, analyzer, folder)
+
+
+def test_other_kinds_and_later_versions_are_told(folder):
+    resealed(folder, lambda body: body.update(kind="cross-encoder"))
+    with pytest.raises(ModelFormatError, match="of this kind"):
+        open_scorer(folder)
+    resealed(folder, lambda body: body.update(version=2))
+    with pytest.raises(ModelFormatError, match="later version"):
+        open_scorer(folder)
+    resealed(folder, lambda body: body.update(format="other", version=1))
+    with pytest.raises(ModelFormatError, match="does not belong"):
+        open_scorer(folder)
+
+
+def test_places_that_hold_no_scorer(tmp_path):
+    with pytest.raises(MissingFileError, match="no such scorer"):
+        open_scorer(tmp_path / "nowhere")
+    (tmp_path / "training").mkdir()
+    with pytest.raises(ModelFormatError, match="not finished"):
+        open_scorer(tmp_path)
+    (tmp_path / "training").rmdir()
+    with pytest.raises(ModelFormatError, match="does not hold"):
+        open_scorer(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ModelFormatError, match="a scorer is a folder"):
+        open_scorer(tmp_path / "file")
+    with pytest.raises(ParameterError):
+        open_scorer(3)
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path, network, analyzer):
+    (tmp_path / "thesis.tex").write_text("years")
+    with pytest.raises(ForeignFolderError, match=r"thesis\.tex|not a scorer"):
+        write_scorer(network, analyzer, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("device", ["abacus", "cuda:99", 7.5])
+def test_devices_that_are_not_there(folder, device):
+    with pytest.raises(ParameterError, match="no such device"):
+        open_scorer(folder, device=device)
+
+
+def test_the_fastest_device_is_there(folder):
+    assert open_scorer(folder, device=fastest_device()).name == "mine"
