@@ -30,16 +30,22 @@
     └── CheckFailedError           5   a check the user asked for did not hold
 
 The number is the exit status of the command line. Each error carries the same facts in Python as on the
-terminal: ``slug`` (a stable name), ``facts`` (label and value pairs) and ``fixes`` (commands or sentences).
+terminal: ``slug`` (a stable name), ``facts`` (label and value pairs) and ``fixes`` (sentences).
+
+A fix names arguments and functions of the Python interface in backticks: ```store_text=True```, or
+```build_index(model="tilde")```. The command line shows the same places as options and commands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
 
 from termwise.display.safe_text import legible
+
+_CODE = re.compile("`([^`]*)`")
 
 MOST_NAMES = 40
 """Known names that an error lists; of more it lists some."""
@@ -87,7 +93,7 @@ class TermwiseError(Exception):
     facts : iterable of (str, object), optional
         Label and value pairs: what was seen, what was expected, where.
     fixes : iterable of str, optional
-        Commands to run or sentences to follow, best first.
+        What to do next, best first. Arguments and calls stand in backticks, see the module.
 
     Examples
     --------
@@ -120,13 +126,19 @@ class TermwiseError(Exception):
         # Exceptions cross process borders; keyword-only arguments need to be told how.
         return (_rebuild, (type(self), self.message, self.facts, self.fixes))
 
-    def render(self) -> str:
-        """Lay the error out as the terminal shows it: message, facts, fixes.
+    def render(self, spell: Callable[[str], str] | None = None) -> str:
+        """Return message, facts and fixes as lines of text; control characters are replaced by U+FFFD.
 
-        What was read may hold anything; control characters of it are shown as U+FFFD.
+        Parameters
+        ----------
+        spell : callable, optional
+            Translates what stands in backticks in a fix, for an interface other than Python; the backticks go.
         """
+        fixes = self.fixes
+        if spell is not None:
+            fixes = tuple(_CODE.sub(lambda found: spell(found[1]), fix) for fix in fixes)
         rows = [(label, legible(str(value))) for label, value in self.facts]
-        rows += [("or" if number else "fix", legible(fix)) for number, fix in enumerate(self.fixes)]
+        rows += [("or" if number else "fix", legible(fix)) for number, fix in enumerate(fixes)]
         width = max((len(label) for label, _ in rows), default=0)
         lines = [f"{legible(self.message)}  [{self.slug}]"]
         for label, value in rows:

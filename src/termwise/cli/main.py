@@ -38,6 +38,7 @@ from termwise.cli import (
     tune,
     verify,
 )
+from termwise.cli.hints import spell
 from termwise.cli.terminal import note_compiling
 from termwise.cli.verbs import Verbs
 from termwise.display.safe_text import error_said, legible
@@ -113,7 +114,7 @@ def run(arguments: list[str] | None = None) -> int:
         print(f"termwise: there is not enough memory: {error_said(error)}", file=sys.stderr)
         return _flushed(3)
     except TermwiseError as error:
-        print(f"termwise: {error.render()}", file=sys.stderr)
+        print(f"termwise: {error.render(spell)}", file=sys.stderr)
         return error.exit_code
     except Exception:
         traceback.print_exc()

@@ -1,0 +1,103 @@
+"""Fixes of errors, worded as commands and options of the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_COMMANDS = {
+    "build_index": "index COLLECTION --out DIR",
+    "convert_checkpoint": "train convert FOLDER --out DIR",
+    "fit": "train",
+    "fuse": "fuse RUN RUN --output FILE",
+    "learn": "fuse RUN RUN --qrels FILE --learn sweep --save-weights FILE",
+    "probe_rankers": "probe RANKER --out DIR",
+    "rank_run": "search DIR --queries FILE --output RUN",
+    "train_model1": "train model1 --data DATA --out DIR",
+}
+"""Public functions, and the command that does the same."""
+
+_OPTIONS = frozenset(  # fmt: skip
+    (
+        "alpha",
+        "analyzer",
+        "base",
+        "candidates",
+        "collection",
+        "data",
+        "delta",
+        "device",
+        "documents",
+        "encode",
+        "encoding",
+        "expand_with",
+        "expansion_terms",
+        "fail_if",
+        "fields",
+        "float",
+        "floors_from",
+        "folds",
+        "index",
+        "judged",
+        "kind",
+        "learn",
+        "level",
+        "like_file",
+        "memory",
+        "missing",
+        "model",
+        "normalise",
+        "oracle",
+        "out",
+        "overwrite",
+        "precision",
+        "qrels",
+        "queries",
+        "resume",
+        "run",
+        "scorer",
+        "separator",
+        "settings",
+        "store_text",
+        "table",
+        "threads",
+        "validation",
+    )
+)
+"""Arguments that have an option of the same name; all others are given with --set."""
+
+_CALL = re.compile(r"([a-z_0-9]+)\((.*)\)", re.DOTALL)
+_ARGUMENT = re.compile(r"([A-Za-z_0-9]+)=(.*)", re.DOTALL)
+
+
+def spell(code: str) -> str:
+    """Return the command or the options for a call or arguments of the Python interface.
+
+    Parameters
+    ----------
+    code : str
+        A call of a public function, arguments separated by commas, or anything else, which is returned as it is.
+
+    Examples
+    --------
+    >>> spell("store_text=True"), spell("lambda=0.3"), spell("hidden='128,64', projection=128")
+    ('--store-text', '--set lambda=0.3', '--set hidden=128,64 --set projection=128')
+    >>> spell("build_index(model='tilde', side='query')")
+    'termwise index COLLECTION --out DIR --model tilde --set side=query'
+    """
+    call = _CALL.fullmatch(code)
+    if call and call[1] in _COMMANDS:
+        return " ".join(["termwise", _COMMANDS[call[1]], *_options(call[2])])
+    return " ".join(_options(code)) if _ARGUMENT.fullmatch(code) else code
+
+
+def _options(arguments: str) -> Iterator[str]:
+    for argument in re.split(r",\s*(?=[A-Za-z_0-9]+=)", arguments):
+        found = _ARGUMENT.fullmatch(argument)
+        if found is None:
+            continue
+        name, value = found[1], found[2].strip("\"'")
+        if name not in _OPTIONS:
+            yield f"--set {name}={value}"
+        else:
+            yield f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {value}")
