@@ -46,7 +46,7 @@ from termwise.probes.sources.matching.family import FAMILY as MATCHED  # noqa: E
 from termwise.probes.sources.matching.terms import PublishedTerms  # noqa: E402
 from termwise.probes.sources.transfer.family import FAMILY as TRANSFER  # noqa: E402
 from termwise.records import Document  # noqa: E402
-from termwise.scorers import Background, CountWeigher, RowScorer, ScoreStore  # noqa: E402
+from termwise.scorers import Background, CountWeigher, RowScorer, ScoreCache  # noqa: E402
 from termwise.text import Analysis, AnalyzerSpec  # noqa: E402
 
 FOLDERS = {
@@ -108,7 +108,7 @@ def main() -> None:
     )
     scorer = _bm25(given.data / JUDGED["dl19"], words)
     reference = _reference(given.data / JUDGED["dl19"], judged["dl19"])
-    with ScoreStore() as store:
+    with ScoreCache() as store:
         delta = median_gap(reference.scored(scorer, store=store))
         rows = list(_rows(material, published["rows"], scorer, delta, published["delta"] * log(2), store))
         ablations = list(_ablations(given.data, material, scorer, delta, store))
@@ -152,7 +152,7 @@ def _rows(
     scorer: RowScorer,
     delta: float,
     theirs: float,
-    store: ScoreStore,
+    store: ScoreCache,
 ) -> Iterator[dict[str, Any]]:
     probes: dict[str, Probe] = {}
     for family in (MATCHED, MANIPULATIONS, TRANSFER):
@@ -185,7 +185,7 @@ def _rows(
 
 
 def _ablations(
-    data: Path, material: Material, scorer: RowScorer, delta: float, store: ScoreStore
+    data: Path, material: Material, scorer: RowScorer, delta: float, store: ScoreCache
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the same files under other conditions: queries, statistics, threshold."""
     ruled = replace(material, language=open_language("rules"))

@@ -22,7 +22,7 @@ import record  # noqa: E402
 
 from termwise.probes.core.judged_texts import JudgedTexts  # noqa: E402
 from termwise.storage.atomic_file import written_whole  # noqa: E402
-from termwise.yardsticks import RememberedExpander  # noqa: E402
+from termwise.yardsticks import CachedExpander  # noqa: E402
 
 AT_ONCE = 512
 """Texts after which it is said how far the work is."""
@@ -47,7 +47,7 @@ def main() -> None:
 
     torch.set_num_threads(given.threads)
     network = Doc2Query.open(given.model, longest=given.longest, length=given.length)
-    expander = RememberedExpander(network, given.kept)
+    expander = CachedExpander(network, given.kept)
     texts = JudgedTexts.read(*given.judged.split(",")).texts
     doc_ids = sorted(texts)
     queries: list[tuple[str, ...]] = []

@@ -28,7 +28,7 @@ from termwise.evaluate import Comparison, compare  # noqa: E402
 from termwise.probes.report import read_report  # noqa: E402
 from termwise.probes.report.folder import SCORES  # noqa: E402
 from termwise.records import Ranking, Run  # noqa: E402
-from termwise.scorers import ScoreStore  # noqa: E402
+from termwise.scorers import ScoreCache  # noqa: E402
 
 MEASURES = ("nDCG@10", "RR(rel=2)@10")
 
@@ -48,7 +48,7 @@ def main() -> None:
     report = read_report(given.report)
     candidates = candidate_texts(read_run(given.candidates), documents)
     asked = {query.query_id: query.text for query in read_queries(queries)}
-    with ScoreStore(given.report / SCORES) as store:
+    with ScoreCache(given.report / SCORES) as store:
         runs = [reranked(one, candidates, asked, store) for one in report["scorers"]]
     found = compare(
         runs, list(read_qrels(qrels)), list(MEASURES), resamples=record.RESAMPLES, seed=record.SEED
@@ -83,7 +83,7 @@ def reranked(
     scorer: Mapping[str, Any],
     candidates: Mapping[str, Mapping[str, str]],
     queries: Mapping[str, str],
-    store: ScoreStore,
+    store: ScoreCache,
 ) -> Run:
     """Return the candidates in the order of the scores that are kept of a ranker."""
     rankings = []

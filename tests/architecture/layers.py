@@ -56,7 +56,7 @@ QUERY_SIDE = {
 """What `engine`, `explain` and `search` may import of `models`."""
 
 ON_REQUEST = {
-    "termwise.train.neural_model1": {"cli/train_neural_model1.py", "yardsticks/bert_model1.py"},
+    "termwise.train.neural_model1": {"cli/train_neural_model1.py", "yardsticks/bert_model1/network.py"},
     "termwise.yardsticks": {
         "cli/rerank.py",
         "cli/train_bert_model1.py",

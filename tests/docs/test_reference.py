@@ -96,7 +96,7 @@ def test_every_training_setting_is_listed_with_its_defaults():
 def test_every_setting_of_neural_model1_is_listed_with_its_default(network):
     pytest.importorskip("torch")
     from termwise.train.neural_model1.settings import NeuralModel1Settings
-    from termwise.yardsticks.bert_model1_settings import BertModel1Settings
+    from termwise.yardsticks.bert_model1.settings import BertModel1Settings
 
     text = sections("how-to/neural-translation.md")[f"Settings of {network}"]
     rows = [

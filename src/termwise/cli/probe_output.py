@@ -32,7 +32,7 @@ from termwise.probes.report.tables import (
     written,
 )
 from termwise.probes.session import Wanted
-from termwise.scorers import ScoreStore
+from termwise.scorers import ScoreCache
 
 _ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "limit", "candidates")
 """Facts of a report that samples and scores depend on."""
@@ -247,7 +247,7 @@ def left_behind(out: Path | None) -> str:
         return "interrupted; with --out DIR what is scored is kept, and the same command goes on from there"
     kept = 0
     if (out / SCORES).is_file():
-        with ScoreStore(out / SCORES) as store:
+        with ScoreCache(out / SCORES) as store:
             kept = len(store)
     if not kept:
         return f"interrupted, with no score in {out}"

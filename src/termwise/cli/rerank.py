@@ -136,8 +136,8 @@ def _reading_ranker(folder: Path, scorer: str) -> Callable[..., TimedRun]:
     require_training()
     from termwise.index import Index
     from termwise.scorers.candidate_ranker import TextReranker
+    from termwise.yardsticks.bert_model1.folder import fastest_device
     from termwise.yardsticks.open_yardstick import open_text_scorer
-    from termwise.yardsticks.scorer_folder import fastest_device
 
     return TextReranker(Index.open(folder), open_text_scorer(scorer, device=fastest_device())).rank_many
 

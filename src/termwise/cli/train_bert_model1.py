@@ -32,8 +32,8 @@ def command(
     from termwise.train.requirements import require_training
 
     require_training()
-    from termwise.yardsticks.bert_model1_settings import BertModel1Settings
-    from termwise.yardsticks.bert_model1_training import train_bert_model1
+    from termwise.yardsticks.bert_model1.settings import BertModel1Settings
+    from termwise.yardsticks.bert_model1.training import train_bert_model1
 
     chosen = BertModel1Settings.parse(model_settings(settings or ()))
     with progress_bar() as progress:

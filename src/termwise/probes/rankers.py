@@ -19,9 +19,9 @@ from termwise.errors import (
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.reference_rankings import ReferenceLists
 from termwise.progress import Progress
-from termwise.rankers import Surroundings, open_any_scorer
-from termwise.rankers.specification import ScorerSpecification, read_specification
-from termwise.scorers import MixedScorer, RunScorer, ScoreStore
+from termwise.rankers import ScorerContext, open_scorer
+from termwise.rankers.specification import ScorerSpecification, parse_specification
+from termwise.scorers import MixedScorer, RunScorer, ScoreCache
 from termwise.scorers.http import is_address
 from termwise.scorers.mixture import Scale
 from termwise.scorers.protocol import TextScorer
@@ -82,7 +82,7 @@ class Mixture:
 
 
 def open_scorers(
-    given: Iterable[str | TextScorer], judged: Sequence[JudgedTexts], around: Surroundings
+    given: Iterable[str | TextScorer], judged: Sequence[JudgedTexts], around: ScorerContext
 ) -> dict[str, TextScorer | Mixture]:
     """Open rankers by name, in the order in which they are named; objects stay what they are.
 
@@ -129,15 +129,18 @@ def _apart(one: str | TextScorer, other: str | TextScorer) -> str:
     if not isinstance(one, str) or not isinstance(other, str):
         return "give one of them another name"
     first, second = (
-        text.partition("=")[2] if read_specification(text).name else text for text in (one, other)
+        text.partition("=")[2] if parse_specification(text).name else text for text in (one, other)
     )
     return f"name them: FIRST={first} SECOND={second}"
 
 
 def _opened(
-    text: str, before: Mapping[str, TextScorer | Mixture], judged: Sequence[JudgedTexts], around: Surroundings
+    text: str,
+    before: Mapping[str, TextScorer | Mixture],
+    judged: Sequence[JudgedTexts],
+    around: ScorerContext,
 ) -> TextScorer | Mixture:
-    asked = read_specification(text)
+    asked = parse_specification(text)
     if _is_file(asked):
         return run_scorer(asked, judged)
     of_two_named = "+" in asked.target and set(asked.target.split("+")) <= set(before)
@@ -152,14 +155,14 @@ def _opened(
         )
     if asked.target.startswith("python:"):
         _look_here()
-    return open_any_scorer(asked, around)
+    return open_scorer(asked, around)
 
 
 def mixed(
     opened: Mapping[str, TextScorer | Mixture],
     reference: ReferenceLists | None,
     *,
-    store: ScoreStore,
+    store: ScoreCache,
     progress: Progress,
 ) -> list[TextScorer]:
     """Return the rankers with their mixtures, on the scales of the rankings; without any, there is no mixture."""

@@ -29,9 +29,9 @@ from termwise.probes.sources.python_collection import python_judged
 from termwise.probes.sources.transfer.family import DATA_SETS as TRANSFER
 from termwise.probes.sources.yaml_probes import read_probes
 from termwise.progress import Progress, no_progress
-from termwise.rankers import Surroundings
+from termwise.rankers import ScorerContext
 from termwise.records import Run
-from termwise.scorers import Background, ScoreStore
+from termwise.scorers import Background, ScoreCache
 from termwise.scorers.protocol import TextScorer
 from termwise.text import stop_list
 
@@ -164,7 +164,7 @@ class Bench:
         device: str | None = None,
     ) -> dict[str, TextScorer | Mixture]:
         """Open rankers, by name; see `termwise.probes.rankers.open_scorers`."""
-        return open_scorers(named, self.material.judged, Surroundings(self.background, threads, device))
+        return open_scorers(named, self.material.judged, ScorerContext(self.background, threads, device))
 
     def reference(
         self,
@@ -259,7 +259,7 @@ class Bench:
         if isinstance(rule, str) or any(isinstance(one, Mixture) for one in opened.values()):
             most = None if rule in ("by-query", "by-rank") else QUERIES
             reference = self.reference(candidates, depth=depth, most=most, seed=seed, progress=progress)
-        with ScoreStore(None if out is None else out / SCORES) as store:
+        with ScoreCache(None if out is None else out / SCORES) as store:
             scorers = mixed(opened, reference, store=store, progress=progress)
             run = run_suite(
                 scorers,

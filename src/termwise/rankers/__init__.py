@@ -1,5 +1,5 @@
 """Scorers opened by name: models, indexes, runs, functions, HTTP services and yardsticks."""
 
-from termwise.rankers.from_name import Surroundings, open_any_scorer
+from termwise.rankers.from_name import ScorerContext, open_scorer
 
-__all__ = ["Surroundings", "open_any_scorer"]
+__all__ = ["ScorerContext", "open_scorer"]

@@ -21,7 +21,7 @@ from termwise.errors import (
     UsageError,
 )
 from termwise.index import Index
-from termwise.rankers.specification import ScorerSpecification, read_specification
+from termwise.rankers.specification import ScorerSpecification, parse_specification
 from termwise.scorers.background import Background
 from termwise.scorers.function import FunctionScorer, function_of
 from termwise.scorers.http import HttpScorer, is_address
@@ -31,7 +31,7 @@ from termwise.storage.folder_kind import kind_of
 
 if TYPE_CHECKING:
     from termwise.yardsticks.bi_encoder import Similarity
-    from termwise.yardsticks.expanded import RememberedExpander
+    from termwise.yardsticks.expanded import CachedExpander
 
 _FUNCTION = "python:"
 _WORD_MOVER = "wmd:"
@@ -58,7 +58,7 @@ _NO_SCHEME = re.compile(r"[\w.-]+:\d{2,5}(/.*)?")
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ScorerContext:
     """What scorers are opened with.
 
     Attributes
@@ -76,7 +76,7 @@ class Surroundings:
     device: str | None = None
 
 
-def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> TextScorer:
+def open_scorer(text: str | ScorerSpecification, around: ScorerContext) -> TextScorer:
     """Open a scorer by its line.
 
     ===============================  =================================================================================
@@ -107,7 +107,7 @@ def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> Te
     ----------
     text : str or ScorerSpecification
         See `termwise.rankers.specification`.
-    around : Surroundings
+    around : ScorerContext
         Collection, threads, device.
 
     Raises
@@ -117,7 +117,7 @@ def open_any_scorer(text: str | ScorerSpecification, around: Surroundings) -> Te
     TermwiseError
         If what it names cannot be opened.
     """
-    asked = read_specification(text) if isinstance(text, str) else text
+    asked = parse_specification(text) if isinstance(text, str) else text
     if is_address(asked.target):
         return _http(asked, around)
     if _NO_SCHEME.fullmatch(asked.target) and not Path(asked.target).exists():
@@ -166,7 +166,7 @@ def _downloaded(asked: ScorerSpecification) -> ScorerSpecification:
     return asked._replace(target=str(copy), name=asked.name or usual_name(asked.target))
 
 
-def _http(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
+def _http(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
     settings = asked.take(("batch", "timeout", "fingerprint", "authorization"))
     variable = settings.get("authorization")
     if variable is not None and not os.environ.get(variable):
@@ -190,7 +190,7 @@ def _of_target(asked: ScorerSpecification, fingerprint: str | None) -> str | Non
     return None if fingerprint is None else f"{asked.target} {fingerprint}"
 
 
-def _function(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
+def _function(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
     module, _, function = asked.target.removeprefix(_FUNCTION).partition(":")
     settings = asked.take(("fingerprint",))
     return FunctionScorer(
@@ -212,7 +212,7 @@ def _word_mover(asked: ScorerSpecification) -> TextScorer:
     )
 
 
-def _expanded(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
+def _expanded(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
     from termwise.yardsticks.expanded import ExpandedScorer
 
     settings = dict(asked.settings)
@@ -221,11 +221,11 @@ def _expanded(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
     expander = open_expander(
         asked._replace(target=asked.target.removeprefix(_EXPANDED), settings=of_expander), around
     )
-    scorer = open_any_scorer(ScorerSpecification(asked.text, None, inner, settings), around)
+    scorer = open_scorer(ScorerSpecification(asked.text, None, inner, settings), around)
     return ExpandedScorer(scorer, expander, name=asked.name)
 
 
-def open_expander(asked: ScorerSpecification, around: Surroundings) -> RememberedExpander:
+def open_expander(asked: ScorerSpecification, around: ScorerContext) -> CachedExpander:
     """Open a network that generates queries, by its folder and the settings of ``doc2query:FOLDER``.
 
     Raises
@@ -235,7 +235,7 @@ def open_expander(asked: ScorerSpecification, around: Surroundings) -> Remembere
     TermwiseError
         If it cannot be opened.
     """
-    from termwise.yardsticks.expanded import RememberedExpander
+    from termwise.yardsticks.expanded import CachedExpander
 
     try:
         from termwise.yardsticks.doc2query import Doc2Query
@@ -251,24 +251,24 @@ def open_expander(asked: ScorerSpecification, around: Surroundings) -> Remembere
         tokenizer=settings.get("tokenizer"),
         **numbers,
     )
-    return RememberedExpander(expander, settings.get("kept"))
+    return CachedExpander(expander, settings.get("kept"))
 
 
-def _index(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
+def _index(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
     asked.take(())
     index = Index.open(asked.target)
     background = None if index.stores_text else around.background
     return index_scorer(index, background=background, name=asked.name, threads=around.threads)
 
 
-def _boosted(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
+def _boosted(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
     from termwise.yardsticks.gradient_boosting_folder import open_gradient_boosting
 
     asked.take(())
     return open_gradient_boosting(asked.target, name=asked.name)
 
 
-def _bi_encoder(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
+def _bi_encoder(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
     try:
         from termwise.yardsticks.bi_encoder import BiEncoderScorer
     except ImportError:
@@ -286,7 +286,7 @@ def _bi_encoder(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
     )
 
 
-def _published(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
+def _published(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
     """Open a published checkpoint by its kind."""
     try:
         from termwise.yardsticks.open_yardstick import PUBLISHED
@@ -308,7 +308,7 @@ def _published(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
     )
 
 
-def _reader(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
+def _reader(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
     """Open what reads query and text together."""
     try:
         from termwise.yardsticks.open_yardstick import open_text_scorer
@@ -319,7 +319,7 @@ def _reader(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
     return open_text_scorer(asked.target, device=_device(settings, around), called=asked.name, **numbers)
 
 
-def _model(asked: ScorerSpecification, around: Surroundings) -> TextScorer:
+def _model(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
     settings = dict(asked.settings)
     analyzer = settings.pop("analyzer", None)
     folder = Path(asked.target)
@@ -356,7 +356,7 @@ def _with_analyzer(error: UnknownNameError) -> UnknownNameError:
     return UnknownNameError(error.message, facts=facts, fixes=error.fixes)
 
 
-_FOLDERS: Mapping[str, Callable[[ScorerSpecification, Surroundings], TextScorer]] = {
+_FOLDERS: Mapping[str, Callable[[ScorerSpecification, ScorerContext], TextScorer]] = {
     "manifest.json": _index,
     "encoder.json": _model,
     "translation.json": _model,
@@ -365,8 +365,8 @@ _FOLDERS: Mapping[str, Callable[[ScorerSpecification, Surroundings], TextScorer]
 }
 
 
-def _device(settings: Mapping[str, str], around: Surroundings) -> str:
-    from termwise.yardsticks.scorer_folder import fastest_device
+def _device(settings: Mapping[str, str], around: ScorerContext) -> str:
+    from termwise.yardsticks.bert_model1.folder import fastest_device
 
     return settings.get("device") or around.device or fastest_device()
 

@@ -50,7 +50,7 @@ class ScorerSpecification(NamedTuple):
         return dict(self.settings)
 
 
-def read_specification(text: str) -> ScorerSpecification:
+def parse_specification(text: str) -> ScorerSpecification:
     """Read a line.
 
     Raises
@@ -60,9 +60,9 @@ def read_specification(text: str) -> ScorerSpecification:
 
     Examples
     --------
-    >>> read_specification("tuned=bm25,k1=1.2,b=0.8")[1:]
+    >>> parse_specification("tuned=bm25,k1=1.2,b=0.8")[1:]
     ('tuned', 'bm25', {'k1': '1.2', 'b': '0.8'})
-    >>> read_specification("http://localhost:8000/score")[1:]
+    >>> parse_specification("http://localhost:8000/score")[1:]
     (None, 'http://localhost:8000/score', {})
     """
     first, *others = text.split(",")

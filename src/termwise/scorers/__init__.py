@@ -2,19 +2,19 @@
 
 from termwise.scorers.background import Background
 from termwise.scorers.count_weigher import CountWeigher, TokenStatistics
-from termwise.scorers.encoder_weigher import EncodedWeigher, RowFrequencies
+from termwise.scorers.encoder_weigher import EncoderWeigher, RowFrequencies
 from termwise.scorers.function import FunctionScorer
 from termwise.scorers.http import HttpScorer
 from termwise.scorers.mixture import MixedScorer, Scale
 from termwise.scorers.model_scorers import index_scorer, model_scorer
-from termwise.scorers.row_scorer import RowScorer, TextWeigher, Weighed
+from termwise.scorers.row_scorer import RowScorer, TextWeigher, WeightedRows
 from termwise.scorers.run import RunScorer
-from termwise.scorers.score_cache import ScoreStore
+from termwise.scorers.score_cache import ScoreCache
 
 __all__ = [
     "Background",
     "CountWeigher",
-    "EncodedWeigher",
+    "EncoderWeigher",
     "FunctionScorer",
     "HttpScorer",
     "MixedScorer",
@@ -22,10 +22,10 @@ __all__ = [
     "RowScorer",
     "RunScorer",
     "Scale",
-    "ScoreStore",
+    "ScoreCache",
     "TextWeigher",
     "TokenStatistics",
-    "Weighed",
+    "WeightedRows",
     "index_scorer",
     "model_scorer",
 ]

@@ -69,7 +69,7 @@ def _numbers(given: object) -> tuple[npt.NDArray[np.float64] | None, str]:
     return None, f"{found.dtype} is no kind of real number"
 
 
-def pair_scores_of(
+def score_pairs_with(
     scorer: TextScorer, queries: Sequence[str], texts: Sequence[str]
 ) -> npt.NDArray[np.float64]:
     """Score pairs by any scorer: all at once where it can, query by query otherwise.

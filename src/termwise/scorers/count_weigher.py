@@ -18,8 +18,8 @@ from termwise.errors import EmptyCollectionError, VocabularyMismatchError
 from termwise.models import AnalyzedModel, CountModel, ExpandingCountModel, NarrowableModel, TableModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
-from termwise.scorers.row_cache import Row, RowMemory, joined
-from termwise.scorers.row_scorer import Weighed
+from termwise.scorers.row_cache import Row, RowCache, joined
+from termwise.scorers.row_scorer import WeightedRows
 from termwise.text import Analyzer, Numbering, Vocabulary, number_texts
 from termwise.weights import TermWeights
 
@@ -145,7 +145,7 @@ class CountWeigher:
             self._numbers.of(model.added_terms)
         self._known = len(self._numbers)
         self._lock = Lock()
-        self._memory = RowMemory(self._count)
+        self._memory = RowCache(self._count)
         self._state = self._read()
 
     @cached_property
@@ -159,7 +159,7 @@ class CountWeigher:
         }
         return f"sha256:{sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()}"
 
-    def weigh(self, queries: Sequence[str], texts: Sequence[str]) -> Weighed:
+    def weigh(self, queries: Sequence[str], texts: Sequence[str]) -> WeightedRows:
         """See `TextWeigher`."""
         asked, held = self._memory.rows(queries), self._memory.rows(texts)
         with self._lock:
@@ -173,7 +173,7 @@ class CountWeigher:
         rows = model.weigh(joined(held, name), state.statistics)
         if (background := state.vocabulary.background) is not None:
             asked = [_with_length(row, background) for row in asked]
-        return Weighed(joined(asked, name), rows, state.floors, state.vocabulary.token)
+        return WeightedRows(joined(asked, name), rows, state.floors, state.vocabulary.token)
 
     def _count(self, texts: Sequence[str]) -> Iterator[Row]:
         """Yield the counts of each text, over terms as they are numbered here."""

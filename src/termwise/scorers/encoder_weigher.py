@@ -16,8 +16,8 @@ from termwise.encode import DocumentEncoder
 from termwise.errors import ParameterError
 from termwise.models import CountQueryEncoder, NetworkModel
 from termwise.models.idf_power import idf_factors
-from termwise.scorers.row_cache import Row, RowMemory, joined
-from termwise.scorers.row_scorer import Weighed
+from termwise.scorers.row_cache import Row, RowCache, joined
+from termwise.scorers.row_scorer import WeightedRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class RowFrequencies:
         return found.hexdigest()
 
 
-class EncodedWeigher:
+class EncoderWeigher:
     """Weighs texts by a network; a `termwise.scorers.TextWeigher`.
 
     Rows of texts are remembered, so that a text is read once however many queries it is scored for.
@@ -85,7 +85,7 @@ class EncodedWeigher:
             weighting=model.query_weighting if weights is None else "idf",
             term_weights=weights,
         )
-        self._memory = RowMemory(self._encode)
+        self._memory = RowCache(self._encode)
 
     def _read_factors(self) -> npt.NDArray[np.float64] | None:
         if not self._encoder.idf_power:
@@ -119,12 +119,12 @@ class EncodedWeigher:
         }
         return f"sha256:{sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()}"
 
-    def weigh(self, queries: Sequence[str], texts: Sequence[str]) -> Weighed:
+    def weigh(self, queries: Sequence[str], texts: Sequence[str]) -> WeightedRows:
         """See `TextWeigher`."""
         held = self._memory.rows(texts)
         asked = [self._queries.encode_query(query).row(0) for query in queries]
         vocabulary = self._encoder.vocabulary
-        return Weighed(
+        return WeightedRows(
             joined(asked, vocabulary.id), joined(held, vocabulary.id), self._encoder.floors, vocabulary.token
         )
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from termwise.errors import DataError, ParameterError, TermwiseError, UsageError
 from termwise.scorers.adapt import as_scores
-from termwise.scorers.protocol import PairwiseScorer
+from termwise.scorers.protocol import BasePairScorer
 from termwise.scorers.traceback_facts import failure
 from termwise.validation import check, check_pairs
 
@@ -69,7 +69,7 @@ def _broken(given: str, facts: Iterable[tuple[str, object]]) -> DataError:
     )
 
 
-class FunctionScorer(PairwiseScorer):
+class FunctionScorer(BasePairScorer):
     """Scores texts by a function of pairs; a `termwise.scorers.protocol.PairScorer`.
 
     Parameters

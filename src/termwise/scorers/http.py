@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import error_said, shown
 from termwise.errors import DataError, ParameterError
-from termwise.scorers.protocol import PairwiseScorer
+from termwise.scorers.protocol import BasePairScorer
 from termwise.validation import check, check_count, check_pairs, is_finite_number
 
 TRIES = 3
@@ -160,7 +160,7 @@ class _Https(HTTPSHandler):
         return self.do_open(_SecureConnection, request)
 
 
-class HttpScorer(PairwiseScorer):
+class HttpScorer(BasePairScorer):
     """Scores texts by asking an address; a `termwise.scorers.protocol.PairScorer`.
 
     Parameters

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, ParameterError
-from termwise.scorers.adapt import pair_scores_of
-from termwise.scorers.protocol import FingerprintedScorer, PairwiseScorer, TextScorer
+from termwise.scorers.adapt import score_pairs_with
+from termwise.scorers.protocol import BasePairScorer, FingerprintedScorer, TextScorer
 from termwise.validation import check_pairs, is_finite_number
 
 
@@ -86,7 +86,7 @@ class Scale:
         return cls(float(mean), float(deviation))
 
 
-class MixedScorer(PairwiseScorer):
+class MixedScorer(BasePairScorer):
     """alpha z(first) + (1 - alpha) z(second), on fixed scales; a `termwise.scorers.protocol.PairScorer`.
 
     Parameters
@@ -137,5 +137,5 @@ class MixedScorer(PairwiseScorer):
             self._scorers, self._scales, (self._alpha, 1 - self._alpha), strict=True
         ):
             if share:
-                total += share * (pair_scores_of(scorer, queries, texts) - scale.mean) / scale.deviation
+                total += share * (score_pairs_with(scorer, queries, texts) - scale.mean) / scale.deviation
         return total

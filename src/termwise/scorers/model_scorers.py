@@ -26,7 +26,7 @@ from termwise.models import (
 from termwise.records import Document
 from termwise.scorers.background import Background
 from termwise.scorers.count_weigher import CountWeigher
-from termwise.scorers.encoder_weigher import EncodedWeigher, RowFrequencies
+from termwise.scorers.encoder_weigher import EncoderWeigher, RowFrequencies
 from termwise.scorers.row_scorer import RowScorer
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
 
@@ -86,7 +86,7 @@ def model_scorer(
         if encoder.idf_power:
             counts = background.tokens(encoder.analyzer).counts
             frequencies = RowFrequencies(counts.document_frequencies, counts.n_documents)
-        return RowScorer(EncodedWeigher(chosen, encoder, frequencies, name=name))
+        return RowScorer(EncoderWeigher(chosen, encoder, frequencies, name=name))
     if isinstance(chosen, CountModel | ExpandingCountModel):
         cut = _analyzer(chosen, analyzer)
         return RowScorer(CountWeigher(chosen, cut, background.tokens(cut), name=name))
@@ -140,7 +140,7 @@ def index_scorer(
         precision = (index.manifest.encoder.get("network") or {}).get("precision")
         encoder = open_document_encoder(model, threads=threads, precision=precision)
         frequencies = RowFrequencies(np.asarray(index.document_frequencies), len(index))
-        return RowScorer(EncodedWeigher(model, encoder, frequencies, name=name))
+        return RowScorer(EncoderWeigher(model, encoder, frequencies, name=name))
     if not isinstance(model, CountModel | ExpandingCountModel):
         raise UsageError(
             "the weights of this index were made elsewhere, and other texts have none",

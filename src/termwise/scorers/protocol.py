@@ -62,7 +62,7 @@ class PairScorer(TextScorer, Protocol):
         ...
 
 
-class PairwiseScorer(ABC):
+class BasePairScorer(ABC):
     """Base of those `PairScorer` to which a query with n texts is n pairs."""
 
     @abstractmethod
@@ -112,7 +112,7 @@ class WindowedScorer(TextScorer, Protocol):
         ...
 
 
-class Contribution(NamedTuple):
+class TermScore(NamedTuple):
     """What one term adds to the score of a text.
 
     Attributes
@@ -130,6 +130,6 @@ class Contribution(NamedTuple):
 class AdditiveScorer(TextScorer, Protocol):
     """A scorer whose scores are sums of terms."""
 
-    def contributions(self, query: str, text: str) -> list[Contribution]:
+    def contributions(self, query: str, text: str) -> list[TermScore]:
         """Return what each term of the query adds, in the order of the vocabulary; they add up to the score."""
         ...

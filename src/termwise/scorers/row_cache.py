@@ -18,7 +18,7 @@ Row = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 """Terms, strictly increasing, and a number for each."""
 
 
-class RowMemory:
+class RowCache:
     """Rows by text; those that were asked for longest ago are forgotten first.
 
     Parameters
@@ -33,7 +33,7 @@ class RowMemory:
     >>> def read(texts):
     ...     print("reads", texts)
     ...     return [(np.array([len(text)], np.int32), np.ones(1, np.float32)) for text in texts]
-    >>> memory = RowMemory(read)
+    >>> memory = RowCache(read)
     >>> len(memory.rows(["a", "b"])), len(memory.rows(["b", "c"]))
     reads ['a', 'b']
     reads ['c']

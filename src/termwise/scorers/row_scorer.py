@@ -8,12 +8,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from termwise.scorers.protocol import Contribution, PairwiseScorer
+from termwise.scorers.protocol import BasePairScorer, TermScore
 from termwise.validation import check_pairs
 from termwise.weights import TermWeights
 
 
-class Weighed(NamedTuple):
+class WeightedRows(NamedTuple):
     """Queries and texts as rows over one vocabulary.
 
     Attributes
@@ -45,12 +45,12 @@ class TextWeigher(Protocol):
         """Equal ones give equal rows."""
         ...
 
-    def weigh(self, queries: Sequence[str], texts: Sequence[str]) -> Weighed:
+    def weigh(self, queries: Sequence[str], texts: Sequence[str]) -> WeightedRows:
         """Return a row for each query and each text, in order."""
         ...
 
 
-class RowScorer(PairwiseScorer):
+class RowScorer(BasePairScorer):
     """Scores texts by the terms that they share with a query; a `termwise.scorers.protocol.PairScorer`.
 
     The score is that of an index without quantisation, sum over the terms of the query of q(t) (w(t, d) + floor(t)).
@@ -121,7 +121,7 @@ class RowScorer(PairwiseScorer):
         total: npt.NDArray[np.float64] = found + background[query_places]
         return total
 
-    def contributions(self, query: str, text: str) -> list[Contribution]:
+    def contributions(self, query: str, text: str) -> list[TermScore]:
         """Return what each term of the query adds; see `termwise.scorers.protocol.AdditiveScorer`."""
         check_pairs([query], [text])
         weighed = self._weigher.weigh([query], [text])
@@ -129,7 +129,7 @@ class RowScorer(PairwiseScorer):
         row = dict(zip(held.tolist(), values.tolist(), strict=True))
         floors = weighed.floors
         return [
-            Contribution(
+            TermScore(
                 weighed.token(term),
                 weight * (row.get(term, 0.0) + (0.0 if floors is None else float(floors[term]))),
             )

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from termwise.errors import DuplicateIdError, UnknownIdError
 from termwise.records import Run
-from termwise.scorers.protocol import PairwiseScorer
+from termwise.scorers.protocol import BasePairScorer
 from termwise.validation import check_pairs
 
 
-class RunScorer(PairwiseScorer):
+class RunScorer(BasePairScorer):
     """Scores the documents of a run by their ranks; a `termwise.scorers.protocol.PairScorer`.
 
     Ranks only: scores of a run say nothing of documents that are not in it, and a manipulated text never is. So such a

@@ -25,7 +25,7 @@ _SCORES = Kept(
 )
 
 
-class ScoreStore:
+class ScoreCache:
     """Scores by scorer, query and text.
 
     A scorer is known by its fingerprint, queries and texts by a digest of 16 bytes: no text is kept. What was added is
@@ -46,7 +46,7 @@ class ScoreStore:
 
     Examples
     --------
-    >>> with ScoreStore() as store:
+    >>> with ScoreCache() as store:
     ...     store.add("sha256:1", ["q"], ["a text"], [0.5])
     ...     store.find("sha256:1", ["q", "q"], ["another", "a text"])
     array([nan, 0.5])
@@ -55,7 +55,7 @@ class ScoreStore:
     def __init__(self, path: str | Path | None = None) -> None:
         self._file = KeptFile(_SCORES, path)
 
-    def __enter__(self) -> ScoreStore:
+    def __enter__(self) -> ScoreCache:
         """Return the store itself."""
         return self
 

@@ -13,7 +13,7 @@ their own.
 No default path of termwise depends on it, and no network made by it ships.
 """
 
-from termwise.yardsticks.expanded import ExpandedScorer, RememberedExpander, TextExpander
+from termwise.yardsticks.expanded import CachedExpander, ExpandedScorer, TextExpander
 from termwise.yardsticks.gradient_boosting import (
     BoostingSettings,
     GradientBoostingScorer,
@@ -24,9 +24,9 @@ from termwise.yardsticks.word_mover import WordMoverScorer
 
 __all__ = [
     "BoostingSettings",
+    "CachedExpander",
     "ExpandedScorer",
     "GradientBoostingScorer",
-    "RememberedExpander",
     "TextExpander",
     "WordMoverScorer",
     "open_gradient_boosting",

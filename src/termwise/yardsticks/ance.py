@@ -27,10 +27,10 @@ from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaModel
 
 from termwise.encode.pieces import padded
 from termwise.validation import check_flag
+from termwise.yardsticks.bert_model1.folder import torch_device
 from termwise.yardsticks.checkpoint import open_tokenizer, read_checkpoint, readable_words
 from termwise.yardsticks.compatibility import check_length, readable_pieces
-from termwise.yardsticks.dual_encoder import SeparateScorer, truncation
-from termwise.yardsticks.scorer_folder import torch_device
+from termwise.yardsticks.network_scorer import DualEncoderScorer, truncation
 
 QUERY_LENGTH = 64
 """Pieces of a query that are read, with the special ones."""
@@ -59,7 +59,7 @@ class AnceNetwork(nn.Module):
         return cast(Tensor, self.norm(self.embeddingHead(first)))
 
 
-class AnceScorer(SeparateScorer[Tensor, Tensor]):
+class AnceScorer(DualEncoderScorer[Tensor, Tensor]):
     """Scores texts by ANCE.
 
     Parameters
@@ -72,7 +72,7 @@ class AnceScorer(SeparateScorer[Tensor, Tensor]):
     lower_case : bool, optional
         Whether query and text are lower-cased before they are read.
     name, batch, fingerprint
-        See `termwise.yardsticks.dual_encoder.SeparateScorer`.
+        See `termwise.yardsticks.network_scorer.DualEncoderScorer`.
     """
 
     def __init__(

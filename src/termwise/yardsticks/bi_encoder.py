@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import MissingExtraError, ModelFormatError, ParameterError
-from termwise.scorers.protocol import PairwiseScorer
+from termwise.scorers.protocol import BasePairScorer
 from termwise.storage.model_folder import folder_fingerprint
 from termwise.train.messages import first_line
 from termwise.train.pretrained import quiet
 from termwise.validation import check, check_count, check_pairs
+from termwise.yardsticks.bert_model1.folder import torch_device
 from termwise.yardsticks.compatibility import check_length, check_vocabulary, readable_pieces
-from termwise.yardsticks.dual_encoder import truncation
 from termwise.yardsticks.locate import located, usual_name
-from termwise.yardsticks.scorer_folder import torch_device
+from termwise.yardsticks.network_scorer import truncation
 
 REMEMBERED = 20_000
 """Vectors of texts that are kept, at the most."""
@@ -31,7 +31,7 @@ Similarity = Literal["cosine", "dot"]
 _FIX = "name a folder that SentenceTransformer has saved, or a model of a hub"
 
 
-class BiEncoderScorer(PairwiseScorer):
+class BiEncoderScorer(BasePairScorer):
     """Scores texts by the likeness of two vectors; a `termwise.scorers.protocol.PairScorer`.
 
     Vectors are remembered, so that a text is read once however many queries it is scored for.

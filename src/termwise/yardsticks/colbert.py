@@ -30,6 +30,7 @@ from transformers import BertConfig, BertModel
 
 from termwise.encode.pieces import padded
 from termwise.text import WordPieceAnalyzer
+from termwise.yardsticks.bert_model1.folder import torch_device
 from termwise.yardsticks.checkpoint import (
     Checkpoint,
     odd_setting,
@@ -38,8 +39,7 @@ from termwise.yardsticks.checkpoint import (
     special_piece,
 )
 from termwise.yardsticks.compatibility import check_length
-from termwise.yardsticks.dual_encoder import SeparateScorer, truncation
-from termwise.yardsticks.scorer_folder import torch_device
+from termwise.yardsticks.network_scorer import DualEncoderScorer, truncation
 
 METADATA = "artifact.metadata"
 
@@ -120,7 +120,7 @@ class ColbertNetwork(nn.Module):
         return nn.functional.normalize(self.linear(read), dim=2)
 
 
-class ColbertScorer(SeparateScorer[Tensor, Tensor]):
+class ColbertScorer(DualEncoderScorer[Tensor, Tensor]):
     """Scores texts by ColBERT.
 
     Parameters
@@ -132,7 +132,7 @@ class ColbertScorer(SeparateScorer[Tensor, Tensor]):
     settings : ColbertSettings, optional
         How it reads.
     name, batch, fingerprint
-        See `termwise.yardsticks.dual_encoder.SeparateScorer`.
+        See `termwise.yardsticks.network_scorer.DualEncoderScorer`.
 
     Raises
     ------

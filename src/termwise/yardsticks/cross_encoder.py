@@ -20,15 +20,15 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from termwise.errors import MissingExtraError, ModelFormatError, TermwiseError
-from termwise.scorers.protocol import PairwiseScorer
+from termwise.scorers.protocol import BasePairScorer
 from termwise.storage.model_folder import folder_fingerprint
 from termwise.train.messages import first_line
 from termwise.train.pretrained import quiet
 from termwise.validation import check, check_count, check_pairs
+from termwise.yardsticks.bert_model1.folder import torch_device
 from termwise.yardsticks.compatibility import check_length, check_vocabulary, readable_pieces
-from termwise.yardsticks.dual_encoder import check_scores
 from termwise.yardsticks.locate import located, usual_name
-from termwise.yardsticks.scorer_folder import torch_device
+from termwise.yardsticks.network_scorer import check_scores
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -42,7 +42,7 @@ _LONGEST = 100_000
 _FIX = "name a folder that CrossEncoder has saved, with config.json, model.safetensors and a tokenizer, or one of a hub"
 
 
-class CrossEncoderScorer(PairwiseScorer):
+class CrossEncoderScorer(BasePairScorer):
     """Scores texts by a cross-encoder; a `termwise.scorers.protocol.TextScorer`.
 
     Stateless: no call changes what a later call returns.

@@ -28,10 +28,10 @@ from termwise.storage.model_folder import folder_fingerprint
 from termwise.text.characters import without_surrogates
 from termwise.train.pretrained import load_pretrained, quiet
 from termwise.validation import check, check_count, check_texts, is_whole_number
+from termwise.yardsticks.bert_model1.folder import torch_device
 from termwise.yardsticks.checkpoint import foreign_tokenizer, open_tokenizer, readable_words, tokenizer_folder
 from termwise.yardsticks.compatibility import check_length
 from termwise.yardsticks.locate import located
-from termwise.yardsticks.scorer_folder import torch_device
 
 COUNT = 4
 """Queries of a text."""

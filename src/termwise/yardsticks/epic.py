@@ -36,6 +36,7 @@ from transformers.models.bert.modeling_bert import BertPredictionHeadTransform
 from termwise.encode.pieces import framed, padded
 from termwise.errors import ModelFormatError
 from termwise.text import WordPieceAnalyzer
+from termwise.yardsticks.bert_model1.folder import torch_device
 from termwise.yardsticks.checkpoint import (
     Checkpoint,
     odd_setting,
@@ -44,8 +45,7 @@ from termwise.yardsticks.checkpoint import (
     special_piece,
 )
 from termwise.yardsticks.compatibility import check_length
-from termwise.yardsticks.dual_encoder import SeparateScorer, truncation
-from termwise.yardsticks.scorer_folder import torch_device
+from termwise.yardsticks.network_scorer import DualEncoderScorer, truncation
 
 _WEIGHTS = ("weights.p", "model.safetensors", "pytorch_model.bin")
 _FIXES = (
@@ -96,7 +96,7 @@ class _ReadText(NamedTuple):
     quality: Tensor
 
 
-class EpicScorer(SeparateScorer[_ReadQuery, _ReadText]):
+class EpicScorer(DualEncoderScorer[_ReadQuery, _ReadText]):
     """Scores texts by EPIC.
 
     Parameters
@@ -108,7 +108,7 @@ class EpicScorer(SeparateScorer[_ReadQuery, _ReadText]):
     length : int, optional
         Most pieces of a query or text, [CLS] and [SEP] included.
     name, batch, fingerprint
-        See `termwise.yardsticks.dual_encoder.SeparateScorer`.
+        See `termwise.yardsticks.network_scorer.DualEncoderScorer`.
 
     Raises
     ------

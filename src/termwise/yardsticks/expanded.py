@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from termwise.scorers.adapt import pair_scores_of
-from termwise.scorers.protocol import FingerprintedScorer, PairwiseScorer, TextScorer
+from termwise.scorers.adapt import score_pairs_with
+from termwise.scorers.protocol import BasePairScorer, FingerprintedScorer, TextScorer
 from termwise.scorers.row_scorer import distinct
 from termwise.scorers.score_cache import text_digest
 from termwise.scorers.sqlite_cache import Kept, KeptFile
@@ -50,7 +50,7 @@ class TextExpander(Protocol):
         ...
 
 
-class RememberedExpander:
+class CachedExpander:
     """Generates the queries of a text once; an expander of the probe ``append-queries`` as well.
 
     Parameters
@@ -114,7 +114,7 @@ class RememberedExpander:
         return tuple(found)
 
 
-class ExpandedScorer(PairwiseScorer):
+class ExpandedScorer(BasePairScorer):
     """Scores texts, each with the queries generated of it behind it; a `termwise.scorers.protocol.PairScorer`.
 
     Parameters
@@ -122,7 +122,7 @@ class ExpandedScorer(PairwiseScorer):
     scorer : TextScorer
         Any; with BM25 this is doc2query.
     expander : TextExpander
-        Mostly a `RememberedExpander`.
+        Mostly a `CachedExpander`.
     name : str, optional
         By default ``doc2query+`` and the name of the scorer.
 
@@ -160,7 +160,7 @@ class ExpandedScorer(PairwiseScorer):
         check_pairs(queries, texts)
         asked, places = distinct(texts)
         longer = list(_longer(asked, self._expander.expand(asked)))
-        return pair_scores_of(self._scorer, queries, [longer[place] for place in places.tolist()])
+        return score_pairs_with(self._scorer, queries, [longer[place] for place in places.tolist()])
 
 
 def _longer(texts: Sequence[str], queries: Sequence[tuple[str, ...]]) -> Iterator[str]:

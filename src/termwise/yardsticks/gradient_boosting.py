@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from termwise.errors import DataError, MissingExtraError, ModelFormatError
 from termwise.scorers.background import Background
-from termwise.scorers.protocol import PairwiseScorer
+from termwise.scorers.protocol import BasePairScorer
 from termwise.settings import TypedSettings
 from termwise.text import make_analyzer
 from termwise.validation import check, check_names, check_pairs
@@ -86,7 +86,7 @@ class BoostingSettings(TypedSettings):
     )
 
 
-class GradientBoostingScorer(PairwiseScorer):
+class GradientBoostingScorer(BasePairScorer):
     """Scores texts by boosted trees; a `termwise.scorers.protocol.PairScorer`.
 
     Parameters

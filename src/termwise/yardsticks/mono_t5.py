@@ -22,16 +22,16 @@ from transformers import AutoConfig, PreTrainedTokenizerBase, T5ForConditionalGe
 
 from termwise.encode.pieces import padded
 from termwise.errors import ModelFormatError, TermwiseError
-from termwise.scorers.protocol import PairwiseScorer
+from termwise.scorers.protocol import BasePairScorer
 from termwise.storage.model_folder import folder_fingerprint
 from termwise.train.messages import first_line
 from termwise.train.pretrained import quiet
 from termwise.validation import check, check_count, check_pairs
+from termwise.yardsticks.bert_model1.folder import torch_device
 from termwise.yardsticks.checkpoint import foreign_tokenizer, open_tokenizer, readable_words, tokenizer_folder
 from termwise.yardsticks.compatibility import check_length
-from termwise.yardsticks.dual_encoder import check_scores
 from termwise.yardsticks.locate import located, usual_name
-from termwise.yardsticks.scorer_folder import torch_device
+from termwise.yardsticks.network_scorer import check_scores
 
 ANSWERS = ("true", "false")
 """The words between which the network chooses; the first says that a text is relevant."""
@@ -44,7 +44,7 @@ _FIXES = (
 )
 
 
-class MonoT5Scorer(PairwiseScorer):
+class MonoT5Scorer(BasePairScorer):
     """Scores texts by monoT5; a `termwise.scorers.protocol.PairScorer`.
 
     Stateless: no call changes what a later call returns.

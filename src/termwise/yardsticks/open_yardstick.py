@@ -11,12 +11,12 @@ from termwise.storage.folder_kind import kind_of
 from termwise.train.hub import CONFIG
 from termwise.validation import check_path
 from termwise.yardsticks.ance import AnceScorer
+from termwise.yardsticks.bert_model1.folder import read_scorer_folder
 from termwise.yardsticks.colbert import ColbertScorer
 from termwise.yardsticks.cross_encoder import CrossEncoderScorer
 from termwise.yardsticks.epic import EpicScorer
 from termwise.yardsticks.locate import is_hub_name
 from termwise.yardsticks.mono_t5 import MonoT5Scorer
-from termwise.yardsticks.scorer_folder import open_scorer
 
 PUBLISHED: Mapping[str, Callable[..., TextScorer]] = {
     "mono-t5:": MonoT5Scorer.open,
@@ -35,7 +35,7 @@ def open_text_scorer(
     Parameters
     ----------
     name : str or Path
-        A folder with ``scorer.json``, see `termwise.yardsticks.scorer_folder`; a folder of a cross-encoder in the
+        A folder with ``scorer.json``, see `termwise.yardsticks.bert_model1.folder`; a folder of a cross-encoder in the
         layout of
         transformers; the name of one on the hub, such as ``cross-encoder/ms-marco-MiniLM-L6-v2``; or a kind of
         `PUBLISHED` and a folder, a file or a name on the hub, such as ``colbert:colbert-ir/colbertv2.0``.
@@ -55,7 +55,7 @@ def open_text_scorer(
     ParameterError
         If such a folder gets a length.
     TermwiseError
-        As `open_scorer`, `CrossEncoderScorer.open` and those of `PUBLISHED` do.
+        As `read_scorer_folder`, `CrossEncoderScorer.open` and those of `PUBLISHED` do.
     """
     check_path("the scorer", name)
     for prefix, opened in PUBLISHED.items():
@@ -69,4 +69,4 @@ def open_text_scorer(
         raise ParameterError(
             "this scorer reads texts of any length", facts=[("scorer", name), ("length", numbers["length"])]
         )
-    return open_scorer(folder, device=device, name=called, **numbers)
+    return read_scorer_folder(folder, device=device, name=called, **numbers)

@@ -28,7 +28,7 @@ class ScorerManifest:
     Attributes
     ----------
     kind : str
-        What the network computes, see `termwise.yardsticks.scorer_folder.KINDS`.
+        What the network computes, see `termwise.yardsticks.bert_model1.folder.KINDS`.
     tokenizer : AnalyzerRecord
         What cuts texts for it.
     reading : mapping

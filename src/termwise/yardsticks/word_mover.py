@@ -28,7 +28,7 @@ from scipy.spatial.distance import cdist
 
 from termwise.collection.word_vectors import WordTable, read_word_vectors
 from termwise.errors import MissingExtraError
-from termwise.scorers.protocol import PairwiseScorer
+from termwise.scorers.protocol import BasePairScorer
 from termwise.scorers.row_scorer import distinct
 from termwise.text import Analyzer, make_analyzer
 from termwise.validation import check, check_flag, check_pairs
@@ -50,7 +50,7 @@ class _Heap(NamedTuple):
     shares: npt.NDArray[np.float64]
 
 
-class WordMoverScorer(PairwiseScorer):
+class WordMoverScorer(BasePairScorer):
     """Scores texts by the Word Mover's Distance with a minus; a `termwise.scorers.protocol.PairScorer`.
 
     Parameters

@@ -159,7 +159,7 @@ def test_candidates_are_ranked_by_kept_scores(tmp_path, monkeypatch):
     assert kept["means"]["few"]["nDCG@10"] == 1.0
     assert "| few | 1.000 |" in (tmp_path / "results" / "probes_reranked.md").read_text()
     store = {"name": "other", "fingerprint": "sha256:none"}
-    with pytest.raises(SystemExit, match="are not in the report"), reranked.ScoreStore() as empty:
+    with pytest.raises(SystemExit, match="are not in the report"), reranked.ScoreCache() as empty:
         reranked.reranked(store, {"q": {"long": "tea"}}, {"q": "tea"}, empty)
 
 

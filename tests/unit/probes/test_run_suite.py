@@ -58,7 +58,7 @@ from termwise.probes.report.folder import file_name, prepare_place
 from termwise.probes.report.page import marked, report_html
 from termwise.probes.report.tables import shortfalls
 from termwise.records import Document, Ranking, Run
-from termwise.scorers import FunctionScorer, RunScorer, ScoreStore
+from termwise.scorers import FunctionScorer, RunScorer, ScoreCache
 
 REFERENCE = ReferenceLists(
     "toy", {"q": "cat", "r": "dog"}, {"q": ("cat cat cat", "cat", ""), "r": ("dog", "")}
@@ -147,11 +147,11 @@ def test_thresholds_are_the_median_gap_of_each_scorer(run):
 
 def test_each_pair_is_asked_once_and_never_again(tmp_path):
     scorer = Counting()
-    with ScoreStore(tmp_path / "scores") as store:
+    with ScoreCache(tmp_path / "scores") as store:
         run_suite([scorer], questions(MORE, LESS, APART), reference=REFERENCE, store=store)
         assert len(scorer.asked) == len(set(scorer.asked)) == len(store)
     again = Counting()
-    with ScoreStore(tmp_path / "scores") as store:
+    with ScoreCache(tmp_path / "scores") as store:
         kept = run_suite([again], questions(MORE, LESS, APART), reference=REFERENCE, store=store)
     assert again.asked == []
     assert kept.examined[0].results["more@toy"].effects.tolist() == [0, 1, 1, 0]
@@ -160,7 +160,7 @@ def test_each_pair_is_asked_once_and_never_again(tmp_path):
 def test_a_scorer_without_a_fingerprint_is_asked_again(tmp_path):
     scorer = Counting()
     scorer.fingerprint = None
-    with ScoreStore(tmp_path / "scores") as store:
+    with ScoreCache(tmp_path / "scores") as store:
         run_suite([scorer], questions(MORE), delta=0.5, store=store)
         assert len(store) == 0
 
@@ -857,11 +857,11 @@ def test_files_of_others_are_left_alone(run, tmp_path, name, body, why):
 def test_a_folder_that_was_begun_is_gone_on_with(tmp_path):
     (tmp_path / "scores.sqlite").write_bytes(b"")
     prepare_place(tmp_path)
-    with ScoreStore(tmp_path / "scores.sqlite") as store:
+    with ScoreCache(tmp_path / "scores.sqlite") as store:
         store.add("a", ["q"], ["t"], [1.0])
     prepare_place(tmp_path)
     before = contents(tmp_path)
-    with ScoreStore(tmp_path / "scores.sqlite") as store:
+    with ScoreCache(tmp_path / "scores.sqlite") as store:
         assert len(store) == 1
     assert contents(tmp_path) == before
     (tmp_path / "samples").write_text("mine")
@@ -871,13 +871,13 @@ def test_a_folder_that_was_begun_is_gone_on_with(tmp_path):
 
 def test_a_store_of_another_form_is_told(tmp_path):
     path = tmp_path / "scores.sqlite"
-    ScoreStore(path).close()
+    ScoreCache(path).close()
     with sqlite3.connect(path) as opened:
         opened.execute("ALTER TABLE scores RENAME COLUMN score TO mark")
     with pytest.raises(DataError, match="no store of scores") as caught:
-        ScoreStore(path)
+        ScoreCache(path)
     assert ("columns", "scorer, pair, mark") in caught.value.facts
-    with ScoreStore(tmp_path / "other.sqlite") as store:
+    with ScoreCache(tmp_path / "other.sqlite") as store:
         with sqlite3.connect(tmp_path / "other.sqlite") as opened:
             opened.execute("DROP TABLE scores")
         with pytest.raises(DataError, match="no such table"):

@@ -10,18 +10,18 @@ import pytest
 
 from termwise import Document
 from termwise.errors import DataError, ParameterError, UsageError
-from termwise.rankers import Surroundings, open_any_scorer
+from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, FunctionScorer
-from termwise.scorers.adapt import as_scores, pair_scores_of
+from termwise.scorers.adapt import as_scores, score_pairs_with
 
-AROUND = Surroundings(Background(lambda: [Document("a", "x")]))
+AROUND = ScorerContext(Background(lambda: [Document("a", "x")]))
 
 
 def test_a_function_of_a_module(monkeypatch):
     module = ModuleType("mine_of_this_test")
     module.count = lambda queries, texts: [len(text) for text in texts]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    scorer = open_any_scorer("long=python:mine_of_this_test:count", AROUND)
+    scorer = open_scorer("long=python:mine_of_this_test:count", AROUND)
     assert scorer.name == "long"
     assert scorer.score("q", ["ab", "abc"]).tolist() == [2, 3]
     assert scorer.fingerprint is None
@@ -32,7 +32,7 @@ def test_a_function_of_a_module(monkeypatch):
         "python::",
     ):
         with pytest.raises(UsageError, match="no such function"):
-            open_any_scorer(wrong, AROUND)
+            open_scorer(wrong, AROUND)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_modules_that_fail(source, error, said, tmp_path, monkeypatch):
     (tmp_path / "fails_here.py").write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(error) as caught:
-        open_any_scorer("python:fails_here:score", AROUND)
+        open_scorer("python:fails_here:score", AROUND)
     assert said in str(caught.value)
     sys.modules.pop("fails_here", None)
 
@@ -64,7 +64,7 @@ def test_modules_that_fail(source, error, said, tmp_path, monkeypatch):
 )
 def test_names_that_no_module_has(name):
     with pytest.raises(UsageError, match="no such function"):
-        open_any_scorer(name, AROUND)
+        open_scorer(name, AROUND)
 
 
 class Mute(Exception):
@@ -118,9 +118,9 @@ def test_scores_of_any_scorer_are_looked_at():
         def score(self, query, texts):
             return [1.0]
 
-    assert pair_scores_of(Odd(), ["a", "b"], ["x", "y"]).tolist() == [1.0, 1.0]
+    assert score_pairs_with(Odd(), ["a", "b"], ["x", "y"]).tolist() == [1.0, 1.0]
     with pytest.raises(DataError, match="one score for each text"):
-        pair_scores_of(Odd(), ["a", "a"], ["x", "y"])
+        score_pairs_with(Odd(), ["a", "a"], ["x", "y"])
     assert as_scores("odd", (1, np.float32(2)), 2).tolist() == [1.0, 2.0]
 
 

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from termwise.errors import DataError, ParameterError, UsageError
-from termwise.rankers.from_name import Surroundings, open_any_scorer
+from termwise.rankers.from_name import ScorerContext, open_scorer
 from termwise.scorers import Background, HttpScorer, http
 
 
@@ -250,20 +250,20 @@ def test_a_secret_is_sent_and_told_nowhere(server, monkeypatch):
 
 
 def test_the_secret_of_the_command_line_is_a_variable(server, monkeypatch):
-    around = Surroundings(Background([]))
+    around = ScorerContext(Background([]))
     server.expected = "Bearer abc-123"
     with pytest.raises(UsageError, match="lacks") as caught:
-        open_any_scorer(f"{server.url},authorization=MY_KEY", around)
+        open_scorer(f"{server.url},authorization=MY_KEY", around)
     assert ("variable", "MY_KEY") in caught.value.facts
     monkeypatch.setenv("MY_KEY", "Bearer abc-123")
-    opened = open_any_scorer(f"{server.url},authorization=MY_KEY,fingerprint=1", around)
+    opened = open_scorer(f"{server.url},authorization=MY_KEY,fingerprint=1", around)
     assert opened.score("a", ["a"]).tolist() == [1]
     assert "abc-123" not in opened.fingerprint
 
 
 def test_an_address_without_its_scheme_is_told():
     with pytest.raises(UsageError, match="begins with http") as caught:
-        open_any_scorer("mine=127.0.0.1:8000/score,batch=2", Surroundings(Background([])))
+        open_scorer("mine=127.0.0.1:8000/score,batch=2", ScorerContext(Background([])))
     assert caught.value.fixes == ("http://127.0.0.1:8000/score",)
 
 

@@ -15,7 +15,7 @@ from termwise.errors import EmptyCollectionError, ParameterError, UsageError, Vo
 from termwise.index import Index
 from termwise.kernels import pairs, reference
 from termwise.models import BM25, make_model
-from termwise.rankers import Surroundings, open_any_scorer
+from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, CountWeigher, RowScorer, TokenStatistics, index_scorer, model_scorer
 from termwise.scorers.protocol import AdditiveScorer, FingerprintedScorer, PairScorer
 from termwise.text import make_analyzer
@@ -180,14 +180,14 @@ def test_wrong_statistics_and_pairs_are_refused(background):
 
 
 def test_a_line_names_a_model_with_its_settings(background):
-    scorer = open_any_scorer("tuned=bm25,k1=1.2,analyzer=stm1", Surroundings(background))
+    scorer = open_scorer("tuned=bm25,k1=1.2,analyzer=stm1", ScorerContext(background))
     assert scorer.name == "tuned"
     expected = model_scorer("bm25", background, settings={"k1": "1.2"}, analyzer="stm1")
     assert scorer.fingerprint == expected.fingerprint
     with pytest.raises(UsageError):
-        open_any_scorer("bm25,k1", Surroundings(background))
+        open_scorer("bm25,k1", ScorerContext(background))
     with pytest.raises(UsageError):
-        open_any_scorer("bm24", Surroundings(background))
+        open_scorer("bm24", ScorerContext(background))
 
 
 def test_open_statistics_know_every_term():

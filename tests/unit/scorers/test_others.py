@@ -7,12 +7,12 @@ import pytest
 
 from termwise import Document
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownIdError, UsageError
-from termwise.rankers import Surroundings, open_any_scorer
-from termwise.rankers.specification import read_specification
+from termwise.rankers import ScorerContext, open_scorer
+from termwise.rankers.specification import parse_specification
 from termwise.records import Ranking, Run
 from termwise.scorers import Background, FunctionScorer, MixedScorer, RunScorer, Scale
 
-AROUND = Surroundings(Background(lambda: [Document("a", "x")]))
+AROUND = ScorerContext(Background(lambda: [Document("a", "x")]))
 
 
 def shared_words(queries, texts):
@@ -23,16 +23,16 @@ def test_a_fingerprint_is_that_of_its_ranker(tmp_path, monkeypatch):
     """Two functions whose state is called the same do not share scores."""
     (tmp_path / "two_of_them.py").write_text("def one(q, t):\n    return [1.0] * len(t)\n\n\ntwo = one\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    around = Surroundings(Background(list))
+    around = ScorerContext(Background(list))
     names = [
         "python:two_of_them:one",
         "python:two_of_them:two",
         "http://localhost:1/a",
         "http://localhost:1/b",
     ]
-    prints = [open_any_scorer(f"{name},fingerprint=1", around).fingerprint for name in names]
+    prints = [open_scorer(f"{name},fingerprint=1", around).fingerprint for name in names]
     assert len(set(prints)) == 4
-    assert open_any_scorer("python:two_of_them:one", around).fingerprint is None
+    assert open_scorer("python:two_of_them:one", around).fingerprint is None
 
 
 def test_a_run_scores_by_rank_what_it_ranks():
@@ -78,7 +78,7 @@ def test_two_scorers_together():
 def test_a_setting_of_a_model_is_advised_as_a_line_has_it():
     for wrong, fix in (("k1=x", "bm25,k1=NUMBER"), ("k1=-1", "as in bm25,k1=…")):
         with pytest.raises(ParameterError) as caught:
-            open_any_scorer(f"bm25,{wrong}", AROUND)
+            open_scorer(f"bm25,{wrong}", AROUND)
         assert fix in caught.value.fixes[0]
         assert "--set" not in str(caught.value)
 
@@ -86,17 +86,17 @@ def test_a_setting_of_a_model_is_advised_as_a_line_has_it():
 @pytest.mark.parametrize("text", ["", "=", "name=", "bm25,k1", "bm25,=1", "bm25,k1=1,k1=2", ",a=b"])
 def test_lines_that_name_no_scorer(text):
     with pytest.raises(UsageError):
-        read_specification(text)
+        parse_specification(text)
 
 
 @pytest.mark.parametrize("text", ["a&b=bm25", "<b>=bm25", "=bm25", "a%=jm,mu=5", "é!=runs/x", "a\nb=bm25"])
 def test_a_name_with_other_letters_is_no_target(text):
     with pytest.raises(UsageError, match="cannot have this name") as caught:
-        read_specification(text)
+        parse_specification(text)
     target = text.partition(",")[0].partition("=")[2]
     assert caught.value.fixes[0] == f"mine={target}"
 
 
 @pytest.mark.parametrize("text", ["runs/a&b=1", "./a&b=1", "http://x/?a&b=c", "python:m:f=1"])
 def test_what_has_an_equals_sign_further_on_is_a_target(text):
-    assert read_specification(text)[1:] == (None, text, {})
+    assert parse_specification(text)[1:] == (None, text, {})

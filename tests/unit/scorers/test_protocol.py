@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from termwise.errors import ParameterError
-from termwise.scorers.protocol import PairScorer, PairwiseScorer
+from termwise.scorers.protocol import BasePairScorer, PairScorer
 
 
-class Both(PairwiseScorer):
+class Both(BasePairScorer):
     """Characters of text and query together."""
 
     name = "both"

@@ -31,16 +31,16 @@ def test_these_are_the_manifests() -> None:
     assert scorers.NAME == SCORER
 
 
-def open_scorer(folder: Path) -> object:
+def read_scorer_folder(folder: Path) -> object:
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    from termwise.yardsticks.scorer_folder import open_scorer
+    from termwise.yardsticks.bert_model1.folder import read_scorer_folder
 
-    return open_scorer(folder)
+    return read_scorer_folder(folder)
 
 
 @pytest.mark.parametrize(
-    ("opens", "wanted"), [(EncoderFolder.open, ENCODER), (open_table, TABLE), (open_scorer, SCORER)]
+    ("opens", "wanted"), [(EncoderFolder.open, ENCODER), (open_table, TABLE), (read_scorer_folder, SCORER)]
 )
 @pytest.mark.parametrize(
     ("held", "option"),

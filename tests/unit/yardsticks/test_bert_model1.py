@@ -16,8 +16,8 @@ from tests.unit.train.conftest import WORDS  # noqa: E402
 from termwise.errors import ModelFormatError, ParameterError  # noqa: E402
 from termwise.scorers.protocol import TextScorer  # noqa: E402
 from termwise.train.data.inputs import Pieces  # noqa: E402
-from termwise.yardsticks.bert_model1 import BertModel1, BertModel1Config, BertModel1Scorer, vectors_of  # noqa: E402
-from termwise.yardsticks.pair_windows import windows_of  # noqa: E402
+from termwise.yardsticks.bert_model1.network import BertModel1, BertModel1Config, BertModel1Scorer, vectors_of  # noqa: E402
+from termwise.yardsticks.bert_model1.windows import windows_of  # noqa: E402
 
 from .conftest import SMALL, number, small_network  # noqa: E402
 

@@ -24,11 +24,11 @@ from termwise.errors import (  # noqa: E402
 from termwise.train.data.inputs import Pieces  # noqa: E402
 from termwise.train.data.sampling import Judged  # noqa: E402
 from termwise.train.loop.validation import HeldOut  # noqa: E402
-from termwise.yardsticks.bert_model1 import BertModel1Config, BertModel1Scorer  # noqa: E402
-from termwise.yardsticks.bert_model1_settings import BertModel1Settings  # noqa: E402
-from termwise.yardsticks.bert_model1_step import DrawnBatches, MarginStep, PairCollator  # noqa: E402
-from termwise.yardsticks.bert_model1_training import Validation, candidates_of, config_of, train_bert_model1  # noqa: E402
-from termwise.yardsticks.scorer_folder import open_scorer  # noqa: E402
+from termwise.yardsticks.bert_model1.folder import read_scorer_folder  # noqa: E402
+from termwise.yardsticks.bert_model1.network import BertModel1Config, BertModel1Scorer  # noqa: E402
+from termwise.yardsticks.bert_model1.settings import BertModel1Settings  # noqa: E402
+from termwise.yardsticks.bert_model1.step import DrawnBatches, MarginStep, PairCollator  # noqa: E402
+from termwise.yardsticks.bert_model1.training import Validation, candidates_of, config_of, train_bert_model1  # noqa: E402
 
 from .conftest import SMALL, small_network  # noqa: E402
 
@@ -184,7 +184,7 @@ def test_a_run_that_was_killed_goes_on_bit_for_bit(data, base, tmp_path):
     assert one.keys() == other.keys()
     assert all(torch.equal(one[name], other[name]) for name in one)
 
-    scorer = open_scorer(tmp_path / "whole")
+    scorer = read_scorer_folder(tmp_path / "whole")
     assert scorer.config == config_of(SETTINGS) == BertModel1Config(**SMALL)
     card = (tmp_path / "whole" / "README.md").read_text()
     for shown in ("12,026,187", "| chunk_length | 8 |", f"step {whole['best']['step']}", "pairs"):
@@ -232,7 +232,7 @@ def test_what_was_mined_stays_when_the_work_after_it_fails(small_run, tmp_path, 
         raise StorageError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("termwise.yardsticks.bert_model1_training.candidates_of", full)
+        patch.setattr("termwise.yardsticks.bert_model1.training.candidates_of", full)
         with pytest.raises(StorageError):
             small_run()
     assert (tmp_path / "out" / "training" / "negatives.npz").is_file()
@@ -290,7 +290,7 @@ def test_a_precision_that_is_not_there_is_found_before_hours_of_work(data, base,
     def work(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr("termwise.yardsticks.bert_model1_training.negatives_of", work)
+    monkeypatch.setattr("termwise.yardsticks.bert_model1.training.negatives_of", work)
     half = dataclasses.replace(SETTINGS, precision="float16")
     with pytest.raises(ParameterError, match="float16"):
         train_bert_model1([data], base, tmp_path / "out", settings=half)

@@ -16,13 +16,13 @@ from tests.unit.train.conftest import configuration, save  # noqa: E402
 from termwise import Document, build_index  # noqa: E402
 from termwise.cli.main import run  # noqa: E402
 from termwise.errors import MissingFileError, ModelFormatError, ParameterError, UsageError  # noqa: E402
-from termwise.rankers import Surroundings, open_any_scorer  # noqa: E402
+from termwise.rankers import ScorerContext, open_scorer  # noqa: E402
 from termwise.scorers import Background  # noqa: E402
 from termwise.scorers.protocol import TextScorer  # noqa: E402
-from termwise.yardsticks.bert_model1 import BertModel1Scorer  # noqa: E402
+from termwise.yardsticks.bert_model1.folder import write_scorer  # noqa: E402
+from termwise.yardsticks.bert_model1.network import BertModel1Scorer  # noqa: E402
 from termwise.yardsticks.cross_encoder import CrossEncoderScorer  # noqa: E402
 from termwise.yardsticks.open_yardstick import open_text_scorer  # noqa: E402
-from termwise.yardsticks.scorer_folder import write_scorer  # noqa: E402
 
 QUERY = "wing drag"
 TEXTS = ["wing lift", "heat transfer of a plate", "", "drag"]
@@ -82,14 +82,14 @@ def test_a_text_that_is_too_long_is_cut_off(folder, scorer):
 
 
 def test_settings_of_a_line(folder, scorer):
-    around = Surroundings(Background(list), device="cpu")
-    short = open_any_scorer(f"{folder},length=16,batch=2", around)
+    around = ScorerContext(Background(list), device="cpu")
+    short = open_scorer(f"{folder},length=16,batch=2", around)
     text = "wing " * 20
     assert short.score(QUERY, [text]) == pytest.approx(short.score(QUERY, [text + "plate"]))
     assert short.fingerprint != scorer.fingerprint
     for wrong in ("length=65", "batch=" + "9" * 5000, "batch=0", "batch=x", "device=nope"):
         with pytest.raises(UsageError):
-            open_any_scorer(f"{folder},{wrong}", around)
+            open_scorer(f"{folder},{wrong}", around)
 
 
 def test_a_network_with_several_outputs_is_no_ranker(tmp_path):

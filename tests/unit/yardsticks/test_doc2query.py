@@ -11,7 +11,7 @@ transformers = pytest.importorskip("transformers")
 from termwise import Document  # noqa: E402
 from termwise.errors import MissingFileError, ModelFormatError, ParameterError, UsageError  # noqa: E402
 from termwise.probes.manipulations.query_expansion import Expander  # noqa: E402
-from termwise.rankers import Surroundings, open_any_scorer  # noqa: E402
+from termwise.rankers import ScorerContext, open_scorer  # noqa: E402
 from termwise.scorers import Background  # noqa: E402
 from termwise.train.pretrained import quiet  # noqa: E402
 from termwise.yardsticks.doc2query import Doc2Query  # noqa: E402
@@ -131,20 +131,20 @@ def test_nothing_is_read_or_written_beyond_the_lengths(folder):
 
 
 def test_it_is_opened_by_a_line(folder, tmp_path):
-    around = Surroundings(
+    around = ScorerContext(
         Background(lambda: [Document("a", "wing lift"), Document("b", "drag")]), device="cpu"
     )
     line = f"doc2query:{folder},longest=8,count=2,kept={tmp_path / 'queries.sqlite'},k1=0.9,b=0.4"
-    scorer = open_any_scorer(line, around)
+    scorer = open_scorer(line, around)
     assert scorer.name == "doc2query+bm25"
     (queries,) = Doc2Query.open(folder, longest=8, count=2).expand([TEXTS[0]])
-    expected = open_any_scorer("bm25,k1=0.9,b=0.4", around).score("wing", [" ".join([TEXTS[0], *queries])])
+    expected = open_scorer("bm25,k1=0.9,b=0.4", around).score("wing", [" ".join([TEXTS[0], *queries])])
     assert scorer.score("wing", [TEXTS[0]]).tolist() == expected.tolist()
     assert (tmp_path / "queries.sqlite").stat().st_size
-    assert open_any_scorer(f"mine=doc2query:{folder},scorer=jm,seed=0", around).name == "mine"
+    assert open_scorer(f"mine=doc2query:{folder},scorer=jm,seed=0", around).name == "mine"
     for wrong in ("seed=-1", "count=0", "scorer=nothing", "k9=1"):
         with pytest.raises(UsageError):
-            open_any_scorer(f"doc2query:{folder},{wrong}", around)
+            open_scorer(f"doc2query:{folder},{wrong}", around)
 
 
 def test_what_is_no_network_that_asks_is_refused(folder, tmp_path):

@@ -8,9 +8,9 @@ import pytest
 
 from termwise.errors import DataError, ParameterError
 from termwise.probes.manipulations.query_expansion import Expander
-from termwise.scorers import FunctionScorer, ScoreStore
+from termwise.scorers import FunctionScorer, ScoreCache
 from termwise.scorers.protocol import PairScorer
-from termwise.yardsticks import ExpandedScorer, RememberedExpander
+from termwise.yardsticks import CachedExpander, ExpandedScorer
 
 
 class Asks:
@@ -53,7 +53,7 @@ def test_queries_follow_the_text():
 
 def test_each_text_is_expanded_once():
     asks = Asks()
-    scorer = ExpandedScorer(counted(), RememberedExpander(asks))
+    scorer = ExpandedScorer(counted(), CachedExpander(asks))
     assert scorer.score_pairs(["q", "r", "q"], ["a", "b c", "a"]).tolist() == [4, 5, 4]
     assert scorer.score("s", ["b c", "d"]).tolist() == [5, 4]
     assert asks.asked == ["a", "b c", "d"]
@@ -62,19 +62,19 @@ def test_each_text_is_expanded_once():
 
 def test_queries_are_kept_by_expander_and_text(tmp_path):
     path = tmp_path / "queries.sqlite"
-    first = RememberedExpander(Asks(), path)
+    first = CachedExpander(Asks(), path)
     texts = ["é one", "\ud800", ""]
     found = first.expand(texts)
     assert found == [("what is é",), ("what is \ud800",), ()]
     first.close()
     again = Asks()
-    kept = RememberedExpander(again, path)
+    kept = CachedExpander(again, path)
     assert isinstance(kept, Expander)
     assert kept.expand(texts[::-1]) == found[::-1]
     assert kept("any id", "é one") == ("what is é",)
     assert not again.asked
     other = Asks(2, "other")
-    assert RememberedExpander(other, path)("", "é one") == ("what is é",) * 2
+    assert CachedExpander(other, path)("", "é one") == ("what is é",) * 2
     assert other.asked == ["é one"]
 
 
@@ -88,30 +88,30 @@ def test_work_that_is_interrupted_goes_on(tmp_path):
     texts = [f"word{number}" for number in range(200)]
     path = tmp_path / "queries.sqlite"
     with pytest.raises(KeyboardInterrupt):
-        RememberedExpander(Fails(), path).expand(texts)
+        CachedExpander(Fails(), path).expand(texts)
     rest = Asks()
-    assert RememberedExpander(rest, path).expand(texts)[150] == ("what is word150",)
+    assert CachedExpander(rest, path).expand(texts)[150] == ("what is word150",)
     assert rest.asked == texts[128:]
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):
-    ScoreStore(tmp_path / "scores").close()
+    ScoreCache(tmp_path / "scores").close()
     with pytest.raises(DataError, match="no store of generated queries"):
-        RememberedExpander(Asks(), tmp_path / "scores")
+        CachedExpander(Asks(), tmp_path / "scores")
     path = tmp_path / "queries"
-    RememberedExpander(Asks(), path)("", "a")
+    CachedExpander(Asks(), path)("", "a")
     with sqlite3.connect(path) as changed:
         changed.execute("UPDATE expansions SET queries = '{'")
     changed.close()
     with pytest.raises(DataError, match="generated queries is damaged"):
-        RememberedExpander(Asks(), path)("", "a")
+        CachedExpander(Asks(), path)("", "a")
 
 
 def test_the_fingerprint_tells_scorer_and_expander():
     one = ExpandedScorer(counted(), Asks())
     others = [ExpandedScorer(counted("2"), Asks()), ExpandedScorer(counted(), Asks(1, "2"))]
     assert len({one.fingerprint, *(other.fingerprint for other in others), counted().fingerprint}) == 4
-    assert one.fingerprint == ExpandedScorer(counted(), RememberedExpander(Asks()), name="x").fingerprint
+    assert one.fingerprint == ExpandedScorer(counted(), CachedExpander(Asks()), name="x").fingerprint
     assert ExpandedScorer(counted(None), Asks()).fingerprint is None
     with pytest.raises(ParameterError):
         one.score("q", "one text")

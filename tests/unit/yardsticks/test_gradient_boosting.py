@@ -23,7 +23,7 @@ from termwise.errors import (
     UsageError,
 )
 from termwise.probes.core.judged_texts import JudgedTexts
-from termwise.rankers import Surroundings, open_any_scorer
+from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, TokenStatistics, model_scorer
 from termwise.scorers.protocol import FingerprintedScorer, PairScorer
 from termwise.text import make_analyzer
@@ -180,16 +180,16 @@ def test_a_score_does_not_depend_on_the_others(scorer):
 def test_the_folder_gives_the_same_scores(scorer, tmp_path):
     write_gradient_boosting(scorer, tmp_path / "trees", trained={"judged": "toy"})
     write_gradient_boosting(scorer, tmp_path / "trees")
-    around = Surroundings(Background(lambda: [Document("a", "another collection")]))
-    opened = open_any_scorer(str(tmp_path / "trees"), around)
+    around = ScorerContext(Background(lambda: [Document("a", "another collection")]))
+    opened = open_scorer(str(tmp_path / "trees"), around)
     assert isinstance(opened, GradientBoostingScorer)
     assert opened.name == "trees"
     assert opened.fingerprint == scorer.fingerprint
     texts = ["a b u", "b u a", "", "never seen"]
     assert opened.score("a b", texts).tolist() == scorer.score("a b", texts).tolist()
-    assert open_any_scorer(f"mine={tmp_path / 'trees'}", around).name == "mine"
+    assert open_scorer(f"mine={tmp_path / 'trees'}", around).name == "mine"
     with pytest.raises(UsageError):
-        open_any_scorer(f"{tmp_path / 'trees'},rounds=3", around)
+        open_scorer(f"{tmp_path / 'trees'},rounds=3", around)
 
 
 def test_damage_is_told(scorer, tmp_path):

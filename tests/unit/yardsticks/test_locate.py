@@ -20,14 +20,14 @@ from huggingface_hub import constants
 from tests.unit.yardsticks import test_ance, test_colbert, test_cross_encoder, test_mono_t5
 
 from termwise.errors import MissingFileError, ModelFormatError
-from termwise.rankers import Surroundings, open_any_scorer
+from termwise.rankers import ScorerContext, open_scorer
 from termwise.rankers import from_name as opening
 from termwise.scorers import Background
 from termwise.train import hub
 from termwise.yardsticks.locate import is_hub_name, located, usual_name
 from termwise.yardsticks.open_yardstick import open_text_scorer
 
-AROUND = Surroundings(Background(list), device="cpu")
+AROUND = ScorerContext(Background(list), device="cpu")
 COMMIT = "0" * 39 + "1"
 QUERY, TEXTS = "wing drag", ["wing lift", "heat of a plate"]
 
@@ -122,8 +122,8 @@ def test_a_cross_encoder_is_fetched_once_and_stays_when_the_hub_is_gone(served):
     (folder / "onnx").mkdir()
     for other in ("onnx/model.onnx", "onnx/config.json", "pytorch_model.bin", "tf_model.h5", "rust_model.ot"):
         (folder / other).write_bytes(b"of other libraries")
-    here = open_any_scorer(str(folder), AROUND)
-    found = open_any_scorer("somebody/crossed", AROUND)
+    here = open_scorer(str(folder), AROUND)
+    found = open_scorer("somebody/crossed", AROUND)
     assert found.name == "crossed"
     assert found.score(QUERY, TEXTS) == pytest.approx(here.score(QUERY, TEXTS))
     assert found.fingerprint is not None
@@ -133,7 +133,7 @@ def test_a_cross_encoder_is_fetched_once_and_stays_when_the_hub_is_gone(served):
     again = open_text_scorer("somebody/crossed", called="mine")
     assert (again.name, len(served.fetched)) == ("mine", before)
     stopped(served)
-    offline = open_any_scorer("again=somebody/crossed,length=16", AROUND)
+    offline = open_scorer("again=somebody/crossed,length=16", AROUND)
     assert offline.name == "again"
     assert offline.score(QUERY, TEXTS) == pytest.approx(here.score(QUERY, TEXTS))
 
@@ -141,20 +141,20 @@ def test_a_cross_encoder_is_fetched_once_and_stays_when_the_hub_is_gone(served):
 def test_a_bi_encoder_has_its_modules(served, base):
     made = pytest.importorskip("sentence_transformers")
     made.SentenceTransformer(str(base), device="cpu").save(str(served.root / "two"))
-    scorer = open_any_scorer("somebody/two,similarity=dot", AROUND)
+    scorer = open_scorer("somebody/two,similarity=dot", AROUND)
     assert scorer.name == "two"
     assert any(file.endswith("_Pooling/config.json") for file in served.fetched)
-    here = open_any_scorer(f"{served.root / 'two'},similarity=dot", AROUND)
+    here = open_scorer(f"{served.root / 'two'},similarity=dot", AROUND)
     assert scorer.score(QUERY, TEXTS) == pytest.approx(here.score(QUERY, TEXTS))
 
 
 @pytest.mark.parametrize(("prefix", "made"), [("colbert:", test_colbert), ("ance:", test_ance)])
 def test_published_checkpoints(served, prefix, made):
     folder = made.saved(served.root / "one")
-    scorer = open_any_scorer(f"{prefix}somebody/one", AROUND)
+    scorer = open_scorer(f"{prefix}somebody/one", AROUND)
     assert scorer.name == "one"
     assert scorer.score(QUERY, TEXTS) == pytest.approx(
-        open_any_scorer(f"{prefix}{folder}", AROUND).score(QUERY, TEXTS), abs=1e-5
+        open_scorer(f"{prefix}{folder}", AROUND).score(QUERY, TEXTS), abs=1e-5
     )
 
 
@@ -164,37 +164,35 @@ def test_a_tokenizer_from_elsewhere(served, tmp_path):
     for file in ("tokenizer.json", "tokenizer_config.json"):
         (bare / file).unlink()
     with pytest.raises(ModelFormatError, match="no tokenizer of monoT5") as caught:
-        open_any_scorer("mono-t5:somebody/bare", AROUND)
+        open_scorer("mono-t5:somebody/bare", AROUND)
     assert "tokenizer=google-t5/t5-base" in caught.value.fixes[0]
     served.fetched.clear()
-    scorer = open_any_scorer("mono-t5:somebody/bare,tokenizer=somebody/whole", AROUND)
+    scorer = open_scorer("mono-t5:somebody/bare,tokenizer=somebody/whole", AROUND)
     assert "tokenizer.json" in served.fetched
     assert "model.safetensors" not in served.fetched, "it has those of its own"
-    whole = open_any_scorer(f"mono-t5:{folder}", AROUND)
+    whole = open_scorer(f"mono-t5:{folder}", AROUND)
     assert scorer.score(QUERY, TEXTS) == pytest.approx(whole.score(QUERY, TEXTS))
     other = test_mono_t5.saved(tmp_path / "other", [*test_mono_t5.VOCABULARY[:-1], "ü"])
-    assert (
-        open_any_scorer(f"mono-t5:somebody/bare,tokenizer={other}", AROUND).fingerprint != scorer.fingerprint
-    )
+    assert open_scorer(f"mono-t5:somebody/bare,tokenizer={other}", AROUND).fingerprint != scorer.fingerprint
     with pytest.raises(MissingFileError, match="no such tokenizer"):
-        open_any_scorer("mono-t5:somebody/bare,tokenizer=nowhere", AROUND)
+        open_scorer("mono-t5:somebody/bare,tokenizer=nowhere", AROUND)
 
 
 def test_what_a_hub_does_not_have(served, monkeypatch):
     with pytest.raises(ModelFormatError, match="no checkpoint of ColBERT of that name") as caught:
-        open_any_scorer("colbert:somebody/nothing", AROUND)
+        open_scorer("colbert:somebody/nothing", AROUND)
     facts = dict(caught.value.facts)
     assert (facts["name"], facts["as a folder"]) == ("somebody/nothing", "there is none")
     assert "404" in facts["the hub"]
     pytest.importorskip("sentence_transformers")
     with pytest.raises(ModelFormatError, match="no ranker of that name"):
-        open_any_scorer("somebody/nothing", AROUND)
+        open_scorer("somebody/nothing", AROUND)
     stopped(served)
     with pytest.raises(ModelFormatError, match="no ranker of that name"):
-        open_any_scorer("somebody/nothing", AROUND)
+        open_scorer("somebody/nothing", AROUND)
     monkeypatch.setattr(opening, "find_spec", lambda name: None)
     with pytest.raises(MissingFileError, match="no such folder") as missing:
-        open_any_scorer("somebody/nothing", AROUND)
+        open_scorer("somebody/nothing", AROUND)
     assert "termwise[cross-encoder]" in missing.value.fixes[-1]
 
 

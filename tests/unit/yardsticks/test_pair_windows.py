@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from termwise.train.data.inputs import Pieces
-from termwise.yardsticks.pair_windows import Inputs, Window, even_chunks, windows_of
+from termwise.yardsticks.bert_model1.windows import Inputs, Window, even_chunks, windows_of
 
 from .conftest import number
 

@@ -20,7 +20,7 @@ from termwise.errors import (  # noqa: E402
 )
 from termwise.storage.manifest_json import canonical_bytes, checksum_of  # noqa: E402
 from termwise.storage.model_folder import digest_of  # noqa: E402
-from termwise.yardsticks.scorer_folder import fastest_device, open_scorer, write_scorer  # noqa: E402
+from termwise.yardsticks.bert_model1.folder import fastest_device, read_scorer_folder, write_scorer  # noqa: E402
 
 from .conftest import small_network  # noqa: E402
 from .test_bert_model1 import QUERY, TEXTS  # noqa: E402
@@ -44,7 +44,7 @@ def resealed(folder, change):
 
 
 def test_what_is_written_is_what_is_read(folder, scorer):
-    found = open_scorer(folder)
+    found = read_scorer_folder(folder)
     assert found.name == "mine"
     assert found.config == scorer.config
     assert found.score(QUERY, TEXTS).tolist() == scorer.score(QUERY, TEXTS).tolist()
@@ -61,14 +61,14 @@ def test_a_scorer_is_replaced_and_its_training_stays(folder, base, analyzer):
     (folder / "training").mkdir()
     (folder / "training" / "log.jsonl").write_text("{}\n")
     write_scorer(small_network(base, score_norm="mean"), analyzer, folder)
-    assert open_scorer(folder).config.score_norm == "mean"
+    assert read_scorer_folder(folder).config.score_norm == "mean"
     assert (folder / "training" / "log.jsonl").exists()
     assert not (folder / "README.md").exists()  # that of the one before
 
 
 def test_opening_does_not_touch_the_random_numbers(folder):
     state = torch.get_rng_state()
-    open_scorer(folder)
+    read_scorer_folder(folder)
     assert torch.equal(torch.get_rng_state(), state)
 
 
@@ -78,7 +78,7 @@ def test_a_changed_file_is_named(folder, name):
     data[len(data) // 2] ^= 1
     (folder / name).write_bytes(data)
     with pytest.raises(CorruptModelError) as caught:
-        open_scorer(folder)
+        read_scorer_folder(folder)
     assert name in caught.value.render()
 
 
@@ -86,14 +86,14 @@ def test_a_changed_manifest_is_told(folder):
     text = (folder / "scorer.json").read_text()
     (folder / "scorer.json").write_text(text.replace('"steps": 3', '"steps": 4'))
     with pytest.raises(CorruptModelError, match="damaged"):
-        open_scorer(folder)
+        read_scorer_folder(folder)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_was_cut_is_named(folder, name):
     (folder / name).write_bytes((folder / name).read_bytes()[:-1])
     with pytest.raises(CorruptModelError) as caught:
-        open_scorer(folder)
+        read_scorer_folder(folder)
     assert dict(caught.value.facts)["file"] == folder / name
 
 
@@ -101,7 +101,7 @@ def test_a_file_that_was_cut_is_named(folder, name):
 def test_a_file_that_is_gone_is_named(folder, name):
     (folder / name).unlink()
     with pytest.raises(MissingFileError) as caught:
-        open_scorer(folder)
+        read_scorer_folder(folder)
     assert dict(caught.value.facts)["file"] == folder / name
 
 
@@ -119,13 +119,13 @@ def test_a_file_that_is_gone_is_named(folder, name):
 def test_a_manifest_that_no_writer_writes(folder, change):
     resealed(folder, change)
     with pytest.raises(CorruptModelError):
-        open_scorer(folder)
+        read_scorer_folder(folder)
 
 
 def test_weights_of_another_shape(folder):
     resealed(folder, lambda body: body["reading"].update(projection=4))
     with pytest.raises(ModelFormatError, match="head of the scorer"):
-        open_scorer(folder)
+        read_scorer_folder(folder)
 
 
 def test_weights_that_are_no_numbers(folder, network, analyzer):
@@ -135,7 +135,7 @@ def test_weights_that_are_no_numbers(folder, network, analyzer):
     digest = digest_of(folder / "head.safetensors")
     resealed(folder, lambda body: body["files"]["head.safetensors"].update(sha256=digest))
     with pytest.raises(ModelFormatError, match="not finite"):
-        open_scorer(folder)
+        read_scorer_folder(folder)
     with torch.no_grad():
         network.pair.layers[0].bias[0] = float("nan")
     with pytest.raises(ModelFormatError, match="not finite"):
@@ -145,29 +145,29 @@ def test_weights_that_are_no_numbers(folder, network, analyzer):
 def test_other_kinds_and_later_versions_are_told(folder):
     resealed(folder, lambda body: body.update(kind="cross-encoder"))
     with pytest.raises(ModelFormatError, match="of this kind"):
-        open_scorer(folder)
+        read_scorer_folder(folder)
     resealed(folder, lambda body: body.update(version=2))
     with pytest.raises(ModelFormatError, match="later version"):
-        open_scorer(folder)
+        read_scorer_folder(folder)
     resealed(folder, lambda body: body.update(format="other", version=1))
     with pytest.raises(ModelFormatError, match="does not belong"):
-        open_scorer(folder)
+        read_scorer_folder(folder)
 
 
 def test_places_that_hold_no_scorer(tmp_path):
     with pytest.raises(MissingFileError, match="no such scorer"):
-        open_scorer(tmp_path / "nowhere")
+        read_scorer_folder(tmp_path / "nowhere")
     (tmp_path / "training").mkdir()
     with pytest.raises(ModelFormatError, match="not finished"):
-        open_scorer(tmp_path)
+        read_scorer_folder(tmp_path)
     (tmp_path / "training").rmdir()
     with pytest.raises(ModelFormatError, match="does not hold"):
-        open_scorer(tmp_path)
+        read_scorer_folder(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelFormatError, match="a scorer is a folder"):
-        open_scorer(tmp_path / "file")
+        read_scorer_folder(tmp_path / "file")
     with pytest.raises(ParameterError):
-        open_scorer(3)
+        read_scorer_folder(3)
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path, network, analyzer):
@@ -180,8 +180,8 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path, network, analyzer):
 @pytest.mark.parametrize("device", ["abacus", "cuda:99", 7.5])
 def test_devices_that_are_not_there(folder, device):
     with pytest.raises(ParameterError, match="no such device"):
-        open_scorer(folder, device=device)
+        read_scorer_folder(folder, device=device)
 
 
 def test_the_fastest_device_is_there(folder):
-    assert open_scorer(folder, device=fastest_device()).name == "mine"
+    assert read_scorer_folder(folder, device=fastest_device()).name == "mine"

@@ -11,7 +11,7 @@ pytest.importorskip("transformers")
 
 from termwise import Document, build_index
 from termwise.cli.main import run
-from termwise.yardsticks.scorer_folder import open_scorer
+from termwise.yardsticks.bert_model1.folder import read_scorer_folder
 
 from .conftest import SMALL
 from .test_bert_model1_training import pairs, write_jsonl
@@ -40,7 +40,9 @@ def test_a_scorer_is_trained_and_reranks(tmp_path, base, capsys):
     found = {
         line.split()[2]: float(line.split()[4]) for line in (tmp_path / "out.trec").read_text().splitlines()
     }
-    expected = dict(zip(texts, open_scorer(scorer).score("wing drag", list(texts.values())), strict=True))
+    expected = dict(
+        zip(texts, read_scorer_folder(scorer).score("wing drag", list(texts.values())), strict=True)
+    )
     assert found == pytest.approx(expected, abs=1e-5)
 
     assert run(["rerank", str(tmp_path / "index"), *options, "--table", "model1"]) == 2

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from termwise import Document
 from termwise.collection.word_vectors import WordTable, read_word_vectors
 from termwise.errors import DataError, MissingExtraError, MissingFileError, ParameterError
-from termwise.rankers import Surroundings, open_any_scorer
+from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background
 from termwise.scorers.protocol import FingerprintedScorer, PairScorer
 from termwise.text import make_analyzer
@@ -22,7 +22,7 @@ from termwise.yardsticks import WordMoverScorer
 
 pytest.importorskip("ot", reason="needs the extra yardsticks")
 
-AROUND = Surroundings(Background(lambda: [Document("a", "x")]))
+AROUND = ScorerContext(Background(lambda: [Document("a", "x")]))
 THREE = WordTable(["cat", "lion", "car"], [[0, 0], [0, 3], [4, 0]])
 LETTERS = "abcdefgh"
 SOME = WordTable(list(LETTERS), np.random.default_rng(5).normal(size=(8, 4)))
@@ -140,12 +140,12 @@ def test_fingerprints_tell_what_scores_depend_on():
 def test_it_is_opened_by_a_line(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("3 2\ncat 0 0\nlion 0 3\nthe 4 0\n")
-    assert open_any_scorer(f"wmd:{path}", AROUND).score("cat", ["the cat"]).tolist() == [-2]
-    scorer = open_any_scorer(f"mine=wmd:{path},analyzer=standard+stop,unit=true", AROUND)
+    assert open_scorer(f"wmd:{path}", AROUND).score("cat", ["the cat"]).tolist() == [-2]
+    scorer = open_scorer(f"mine=wmd:{path},analyzer=standard+stop,unit=true", AROUND)
     assert scorer.name == "mine"
     assert scorer.score("cat", ["the cat"]).tolist() == [0]
     with pytest.raises(MissingFileError):
-        open_any_scorer(f"wmd:{tmp_path / 'none'}", AROUND)
+        open_scorer(f"wmd:{tmp_path / 'none'}", AROUND)
 
 
 def test_an_array_with_its_words(tmp_path):

@@ -22,7 +22,7 @@ from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.core.score_pairs import ask
 from termwise.progress import Progress, no_progress
 from termwise.records import Document, Query, Run
-from termwise.scorers import ScoreStore
+from termwise.scorers import ScoreCache
 from termwise.scorers.protocol import TextScorer
 
 DEPTH = 50
@@ -76,7 +76,7 @@ class ReferenceLists:
         return f"{len(lacking)} of its queries have no ranking" if lacking else None
 
     def scored(
-        self, scorer: TextScorer, *, store: ScoreStore | None = None, progress: Progress = no_progress
+        self, scorer: TextScorer, *, store: ScoreCache | None = None, progress: Progress = no_progress
     ) -> dict[str, Scores]:
         """Score all candidates.
 

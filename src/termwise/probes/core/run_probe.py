@@ -15,7 +15,7 @@ from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.sample import Sample, checked, content_hash
 from termwise.probes.core.score_pairs import Pair, ask
 from termwise.progress import Progress, no_progress
-from termwise.scorers import ScoreStore
+from termwise.scorers import ScoreCache
 from termwise.scorers.protocol import TextScorer, WindowedScorer
 from termwise.validation import check, check_callable, is_integer
 
@@ -27,7 +27,7 @@ def run_probe(
     *,
     seed: int = 0,
     samples: Iterable[Sample] | None = None,
-    store: ScoreStore | None = None,
+    store: ScoreCache | None = None,
     progress: Progress = no_progress,
 ) -> ProbeResult:
     """Score the two texts of every sample, and read the scores.
@@ -45,7 +45,7 @@ def run_probe(
     samples : iterable of Sample, optional
         Those of the probe, or some of them, where they were made before. The result of a sample does not depend on
         which others there are, nor on their order.
-    store : ScoreStore, optional
+    store : ScoreCache, optional
         Scores that are known, and where new ones are kept.
     progress : callable, optional
         Called with a stage name, pairs that are scored, and how many there are.

@@ -23,7 +23,7 @@ from termwise.probes.core.score_gaps import pooled_gaps
 from termwise.probes.core.score_pairs import ask
 from termwise.probes.core.thresholds import read_rule, reading_of
 from termwise.progress import Progress, no_progress
-from termwise.scorers import RunScorer, ScoreStore
+from termwise.scorers import RunScorer, ScoreCache
 from termwise.scorers.protocol import FingerprintedScorer, TextScorer
 from termwise.validation import check_count
 
@@ -146,7 +146,7 @@ def run_suite(
     *,
     delta: str | float = "median",
     reference: ReferenceLists | None = None,
-    store: ScoreStore | None = None,
+    store: ScoreCache | None = None,
     facts: Mapping[str, Any] | None = None,
     progress: Progress = no_progress,
 ) -> SuiteRun:
@@ -162,7 +162,7 @@ def run_suite(
         See `termwise.probes.core.thresholds.reading_of`.
     reference : ReferenceLists, optional
         Rankings that thresholds are taken from.
-    store : ScoreStore, optional
+    store : ScoreCache, optional
         Scores that are known, and where new ones are kept. Without it they are kept in memory, so that a text that
         several probes have is scored once all the same.
     facts : mapping, optional
@@ -191,7 +191,7 @@ def run_suite(
             raise DataError(f"there is no {what}", facts=[(f"{what}s", 0)])
         _check_distinct(what, names)
     if store is None:
-        with ScoreStore() as kept:
+        with ScoreCache() as kept:
             return run_suite(
                 scorers, asked, delta=delta, reference=reference, store=kept, facts=facts, progress=progress
             )
@@ -204,7 +204,7 @@ def _examine(
     questions: Sequence[Question],
     delta: str | float,
     reference: ReferenceLists | None,
-    store: ScoreStore,
+    store: ScoreCache,
     progress: Progress,
 ) -> Examined:
     ranked_only = isinstance(scorer, RunScorer)

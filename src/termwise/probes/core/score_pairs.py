@@ -11,7 +11,7 @@ import numpy.typing as npt
 from termwise.display.safe_text import shown
 from termwise.errors import WeightError
 from termwise.progress import Progress, no_progress
-from termwise.scorers import ScoreStore
+from termwise.scorers import ScoreCache
 from termwise.scorers.adapt import as_scores
 from termwise.scorers.protocol import FingerprintedScorer, PairScorer, TextScorer
 
@@ -25,7 +25,7 @@ def ask(
     scorer: TextScorer,
     pairs: Iterable[Pair],
     *,
-    store: ScoreStore | None = None,
+    store: ScoreCache | None = None,
     progress: Progress = no_progress,
     stage: str = "score",
 ) -> dict[Pair, float]:
@@ -38,7 +38,7 @@ def ask(
         length.
     pairs : iterable of (str, str)
         Query and text; they may repeat themselves.
-    store : ScoreStore, optional
+    store : ScoreCache, optional
         Scores that are known, and where new ones are kept, if the scorer has a fingerprint.
     progress : callable, optional
         Called with a stage, distinct pairs that are scored, and how many there are.

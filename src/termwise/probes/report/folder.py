@@ -31,7 +31,7 @@ from termwise.probes.report.contents import FORMAT
 from termwise.probes.report.page import report_html
 from termwise.probes.report.previous_report import REPORT, Unfit, check_version, parsed, report_at
 from termwise.probes.report.tables import csv_text, latex_text, markdown_text, seeds_csv
-from termwise.scorers import ScoreStore
+from termwise.scorers import ScoreCache
 from termwise.storage.atomic_file import write_together
 
 SCORES = "scores.sqlite"
@@ -91,7 +91,7 @@ def _foreign(out: Path) -> str | None:
         return None if report.get("format") == FORMAT else f"{REPORT} is of something else"
     if not (out / SCORES).is_file():
         return f"neither {REPORT} nor {SCORES} is there"
-    return None if ScoreStore.is_at(out / SCORES) else f"{SCORES} holds no scores"
+    return None if ScoreCache.is_at(out / SCORES) else f"{SCORES} holds no scores"
 
 
 def write_report(out: Path, report: dict[str, Any], run: SuiteRun) -> None:

@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 from termwise.errors import ModelFormatError
-from termwise.scorers.protocol import PairwiseScorer
+from termwise.scorers.protocol import BasePairScorer
 from termwise.validation import check, check_count, check_pairs
 
 _Query = TypeVar("_Query")
 _Text = TypeVar("_Text")
 
 
-class SeparateScorer(PairwiseScorer, Generic[_Query, _Text]):
+class DualEncoderScorer(BasePairScorer, Generic[_Query, _Text]):
     """Scores texts by two readings; a `termwise.scorers.protocol.PairScorer`.
 
     Of the pairs of one call each query and each text is read once. Nothing is kept from one call to the next.

@@ -10,9 +10,8 @@ With the vectors x_q of the pieces of the query and x_d of those of the document
 LayerNorm; there is no further one and no tanh, as there is over the rows of a table. A mean of many T is a sum of their
 logarithms (log-sum-exp), in float32 whatever the encoder computes in.
 
-Where a document takes several windows (`termwise.yardsticks.pair_windows`), there is a vector for each piece of the
-query and
-window. By default the pieces of a window meet the query as that window has read it, so that T(q|d) is always said of
+Where a document takes several windows (see `windows`), there is a vector for each piece of the query and window.
+By default the pieces of a window meet the query as that window has read it, so that T(q|d) is always said of
 two vectors of one pass; ``query_vectors="first"`` takes those of the first window for all, as the published code does.
 
 Only vectors of pieces of the two texts take part: no special piece, and no padding, which the encoder does not attend
@@ -47,8 +46,8 @@ from termwise.train.networks import TermNetwork, TildeV2Network, check_network, 
 from termwise.train.neural_model1.network import PairNetwork
 from termwise.train.neural_model1.settings import WIDEST, layer_widths
 from termwise.validation import check, check_count, check_texts
-from termwise.yardsticks.pair_explanation import PairExplanation, explained
-from termwise.yardsticks.pair_windows import FRAME, Inputs, Window, windows_of
+from termwise.yardsticks.bert_model1.explanation import PairExplanation, explained
+from termwise.yardsticks.bert_model1.windows import FRAME, Inputs, Window, windows_of
 
 KIND = "bert-model1"
 

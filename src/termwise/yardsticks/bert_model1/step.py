@@ -14,9 +14,9 @@ from termwise.collection.pairs import Source
 from termwise.train.data.inputs import Pieces
 from termwise.train.data.sampling import Draw, Judged
 from termwise.train.loop.step import Batches, Step
-from termwise.yardsticks.bert_model1 import BertModel1, log_means
-from termwise.yardsticks.bert_model1_settings import BertModel1Settings
-from termwise.yardsticks.pair_windows import Inputs, Window, windows_of
+from termwise.yardsticks.bert_model1.network import BertModel1, log_means
+from termwise.yardsticks.bert_model1.settings import BertModel1Settings
+from termwise.yardsticks.bert_model1.windows import Inputs, Window, windows_of
 
 Batch = dict[str, Any]
 

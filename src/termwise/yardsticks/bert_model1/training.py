@@ -37,17 +37,17 @@ from termwise.train.loop.validation import HeldOut, measures_of
 from termwise.train.messages import Say, nothing_to_resume, silent
 from termwise.train.networks import set_dropout
 from termwise.validation import check, check_callable, check_flag, check_path, check_threads
-from termwise.yardsticks.bert_model1 import (
+from termwise.yardsticks.bert_model1.card import scorer_card
+from termwise.yardsticks.bert_model1.folder import FOLDER, write_scorer
+from termwise.yardsticks.bert_model1.network import (
     KIND,
     BertModel1,
     BertModel1Config,
     BertModel1Scorer,
     check_reading,
 )
-from termwise.yardsticks.bert_model1_settings import BertModel1Settings
-from termwise.yardsticks.bert_model1_step import DrawnBatches, MarginStep, PairCollator
-from termwise.yardsticks.scorer_card import scorer_card
-from termwise.yardsticks.scorer_folder import FOLDER, write_scorer
+from termwise.yardsticks.bert_model1.settings import BertModel1Settings
+from termwise.yardsticks.bert_model1.step import DrawnBatches, MarginStep, PairCollator
 
 _LOG = "log.jsonl"
 _FACTS = "facts.json"
@@ -70,7 +70,7 @@ def train_bert_model1(
     progress: Progress = no_progress,
     say: Say = silent,
 ) -> dict[str, Any]:
-    """Train BERT-Model1, and write the folder that `termwise.yardsticks.scorer_folder.open_scorer` opens.
+    """Train BERT-Model1, and write the folder that `termwise.yardsticks.bert_model1.folder.read_scorer_folder` opens.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from typing import Literal
 from termwise.settings import MOST_EPOCHS
 from termwise.train.data.hard_negatives import KEPT
 from termwise.train.settings import MOST_WORKERS, Precision, Schedule, Take
-from termwise.yardsticks.bert_model1 import BertModel1Config
+from termwise.yardsticks.bert_model1.network import BertModel1Config
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ def scorer_card(name: str, facts: Mapping[str, Any]) -> str:
     name : str
         What it is called.
     facts : mapping
-        What `termwise.yardsticks.bert_model1_training.train_bert_model1` returns.
+        What `termwise.yardsticks.bert_model1.training.train_bert_model1` returns.
 
     Returns
     -------

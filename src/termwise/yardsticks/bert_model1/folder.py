@@ -34,7 +34,12 @@ from termwise.text import WordPieceAnalyzer
 from termwise.train.messages import first_line
 from termwise.train.pretrained import load_encoder
 from termwise.validation import check_path
-from termwise.yardsticks.bert_model1 import BertModel1, BertModel1Config, BertModel1Scorer, check_weights
+from termwise.yardsticks.bert_model1.network import (
+    BertModel1,
+    BertModel1Config,
+    BertModel1Scorer,
+    check_weights,
+)
 from termwise.yardsticks.scorer_manifest import FOLDERS, NAME, ScorerManifest
 
 CONFIG, WEIGHTS, HEAD, CARD = "config.json", "model.safetensors", "head.safetensors", "README.md"
@@ -115,7 +120,7 @@ def write_scorer(
         FOLDER.publish(stage, out)
 
 
-def open_scorer(
+def read_scorer_folder(
     folder: str | Path, *, device: str = "cpu", batch: int = 32, name: str | None = None
 ) -> BertModel1Scorer:
     """Open the folder of a scorer, comparing every file with the manifest.
