@@ -37,9 +37,9 @@ from termwise.models import BM25  # noqa: E402
 from termwise.probes import Constant, estimate, median_gap, run_probe  # noqa: E402
 from termwise.probes.core.judged_texts import JudgedTexts  # noqa: E402
 from termwise.probes.core.probe import Probe  # noqa: E402
-from termwise.probes.core.probe_inputs import Material  # noqa: E402
-from termwise.probes.core.reference_rankings import ReferenceLists  # noqa: E402
-from termwise.probes.core.sample import checked  # noqa: E402
+from termwise.probes.core.probe_inputs import ProbeInputs  # noqa: E402
+from termwise.probes.core.reference_rankings import ReferenceRankings  # noqa: E402
+from termwise.probes.core.sample import check_samples  # noqa: E402
 from termwise.probes.language.open_language import open_language  # noqa: E402
 from termwise.probes.manipulations.family import FAMILY as MANIPULATIONS  # noqa: E402
 from termwise.probes.sources.matching.family import FAMILY as MATCHED  # noqa: E402
@@ -100,7 +100,7 @@ def main() -> None:
     words = frozenset((given.data / STOP_WORDS).read_text(encoding="utf-8").split())
     judged = {name: _judged(given.data / folder, name) for name, folder in JUDGED.items()}
     language = open_language(given.language)
-    material = Material(
+    material = ProbeInputs(
         language,
         words,
         tuple(judged.values()),
@@ -141,13 +141,13 @@ def _bm25(folder: Path, words: frozenset[str], documents: list[Document] | None 
     return RowScorer(CountWeigher(model, analyzer, background.tokens(analyzer)))
 
 
-def _reference(folder: Path, judged: JudgedTexts) -> ReferenceLists:
+def _reference(folder: Path, judged: JudgedTexts) -> ReferenceRankings:
     documents = open_collection(folder / "docs.jsonl.gz").documents()
-    return ReferenceLists.of_run(read_run(folder / "run.bm25.txt"), judged.queries, documents, depth=100)
+    return ReferenceRankings.of_run(read_run(folder / "run.bm25.txt"), judged.queries, documents, depth=100)
 
 
 def _rows(
-    material: Material,
+    material: ProbeInputs,
     published: Mapping[str, Mapping[str, Any]],
     scorer: RowScorer,
     delta: float,
@@ -159,7 +159,7 @@ def _rows(
         probes.update({probe.name: probe for probe in family.make(material)})
     wanted = [*published, *(f"{name.partition('@')[0]}@dl20" for name in published if name.endswith("@dl19"))]
     for name in wanted:
-        samples = checked(probes[name].samples(0))
+        samples = check_samples(probes[name].samples(0))
         result = run_probe(scorer, probes[name], Constant(delta), samples=samples, store=store)
         other = run_probe(scorer, probes[name], Constant(theirs), samples=samples, store=store)
         sure = estimate(result, resamples=2000)
@@ -185,7 +185,7 @@ def _rows(
 
 
 def _ablations(
-    data: Path, material: Material, scorer: RowScorer, delta: float, store: ScoreCache
+    data: Path, material: ProbeInputs, scorer: RowScorer, delta: float, store: ScoreCache
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the same files under other conditions: queries, statistics, threshold."""
     ruled = replace(material, language=open_language("rules"))
@@ -193,7 +193,7 @@ def _ablations(
         for probe in TRANSFER.make(made):
             if probe.name.startswith(("neutrality", "simplicity-cased")):
                 continue
-            samples = checked(probe.samples(0))
+            samples = check_samples(probe.samples(0))
             pooled = [Document(str(place), text) for place, text in enumerate({s.second for s in samples})]
             variants: list[tuple[str, RowScorer, float]] = [(what, scorer, delta)]
             if made is material:

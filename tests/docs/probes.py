@@ -13,7 +13,7 @@ from termwise.cli.probe_output import by_definition
 from termwise.probes.core.suites import SECTIONS
 from termwise.probes.manipulations.family import FAMILY_BY_GRADES
 from termwise.probes.report.tables import cell_text
-from termwise.probes.session import Bench
+from termwise.probes.session import ProbeSession
 
 BY_GRADES = (
     "Each textual manipulation over part of the judged texts: `NAME-higher`, those whose grade is above the middle of\n"
@@ -28,7 +28,7 @@ def reference() -> str:
     """Return the page: what stands before the first table, and the tables."""
     head, _, _ = PAGE.read_text(encoding="utf-8").partition("\n## ")
     parts = [head]
-    bench = Bench.of(language="rules")
+    bench = ProbeSession.of(language="rules")
     judged = bench.material.judged[0].name
     for section, probes in by_definition(bench.probes(["all"])).items():
         if section == SECTIONS[FAMILY_BY_GRADES.name]:

@@ -192,14 +192,14 @@ def command(
     )
     from termwise.collection import read_run
     from termwise.probes.core.reference_rankings import DEPTH
-    from termwise.probes.core.thresholds import read_rule
+    from termwise.probes.core.thresholds import parse_delta
     from termwise.probes.data_sources import named_folders
-    from termwise.probes.report import Demand, read_report, report_at, unmet
-    from termwise.probes.session import Bench
+    from termwise.probes.report import Assertion, failed_assertions, read_report, report_at
+    from termwise.probes.session import ProbeSession
 
-    read_rule(delta)
+    parse_delta(delta)
     rankings = None if candidates is None else read_run(candidates)
-    demands = [Demand.read(text) for text in fail_if or () if text != CHANGED]
+    demands = [Assertion.read(text) for text in fail_if or () if text != CHANGED]
     held = CHANGED in (fail_if or ())
     if held and against is None:
         raise UsageError(
@@ -220,7 +220,7 @@ def command(
             },
         )  # fmt: skip
         report = read_report(earlier)
-        unmet(demands, report)  # what is demanded of nobody is told before anything is printed
+        failed_assertions(demands, report)  # what is demanded of nobody is told before anything is printed
         if held and before is not None and against is not None:
             compared_with(before, report, against)
         tell(report, as_json=as_json, by_name=by_name, before=before, against=against)
@@ -228,7 +228,7 @@ def command(
         return
     asked = suites or ["quick"]
     with progress_bar() as progress:
-        bench = Bench.of(
+        bench = ProbeSession.of(
             judged=judged or (), collection=collection, data=named_folders(data or ()), stop_words=stop_words,
             language=language, progress=progress,
         )  # fmt: skip

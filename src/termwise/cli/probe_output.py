@@ -12,10 +12,10 @@ from rich.table import Table
 from termwise.cli.terminal import note, print_json, stdout
 from termwise.display.safe_text import legible_line
 from termwise.errors import CheckFailedError, UsageError
-from termwise.probes.core.expectations import wanted_of
+from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.suites import SUITES
 from termwise.probes.data_sources import data_names
-from termwise.probes.report import Demand, differences, unmet
+from termwise.probes.report import Assertion, differences, failed_assertions
 from termwise.probes.report.differences import Difference
 from termwise.probes.report.folder import SCORES
 from termwise.probes.report.tables import (
@@ -70,7 +70,7 @@ def tell(
 
 
 def check_met(
-    demands: Sequence[Demand],
+    demands: Sequence[Assertion],
     report: dict[str, Any],
     *,
     before: dict[str, Any] | None = None,
@@ -79,7 +79,7 @@ def check_met(
     """End with an error where a demand is not met, or, where an earlier report is given, a score has changed."""
     facts = [
         (demand.text, f"{cell['scorer']}, {cell['probe']}: {_told(cell['score'])}")
-        for demand, cell in unmet(demands, report)
+        for demand, cell in failed_assertions(demands, report)
     ]
     if before is not None and against is not None:
         facts += [
@@ -310,7 +310,7 @@ def show_probes(chosen: Sequence[Wanted], asked: Sequence[str], as_json: bool) -
                     "section": one.section,
                     "strategy": probe.strategy,
                     "symmetric": probe.symmetric,
-                    "wanted": wanted_of(probe),
+                    "wanted": expectation_of(probe),
                     "needs": probe.needs,
                 }
             )
@@ -379,7 +379,7 @@ def by_definition(chosen: Iterable[Wanted]) -> dict[str, dict[Listed, list[str]]
             legible_line(one.probe.title),
             legible_line(one.probe.definition),
             one.probe.symmetric,
-            wanted_score(wanted_of(one.probe)),
+            wanted_score(expectation_of(one.probe)),
         )
         found.setdefault(one.section, {}).setdefault(asked, []).append(texts)
     return found

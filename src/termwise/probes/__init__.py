@@ -5,7 +5,7 @@ which it prefers, or that it sees no difference; the mean over many pairs is the
 ABNIRML, TACL 2022). Any `termwise.scorers.protocol.TextScorer` can be asked.
 """
 
-from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, Reading
+from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, EffectRule
 from termwise.probes.core.probe import Probe
 from termwise.probes.core.result import Counts, ProbeResult
 from termwise.probes.core.run_probe import run_probe
@@ -20,10 +20,10 @@ __all__ = [
     "ByRank",
     "Constant",
     "Counts",
+    "EffectRule",
     "Estimate",
     "Probe",
     "ProbeResult",
-    "Reading",
     "Sample",
     "Sweep",
     "compared",

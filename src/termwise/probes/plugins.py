@@ -16,7 +16,7 @@ from typing import Any
 
 from termwise.errors import DataError, ParameterError, TermwiseError
 from termwise.probes.core.probe import Probe, check_probe
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample
 
 GROUP = "termwise.probes"
@@ -59,7 +59,7 @@ def _loaded(point: EntryPoint) -> Family:
 
 
 def _made(
-    point: EntryPoint, make: Callable[[Material], Sequence[Probe]], material: Material
+    point: EntryPoint, make: Callable[[ProbeInputs], Sequence[Probe]], material: ProbeInputs
 ) -> Sequence[Probe]:
     with _named(point, "making its probes failed"):
         probes = list(make(material))
@@ -80,7 +80,7 @@ class _Borrowed(Probe):
                 raise _broken(point, f"{error.message}: {dict(error.facts)['given']}") from error
             self.name, self.title, self.definition = probe.name, probe.title, probe.definition
             self.strategy, self.symmetric, self.needs = probe.strategy, probe.symmetric, probe.needs
-            self.wanted = probe.wanted or ""
+            self.expectation = probe.expectation or ""
         self._point = point
         self._probe = probe
 
@@ -88,9 +88,9 @@ class _Borrowed(Probe):
         with self._named():
             yield from self._probe.samples(seed)
 
-    def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+    def draw(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
         with self._named():
-            return self._probe.drawn(seed, most, order)
+            return self._probe.draw(seed, most, order)
 
     def _named(self) -> AbstractContextManager[None]:
         return _named(self._point, f"making the samples of {self.name} failed")

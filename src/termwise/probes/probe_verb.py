@@ -8,8 +8,8 @@ from typing import Any
 
 from termwise.collection import read_run
 from termwise.probes.core.reference_rankings import DEPTH
-from termwise.probes.core.thresholds import read_rule
-from termwise.probes.session import Bench
+from termwise.probes.core.thresholds import parse_delta
+from termwise.probes.session import ProbeSession
 from termwise.progress import Progress, no_progress
 from termwise.scorers.protocol import TextScorer
 from termwise.validation import (
@@ -98,7 +98,7 @@ def probe_rankers(
     >>> [(cell["scorer"], cell["positive"] > cell["negative"]) for cell in report["cells"]]
     [('bm25', True), ('jm', False)]
     """
-    rule = read_rule(delta)
+    rule = parse_delta(delta)
     several = isinstance(scorers, Sequence) and not isinstance(scorers, str | bytes) and len(scorers) > 0
     check("scorers", scorers, several, "a list of rankers, also of one: ['bm25']")
     asked, collections = _texts("suites", suites), _texts("judged", judged)
@@ -120,7 +120,7 @@ def probe_rankers(
     )
     check_threads(threads)
     rankings = None if candidates is None else read_run(Path(candidates))
-    bench = Bench.of(
+    bench = ProbeSession.of(
         judged=collections,
         collection=None if collection is None else str(collection),
         data={name: Path(path) for name, path in (data or {}).items()},

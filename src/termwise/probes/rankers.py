@@ -17,7 +17,7 @@ from termwise.errors import (
     UsageError,
 )
 from termwise.probes.core.judged_texts import JudgedTexts
-from termwise.probes.core.reference_rankings import ReferenceLists
+from termwise.probes.core.reference_rankings import ReferenceRankings
 from termwise.progress import Progress
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.rankers.specification import ScorerSpecification, parse_specification
@@ -160,7 +160,7 @@ def _opened(
 
 def mixed(
     opened: Mapping[str, TextScorer | Mixture],
-    reference: ReferenceLists | None,
+    reference: ReferenceRankings | None,
     *,
     store: ScoreCache,
     progress: Progress,

@@ -13,17 +13,17 @@ from termwise.errors import MissingExtraError, UsageError
 from termwise.probes.behaviour.gender import DATA_SETS as GENDER
 from termwise.probes.behaviour.negation import DATA_SETS as NEGATION
 from termwise.probes.core.judged_texts import JudgedTexts, name_of
-from termwise.probes.core.probe_inputs import Material
-from termwise.probes.core.reference_rankings import DEPTH, QUERIES, ReferenceLists
-from termwise.probes.core.run_suite import Question, run_suite
-from termwise.probes.core.suites import Chosen, Suite, chosen_probes, suite_named
-from termwise.probes.core.thresholds import read_rule
+from termwise.probes.core.probe_inputs import ProbeInputs
+from termwise.probes.core.reference_rankings import DEPTH, QUERIES, ReferenceRankings
+from termwise.probes.core.run_suite import ProbeSamples, run_suite
+from termwise.probes.core.suites import Chosen, Suite, select_probes, suite_named
+from termwise.probes.core.thresholds import parse_delta
 from termwise.probes.data_sources import JudgedSource, check_folders, judged_source
 from termwise.probes.language.open_language import open_language
 from termwise.probes.rankers import Mixture, mixed, open_scorers
 from termwise.probes.registry import families
 from termwise.probes.report import report_of, write_report
-from termwise.probes.report.assertions import NO_PAIR, Demand, check_demands
+from termwise.probes.report.assertions import NO_PAIR, Assertion, check_assertions
 from termwise.probes.report.folder import SCORES, prepare_place
 from termwise.probes.sources.python_collection import python_judged
 from termwise.probes.sources.transfer.family import DATA_SETS as TRANSFER
@@ -52,12 +52,12 @@ class Wanted(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
+class ProbeSession:
     """What probes and rankers are made from.
 
     Attributes
     ----------
-    material : Material
+    material : ProbeInputs
         Of the probes.
     background : Background
         Whose statistics models have.
@@ -67,7 +67,7 @@ class Bench:
         JSON-like; what a report says of it.
     """
 
-    material: Material
+    material: ProbeInputs
     background: Background
     collection: str
     facts: Mapping[str, Any]
@@ -82,7 +82,7 @@ class Bench:
         stop_words: Path | None = None,
         language: str | None = None,
         progress: Progress = no_progress,
-    ) -> Bench:
+    ) -> ProbeSession:
         """Read what is named; without a judged collection, the one that is always there.
 
         Parameters
@@ -117,7 +117,7 @@ class Bench:
         opened = open_collection(counted)
         words = stop_list("nltk-english") if stop_words is None else _words(stop_words)
         found = open_language(language)
-        material = Material(found, words, tuple(read or [python_judged()]), folders)
+        material = ProbeInputs(found, words, tuple(read or [python_judged()]), folders)
         facts = {
             "termwise": __version__,
             "judged": {
@@ -146,7 +146,7 @@ class Bench:
         own = [(file, one) for file in files for one in _own(Path(file))]
         _check_apart("probes", ((one.probe.name, file) for file, one in own), "rename one of them")
         return [
-            *(Wanted(one, _most(named, one)) for one in chosen_probes(families(), self.material, named)),
+            *(Wanted(one, _most(named, one)) for one in select_probes(families(), self.material, named)),
             *(Wanted(one, None) for _, one in own),
         ]
 
@@ -174,7 +174,7 @@ class Bench:
         most: int | None = QUERIES,
         seed: int = 0,
         progress: Progress = no_progress,
-    ) -> ReferenceLists:
+    ) -> ReferenceRankings:
         """Return the rankings that thresholds are taken from: of a run, or of BM25 over the collection.
 
         Of a run all queries count; of BM25 no more than `most`, drawn by the seed.
@@ -182,10 +182,10 @@ class Bench:
         first = self.material.judged[0]
         documents = open_collection(self.collection).documents
         if candidates is not None:
-            return ReferenceLists.of_run(
+            return ReferenceRankings.of_run(
                 candidates, first.queries, documents(), depth=depth, judged=first.name
             )
-        return ReferenceLists.by_bm25(
+        return ReferenceRankings.by_bm25(
             first.queries, documents, depth=depth, most=most, seed=seed, name=name_of(self.collection),
             judged=first.name, progress=progress,
         )  # fmt: skip
@@ -202,7 +202,7 @@ class Bench:
         limit: int | None = None,
         seed: int = 0,
         facts: Mapping[str, Any] | None = None,
-        demands: Sequence[Demand] = (),
+        demands: Sequence[Assertion] = (),
         progress: Progress = no_progress,
     ) -> dict[str, Any]:
         """Put probes to rankers, and say what came out.
@@ -217,7 +217,7 @@ class Bench:
         out : Path, optional
             Folder of the report, where scores are kept too. Without it nothing is written, and no sample is shown.
         delta : str or float, optional
-            What counts as a tie; see `termwise.probes.core.thresholds.reading_of`.
+            What counts as a tie; see `termwise.probes.core.thresholds.effect_rule_for`.
         candidates : Run, optional
             Rankings that thresholds are taken from; see `reference`.
         depth : int, optional
@@ -228,9 +228,9 @@ class Bench:
             Of whatever is drawn.
         facts : mapping, optional
             JSON-like; what the report says besides.
-        demands : sequence of Demand, optional
+        demands : sequence of Assertion, optional
             What must not be. Before anything is scored it is seen that each can fail; whether one does is for
-            `termwise.probes.report.unmet` to say.
+            `termwise.probes.report.failed_assertions` to say.
         progress : callable, optional
             Called with a stage, what is done, and its total.
 
@@ -248,13 +248,13 @@ class Bench:
         TermwiseError
             If a ranker fails, or the folder is not one of a report.
         """
-        rule = read_rule(delta)
+        rule = parse_delta(delta)
         names = [one.name for one in wanted]
-        check_demands(demands, probes=names, scorers=list(opened))
+        check_assertions(demands, probes=names, scorers=list(opened))
         if out is not None:
             prepare_place(out)
         questions, idle, lacking = _made(wanted, limit, seed, progress)
-        check_demands(demands, probes=names, scorers=list(opened), idle=idle)
+        check_assertions(demands, probes=names, scorers=list(opened), idle=idle)
         reference = None
         if isinstance(rule, str) or any(isinstance(one, Mixture) for one in opened.values()):
             most = None if rule in ("by-query", "by-rank") else QUERIES
@@ -288,7 +288,7 @@ class Bench:
 
 def _made(
     wanted: Sequence[Wanted], limit: int | None, seed: int, progress: Progress
-) -> tuple[list[Question], dict[str, str], dict[str, list[str]]]:
+) -> tuple[list[ProbeSamples], dict[str, str], dict[str, list[str]]]:
     """Return probes with their samples, why others have none, and those that need a package, by what would bring it."""
     questions = []
     idle: dict[str, str] = {}
@@ -297,7 +297,7 @@ def _made(
         probe, section = one.chosen
         most = one.most if limit is None else limit
         try:
-            question = Question.of(probe, seed=seed, most=most, section=section)
+            question = ProbeSamples.of(probe, seed=seed, most=most, section=section)
             questions.append(question)
             if not question.samples:
                 idle[probe.name] = NO_PAIR

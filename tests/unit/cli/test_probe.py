@@ -490,8 +490,8 @@ def test_options_are_checked_before_anything_is_computed(wrong, told, folder, tm
     def computed(*_, **__):
         raise AssertionError("something was computed")
 
-    monkeypatch.setattr("termwise.probes.session.ReferenceLists", computed)
-    monkeypatch.setattr("termwise.probes.core.run_suite.Question.of", computed)
+    monkeypatch.setattr("termwise.probes.session.ReferenceRankings", computed)
+    monkeypatch.setattr("termwise.probes.core.run_suite.ProbeSamples.of", computed)
     given = ["bm25", "--judged", folder, "--suite", "probe:shuffle-words", "--out", tmp_path / "out"]
     assert probe(*given, *wrong) in (2, 3)
     assert told in capsys.readouterr().err
@@ -565,7 +565,7 @@ def test_a_demand_of_a_probe_without_a_pair_is_told_before_anything_is_scored(fo
     def scored(*_, **__):
         raise AssertionError("something was scored")
 
-    monkeypatch.setattr("termwise.probes.session.ReferenceLists", scored)
+    monkeypatch.setattr("termwise.probes.session.ReferenceRankings", scored)
     monkeypatch.setattr("termwise.probes.session.run_suite", scored)
     given = [
         "bm25",

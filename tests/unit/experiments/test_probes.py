@@ -280,13 +280,13 @@ def test_published_rows_are_probes_that_there_are():
     import bm25_published
 
     from termwise.probes.core.judged_texts import JudgedTexts
-    from termwise.probes.core.probe_inputs import Material
+    from termwise.probes.core.probe_inputs import ProbeInputs
     from termwise.probes.language.open_language import open_language
     from termwise.probes.manipulations.family import FAMILY as MANIPULATIONS
     from termwise.probes.sources.matching.family import FAMILY as MATCHED
 
     judged = JudgedTexts("dl19", {"q": "cats"}, {"d": "a cat"}, {"q": {"d": 1}}, 0)
-    material = Material(open_language("rules"), frozenset(), (judged,))
+    material = ProbeInputs(open_language("rules"), frozenset(), (judged,))
     names = {probe.name for family in (MATCHED, MANIPULATIONS) for probe in family.make(material)}
     published = tomllib.loads((HERE / "published.toml").read_text(encoding="utf-8"))
     ours = {name for name in published["rows"] if name.endswith("@dl19")}

@@ -39,7 +39,7 @@ from termwise.probes.axioms import (
 )
 from termwise.probes.axioms.judged_pairs import drawn_pairs
 from termwise.probes.core.judged_texts import JudgedTexts
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.sample import random_for
 from termwise.text import make_analyzer
 
@@ -50,7 +50,7 @@ NAMES = [each.name for each in REGISTRY]
 
 
 def material(*judged, **folders):
-    return Material(None, frozenset(), judged, folders)
+    return ProbeInputs(None, frozenset(), judged, folders)
 
 
 @functools.cache

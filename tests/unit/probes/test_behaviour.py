@@ -25,8 +25,8 @@ from termwise.probes.behaviour.position import moved, xquad_sources
 from termwise.probes.behaviour.stuffing import AttackProbe
 from termwise.probes.behaviour.wording import best_sentence, put, scrambled, sentence_starts
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
-from termwise.probes.core.probe_inputs import Material
-from termwise.probes.core.sample import checked
+from termwise.probes.core.probe_inputs import ProbeInputs
+from termwise.probes.core.sample import check_samples
 from termwise.probes.language import Entity, Parsed
 from termwise.probes.language.rules import RuleLanguage
 from termwise.probes.manipulations.base import Around
@@ -53,7 +53,7 @@ TOY = JudgedTexts(
     {"q1": {"a": 3, "b": 1, "c": 1}, "q2": {"b": 2, "c": 1}},
     1,
 )
-MATERIAL = Material(RuleLanguage(), STOPS, judged=(TOY,))
+MATERIAL = ProbeInputs(RuleLanguage(), STOPS, judged=(TOY,))
 
 
 def made(material=MATERIAL) -> dict[str, Probe]:
@@ -182,10 +182,10 @@ def test_names_are_distinct_and_every_collection_is_asked():
 
 def test_without_any_material_every_family_asks_something():
     for family in FAMILIES:
-        probes = family.make(Material(RuleLanguage(), STOPS))
+        probes = family.make(ProbeInputs(RuleLanguage(), STOPS))
         assert probes
         for probe in probes:
-            found = checked(probe.samples(3))
+            found = check_samples(probe.samples(3))
             assert found, probe.name
             assert not any(sample.identical for sample in found), probe.name
             assert content_hash(found) == content_hash(probe.samples(3)), probe.name
@@ -200,7 +200,7 @@ def test_each_probe_says_which_text_comes_first():
 
 def test_titles_are_distinct_within_a_collection():
     for family in FAMILIES:
-        titles = [probe.title for probe in family.make(Material(RuleLanguage(), STOPS))]
+        titles = [probe.title for probe in family.make(ProbeInputs(RuleLanguage(), STOPS))]
         assert len(titles) == len(set(titles))
 
 
@@ -386,7 +386,7 @@ def test_xquad_answers_are_where_they_are_said_to_be(tmp_path):
         "x", "x", "what?", ("Iron rusts.", "The answer is 42, they say.", "Nothing else."), 1
     )
     names = made(dataclasses.replace(MATERIAL, folders={"xquad": tmp_path}))
-    assert len(checked(names["position-start-end@xquad"].samples(0))) == 1
+    assert len(check_samples(names["position-start-end@xquad"].samples(0))) == 1
     path.write_text(json.dumps({**line, "answer_start": 25}) + "\n")
     with pytest.raises(MalformedRecordError, match="'42' at 'answer_start'") as caught:
         list(xquad_sources(path, MATERIAL.language))
@@ -667,7 +667,7 @@ def test_semantoneg_condaqa_wikifactcheck_and_grepbiasir(tmp_path):
         "condaqa": tmp_path / "c",
         "grepbiasir": tmp_path / "g",
     }
-    probes = made(Material(RuleLanguage(), STOPS, folders=folders))
+    probes = made(ProbeInputs(RuleLanguage(), STOPS, folders=folders))
     found = {
         name: [s.sample_id for s in probe.samples(0)]
         for name, probe in probes.items()
@@ -694,7 +694,7 @@ def put_lines(path, *lines):
 
 
 def pairs_of(name, data_set, folder):
-    probe = made(Material(RuleLanguage(), STOPS, folders={data_set: folder}))[f"{name}@{data_set}"]
+    probe = made(ProbeInputs(RuleLanguage(), STOPS, folders={data_set: folder}))[f"{name}@{data_set}"]
     assert isinstance(probe, TransferProbe)
     return [(pair.pair_id, pair.query, pair.first, pair.second) for pair in probe.pairs()]
 
@@ -793,13 +793,13 @@ def test_nevir_asks_both_queries(name, tmp_path):
         (f"nevir-test-{line}-1", "Who came?", "She came.", "She did not."),
         (f"nevir-test-{line}-2", "Who did not?", "She did not.", "She came."),
     ]
-    probe = made(Material(RuleLanguage(), STOPS, folders={"nevir": tmp_path}))["negation@nevir"]
+    probe = made(ProbeInputs(RuleLanguage(), STOPS, folders={"nevir": tmp_path}))["negation@nevir"]
     assert {sample.query_id for sample in probe.samples(0)} == {f"nevir-test-{line}"}
 
 
 def test_a_folder_without_its_file_is_named(tmp_path):
     with pytest.raises(MissingFileError, match="SemAntoNeg"):
-        made(Material(RuleLanguage(), STOPS, folders={"semantoneg": tmp_path}))
+        made(ProbeInputs(RuleLanguage(), STOPS, folders={"semantoneg": tmp_path}))
 
 
 def test_the_published_files_are_read(shared):
@@ -810,7 +810,7 @@ def test_the_published_files_are_read(shared):
         "grepbiasir": probes / "grepbiasir_gender",
         "xquad": probes / "xquad_factuality",
     }
-    found = made(Material(RuleLanguage(), STOPS, folders=folders))
+    found = made(ProbeInputs(RuleLanguage(), STOPS, folders=folders))
     counts = {
         "negation@semantoneg": 6304,
         "negation-paraphrase@condaqa": 276 + 1824,
@@ -819,4 +819,4 @@ def test_the_published_files_are_read(shared):
         "gender-male-female@grepbiasir": 232,
         "position-padding-3@xquad": 1190,
     }
-    assert {name: len(checked(found[name].samples(0))) for name in counts} == counts
+    assert {name: len(check_samples(found[name].samples(0))) for name in counts} == counts

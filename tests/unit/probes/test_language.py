@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.errors import MissingExtraError, ParameterError, UnknownNameError
-from termwise.probes.language import Language, RememberingLanguage, RuleLanguage, SpacyLanguage, open_language
+from termwise.probes.language import CachedLanguage, Language, RuleLanguage, SpacyLanguage, open_language
 from termwise.probes.language import spacy_language as spacy_module
 from termwise.probes.language.rule_lemmas import rule_lemma
 
@@ -241,7 +241,7 @@ class Counting:
 
 def test_the_memory_keeps_what_was_asked_for_last():
     inner = Counting()
-    language = RememberingLanguage(inner, tokens=6)  # two texts of two words, as a text counts one more
+    language = CachedLanguage(inner, tokens=6)  # two texts of two words, as a text counts one more
     for text in ("a b", "c d", "a b", "e f", "a b", "c d"):
         assert language.parse(text) == RULES.parse(text)
     assert inner.asked == ["a b", "c d", "e f", "c d"]
@@ -250,18 +250,18 @@ def test_the_memory_keeps_what_was_asked_for_last():
 
 def test_a_text_larger_than_the_memory_is_read_all_the_same():
     inner = Counting()
-    language = RememberingLanguage(inner, tokens=2)
+    language = CachedLanguage(inner, tokens=2)
     assert [len(language.parse("a b c").tokens) for _ in range(2)] == [3, 3]
     assert inner.asked == ["a b c"] * 2
 
 
 def test_the_memory_has_a_size():
     with pytest.raises(ParameterError, match="tokens"):
-        RememberingLanguage(RULES, tokens=0)
+        CachedLanguage(RULES, tokens=0)
 
 
 def test_threads_share_a_language(spacy):
-    language = RememberingLanguage(spacy, tokens=50)
+    language = CachedLanguage(spacy, tokens=50)
     texts = [f"The {number} dogs of Paris." for number in range(20)]
     alone = [spacy.parse(text) for text in texts]
     found = [[] for _ in range(4)]

@@ -21,9 +21,9 @@ from termwise.errors import (
     UnknownNameError,
 )
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.sample import content_hash, random_for
-from termwise.probes.language import Parsed, RememberingLanguage, RuleLanguage, SpacyLanguage, Span, Token
+from termwise.probes.language import CachedLanguage, Parsed, RuleLanguage, SpacyLanguage, Span, Token
 from termwise.probes.manipulations import Around, Manipulation, ManipulationProbe, typo_list
 from termwise.probes.manipulations.family import FAMILY, FAMILY_BY_GRADES, halves
 from termwise.probes.manipulations.keystrokes import Mistyped, mistyped
@@ -36,7 +36,7 @@ from termwise.probes.manipulations.typos import Misspelled
 from termwise.text import UnicodeWords
 from termwise.text.stop_lists import stop_list
 
-RULES = RememberingLanguage(RuleLanguage())
+RULES = CachedLanguage(RuleLanguage())
 STOPS = stop_list("nltk-english")
 QUERY = "what do cats eat"
 JUDGED = JudgedTexts(
@@ -92,7 +92,7 @@ def terms(text):
 @pytest.fixture(scope="module")
 def spacy():
     pytest.importorskip("spacy", reason="needs termwise[spacy], which scripts/setup dev installs")
-    return RememberingLanguage(SpacyLanguage())
+    return CachedLanguage(SpacyLanguage())
 
 
 # Each by hand
@@ -423,9 +423,9 @@ def test_every_manipulation_has_a_name_and_makes_a_probe():
 
 def test_the_family_makes_all_for_each_collection(tmp_path):
     written = ["append-nonrelevant-sentence@written", "prepend-nonrelevant-sentence@written"]
-    assert [probe.name for probe in FAMILY.make(Material(RULES, STOPS))] == written
+    assert [probe.name for probe in FAMILY.make(ProbeInputs(RULES, STOPS))] == written
     other = replace(JUDGED, name="other")
-    probes = FAMILY.make(Material(RULES, STOPS, (JUDGED, other)))
+    probes = FAMILY.make(ProbeInputs(RULES, STOPS, (JUDGED, other)))
     assert [probe.name for probe in probes] == [
         *(f"{name}@{collection}" for collection in ("toy", "other") for name in MANIPULATIONS),
         *written,
@@ -434,8 +434,8 @@ def test_the_family_makes_all_for_each_collection(tmp_path):
 
 
 def test_halves_of_the_grades_have_the_samples_of_the_whole():
-    whole = {probe.name: by_id(probe, 3) for probe in FAMILY.make(Material(RULES, STOPS, (JUDGED,)))}
-    halved = FAMILY_BY_GRADES.make(Material(RULES, STOPS, (JUDGED,)))
+    whole = {probe.name: by_id(probe, 3) for probe in FAMILY.make(ProbeInputs(RULES, STOPS, (JUDGED,)))}
+    halved = FAMILY_BY_GRADES.make(ProbeInputs(RULES, STOPS, (JUDGED,)))
     assert len(halved) == 2 * len(MANIPULATIONS)
     assert len({probe.title for probe in halved}) == len(halved)
     parts = {probe.name: by_id(probe, 3) for probe in halved}
@@ -468,7 +468,7 @@ def test_the_family_takes_files_of_the_user(tmp_path):
     typos.write_text("bridgez->bridges\n")
     queries.write_text('{"doc_id": "d4", "queries": ["one", "two", "three", "four", "five"]}\n')
     folders = {"typos": typos, "append-queries": queries}
-    probes = {probe.name: probe for probe in FAMILY.make(Material(RULES, STOPS, (JUDGED,), folders))}
+    probes = {probe.name: probe for probe in FAMILY.make(ProbeInputs(RULES, STOPS, (JUDGED,), folders))}
     found = by_id(probes["typos@toy"])
     assert set(found) == {"q1/d2", "q2/d2"}
     assert found["q1/d2"].first == JUDGED.texts["d2"].replace("bridges", "bridgez")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from termwise.errors import ParameterError
 from termwise.probes import content_hash
 from termwise.probes.core.judged_texts import JudgedTexts
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.matching import (
     FAMILY,
     FAMILY_SUM_TF,
@@ -185,7 +185,7 @@ def test_samples_say_where_they_come_from_and_do_not_depend_on_order():
 
 
 def test_families():
-    material = Material(
+    material = ProbeInputs(
         language=None, stop_words=STOPS, judged=(judged({"a": "x"}), judged({"a": "x"}, name="two"))
     )
     names = [probe.name for probe in FAMILY.make(material)]
@@ -223,5 +223,5 @@ def test_counts_of_judged_collections(shared, name):
     stops = frozenset((shared / "probes" / "lexicons" / "terrier_stopwords.txt").read_text().split())
     queries = next(path for path in folder.iterdir() if path.name.startswith("queries."))
     collection = JudgedTexts.read(folder / "docs.jsonl.gz", queries, folder / "qrels.txt", name=name)
-    probes = matched_probes(Material(language=None, stop_words=stops, judged=(collection,)))
+    probes = matched_probes(ProbeInputs(language=None, stop_words=stops, judged=(collection,)))
     assert tuple(sum(1 for _ in probe.samples(0)) for probe in probes) == COUNTS[name]

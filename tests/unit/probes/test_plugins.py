@@ -10,11 +10,11 @@ import pytest
 
 from termwise.errors import DataError, ParameterError
 from termwise.probes import Probe, Sample, plugins
-from termwise.probes.core.probe_inputs import Family, Material
-from termwise.probes.core.run_suite import Question
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
+from termwise.probes.core.run_suite import ProbeSamples
 from termwise.probes.language.rules import RuleLanguage
 
-MATERIAL = Material(RuleLanguage(), frozenset())
+MATERIAL = ProbeInputs(RuleLanguage(), frozenset())
 
 
 class Nothing(Probe):
@@ -153,14 +153,14 @@ def test_a_probe_that_cannot_make_its_samples_is_named(install):
     assert (failing.definition, nothing.definition) == ("", "Two texts of nothing.")
     for options in ({}, {"most": 3}):
         with pytest.raises(DataError, match="the samples of failing failed: KeyError: 'grade'") as caught:
-            Question.of(failing, seed=0, **options)
+            ProbeSamples.of(failing, seed=0, **options)
         assert dict(caught.value.facts)["plug-in"] == "bad = their_probes:bad"
         with pytest.raises(ParameterError, match="not like this") as caught:
-            Question.of(odd, seed=0, **options)
+            ProbeSamples.of(odd, seed=0, **options)
         assert caught.value.facts[0] == ("probe", "odd")
         with pytest.raises(DataError, match="the samples of leaving failed: SystemExit: 0"):
-            Question.of(leaving, seed=0, **options)
-        assert Question.of(nothing, seed=0, **options).samples == ()
+            ProbeSamples.of(leaving, seed=0, **options)
+        assert ProbeSamples.of(nothing, seed=0, **options).samples == ()
     with pytest.raises(DataError, match="none = their_probes:none") as caught:
         nameless.make(MATERIAL)
     assert dict(caught.value.facts)["reason"] == "Nameless.name cannot have this value: None"

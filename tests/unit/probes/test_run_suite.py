@@ -28,29 +28,29 @@ from termwise.errors import (
 from termwise.probes import Probe, Sample, run_probe
 from termwise.probes.core import run_suite as suite_run
 from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant
-from termwise.probes.core.expectations import wanted_of
+from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.judged_texts import JudgedTexts
-from termwise.probes.core.probe_inputs import Family, Material
-from termwise.probes.core.reference_rankings import ReferenceLists
-from termwise.probes.core.run_suite import Question, run_suite
-from termwise.probes.core.sample import checked
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
+from termwise.probes.core.reference_rankings import ReferenceRankings
+from termwise.probes.core.run_suite import ProbeSamples, run_suite
+from termwise.probes.core.sample import check_samples
 from termwise.probes.core.score_pairs import ask
 from termwise.probes.core.statistics import compared, estimate
-from termwise.probes.core.suites import chosen_probes, suite_named
+from termwise.probes.core.suites import select_probes, suite_named
 from termwise.probes.core.threshold_sweep import sweep
-from termwise.probes.core.thresholds import reading_of
+from termwise.probes.core.thresholds import effect_rule_for
 from termwise.probes.language.open_language import open_language
 from termwise.probes.manipulations import ManipulationProbe
 from termwise.probes.report import (
-    Demand,
+    Assertion,
     csv_text,
     differences,
+    failed_assertions,
     latex_text,
     markdown_text,
     page,
     read_report,
     report_of,
-    unmet,
     write_report,
 )
 from termwise.probes.report.contents import spread
@@ -60,7 +60,7 @@ from termwise.probes.report.tables import shortfalls
 from termwise.records import Document, Ranking, Run
 from termwise.scorers import FunctionScorer, RunScorer, ScoreCache
 
-REFERENCE = ReferenceLists(
+REFERENCE = ReferenceRankings(
     "toy", {"q": "cat", "r": "dog"}, {"q": ("cat cat cat", "cat", ""), "r": ("dog", "")}
 )
 
@@ -122,7 +122,7 @@ APART = Fixed("apart@toy", [Sample("a", "cat", "cat cat cat", "cat", "q")], symm
 
 
 def questions(*probes, **options):
-    return [Question.of(probe, seed=0, section="Toy", **options) for probe in probes]
+    return [ProbeSamples.of(probe, seed=0, section="Toy", **options) for probe in probes]
 
 
 @pytest.fixture
@@ -180,15 +180,15 @@ def test_results_do_not_depend_on_the_store_or_the_size_of_batches(run, monkeypa
 
 def test_other_rules():
     lists = {"q": np.array([3.0, 1.0, 0.0]), "r": np.array([1.0, 0.0])}
-    assert reading_of(0.5, None) == Constant(0.5)
-    assert reading_of("0.5", None) == Constant(0.5)
-    assert isinstance(reading_of("by-query", lists), ByQuery)
-    assert isinstance(reading_of("by-rank", lists), ByRank)
+    assert effect_rule_for(0.5, None) == Constant(0.5)
+    assert effect_rule_for("0.5", None) == Constant(0.5)
+    assert isinstance(effect_rule_for("by-query", lists), ByQuery)
+    assert isinstance(effect_rule_for("by-rank", lists), ByRank)
     for wrong in ("mean", "-1", "nan", "inf", -0.5, float("nan")):
         with pytest.raises(ParameterError):
-            reading_of(wrong, lists)
+            effect_rule_for(wrong, lists)
     with pytest.raises(ParameterError, match="rankings"):
-        reading_of("median", None)
+        effect_rule_for("median", None)
     found = run_suite([Counting()], questions(MORE), delta="by-rank", reference=REFERENCE).examined[0]
     # one "cat" and two stand between the same documents; five stand above the best; "dog" thrice above "dog" once
     assert found.results["more@toy"].effects.tolist() == [1, 1, 1, 0]
@@ -216,16 +216,16 @@ def test_scorers_and_probes_have_names_of_their_own():
 
 def test_fewer_samples_are_among_more_of_them():
     many = Fixed("many", [Sample(f"{place}", "cat", "cat", "dog") for place in range(60)])
-    some, fewer = (Question.of(many, seed=3, most=most) for most in (20, 10))
+    some, fewer = (ProbeSamples.of(many, seed=3, most=most) for most in (20, 10))
     assert len(some.samples) == 20
     assert some.left_out == 40
     assert {one.sample_id for one in fewer.samples} < {one.sample_id for one in some.samples}
-    assert {one.sample_id for one in Question.of(many, seed=4, most=20).samples} != {
+    assert {one.sample_id for one in ProbeSamples.of(many, seed=4, most=20).samples} != {
         one.sample_id for one in some.samples
     }
-    assert Question.of(many, seed=3, most=100).left_out == 0
+    assert ProbeSamples.of(many, seed=3, most=100).left_out == 0
     with pytest.raises(ParameterError):
-        Question.of(many, seed=3, most=0)
+        ProbeSamples.of(many, seed=3, most=0)
 
 
 def test_probes_of_the_same_texts_take_the_same_ones():
@@ -234,7 +234,8 @@ def test_probes_of_the_same_texts_take_the_same_ones():
         for name in ("one", "other")
     )
     taken = [
-        [sample.sample_id for sample in Question.of(probe, seed=3, most=9).samples] for probe in (one, other)
+        [sample.sample_id for sample in ProbeSamples.of(probe, seed=3, most=9).samples]
+        for probe in (one, other)
     ]
     assert taken[0] == taken[1]
 
@@ -266,12 +267,16 @@ def test_manipulations_that_are_not_wanted_are_not_made():
             return text.upper() if text.startswith("cats") else None
 
     probe = ManipulationProbe(Shouted(), judged, language=language, stop_words=frozenset())
-    some = Question.of(probe, seed=1, most=5)
+    some = ProbeSamples.of(probe, seed=1, most=5)
     assert 5 <= len(made) < 40
     assert some.left_out == 40 - len(made)
-    plain = Probe.drawn(probe, 1, 5, lambda sample_id: suite_run._draw(1, sample_id))[0]
+    plain = Probe.draw(probe, 1, 5, lambda sample_id: suite_run._draw(1, sample_id))[0]
     assert some.samples == tuple(plain)
-    assert len(Question.of(probe, seed=1, most=100).samples) == len(Question.of(probe, seed=1).samples) == 26
+    assert (
+        len(ProbeSamples.of(probe, seed=1, most=100).samples)
+        == len(ProbeSamples.of(probe, seed=1).samples)
+        == 26
+    )
 
 
 def test_a_run_is_asked_what_it_ranks():
@@ -336,15 +341,15 @@ def test_lists_of_a_run_and_of_bm25():
     documents = [
         Document(str(place), text) for place, text in enumerate(["cat cat", "cat dog", "dog", "yak"])
     ]
-    lists = ReferenceLists.by_bm25({"q": "cat", "r": "none such"}, lambda: iter(documents), depth=2)
+    lists = ReferenceRankings.by_bm25({"q": "cat", "r": "none such"}, lambda: iter(documents), depth=2)
     assert {query_id: set(texts) for query_id, texts in lists.candidates.items()} == {
         "q": {"cat cat", "cat dog"}
     }
     run_ = Run([Ranking(["3", "gone", "0", "1"], [4.0, 3.0, 2.0, 1.0], "q")], "mine")
-    taken = ReferenceLists.of_run(run_, {"q": "cat"}, documents, depth=3)
+    taken = ReferenceRankings.of_run(run_, {"q": "cat"}, documents, depth=3)
     assert taken.candidates == {"q": ("yak", "cat cat")}
     with pytest.raises(DataError, match="two candidates"):
-        ReferenceLists.of_run(run_, {"other": "cat"}, documents)
+        ReferenceRankings.of_run(run_, {"other": "cat"}, documents)
 
 
 def test_what_a_report_says(run):
@@ -507,15 +512,15 @@ def test_the_page_says_what_is_wanted():
 
 def test_what_is_wanted_is_a_wish():
     odd = Fixed("more@toy", [])
-    odd.wanted = "third"
-    with pytest.raises(ParameterError, match=r"Fixed\.wanted"):
-        Question.of(odd, seed=0)
-    odd.wanted, odd.symmetric = "first", True
-    with pytest.raises(ParameterError, match=r"Fixed\.wanted"):
-        Question.of(odd, seed=0)
-    assert wanted_of(MORE) == ""
-    assert wanted_of(Fixed("typos-higher@toy", [])) == "neither"
-    assert wanted_of(Fixed("factuality@toy", [], symmetric=True)) == "", "neither text comes first"
+    odd.expectation = "third"
+    with pytest.raises(ParameterError, match=r"Fixed\.expectation"):
+        ProbeSamples.of(odd, seed=0)
+    odd.expectation, odd.symmetric = "first", True
+    with pytest.raises(ParameterError, match=r"Fixed\.expectation"):
+        ProbeSamples.of(odd, seed=0)
+    assert expectation_of(MORE) == ""
+    assert expectation_of(Fixed("typos-higher@toy", [])) == "neither"
+    assert expectation_of(Fixed("factuality@toy", [], symmetric=True)) == "", "neither text comes first"
 
 
 def test_names_are_no_markup(run):
@@ -667,15 +672,15 @@ def test_what_is_no_report_is_refused(text, tmp_path):
 
 def test_demands(run):
     report = report_of(run)
-    found = unmet([Demand.read("more<-0.3")], report)
+    found = failed_assertions([Assertion.read("more<-0.3")], report)
     assert [cell["scorer"] for _, cell in found] == ["turned"]
-    assert unmet([Demand.read("counting:more<-0.3"), Demand.read("*@toy<-1")], report) == []
-    assert len(unmet([Demand.read("*@toy>=−1")], report)) == 6
+    assert failed_assertions([Assertion.read("counting:more<-0.3"), Assertion.read("*@toy<-1")], report) == []
+    assert len(failed_assertions([Assertion.read("*@toy>=−1")], report)) == 6
     with pytest.raises(UnknownNameError, match="mroe"):
-        unmet([Demand.read("mroe<0")], report)
+        failed_assertions([Assertion.read("mroe<0")], report)
     for wrong in ("", "more", "more<", "<0.3", "more=0.3", "more<x", "more<0.3.4", "more<>1"):
         with pytest.raises(UsageError):
-            Demand.read(wrong)
+            Assertion.read(wrong)
 
 
 def test_what_has_changed(run):
@@ -696,18 +701,18 @@ def test_what_has_changed(run):
 def test_a_demand_that_nothing_can_fail_is_refused(run):
     report = report_of(run)
     with pytest.raises(UsageError, match="nothing can fail") as caught:
-        unmet([Demand.read("empty<=1")], report)
+        failed_assertions([Assertion.read("empty<=1")], report)
     assert ("empty@toy", "there is no pair in these texts") in caught.value.facts
     report["cells"] = [cell for cell in report["cells"] if cell["probe"] != "less@toy"]
     report["scorers"][0]["skipped"] = {"less@toy": "it rests"}
     with pytest.raises(UsageError, match="nothing can fail") as caught:
-        unmet([Demand.read("counting:less<1")], report)
+        failed_assertions([Assertion.read("counting:less<1")], report)
     assert ("less@toy", "counting was not asked: it rests") in caught.value.facts
     with pytest.raises(UnknownNameError, match="unknown ranker in a demand") as unknown:
-        unmet([Demand.read("countign:more<1")], report)
+        failed_assertions([Assertion.read("countign:more<1")], report)
     assert unknown.value.fixes == ("did you mean counting?",)
     with pytest.raises(UsageError, match="a probe, a sign and a number"):
-        Demand.read("more<\u0663")
+        Assertion.read("more<\u0663")
 
 
 class Summed(Counting):
@@ -778,7 +783,7 @@ def test_a_sample_holds_whole_characters(field):
 @pytest.mark.parametrize("given", [1, None, "a", ("1", "q", "a", "b")])
 def test_a_sample_is_a_sample(given):
     with pytest.raises(ParameterError, match="made of samples"):
-        checked([given])
+        check_samples([given])
 
 
 def test_names_of_files_are_told_apart_and_short():
@@ -965,7 +970,7 @@ def test_a_report_that_is_nested_too_deeply_is_refused(tmp_path):
 
 
 def test_rankings_are_those_of_the_queries_of_one_collection():
-    ours = ReferenceLists("toy", REFERENCE.queries, REFERENCE.candidates, judged="toy")
+    ours = ReferenceRankings("toy", REFERENCE.queries, REFERENCE.candidates, judged="toy")
     same = Fixed("same@other", [Sample("1", "cat", "cat cat", "cat", "q")])
     said_otherwise = Fixed("clash@toy", [Sample("1", "cats, please", "cat cat", "cat", "q")])
     for rule in ("by-query", "by-rank"):
@@ -984,7 +989,7 @@ def test_rankings_are_those_of_the_queries_of_one_collection():
 
 
 def test_a_query_with_one_candidate_has_no_ranking():
-    lists = ReferenceLists("toy", {"q": "cat", "r": "dog"}, {"q": ("cat cat", "cat"), "r": ("dog",)})
+    lists = ReferenceRankings("toy", {"q": "cat", "r": "dog"}, {"q": ("cat cat", "cat"), "r": ("dog",)})
     found = run_suite([Counting()], questions(MORE), delta="by-query", reference=lists).examined[0]
     assert found.skipped == {"more@toy": "1 of its queries have no ranking"}
 
@@ -1007,7 +1012,7 @@ def test_a_wrong_threshold_is_refused_before_anything_is_scored():
 
 def test_queries_for_which_bm25_finds_nothing():
     with pytest.raises(DataError, match="BM25 finds two documents") as caught:
-        ReferenceLists.by_bm25({"q": "zebra"}, lambda: iter([Document("1", "cat")]), name="pets")
+        ReferenceRankings.by_bm25({"q": "zebra"}, lambda: iter([Document("1", "cat")]), name="pets")
     assert ("collection", "pets") in caught.value.facts
     assert any("--collection" in fix for fix in caught.value.fixes)
 
@@ -1015,10 +1020,10 @@ def test_queries_for_which_bm25_finds_nothing():
 def test_every_name_of_a_suite_is_that_of_a_probe():
     made = [MORE, Fixed("shuffle-sentences@toy", [])]
     family = Family("toys", "Toys?", lambda material: made)
-    material = Material(open_language("rules"), frozenset())
+    material = ProbeInputs(open_language("rules"), frozenset())
 
     def names(*wanted):
-        return [one.probe.name for one in chosen_probes([family], material, list(map(suite_named, wanted)))]
+        return [one.probe.name for one in select_probes([family], material, list(map(suite_named, wanted)))]
 
     assert names("probe:more", "all") == ["more@toy", "shuffle-sentences@toy"]
     assert names("probe:m*@toy") == ["more@toy"]

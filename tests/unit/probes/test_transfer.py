@@ -12,9 +12,9 @@ import pytest
 
 from termwise.errors import DataError, DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.probes import content_hash
-from termwise.probes.core.probe_inputs import Material
-from termwise.probes.core.run_suite import Question, _draw
-from termwise.probes.core.sample import checked
+from termwise.probes.core.probe_inputs import ProbeInputs
+from termwise.probes.core.run_suite import ProbeSamples, _draw
+from termwise.probes.core.sample import check_samples
 from termwise.probes.language import Entity, Parsed, Span, Token
 from termwise.probes.sources.transfer import (
     DATA_SETS,
@@ -64,7 +64,7 @@ LANGUAGE = Words()
 
 def made(name, folder):
     """Return the probes of a data set by their names."""
-    material = Material(language=LANGUAGE, stop_words=STOPS, folders={name: folder})
+    material = ProbeInputs(language=LANGUAGE, stop_words=STOPS, folders={name: folder})
     probes = FAMILY.make(material)
     assert all(probe.definition.endswith(".") for probe in probes)
     return {probe.name: probe for probe in probes}
@@ -150,12 +150,12 @@ def test_pairs_that_are_not_wanted_are_not_parsed():
 
     pairs = [Pair(str(at), "one", f"two {at}", query="one" if at % 3 else None) for at in range(60)]
     probe = TransferProbe("some@mine", "Some", lambda: pairs, Noting())
-    some = Question.of(probe, seed=5, most=6)
+    some = ProbeSamples.of(probe, seed=5, most=6)
     assert 6 <= len(asked) < 30
     assert some.left_out == 60 - len(asked)
-    everything = checked(probe.samples(5))
+    everything = check_samples(probe.samples(5))
     order = sorted(everything, key=lambda one: _draw(5, one.sample_id))
-    assert some.samples == tuple(checked(order[:6]))
+    assert some.samples == tuple(check_samples(order[:6]))
 
 
 # Files of pairs
@@ -314,7 +314,7 @@ def test_wnc(tmp_path):
     other = "77\ttok\ttok\ta vile newspaper\ta newspaper\tpos\trel"
     lines(tmp_path / "biased.full", row, same, row, other)
     probe = made("wnc", tmp_path)["neutrality@wnc"]
-    samples = checked(probe.samples(0))
+    samples = check_samples(probe.samples(0))
     assert sorted((sample.first, sample.second) for sample in samples) == [
         ("The newspaper", "The horrible newspaper"),
         ("a newspaper", "a vile newspaper"),
@@ -400,7 +400,7 @@ def test_summaries_with_titles(tmp_path):
         f"xsum-{number}" for number in (8, 25, 29, 35)
     ]
     assert probe.left_out(0) == {"an empty text": 1, "no query": 1}
-    material = Material(language=LANGUAGE, stop_words=STOPS)
+    material = ProbeInputs(language=LANGUAGE, stop_words=STOPS)
     whole = summary_probe(XSUM, tmp_path / "xsum.jsonl", material, tenth=False)
     assert whole.name == "succinctness-whole@xsum"
     assert len(list(whole.samples(0))) == 37
@@ -658,14 +658,14 @@ def test_a_folder_without_the_files_is_refused(tmp_path, name):
 
 
 def test_no_folder_no_probe():
-    assert FAMILY.make(Material(language=LANGUAGE, stop_words=STOPS, folders={"another": None})) == []
+    assert FAMILY.make(ProbeInputs(language=LANGUAGE, stop_words=STOPS, folders={"another": None})) == []
 
 
 def test_one_identifier_for_two_pairs_is_refused(tmp_path):
     pair = {"id": "1", "query": "q", "doc_a": "a", "doc_b": "b"}
     records(tmp_path / "pairs.jsonl", pair, pair)
     with pytest.raises(DuplicateIdError):
-        checked(made("truthfulqa", tmp_path)["factuality@truthfulqa"].samples(0))
+        check_samples(made("truthfulqa", tmp_path)["factuality@truthfulqa"].samples(0))
 
 
 SHARED = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from termwise.errors import MalformedRecordError, MissingExtraError, MissingFileError
 from termwise.probes import content_hash
-from termwise.probes.core.expectations import wanted_of
+from termwise.probes.core.expectations import expectation_of
 from termwise.probes.sources.slots import count_of, filled, fillings, slots_of
 from termwise.probes.sources.yaml_probes import read_probes
 
@@ -349,7 +349,7 @@ def test_the_key_at_the_top_is_named(tmp_path, text):
 def test_what_is_wanted_may_be_said(tmp_path):
     for said, wanted in ((", wanted: second", "second"), ("", "")):
         (probe,) = read(tmp_path, f"probes: [{{name: typos, cases: [{CASE}]{said}}}]")
-        assert wanted_of(probe) == wanted, "its name means nothing"
+        assert expectation_of(probe) == wanted, "its name means nothing"
     for said in ("wanted: third", "wanted: first, symmetric: true"):
         with pytest.raises(MalformedRecordError, match="an unknown wish"):
             read(tmp_path, f"probes: [{{name: a, {said}, cases: [{CASE}]}}]")

@@ -8,8 +8,8 @@ from importlib import resources
 import pytest
 
 from termwise.probes import Constant, content_hash, run_probe
-from termwise.probes.core.probe_inputs import Material
-from termwise.probes.core.sample import checked
+from termwise.probes.core.probe_inputs import ProbeInputs
+from termwise.probes.core.sample import check_samples
 from termwise.probes.sources.written_pairs import FAMILY, QUALITIES, written_pairs
 
 
@@ -73,11 +73,11 @@ class Short:
 
 
 def test_probes_are_always_there():
-    probes = {probe.name: probe for probe in FAMILY.make(Material(language=None, stop_words=frozenset()))}
+    probes = {probe.name: probe for probe in FAMILY.make(ProbeInputs(language=None, stop_words=frozenset()))}
     assert list(probes) == [f"{quality}@written" for quality in QUALITIES]
     assert [name for name, probe in probes.items() if probe.symmetric] == ["paraphrase@written"]
     for probe in probes.values():
-        assert len(checked(probe.samples(0))) == 30
+        assert len(check_samples(probe.samples(0))) == 30
         assert probe.left_out(0) == {}
         assert content_hash(probe.samples(0)) == content_hash(probe.samples(1))
     assert run_probe(Short(), probes["succinctness@written"], Constant(0.5)).score == 1.0

@@ -15,7 +15,7 @@ from termwise.probes.axioms.term_reader import TermReader, idf_of
 from termwise.probes.axioms.word_similarity import Likeness, RelatedWords, WordVectors
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.text import Analyzer, make_analyzer
 from termwise.validation import check, is_finite_number
 
@@ -24,7 +24,7 @@ VECTORS = "word-vectors"
 
 
 def axiom_probes(
-    material: Material,
+    material: ProbeInputs,
     *,
     analyzer: Analyzer | None = None,
     margin: float = MARGIN,
@@ -39,7 +39,7 @@ def axiom_probes(
 
     Parameters
     ----------
-    material : Material
+    material : ProbeInputs
     analyzer : Analyzer, optional
         What counts as a term; ``english`` unless given.
     margin : float, optional
@@ -51,7 +51,7 @@ def axiom_probes(
     Examples
     --------
     >>> from termwise.probes.language.open_language import open_language
-    >>> probes = axiom_probes(Material(open_language("rules"), frozenset()))
+    >>> probes = axiom_probes(ProbeInputs(open_language("rules"), frozenset()))
     >>> [probe.name for probe in probes][:2]
     ['tfc1@constructed', 'tfc2@constructed']
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from termwise.probes.core.judged_texts import NOT_RELEVANT, JudgedTexts
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.manipulations.base import Around, ManipulationProbe
 from termwise.probes.sources.written_texts import written_texts
 
@@ -37,7 +37,7 @@ class Change:
         return self.change(text, around)
 
 
-def collections(material: Material) -> tuple[JudgedTexts, ...]:
+def collections(material: ProbeInputs) -> tuple[JudgedTexts, ...]:
     """Return our own passages, and the judged collections."""
     return (written_texts(), *material.judged)
 
@@ -50,7 +50,9 @@ def grades(judged: JudgedTexts, among: Among) -> frozenset[int] | None:
     return frozenset(grade for grade in found if (grade > judged.lowest) == (among == "relevant"))
 
 
-def changed(changes: Iterable[Change], material: Material, among: Among = "all") -> list[ManipulationProbe]:
+def changed(
+    changes: Iterable[Change], material: ProbeInputs, among: Among = "all"
+) -> list[ManipulationProbe]:
     """Return a probe for each change and each collection."""
     given = tuple(changes)
     return [

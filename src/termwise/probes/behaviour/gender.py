@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.sources.transfer import grepbiasir
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.probe import TransferProbe
@@ -27,10 +27,10 @@ FEMALE = {
 }
 """Words of one gender that stand in our texts between braces, and those of the other."""
 
-DATA_SETS: Mapping[str, Callable[[Path, Material], Sequence[Probe]]] = MappingProxyType(
+DATA_SETS: Mapping[str, Callable[[Path, ProbeInputs], Sequence[Probe]]] = MappingProxyType(
     {"grepbiasir": grepbiasir.probes}
 )
-"""What makes the probes of a data set, by the name of its folder in `Material.folders`."""
+"""What makes the probes of a data set, by the name of its folder in `ProbeInputs.folders`."""
 
 _SLOT = re.compile(r"\{(\w+)\}")
 
@@ -58,7 +58,7 @@ def _written() -> Iterator[Pair]:
         yield Pair(item["id"], male, female, query=item["query"], group=item["id"])
 
 
-def gender_probes(material: Material) -> list[Probe]:
+def gender_probes(material: ProbeInputs) -> list[Probe]:
     """Make the probes: our own texts, and Grep-BiasIR where there is a folder of it."""
     made: list[Probe] = [
         TransferProbe(
@@ -66,7 +66,7 @@ def gender_probes(material: Material) -> list[Probe]:
             "Male against female wording",
             _written,
             GivenQuery(),
-            definition=in_order("a text in male wording", "the same in female wording"),
+            definition=define_pair("a text in male wording", "the same in female wording"),
         ),
         TransferProbe(
             "gender-told-apart@written",

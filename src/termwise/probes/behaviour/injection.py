@@ -11,7 +11,7 @@ from functools import partial
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import inserted, scrambled
 from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.manipulations.base import Around
 
 PAYLOADS = {
@@ -58,7 +58,7 @@ CHANGES = tuple(
 )
 
 
-def injection_probes(material: Material) -> list[Probe]:
+def injection_probes(material: ProbeInputs) -> list[Probe]:
     """Make the probes, over our passages and every judged collection."""
     return [*changed(CHANGES, material, "unrelated")]
 

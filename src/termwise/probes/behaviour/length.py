@@ -7,7 +7,7 @@ from functools import partial
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import best_sentence, sentences
 from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.manipulations.base import Around
 from termwise.probes.manipulations.text_edits import in_a_row
 from termwise.probes.sources.written_texts import neutral_sentences
@@ -60,7 +60,7 @@ CHANGES = (
 )
 
 
-def length_probes(material: Material) -> list[Probe]:
+def length_probes(material: ProbeInputs) -> list[Probe]:
     """Make the probes, over our passages and every judged collection.
 
     The best sentence is the one with most words of the query; ``length-other-again`` is its control.

@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import best_sentence, sentence_places
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.manipulations.base import Around
 from termwise.probes.manipulations.text_edits import contents, replaced
 from termwise.probes.sources.transfer import condaqa, nevir, semantoneg, wikifactcheck
@@ -20,7 +20,7 @@ from termwise.probes.sources.transfer.probe import TransferProbe
 from termwise.probes.sources.transfer.queries import GivenQuery
 from termwise.probes.sources.written_texts import written
 
-DATA_SETS: Mapping[str, Callable[[Path, Material], Sequence[Probe]]] = MappingProxyType(
+DATA_SETS: Mapping[str, Callable[[Path, ProbeInputs], Sequence[Probe]]] = MappingProxyType(
     {
         "semantoneg": semantoneg.probes,
         "wikifactcheck": wikifactcheck.probes,
@@ -28,7 +28,7 @@ DATA_SETS: Mapping[str, Callable[[Path, Material], Sequence[Probe]]] = MappingPr
         "nevir": nevir.probes,
     }
 )
-"""What makes the probes of a data set, by the name of its folder in `Material.folders`; in the order of tables."""
+"""What makes the probes of a data set, by the name of its folder in `ProbeInputs.folders`; in the order of tables."""
 
 _AUXILIARY = re.compile(
     r"\b(?:is|are|was|were|can|could|will|would|should|must|might)\b(?!\s+(?:not|never|no)\b)(?!['’])",
@@ -75,7 +75,7 @@ def _exclusions(wanted: str) -> Iterator[Pair]:
         yield Pair(item["id"], item[wanted], item[other], query=query, group=item["id"])
 
 
-def negation_probes(material: Material) -> list[Probe]:
+def negation_probes(material: ProbeInputs) -> list[Probe]:
     """Make the probes.
 
     Of ours, ``negation-affirmed`` and ``negation-negated`` have the same texts and opposite queries, and so have
@@ -88,14 +88,14 @@ def negation_probes(material: Material) -> list[Probe]:
             "Affirmed statement asked for",
             partial(_statements, "query"),
             GivenQuery(),
-            definition=in_order("a statement, which the query asks for", "its negation"),
+            definition=define_pair("a statement, which the query asks for", "its negation"),
         ),
         TransferProbe(
             "negation-negated@written",
             "Negated statement asked for",
             partial(_statements, "query_negated"),
             GivenQuery(),
-            definition=in_order(
+            definition=define_pair(
                 "a negated statement, which the query asks for", "the statement without negation"
             ),
         ),
@@ -104,14 +104,14 @@ def negation_probes(material: Material) -> list[Probe]:
             "X without Y asked for",
             partial(_exclusions, "without"),
             GivenQuery(),
-            definition=in_order("a text about X without Y, as the query asks", "one about X with Y"),
+            definition=define_pair("a text about X without Y, as the query asks", "one about X with Y"),
         ),
         TransferProbe(
             "exclusion-with@written",
             "X with Y asked for",
             partial(_exclusions, "with"),
             GivenQuery(),
-            definition=in_order("a text about X with Y, as the query asks", "one about X without Y"),
+            definition=define_pair("a text about X with Y, as the query asks", "one about X without Y"),
         ),
         *changed(
             [

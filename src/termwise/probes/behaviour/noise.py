@@ -10,7 +10,7 @@ import unicodedata
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import sentence_starts, with_some_words
 from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.manipulations.base import Around
 from termwise.probes.manipulations.text_edits import in_a_row
 
@@ -207,7 +207,7 @@ CHANGES = (
 )
 
 
-def noise_probes(material: Material) -> list[Probe]:
+def noise_probes(material: ProbeInputs) -> list[Probe]:
     """Make the probes, over our passages and every judged collection."""
     return [*changed(CHANGES, material)]
 

@@ -17,8 +17,8 @@ from termwise.errors import MalformedRecordError
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.wording import best_sentence, sentences
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
-from termwise.probes.core.probe import Probe, SourcedProbe, Strategy, in_order
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe import Probe, SourcedProbe, Strategy, define_pair
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.language.base import Language
 from termwise.probes.manipulations.base import Around
@@ -136,7 +136,7 @@ class PositionProbe(PassageProbe):
         super().__init__(
             f"position-{'-'.join(contrast)}@{source}",
             f"Answer {PLACES[contrast[0]]} against {PLACES[contrast[1]]}",
-            in_order(
+            define_pair(
                 f"the text with its answer {PLACES[contrast[0]]}",
                 f"the text with its answer {PLACES[contrast[1]]}, all other sentences in their order",
             ),
@@ -165,7 +165,7 @@ class PaddingProbe(PassageProbe):
         super().__init__(
             f"position-padding-{count}@{source}",
             f"Neutral sentences before against behind, {count}",
-            in_order(
+            define_pair(
                 f"the text with {count} neutral sentences before it", "the text with the same ones behind it"
             ),
             sources,
@@ -243,7 +243,7 @@ def _of(source: str, sources: Callable[[], Iterable[Source]]) -> list[Probe]:
     ]
 
 
-def position_probes(material: Material) -> list[Probe]:
+def position_probes(material: ProbeInputs) -> list[Probe]:
     """Make the probes."""
     made = _of(WRITTEN, written_sources)
     for judged in material.judged:

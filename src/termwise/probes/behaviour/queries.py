@@ -22,8 +22,8 @@ from termwise.collection import read_json_lines
 from termwise.probes.behaviour.changes import collections, grades
 from termwise.probes.behaviour.wording import WORD, content_words
 from termwise.probes.core.judged_texts import JudgedTexts
-from termwise.probes.core.probe import Probe, Strategy, in_order
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe import Probe, Strategy, define_pair
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.manipulations.text_edits import Place, replaced
 from termwise.probes.sources.transfer.files import any_of
@@ -157,7 +157,7 @@ class QueryProbe(Probe):
     ) -> None:
         self.name = f"{name}-{'moves' if symmetric else 'kept'}@{judged.name}"
         self.title = f"Query, {title}: {'score moves' if symmetric else 'first one scores higher'}"
-        self.definition = in_order(
+        self.definition = define_pair(
             f"a {'judged' if symmetric else 'relevant'} text, scored for the query as it was",
             f"the same text, scored for the query changed: {title}",
         )
@@ -229,7 +229,7 @@ def _both(name: str, title: str, judged: JudgedTexts, variants: Variants) -> lis
     return [QueryProbe(name, title, judged, variants, symmetric=symmetric) for symmetric in (True, False)]
 
 
-def query_probes(material: Material) -> list[Probe]:
+def query_probes(material: ProbeInputs) -> list[Probe]:
     """Make the probes; variations from a folder are asked of every judged collection that has such a query."""
     made: list[Probe] = _both("query-keywords", "keywords", written_texts(), _keywords)
     for judged in collections(material):

@@ -12,8 +12,8 @@ from functools import partial
 from termwise.probes.behaviour.changes import Change, changed, collections
 from termwise.probes.behaviour.wording import content_words, inserted, put, scrambled, sentence_starts
 from termwise.probes.core.judged_texts import NOT_RELEVANT, JudgedText, JudgedTexts
-from termwise.probes.core.probe import Probe, Strategy, in_order
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe import Probe, Strategy, define_pair
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.manipulations.base import Around
 from termwise.probes.manipulations.text_edits import in_a_row
@@ -125,7 +125,7 @@ class AttackProbe(Probe):
         self.title = title
         said = "the query, scrambled," if scramble else "the query"
         added = f"with {said} added {times}×" if times else "as it is"
-        self.definition = in_order(
+        self.definition = define_pair(
             f"a text that was judged not relevant, {added}", "one of the most relevant texts of the query"
         )
         self.needs = NOT_RELEVANT
@@ -183,7 +183,7 @@ def _attacks(judged: JudgedTexts) -> list[Probe]:
     ]
 
 
-def stuffing_probes(material: Material) -> list[Probe]:
+def stuffing_probes(material: ProbeInputs) -> list[Probe]:
     """Make the probes, over our passages and every judged collection."""
     attacks = [probe for judged in collections(material) for probe in _attacks(judged)]
     return [*changed(CHANGES, material), *changed([INSERTED], material, "unrelated"), *attacks]

@@ -14,8 +14,8 @@ from functools import partial
 from termwise.probes.behaviour.changes import Change, changed
 from termwise.probes.behaviour.names import NamePool
 from termwise.probes.behaviour.wording import WORD
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.manipulations.base import Around
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.probe import TransferProbe
@@ -109,7 +109,7 @@ def _written(name: str) -> Iterator[Pair]:
         yield Pair(item["id"], item["first"], item["second"], query=item["query"], group=item["id"])
 
 
-def swap_probes(material: Material) -> list[Probe]:
+def swap_probes(material: ProbeInputs) -> list[Probe]:
     """Make the probes: our pairs, and changes of relevant texts.
 
     Numbers, years, months and names that stand in the query stay, and what stands twice in a text changes in the same
@@ -140,14 +140,14 @@ def swap_probes(material: Material) -> list[Probe]:
         (
             "roles",
             "Right roles against exchanged ones",
-            in_order(
+            define_pair(
                 "a text that answers the query", "the text with two roles exchanged: who did what to whom"
             ),
         ),
         (
             "units",
             "Fitting unit against another",
-            in_order(
+            define_pair(
                 "a text that answers the query",
                 "the text with its number in another unit, so that it does not",
             ),

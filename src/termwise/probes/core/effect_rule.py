@@ -34,7 +34,7 @@ Effects = npt.NDArray[np.int8]
 
 
 @runtime_checkable
-class Reading(Protocol):
+class EffectRule(Protocol):
     """Turns scores into effects."""
 
     def effects(self, query_ids: Sequence[str], first: Scores, second: Scores) -> Effects:
@@ -81,11 +81,11 @@ class Constant:
         object.__setattr__(self, "delta", float(self.delta))
 
     def effects(self, query_ids: Sequence[str], first: Scores, second: Scores) -> Effects:
-        """See `Reading`."""
+        """See `EffectRule`."""
         return _signs(first, second, np.full(len(first), self.delta))
 
     def described(self) -> dict[str, Any]:
-        """See `Reading`."""
+        """See `EffectRule`."""
         return {"kind": "constant", "delta": float(self.delta)}
 
 
@@ -109,7 +109,7 @@ class ByQuery:
             check_delta(delta)
 
     def effects(self, query_ids: Sequence[str], first: Scores, second: Scores) -> Effects:
-        """See `Reading`.
+        """See `EffectRule`.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class ByQuery:
         )
 
     def described(self) -> dict[str, Any]:
-        """See `Reading`."""
+        """See `EffectRule`."""
         values = list(self.deltas.values())
         return {
             "kind": "by query",
@@ -156,7 +156,7 @@ class ByRank:
             _check_list(query_id, scores)
 
     def effects(self, query_ids: Sequence[str], first: Scores, second: Scores) -> Effects:
-        """See `Reading`.
+        """See `EffectRule`.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class ByRank:
         return found
 
     def described(self) -> dict[str, Any]:
-        """See `Reading`."""
+        """See `EffectRule`."""
         return {"kind": "by rank", "queries": len(self.lists)}
 
 

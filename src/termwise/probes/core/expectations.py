@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from termwise.probes.core.probe import SYMMETRIC_WISHES, Probe
+from termwise.probes.core.probe import SYMMETRIC_EXPECTATIONS, Probe
 
 SCORES = {"first": 1, "second": -1, "neither": 0}
 """The score of a ranker that does what is wanted."""
@@ -44,25 +44,25 @@ _WANTED = (
 """What is wanted, with patterns of names without their texts; the first one that fits counts."""
 
 
-def wanted_of(probe: Probe) -> str:
+def expectation_of(probe: Probe) -> str:
     """Return what is wanted of a ranker: the probe's own word on it, or that of the table; see the module.
 
     Examples
     --------
     >>> from termwise.probes.language import open_language
-    >>> from termwise.probes.core.probe_inputs import Material
+    >>> from termwise.probes.core.probe_inputs import ProbeInputs
     >>> from termwise.probes.registry import families
-    >>> from termwise.probes.core.suites import chosen_probes, suite_named
-    >>> material = Material(open_language("rules"), frozenset())
-    >>> ((probe, _),) = chosen_probes(families(), material, [suite_named("probe:factuality@written")])
-    >>> wanted_of(probe)
+    >>> from termwise.probes.core.suites import select_probes, suite_named
+    >>> material = ProbeInputs(open_language("rules"), frozenset())
+    >>> ((probe, _),) = select_probes(families(), material, [suite_named("probe:factuality@written")])
+    >>> expectation_of(probe)
     'first'
     """
-    if probe.wanted is not None:
-        return probe.wanted
+    if probe.expectation is not None:
+        return probe.expectation
     name = probe.name.partition("@")[0]
     wish = next((wish for wish, some in _WANTED if any(fnmatchcase(name, one) for one in some.split())), "")
-    return wish if not probe.symmetric or wish in SYMMETRIC_WISHES else ""
+    return wish if not probe.symmetric or wish in SYMMETRIC_EXPECTATIONS else ""
 
 
 def distance(wanted: str, score: float) -> float | None:

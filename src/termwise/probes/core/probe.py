@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Literal, TypeVar
 
-from termwise.probes.core.sample import Sample, checked
+from termwise.probes.core.sample import Sample, check_samples
 from termwise.validation import check
 
 Strategy = Literal["measure-and-match", "manipulation", "transfer", "axiom"]
@@ -14,14 +14,14 @@ Strategy = Literal["measure-and-match", "manipulation", "transfer", "axiom"]
 changing a text; taken from a data set of pairs; or found and made to meet the conditions of a retrieval axiom."""
 
 
-Source = TypeVar("Source")
+SourceItem = TypeVar("SourceItem")
 """What a sample is made of: a judged text, a pair of a data set."""
 
 
-WISHES = ("first", "second", "neither", "")
+EXPECTATIONS = ("first", "second", "neither", "")
 """What may be wanted of a ranker: that it prefers one text, or neither; the last where people may want either."""
 
-SYMMETRIC_WISHES = ("neither", "")
+SYMMETRIC_EXPECTATIONS = ("neither", "")
 """Likewise, where the order of the two texts means nothing."""
 
 
@@ -42,8 +42,8 @@ class Probe(ABC):
         Whether the order of the two texts means nothing: then an effect says that they are told apart.
     needs : str
         What there has to be for a sample, such as "texts judged not relevant"; said where there is none.
-    wanted : str or None
-        What a good ranker does, one of `WISHES`; None where `termwise.probes.core.expectations` is to say.
+    expectation : str or None
+        What a good ranker does, one of `EXPECTATIONS`; None where `termwise.probes.core.expectations` is to say.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Probe(ABC):
     definition: str = ""
     symmetric: bool = False
     needs: str = ""
-    wanted: str | None = None
+    expectation: str | None = None
 
     @abstractmethod
     def samples(self, seed: int) -> Iterator[Sample]:
@@ -66,7 +66,7 @@ class Probe(ABC):
             on the samples before it.
         """
 
-    def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+    def draw(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
         """Return only some of the samples: those whose identifiers come first in an order.
 
         Parameters
@@ -86,9 +86,9 @@ class Probe(ABC):
             How many others there are, at the most. A probe that knows identifiers before it makes samples overrides
             this method, and makes no others.
         """
-        given = checked(self.samples(seed))
+        given = check_samples(self.samples(seed))
         chosen = sorted(given, key=lambda sample: order(sample.sample_id))[:most]
-        return checked(chosen), len(given) - len(chosen)
+        return check_samples(chosen), len(given) - len(chosen)
 
 
 def check_probe(probe: Probe) -> None:
@@ -104,36 +104,36 @@ def check_probe(probe: Probe) -> None:
         value = getattr(probe, attribute, None)
         check(f"{kind}.{attribute}", value, isinstance(value, str), "a text")
     check(f"{kind}.name", probe.name, bool(probe.name), "a name")
-    wishes = SYMMETRIC_WISHES if probe.symmetric else WISHES
+    wishes = SYMMETRIC_EXPECTATIONS if probe.symmetric else EXPECTATIONS
     expected = f"{', '.join(map(repr, wishes))} or None"
-    known = probe.wanted is None or (isinstance(probe.wanted, str) and probe.wanted in wishes)
-    check(f"{kind}.wanted", probe.wanted, known, expected)
+    known = probe.expectation is None or (isinstance(probe.expectation, str) and probe.expectation in wishes)
+    check(f"{kind}.expectation", probe.expectation, known, expected)
 
 
-def in_order(first: str, second: str) -> str:
+def define_pair(first: str, second: str) -> str:
     """Define a probe by its two texts.
 
     Examples
     --------
-    >>> in_order("the text twice", "the text as it was")
+    >>> define_pair("the text twice", "the text as it was")
     'First: the text twice. Second: the text as it was.'
     """
     return f"First: {first}. Second: {second}."
 
 
-class SourcedProbe(Probe, Generic[Source]):
+class SourcedProbe(Probe, Generic[SourceItem]):
     """A probe that makes each sample of one thing, whose identifier is known before the sample is made."""
 
     @abstractmethod
-    def sources(self) -> Iterable[Source]:
+    def sources(self) -> Iterable[SourceItem]:
         """Return what samples are made of."""
 
     @abstractmethod
-    def source_id(self, source: Source) -> str:
+    def source_id(self, source: SourceItem) -> str:
         """Return the identifier of the sample that a source would make."""
 
     @abstractmethod
-    def sample(self, seed: int, source: Source) -> Sample | None:
+    def sample(self, seed: int, source: SourceItem) -> Sample | None:
         """Make the sample; None where the source gives none."""
 
     def samples(self, seed: int) -> Iterator[Sample]:
@@ -142,13 +142,13 @@ class SourcedProbe(Probe, Generic[Source]):
             if (sample := self.sample(seed, source)) is not None:
                 yield sample
 
-    def drawn(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+    def draw(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
         """See `Probe`; samples that are not wanted are not made."""
         queue = sorted(self.sources(), key=lambda source: order(self.source_id(source)))
         found: list[Sample] = []
         for tried, source in enumerate(queue):
             if len(found) == most:
-                return checked(found), len(queue) - tried
+                return check_samples(found), len(queue) - tried
             if (sample := self.sample(seed, source)) is not None:
                 found.append(sample)
-        return checked(found), 0
+        return check_samples(found), 0

@@ -12,7 +12,7 @@ from termwise.probes.language.base import Language
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class ProbeInputs:
     """What the probes of a run have to work with.
 
     Attributes
@@ -46,10 +46,10 @@ class Family:
     make : callable
         Returns the probes for some material; none where the material lacks what they need.
     folders : tuple of str
-        Names of `Material.folders` that it reads.
+        Names of `ProbeInputs.folders` that it reads.
     """
 
     name: str
     title: str
-    make: Callable[[Material], Sequence[Probe]]
+    make: Callable[[ProbeInputs], Sequence[Probe]]
     folders: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class ReferenceLists:
+class ReferenceRankings:
     """Queries, and candidates for each.
 
     Attributes
@@ -126,7 +126,7 @@ class ReferenceLists:
         depth: int = DEPTH,
         name: str | None = None,
         judged: str | None = None,
-    ) -> ReferenceLists:
+    ) -> ReferenceRankings:
         """Take the first documents of a run.
 
         Parameters
@@ -169,7 +169,7 @@ class ReferenceLists:
         name: str = "collection",
         judged: str | None = None,
         progress: Progress = no_progress,
-    ) -> ReferenceLists:
+    ) -> ReferenceRankings:
         """Take what BM25 ranks first, with the defaults of an index.
 
         Parameters

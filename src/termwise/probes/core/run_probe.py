@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, ParameterError
-from termwise.probes.core.effect_rule import Reading
+from termwise.probes.core.effect_rule import EffectRule
 from termwise.probes.core.probe import Probe, check_probe
 from termwise.probes.core.result import ProbeResult
-from termwise.probes.core.sample import Sample, checked, content_hash
+from termwise.probes.core.sample import Sample, check_samples, content_hash
 from termwise.probes.core.score_pairs import Pair, ask
 from termwise.progress import Progress, no_progress
 from termwise.scorers import ScoreCache
@@ -23,7 +23,7 @@ from termwise.validation import check, check_callable, is_integer
 def run_probe(
     scorer: TextScorer,
     probe: Probe,
-    reading: Reading,
+    reading: EffectRule,
     *,
     seed: int = 0,
     samples: Iterable[Sample] | None = None,
@@ -38,7 +38,7 @@ def run_probe(
         Whatever scores texts for a query.
     probe : Probe
         What is asked.
-    reading : Reading
+    reading : EffectRule
         What counts as a tie, such as ``Constant(median_gap(...))``. It has no default.
     seed : int, optional
         Of the samples.
@@ -71,14 +71,14 @@ def run_probe(
     check("seed", seed, is_integer(seed), "a whole number")
     check("probe", probe, isinstance(probe, Probe), "a termwise.probes.Probe")
     check_probe(probe)
-    if not isinstance(reading, Reading) or isinstance(reading, type):
+    if not isinstance(reading, EffectRule) or isinstance(reading, type):
         raise ParameterError(
             "say what counts as a tie: a probe has no threshold of its own",
             facts=[("given", shown(reading))],
             fixes=["Constant(median_gap(lists)), the median gap of the scorer"],
         )
     check_callable("progress", progress)
-    given = checked(probe.samples(seed) if samples is None else samples)
+    given = check_samples(probe.samples(seed) if samples is None else samples)
     scores = ask(scorer, pairs_of(given), store=store, progress=progress)
     return result_of(scorer, probe, reading, given, scores)
 
@@ -92,7 +92,7 @@ def pairs_of(samples: Iterable[Sample]) -> Iterator[Pair]:
 def result_of(
     scorer: TextScorer,
     probe: Probe,
-    reading: Reading,
+    reading: EffectRule,
     samples: Sequence[Sample],
     scores: Mapping[Pair, float],
 ) -> ProbeResult:

@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DataError, DuplicateIdError, ParameterError
-from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, Reading
+from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, EffectRule
 from termwise.probes.core.probe import Probe, check_probe
-from termwise.probes.core.reference_rankings import ReferenceLists
+from termwise.probes.core.reference_rankings import ReferenceRankings
 from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.run_probe import pairs_of, result_of
-from termwise.probes.core.sample import Sample, checked, content_hash
+from termwise.probes.core.sample import Sample, check_samples, content_hash
 from termwise.probes.core.score_gaps import pooled_gaps
 from termwise.probes.core.score_pairs import ask
-from termwise.probes.core.thresholds import read_rule, reading_of
+from termwise.probes.core.thresholds import effect_rule_for, parse_delta
 from termwise.progress import Progress, no_progress
 from termwise.scorers import RunScorer, ScoreCache
 from termwise.scorers.protocol import FingerprintedScorer, TextScorer
@@ -31,7 +31,7 @@ Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class ProbeSamples:
     """A probe with its samples, made once for all scorers.
 
     Attributes
@@ -54,7 +54,7 @@ class Question:
     section: str = "Probes"
 
     @classmethod
-    def of(cls, probe: Probe, *, seed: int, most: int | None = None, section: str = "Probes") -> Question:
+    def of(cls, probe: Probe, *, seed: int, most: int | None = None, section: str = "Probes") -> ProbeSamples:
         """Make the samples of a probe.
 
         Parameters
@@ -78,9 +78,9 @@ class Question:
             check_count("most", most)
         try:
             given, left_out = (
-                (checked(probe.samples(seed)), 0)
+                (check_samples(probe.samples(seed)), 0)
                 if most is None
-                else probe.drawn(seed, most, partial(_draw, seed))
+                else probe.draw(seed, most, partial(_draw, seed))
             )
         except (ParameterError, DuplicateIdError) as error:
             facts = [("probe", probe.name), *error.facts]
@@ -89,7 +89,7 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False)
-class Examined:
+class ScorerResults:
     """What was found of one scorer.
 
     Attributes
@@ -97,7 +97,7 @@ class Examined:
     scorer : TextScorer
     fingerprint : str or None
         Of the scorer, where it has one.
-    reading : Reading
+    reading : EffectRule
         What counted as a tie.
     gaps : ndarray of float64, or None
         Those of the best candidates of all queries, in increasing order; None without rankings.
@@ -110,7 +110,7 @@ class Examined:
 
     scorer: TextScorer
     fingerprint: str | None
-    reading: Reading
+    reading: EffectRule
     gaps: Scores | None
     results: Mapping[str, ProbeResult]
     skipped: Mapping[str, str]
@@ -122,16 +122,16 @@ class SuiteRun:
 
     Attributes
     ----------
-    questions : tuple of Question
+    questions : tuple of ProbeSamples
         In the order of the suite.
-    examined : tuple of Examined
+    examined : tuple of ScorerResults
         In the order of the scorers.
     facts : dict
         JSON-like: seed, language, collections, versions.
     """
 
-    questions: tuple[Question, ...]
-    examined: tuple[Examined, ...]
+    questions: tuple[ProbeSamples, ...]
+    examined: tuple[ScorerResults, ...]
     facts: dict[str, Any] = field(default_factory=dict)
 
     def results(self) -> Iterator[ProbeResult]:
@@ -142,10 +142,10 @@ class SuiteRun:
 
 def run_suite(
     scorers: Sequence[TextScorer],
-    questions: Iterable[Question],
+    questions: Iterable[ProbeSamples],
     *,
     delta: str | float = "median",
-    reference: ReferenceLists | None = None,
+    reference: ReferenceRankings | None = None,
     store: ScoreCache | None = None,
     facts: Mapping[str, Any] | None = None,
     progress: Progress = no_progress,
@@ -156,11 +156,11 @@ def run_suite(
     ----------
     scorers : sequence of TextScorer
         With distinct names.
-    questions : iterable of Question
+    questions : iterable of ProbeSamples
         Probes with their samples.
     delta : str or float, optional
-        See `termwise.probes.core.thresholds.reading_of`.
-    reference : ReferenceLists, optional
+        See `termwise.probes.core.thresholds.effect_rule_for`.
+    reference : ReferenceRankings, optional
         Rankings that thresholds are taken from.
     store : ScoreCache, optional
         Scores that are known, and where new ones are kept. Without it they are kept in memory, so that a text that
@@ -181,7 +181,7 @@ def run_suite(
     TermwiseError
         If a scorer fails.
     """
-    read_rule(delta)
+    parse_delta(delta)
     asked = list(questions)
     for what, names in (
         ("scorer", [one.name for one in scorers]),
@@ -201,18 +201,18 @@ def run_suite(
 
 def _examine(
     scorer: TextScorer,
-    questions: Sequence[Question],
+    questions: Sequence[ProbeSamples],
     delta: str | float,
-    reference: ReferenceLists | None,
+    reference: ReferenceRankings | None,
     store: ScoreCache,
     progress: Progress,
-) -> Examined:
+) -> ScorerResults:
     ranked_only = isinstance(scorer, RunScorer)
     lists = None
     if reference is not None and not ranked_only:
         lists = reference.scored(scorer, store=store, progress=progress)
-    reading = Constant(0.0) if ranked_only else reading_of(delta, lists)
-    known: list[tuple[Question, Sequence[Sample]]] = []
+    reading = Constant(0.0) if ranked_only else effect_rule_for(delta, lists)
+    known: list[tuple[ProbeSamples, Sequence[Sample]]] = []
     skipped = {}
     for question in questions:
         name = question.probe.name
@@ -234,7 +234,7 @@ def _examine(
     }
     fingerprint = scorer.fingerprint if isinstance(scorer, FingerprintedScorer) else None
     gaps = None if lists is None else pooled_gaps(lists)
-    return Examined(scorer, fingerprint, reading, gaps, results, skipped)
+    return ScorerResults(scorer, fingerprint, reading, gaps, results, skipped)
 
 
 def known_samples(scorer: TextScorer, samples: Sequence[Sample]) -> Sequence[Sample]:

@@ -94,7 +94,7 @@ def _check_facts(sample: Sample) -> None:
         )
 
 
-def checked(samples: Iterable[Sample]) -> list[Sample]:
+def check_samples(samples: Iterable[Sample]) -> list[Sample]:
     """Return samples as a list, ordered by their identifiers.
 
     Raises
@@ -128,7 +128,7 @@ def content_hash(samples: Iterable[Sample]) -> str:
     True
     """
     digest = hashlib.sha256()
-    for sample in checked(samples):
+    for sample in check_samples(samples):
         said = [sample.sample_id, sample.query_id, sample.query, sample.first, sample.second]
         line = json.dumps(said if sample.second_query is None else [*said, sample.second_query])
         digest.update(f"{line}\n".encode("ascii"))

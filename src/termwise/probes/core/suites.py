@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from termwise.errors import UnknownNameError, near_names
 from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 
 _BY_NAME = "probe:"
 
@@ -154,14 +154,14 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
 """By name."""
 
 
-def chosen_probes(families: Iterable[Family], material: Material, suites: Sequence[Suite]) -> list[Chosen]:
+def select_probes(families: Iterable[Family], material: ProbeInputs, suites: Sequence[Suite]) -> list[Chosen]:
     """Return the probes of some suites, each once.
 
     Parameters
     ----------
     families : iterable of Family
         All there are; see `termwise.probes.registry.families`.
-    material : Material
+    material : ProbeInputs
         What they are made from.
     suites : sequence of Suite
         A probe is of any of them.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, near_names
-from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, Reading
+from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, EffectRule
 from termwise.probes.core.score_gaps import median_gap, query_gaps
 from termwise.validation import is_finite_number
 
@@ -21,7 +21,7 @@ RULES = ("median", "by-query", "by-rank")
 _WAYS = ("--delta median", "--delta 0.355")
 
 
-def read_rule(rule: str | float) -> str | float:
+def parse_delta(rule: str | float) -> str | float:
     """Return one of `RULES`, or the threshold as a number.
 
     Raises
@@ -31,7 +31,7 @@ def read_rule(rule: str | float) -> str | float:
 
     Examples
     --------
-    >>> read_rule("median"), read_rule("0.5")
+    >>> parse_delta("median"), parse_delta("0.5")
     ('median', 0.5)
     """
     if isinstance(rule, str) and rule in RULES:
@@ -50,7 +50,7 @@ def read_rule(rule: str | float) -> str | float:
     return float(number)
 
 
-def reading_of(rule: str | float, lists: Mapping[str, Scores] | None) -> Reading:
+def effect_rule_for(rule: str | float, lists: Mapping[str, Scores] | None) -> EffectRule:
     """Return how the scores of a scorer are read.
 
     Parameters
@@ -68,10 +68,10 @@ def reading_of(rule: str | float, lists: Mapping[str, Scores] | None) -> Reading
 
     Examples
     --------
-    >>> reading_of("median", {"q": np.array([3.0, 2.0, 0.0])})
+    >>> effect_rule_for("median", {"q": np.array([3.0, 2.0, 0.0])})
     Constant(delta=1.5)
     """
-    rule = read_rule(rule)
+    rule = parse_delta(rule)
     if not isinstance(rule, str):
         return Constant(rule)
     if lists is None:

@@ -1,16 +1,16 @@
 """Words, sentences, noun chunks and names of English texts: by spaCy where it is installed, by rules elsewhere."""
 
 from termwise.probes.language.base import Entity, Language, Parsed, Span, Token
-from termwise.probes.language.cached_language import RememberingLanguage
+from termwise.probes.language.cached_language import CachedLanguage
 from termwise.probes.language.open_language import open_language
 from termwise.probes.language.rules import RuleLanguage
 from termwise.probes.language.spacy_language import SpacyLanguage
 
 __all__ = [
+    "CachedLanguage",
     "Entity",
     "Language",
     "Parsed",
-    "RememberingLanguage",
     "RuleLanguage",
     "SpacyLanguage",
     "Span",

@@ -12,7 +12,7 @@ TOKENS = 1_000_000
 """Tokens that are remembered: some hundred megabytes."""
 
 
-class RememberingLanguage:
+class CachedLanguage:
     """Keeps the texts that were asked for last.
 
     Parameters
@@ -25,7 +25,7 @@ class RememberingLanguage:
     Examples
     --------
     >>> from termwise.probes.language import RuleLanguage
-    >>> language = RememberingLanguage(RuleLanguage())
+    >>> language = CachedLanguage(RuleLanguage())
     >>> language.parse("Some text.") is language.parse("Some text.")
     True
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from termwise.errors import MissingExtraError, UnknownNameError
 from termwise.probes.language.base import Language
-from termwise.probes.language.cached_language import RememberingLanguage
+from termwise.probes.language.cached_language import CachedLanguage
 from termwise.probes.language.rules import RuleLanguage
 from termwise.probes.language.spacy_language import SpacyLanguage
 
@@ -34,9 +34,9 @@ def open_language(name: str | None = None) -> Language:
     """
     if name is None:
         try:
-            return RememberingLanguage(SpacyLanguage())
+            return CachedLanguage(SpacyLanguage())
         except MissingExtraError:
-            return RememberingLanguage(RuleLanguage())
+            return CachedLanguage(RuleLanguage())
     if name not in NAMES:
         raise UnknownNameError.of("language", name, NAMES)
-    return RememberingLanguage(SpacyLanguage() if name == "spacy" else RuleLanguage())
+    return CachedLanguage(SpacyLanguage() if name == "spacy" else RuleLanguage())

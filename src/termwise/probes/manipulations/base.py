@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
-from termwise.probes.core.probe import SourcedProbe, Strategy, in_order
+from termwise.probes.core.probe import SourcedProbe, Strategy, define_pair
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.language.base import Language
 
@@ -99,7 +99,7 @@ class ManipulationProbe(SourcedProbe[JudgedText]):
     ) -> None:
         self.name = f"{manipulation.name}{part and '-' + part}@{judged.name}"
         self.title = manipulation.title + (part and f", {part} grades")
-        self.definition = in_order(
+        self.definition = define_pair(
             manipulation.makes, "the text as it was" + (part and f". Texts of the {part} grades alone")
         )
         self.symmetric = symmetric

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from termwise.probes.core.judged_texts import NOT_RELEVANT, JudgedTexts
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.manipulations.base import Manipulation, ManipulationProbe
 from termwise.probes.manipulations.nonrelevant import NonRelevantSentenceAdded
 from termwise.probes.manipulations.query_expansion import QueriesAppended, QueriesOfFile
@@ -15,12 +15,12 @@ from termwise.probes.manipulations.typos import Misspelled
 from termwise.probes.sources.written_texts import written_texts
 
 
-def manipulations_of(material: Material) -> Iterator[Manipulation]:
+def manipulations_of(material: ProbeInputs) -> Iterator[Manipulation]:
     """Yield what can be done to texts, in the order of the registry.
 
     Parameters
     ----------
-    material : Material
+    material : ProbeInputs
         Of its `folders`, ``typos`` is a list of misspellings to be taken in place of codespell's (see
         `termwise.probes.manipulations.typo_list.read_misspellings`), and ``append-queries`` a file of generated
         queries (see `termwise.probes.manipulations.query_expansion.QueriesOfFile`).
@@ -34,7 +34,7 @@ def manipulations_of(material: Material) -> Iterator[Manipulation]:
         yield QueriesAppended(QueriesOfFile(material.folders["append-queries"]))
 
 
-def make(material: Material) -> list[ManipulationProbe]:
+def make(material: ProbeInputs) -> list[ManipulationProbe]:
     """Return a probe for each manipulation and judged collection.
 
     A sentence that is not relevant is added to our own passages as well: many collections have no such judgments.
@@ -57,7 +57,7 @@ def make(material: Material) -> list[ManipulationProbe]:
     ]
 
 
-def make_by_grades(material: Material) -> list[ManipulationProbe]:
+def make_by_grades(material: ProbeInputs) -> list[ManipulationProbe]:
     """Return two probes for each manipulation and judged collection: over texts of the higher grades, and of the lower.
 
     The higher grades are those above the middle of all that there are: of 0 to 3 these are 2 and 3, as in the published

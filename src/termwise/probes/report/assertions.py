@@ -22,8 +22,8 @@ NO_PAIR = "there is no pair in these texts"
 
 
 @dataclass(frozen=True)
-class Demand:
-    """What must not be: the score of a probe on one side of a number; see `Demand.read`.
+class Assertion:
+    """What must not be: the score of a probe on one side of a number; see `Assertion.read`.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Demand:
     value: float
 
     @classmethod
-    def read(cls, text: str) -> Demand:
+    def read(cls, text: str) -> Assertion:
         """Read ``[SCORER:]PROBE<NUMBER``.
 
         Raises
@@ -55,7 +55,7 @@ class Demand:
 
         Examples
         --------
-        >>> demand = Demand.read("bm25:typos<-0.3")
+        >>> demand = Assertion.read("bm25:typos<-0.3")
         >>> demand.scorer, demand.probe, demand.sign, demand.value
         ('bm25', 'typos', '<', -0.3)
         """
@@ -80,8 +80,8 @@ class Demand:
         return fnmatchcase(name, self.scorer)
 
 
-def check_demands(
-    demands: Iterable[Demand],
+def check_assertions(
+    demands: Iterable[Assertion],
     *,
     probes: Sequence[str],
     scorers: Sequence[str],
@@ -91,7 +91,7 @@ def check_demands(
 
     Parameters
     ----------
-    demands : iterable of Demand
+    demands : iterable of Assertion
     probes, scorers : sequence of str
         Names of those that are asked.
     idle : mapping of str to str, optional
@@ -116,19 +116,21 @@ def check_demands(
             raise _vain(demand, [(name, idle[name]) for name in spoken_of])
 
 
-def unmet(demands: Iterable[Demand], report: Mapping[str, Any]) -> list[tuple[Demand, dict[str, Any]]]:
+def failed_assertions(
+    demands: Iterable[Assertion], report: Mapping[str, Any]
+) -> list[tuple[Assertion, dict[str, Any]]]:
     """Return the cells that are as they must not be.
 
     Parameters
     ----------
-    demands : iterable of Demand
-        `Demand.read` makes one of a text.
+    demands : iterable of Assertion
+        `Assertion.read` makes one of a text.
     report : mapping
         What `termwise.probes.probe_rankers` or `read_report` returns.
 
     Returns
     -------
-    list of (Demand, dict)
+    list of (Assertion, dict)
         Each with a cell of the report that fails it.
 
     Raises
@@ -141,7 +143,7 @@ def unmet(demands: Iterable[Demand], report: Mapping[str, Any]) -> list[tuple[De
     found = []
     probes, scorers = ([one["name"] for one in report[kind]] for kind in ("probes", "scorers"))
     for demand in demands:
-        check_demands([demand], probes=probes, scorers=scorers)
+        check_assertions([demand], probes=probes, scorers=scorers)
         cells = [
             cell
             for cell in report["cells"]
@@ -155,7 +157,7 @@ def unmet(demands: Iterable[Demand], report: Mapping[str, Any]) -> list[tuple[De
     return found
 
 
-def _reasons(demand: Demand, report: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _reasons(demand: Assertion, report: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the probes that a demand speaks of, with why they have no score."""
     empty = [
         (probe["name"], NO_PAIR)
@@ -171,7 +173,7 @@ def _reasons(demand: Demand, report: Mapping[str, Any]) -> list[tuple[str, str]]
     ]
 
 
-def _vain(demand: Demand, reasons: Sequence[tuple[str, str]]) -> UsageError:
+def _vain(demand: Assertion, reasons: Sequence[tuple[str, str]]) -> UsageError:
     """Return the error for a demand that nothing can fail: it says why there is no score."""
     return UsageError(
         "a demand that nothing can fail: what it speaks of has no score",

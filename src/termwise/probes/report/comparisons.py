@@ -9,7 +9,7 @@ import numpy as np
 
 from termwise.evaluate.correction import holm
 from termwise.probes.core.result import ProbeResult, Scores
-from termwise.probes.core.run_suite import Examined, Question, SuiteRun
+from termwise.probes.core.run_suite import ProbeSamples, ScorerResults, SuiteRun
 from termwise.probes.core.statistics import Estimate, compared
 from termwise.probes.report.examples import said, told_score
 
@@ -69,7 +69,9 @@ def _largest(found: list[tuple[str, Estimate]]) -> Iterator[str]:
             yield name
 
 
-def _disagreement(question: Question, first: Examined, other: Examined, contrast: Estimate) -> dict[str, Any]:
+def _disagreement(
+    question: ProbeSamples, first: ScorerResults, other: ScorerResults, contrast: Estimate
+) -> dict[str, Any]:
     """Return the sample that parts two scorers most, in the direction in which the probe parts them.
 
     It is one of those whose effects lie furthest apart; of these the one whose differences of scores do, in standard

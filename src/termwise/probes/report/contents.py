@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from termwise.evaluate.correction import benjamini_hochberg, bonferroni, holm
-from termwise.probes.core.expectations import wanted_of
+from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.result import ProbeResult
-from termwise.probes.core.run_suite import Examined, Question, SuiteRun
+from termwise.probes.core.run_suite import ProbeSamples, ScorerResults, SuiteRun
 from termwise.probes.core.sample import Sample
 from termwise.probes.core.statistics import estimate, published_t, standardised_mean
 from termwise.probes.core.threshold_sweep import sweep
@@ -107,7 +107,7 @@ def spread(run: SuiteRun) -> list[dict[str, Any]]:
     The deviation of each probe is that of a sample, with n - 1; deviations of a section are the square root of the mean
     variance (MacAvaney et al., TACL 2022, table 4).
     """
-    models: dict[str, list[Examined]] = {}
+    models: dict[str, list[ScorerResults]] = {}
     for one in run.examined:
         model, at, _ = one.scorer.name.partition("@")
         if at:
@@ -142,7 +142,7 @@ def spread(run: SuiteRun) -> list[dict[str, Any]]:
     return found
 
 
-def _scorer(one: Examined) -> dict[str, Any]:
+def _scorer(one: ScorerResults) -> dict[str, Any]:
     return {
         "name": one.scorer.name,
         "fingerprint": one.fingerprint,
@@ -152,7 +152,7 @@ def _scorer(one: Examined) -> dict[str, Any]:
     }
 
 
-def _probe(question: Question) -> dict[str, Any]:
+def _probe(question: ProbeSamples) -> dict[str, Any]:
     probe = question.probe
     return {
         "name": probe.name,
@@ -162,7 +162,7 @@ def _probe(question: Question) -> dict[str, Any]:
         "strategy": probe.strategy,
         "symmetric": probe.symmetric,
         "needs": probe.needs,
-        "wanted": wanted_of(probe),
+        "wanted": expectation_of(probe),
         "samples": len(question.samples),
         "lengths": _lengths(question.samples),
         "left_out": question.left_out,
@@ -185,7 +185,7 @@ def _lengths(samples: Sequence[Sample]) -> dict[str, float | int] | None:
 
 
 def _cell(
-    one: Examined, question: Question, result: ProbeResult, telling: int, resamples: int
+    one: ScorerResults, question: ProbeSamples, result: ProbeResult, telling: int, resamples: int
 ) -> dict[str, Any]:
     found = estimate(result, resamples=resamples)
     published = published_t(result)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.errors import ForeignFolderError, StorageError
-from termwise.probes.core.run_suite import Question, SuiteRun
+from termwise.probes.core.run_suite import ProbeSamples, SuiteRun
 from termwise.probes.report.contents import FORMAT
 from termwise.probes.report.page import report_html
 from termwise.probes.report.previous_report import REPORT, Unfit, check_version, parsed, report_at
@@ -179,7 +179,7 @@ def file_name(name: str) -> str:
     return f"{cut}{digest}"
 
 
-def _said(question: Question) -> Iterable[str]:
+def _said(question: ProbeSamples) -> Iterable[str]:
     for sample in question.samples:
         said = {
             "sample": sample.sample_id,

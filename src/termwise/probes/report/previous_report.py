@@ -10,7 +10,7 @@ from typing import Any
 
 from termwise.display.safe_text import shown
 from termwise.errors import ModelFormatError
-from termwise.probes.core.probe import WISHES
+from termwise.probes.core.probe import EXPECTATIONS
 from termwise.probes.report.contents import FORMAT, VERSION
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import read_regular
@@ -87,8 +87,8 @@ _VALUES: Mapping[str, Mapping[str, Kind]] = {
 
 _OPTIONAL: Mapping[str, Kind] = {
     "wanted": (
-        f"one of {', '.join(map(repr, WISHES))}",
-        lambda value: isinstance(value, str) and value in WISHES,
+        f"one of {', '.join(map(repr, EXPECTATIONS))}",
+        lambda value: isinstance(value, str) and value in EXPECTATIONS,
     ),
     "needs": _TEXT,
 }

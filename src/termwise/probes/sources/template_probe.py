@@ -65,7 +65,7 @@ class UserProbe(Probe):
     symmetric : bool, optional
         Whether only being told apart counts.
     wanted : str, optional
-        What a good ranker does, one of `termwise.probes.core.probe.WISHES`.
+        What a good ranker does, one of `termwise.probes.core.probe.EXPECTATIONS`.
     zipped : bool, optional
         Whether values of slots that stand at the same place belong together, rather than all combinations.
     limit : int, optional
@@ -90,7 +90,7 @@ class UserProbe(Probe):
         self.title = title
         self.definition = definition
         self.symmetric = symmetric
-        self.wanted = wanted
+        self.expectation = wanted
         self._cases = cases
         self._zipped = zipped
         self._limit = limit

@@ -13,8 +13,8 @@ from functools import partial
 from importlib import resources
 from types import MappingProxyType
 
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import read_pairs
 from termwise.probes.sources.transfer.probe import TransferProbe
@@ -25,18 +25,21 @@ QUALITIES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "paraphrase": ("Paraphrase", "Two texts that say the same in other words; neither comes first."),
         "fluency": (
             "Fluency",
-            in_order("a text in good English", "the same with mistakes of grammar and wording"),
+            define_pair("a text in good English", "the same with mistakes of grammar and wording"),
         ),
-        "formality": ("Formality", in_order("a text in formal wording", "the same, said informally")),
+        "formality": ("Formality", define_pair("a text in formal wording", "the same, said informally")),
         "simplicity": (
             "Simplicity",
-            in_order("a text in simple words and sentences", "the same, said in a complex way"),
+            define_pair("a text in simple words and sentences", "the same, said in a complex way"),
         ),
-        "neutrality": ("Neutrality", in_order("a text that takes no side", "the same in words that judge")),
-        "succinctness": ("Succinctness", in_order("a text in few words", "the same in many")),
+        "neutrality": (
+            "Neutrality",
+            define_pair("a text that takes no side", "the same in words that judge"),
+        ),
+        "succinctness": ("Succinctness", define_pair("a text in few words", "the same in many")),
         "factuality": (
             "Factuality",
-            in_order("a text that is true", "the same with something in it that is wrong"),
+            define_pair("a text that is true", "the same with something in it that is wrong"),
         ),
     }
 )
@@ -71,7 +74,7 @@ def written_probes() -> list[Probe]:
     ]
 
 
-def _made(material: Material) -> list[Probe]:
+def _made(material: ProbeInputs) -> list[Probe]:
     return written_probes()
 
 

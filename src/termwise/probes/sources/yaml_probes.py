@@ -38,7 +38,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from termwise.probes.core.probe import SYMMETRIC_WISHES, WISHES
+from termwise.probes.core.probe import EXPECTATIONS, SYMMETRIC_EXPECTATIONS
 from termwise.probes.sources.slots import SLOT_NAME, count_of, slots_of
 from termwise.probes.sources.template_probe import Case, UserProbe
 from termwise.probes.sources.yaml_nodes import Node, read_yaml
@@ -108,7 +108,7 @@ def _probe(node: Node) -> UserProbe:
             raise given["slots"].error("a slot is not used", expected=f"{{{slot}}} in a case", seen=slot)
     symmetric = given["symmetric"].truth() if "symmetric" in given else False
     wanted = given["wanted"].text() if "wanted" in given else ""
-    wishes = SYMMETRIC_WISHES if symmetric else WISHES
+    wishes = SYMMETRIC_EXPECTATIONS if symmetric else EXPECTATIONS
     if wanted not in wishes:
         raise given["wanted"].error("an unknown wish", expected=" or ".join(filter(None, wishes)))
     return UserProbe(

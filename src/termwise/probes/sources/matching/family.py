@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import permutations
 
 from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.sources.matching.counting import CountedTexts
 from termwise.probes.sources.matching.measurements import (
     Length,
@@ -23,12 +23,12 @@ PUBLISHED: tuple[Measurement, ...] = (Relevance(), Length(), TermFrequency(), Ov
 """In the order of the published table."""
 
 
-def matched_probes(material: Material, *, terms: Terms | None = None) -> list[Probe]:
+def matched_probes(material: ProbeInputs, *, terms: Terms | None = None) -> list[Probe]:
     """Make the 12 published probes for each judged collection.
 
     Parameters
     ----------
-    material : Material
+    material : ProbeInputs
         Its stop words belong to the published terms.
     terms : Terms, optional
         What lengths and frequencies count, such as the analyzer that is searched with; `PublishedTerms` unless given.
@@ -36,7 +36,7 @@ def matched_probes(material: Material, *, terms: Terms | None = None) -> list[Pr
     return _made(material, list(permutations(PUBLISHED, 2)), terms)
 
 
-def sum_tf_probes(material: Material, *, terms: Terms | None = None) -> list[Probe]:
+def sum_tf_probes(material: ProbeInputs, *, terms: Terms | None = None) -> list[Probe]:
     """Make the 7 probes with the sum of term frequencies, which are not among the published ones.
 
     Where the vector of term frequencies is held, their sum cannot differ: there is no such probe.
@@ -48,7 +48,7 @@ def sum_tf_probes(material: Material, *, terms: Terms | None = None) -> list[Pro
 
 
 def _made(
-    material: Material, choices: Sequence[tuple[Measurement, Measurement]], terms: Terms | None
+    material: ProbeInputs, choices: Sequence[tuple[Measurement, Measurement]], terms: Terms | None
 ) -> list[Probe]:
     probes: list[Probe] = []
     for judged in material.judged:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from termwise.errors import DataError
-from termwise.probes.core.probe import Probe, Strategy, in_order
+from termwise.probes.core.probe import Probe, Strategy, define_pair
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.language.base import Language
 from termwise.probes.sources.matching.terms import PublishedTerms
@@ -129,7 +129,7 @@ class SwapProbe(Probe):
     def __init__(self, name: str, title: str, answers: Answers, label: str) -> None:
         self.name = name
         self.title = title
-        self.definition = in_order(
+        self.definition = define_pair(
             "a passage that answers the question",
             f"the passage with another answer of its kind ({label}) and length in place of the right one",
         )

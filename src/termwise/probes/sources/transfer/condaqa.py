@@ -15,7 +15,7 @@ from pathlib import Path
 from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import chosen
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import read_pairs, string_of
@@ -36,7 +36,7 @@ _FORMS = {
 }
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make a row for each edit."""
     form, files = chosen(folder, "CondaQA", _FORMS)
     return [

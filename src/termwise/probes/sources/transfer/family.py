@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Family, Material
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.sources.transfer import (
     gyafc,
     jfleg,
@@ -22,7 +22,7 @@ from termwise.probes.sources.transfer import (
     xquad,
 )
 
-DATA_SETS: Mapping[str, Callable[[Path, Material], Sequence[Probe]]] = MappingProxyType(
+DATA_SETS: Mapping[str, Callable[[Path, ProbeInputs], Sequence[Probe]]] = MappingProxyType(
     {
         "mspc": mspc.probes,
         "jfleg": jfleg.probes,
@@ -39,10 +39,10 @@ DATA_SETS: Mapping[str, Callable[[Path, Material], Sequence[Probe]]] = MappingPr
         "truthfulqa": truthfulqa.probes,
     }
 )
-"""What makes the probes of a data set, by the name of its folder in `Material.folders`; in the order of tables."""
+"""What makes the probes of a data set, by the name of its folder in `ProbeInputs.folders`; in the order of tables."""
 
 
-def transfer_probes(material: Material) -> list[Probe]:
+def transfer_probes(material: ProbeInputs) -> list[Probe]:
     """Make the probes of every data set whose folder is known.
 
     Raises

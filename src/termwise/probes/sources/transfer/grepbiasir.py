@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import any_of
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import read_pairs, read_table
@@ -41,7 +41,7 @@ class _Asked(NamedTuple):
     query: str
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make a row for each contrast, and a symmetric one of male and female."""
     paths = any_of(folder, "Grep-BiasIR", _PATTERNS)
     rows = [
@@ -50,7 +50,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
             title,
             partial(_read, paths, contrast),
             GivenQuery(),
-            definition=in_order(*(f"a text in {wording} wording" for wording in contrast.split(">"))),
+            definition=define_pair(*(f"a text in {wording} wording" for wording in contrast.split(">"))),
         )
         for contrast, (name, title) in CONTRASTS.items()
     ]

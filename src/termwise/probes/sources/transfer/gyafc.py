@@ -17,15 +17,15 @@ from pathlib import Path
 
 from termwise.collection import read_lines
 from termwise.errors import MalformedRecordError
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import any_of, chosen
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import parallel_lines
 from termwise.probes.sources.transfer.probe import TransferProbe
 from termwise.probes.sources.transfer.queries import SharedLemma
 
-_DEFINITION = in_order("an answer in a forum, worded formally", "the answer, worded informally")
+_DEFINITION = define_pair("an answer in a forum, worded formally", "the answer, worded informally")
 
 GENRES = {"Entertainment_Music": "entertainment", "Family_Relationships": "family"}
 REFERENCES = 4
@@ -36,7 +36,7 @@ _SUBJECT = re.compile(r"<subject>(.*?)</subject>", re.DOTALL)
 _WRITTEN = (("formal", "informal"), ("informal", "formal"))
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make the row of both genres, and one for each."""
     corpus = _Corpus(folder)
     asking = SharedLemma(material.language, material.stop_words)

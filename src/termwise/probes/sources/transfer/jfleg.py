@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import chosen
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import by_source, parallel_lines, read_pairs
@@ -33,7 +33,7 @@ _FORMS = {
 }
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make both rows."""
     form, files = chosen(folder, "JFLEG", _FORMS)
     asking = CommonChunk(material.language)
@@ -43,7 +43,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
             title,
             partial(_read, form, files, spellchecked),
             asking,
-            definition=in_order(
+            definition=define_pair(
                 "a sentence of a learner as somebody corrected it", f"the sentence as {written}"
             ),
             keep_identical=True,

@@ -13,7 +13,7 @@ from pathlib import Path
 from termwise.collection import read_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import chosen
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import read_pairs
@@ -27,7 +27,7 @@ _FORMS = {
 _COLUMNS = "Quality, #1 ID, #2 ID, #1 String, #2 String"
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make the row."""
     form, files = chosen(folder, "the Microsoft Research paraphrase corpus", _FORMS)
     return [

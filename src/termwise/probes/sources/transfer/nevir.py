@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from termwise.collection import read_json_lines
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import any_of
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import read_table, string_of
@@ -25,7 +25,7 @@ _PATTERNS = ("*.csv", "*.jsonl")
 _COLUMNS = ("q1", "q2", "doc1", "doc2")
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make the row."""
     return [
         TransferProbe(
@@ -33,7 +33,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
             "Negation NevIR",
             partial(_read, any_of(folder, "NevIR", _PATTERNS)),
             GivenQuery(),
-            definition=in_order(
+            definition=define_pair(
                 "a passage that answers the query", "the passage with something negated, or no longer so"
             ),
         )

@@ -13,7 +13,7 @@ from typing import Any
 from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.answer_swaps import KINDS, Answers, Question, SwapProbe
 from termwise.probes.sources.transfer.arrays import read_json_array
 from termwise.probes.sources.transfer.files import any_of
@@ -22,7 +22,7 @@ from termwise.probes.sources.transfer.pair_files import digest_of
 _PATTERNS = ("*nq-train.json", "*nq-train.jsonl", "*nq-dev.json", "*nq-dev.jsonl")
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make the rows of all kinds of answers."""
     (path, *_) = any_of(folder, "Natural Questions with passages", _PATTERNS)
     answers = Answers(lambda: _questions(path), material.language, material.stop_words)

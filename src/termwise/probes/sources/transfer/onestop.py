@@ -13,8 +13,8 @@ from pathlib import Path
 
 from termwise.collection import read_lines
 from termwise.errors import MalformedRecordError
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import chosen, found
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import read_pairs
@@ -29,7 +29,7 @@ _FORMS = {
 }
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make the rows for what is there."""
     chosen(folder, "OneStopEnglish", _FORMS)
     asking = CommonChunk(material.language)
@@ -58,7 +58,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
 
 
 def _of(what: str) -> str:
-    return in_order(f"{what} of the news in elementary English", "the same in advanced English")
+    return define_pair(f"{what} of the news in elementary English", "the same in advanced English")
 
 
 def _aligned(path: Path) -> Iterator[Pair]:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import chosen
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import Record, read_pairs, string_of
@@ -22,7 +22,7 @@ from termwise.probes.sources.transfer.queries import SharedLemma
 _FORMS = {"any": {split: [f"{split}.jsonl"] for split in ("train", "dev", "test")}}
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make the row."""
     _, files = chosen(folder, "SciTLDR", _FORMS)
     return [
@@ -31,7 +31,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
             "Succinctness SciTLDR",
             lambda: _read(files),
             SharedLemma(material.language, material.stop_words),
-            definition=in_order("the summary of a paper in a sentence, by its authors", "its abstract"),
+            definition=define_pair("the summary of a paper in a sentence, by its authors", "its abstract"),
         )
     ]
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import chosen
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import read_pairs, string_of
@@ -30,7 +30,7 @@ _FORMS = {
 }
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make the row."""
     form, files = chosen(folder, "SemAntoNeg", _FORMS)
     (path,) = files["all"]
@@ -40,7 +40,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
             "Negation SemAntoNeg",
             partial(read_pairs if form == "pairs" else _original, path),
             GivenQuery(),
-            definition=in_order(
+            definition=define_pair(
                 "a sentence that means what the query means, in other words", "one that means the opposite"
             ),
         )

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from termwise.collection import read_json_lines
 from termwise.collection.lines import opened
 from termwise.errors import MalformedRecordError
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import any_of
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import string_of
@@ -61,14 +61,16 @@ def in_the_tenth(name: str) -> bool:
     return hashlib.sha256(name.encode("utf-8")).digest()[0] % 10 == 0
 
 
-def summary_probe(source: Source, folder: Path, material: Material, *, tenth: bool = True) -> TransferProbe:
+def summary_probe(
+    source: Source, folder: Path, material: ProbeInputs, *, tenth: bool = True
+) -> TransferProbe:
     """Make the row of a data set.
 
     Parameters
     ----------
     source : Source
     folder : Path
-    material : Material
+    material : ProbeInputs
     tenth : bool, optional
         Whether only the published tenth is taken; the name of the probe says where it is not.
 
@@ -89,11 +91,11 @@ def summary_probe(source: Source, folder: Path, material: Material, *, tenth: bo
         f"Succinctness {source.title}" + ("" if tenth else " (whole)"),
         read,
         SharedLemma(material.language, material.stop_words),
-        definition=in_order("the summary of an article of the news", "the article without it"),
+        definition=define_pair("the summary of an article of the news", "the article without it"),
     )
 
 
-def probes_of(source: Source) -> Callable[[Path, Material], Sequence[Probe]]:
+def probes_of(source: Source) -> Callable[[Path, ProbeInputs], Sequence[Probe]]:
     """Return what makes the row of a data set."""
     return lambda folder, material: [summary_probe(source, folder, material)]
 

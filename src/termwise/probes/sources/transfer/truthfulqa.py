@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import chosen
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import read_pairs, read_table
@@ -22,7 +22,7 @@ _FORMS = {"pairs": {"all": ["pairs.jsonl"]}, "original": {"all": ["TruthfulQA.cs
 _COLUMNS = ("Question", "Best Answer", "Incorrect Answers")
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make the row."""
     form, files = chosen(folder, "TruthfulQA", _FORMS)
     read = partial(read_pairs if form == "pairs" else _original, files["all"][0])
@@ -32,7 +32,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
             "Factuality TruthfulQA",
             read,
             GivenQuery(),
-            definition=in_order("the best true answer to a question", "a false one, as people believe it"),
+            definition=define_pair("the best true answer to a question", "a false one, as people believe it"),
         )
     ]
 

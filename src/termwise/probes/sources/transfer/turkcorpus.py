@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from termwise.errors import MissingFileError
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import chosen
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import by_source, parallel_lines, read_pairs
@@ -36,10 +36,10 @@ _PLAIN = {
 _CASED = {"pairs": {split: [f"{split}.truecased.jsonl"] for split in _SPLITS}}
 
 
-_DEFINITION = in_order("a sentence of Wikipedia as somebody made it simpler", "the sentence as it was")
+_DEFINITION = define_pair("a sentence of Wikipedia as somebody made it simpler", "the sentence as it was")
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make the row, and the one with capitals where its files are there."""
     rows = [("simplicity@turkcorpus", "Simplicity TurkCorpus", "line", chosen(folder, "TurkCorpus", _PLAIN))]
     try:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import any_of
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import read_pairs, read_table
@@ -21,7 +21,7 @@ from termwise.probes.sources.transfer.queries import CommonChunk
 _PATTERNS = ("wikifactcheck_claim_vs_refuted.jsonl", "wikifactcheck_english_*.tsv")
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make the row."""
     paths = any_of(folder, "the claims of WikiFactCheck", _PATTERNS)
     return [
@@ -30,7 +30,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
             "Negation WikiFactCheck: claim against refuted claim",
             partial(_read, paths),
             CommonChunk(material.language),
-            definition=in_order("a claim that is supported", "the claim changed so that it is refuted"),
+            definition=define_pair("a claim that is supported", "the claim changed so that it is refuted"),
         )
     ]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from termwise.collection import read_lines
 from termwise.errors import MalformedRecordError
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import chosen
 from termwise.probes.sources.transfer.pair import Pair
 from termwise.probes.sources.transfer.pair_files import digest_of, read_pairs
@@ -26,7 +26,7 @@ _FORMS = {
 }
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make the row."""
     form, files = chosen(folder, "the Wikipedia neutrality corpus", _FORMS)
     return [
@@ -35,7 +35,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
             "Neutrality WNC",
             partial(_read, form, files),
             CommonChunk(material.language),
-            definition=in_order(
+            definition=define_pair(
                 "a sentence of Wikipedia after an edit for a neutral point of view", "the sentence before it"
             ),
         )

@@ -14,8 +14,8 @@ from pathlib import Path
 from termwise.collection import read_json_lines
 from termwise.collection.lines import opened
 from termwise.errors import MalformedRecordError
-from termwise.probes.core.probe import Probe, in_order
-from termwise.probes.core.probe_inputs import Material
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.answer_swaps import KINDS, Answers, Question, SwapProbe, knows_names
 from termwise.probes.sources.transfer.files import chosen, found
 from termwise.probes.sources.transfer.pair_files import read_pairs, string_of
@@ -29,7 +29,7 @@ _FORMS = {
 }
 
 
-def probes(folder: Path, material: Material) -> list[Probe]:
+def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
     """Make the rows for what is there; beside ready pairs, those of kinds only if the language knows names."""
     chosen(folder, "XQuAD", _FORMS)
     made: list[Probe] = []
@@ -40,7 +40,7 @@ def probes(folder: Path, material: Material) -> list[Probe]:
                 "Factuality XQuAD",
                 partial(read_pairs, path),
                 GivenQuery(),
-                definition=in_order(
+                definition=define_pair(
                     "a paragraph that answers the question", "the paragraph with another answer in its place"
                 ),
             )
