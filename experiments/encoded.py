@@ -24,7 +24,7 @@ from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.indexing import build_index
 from termwise.kernels.pooling import keep_largest
-from termwise.models import NetworkModel, TableModel, Tilde, make_model
+from termwise.models import CountModel, NetworkModel, Tilde, make_model
 from termwise.records import Document
 from termwise.search import Searcher
 from termwise.text import Analyzer, Vocabulary, make_analyzer
@@ -149,8 +149,8 @@ def index_counts(
         parameters=chosen.parameters(),
         analyzer=analyzer.spec,
         weighting=chosen.query_weighting,
-        exact=not isinstance(chosen, TableModel),
-        table={"name": chosen.table, "id": chosen.table_id} if isinstance(chosen, TableModel) else None,
+        exact=isinstance(chosen, CountModel) and not chosen.expands,
+        table=chosen.table_facts if isinstance(chosen, CountModel) else None,
     )
     there = _there(folder, wanted, quantiser) if reuse else None
     searcher = there or build_index(

@@ -14,8 +14,7 @@ from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.pieces import Numbers, framed
 from termwise.encode.windows import cut_windows, window_sizes
 from termwise.kernels.likelihood import log_sigmoid
-from termwise.models.checks import check_whole
-from termwise.models.tilde import LONGEST_WINDOW
+from termwise.models.checks import LONGEST_WINDOW, check_whole
 from termwise.validation import check_texts
 
 

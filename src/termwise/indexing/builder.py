@@ -23,7 +23,7 @@ from termwise.indexing.model_choice import chosen_model
 from termwise.indexing.network_rows import build_network
 from termwise.indexing.vector_rows import build_vectors
 from termwise.indexing.work_folder import check_apart, check_outside_indexes, work_folder
-from termwise.models import AnalyzedModel, CountModel, ExpandingCountModel, Model, NetworkModel, VectorModel
+from termwise.models import CountModel, Model, Model1, NetworkModel, VectorModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
 from termwise.search.searcher import Searcher
@@ -163,7 +163,7 @@ def build_index(
                 build_network(index, model=chosen, encoder=running, work=work)
         return Searcher.open(path)
     options: dict[str, object] = {"encoder": encoder, "precision": precision, "providers": providers}
-    if not isinstance(chosen, AnalyzedModel):
+    if not isinstance(chosen, Model1):
         options["encoding"] = encoding
     refuse("this goes with a model that has a network", chosen, options)
     if isinstance(chosen, VectorModel):
@@ -181,7 +181,7 @@ def build_index(
             progress=progress,
         )
         return Searcher.open(path)
-    if not isinstance(chosen, CountModel | ExpandingCountModel):
+    if not isinstance(chosen, CountModel):
         raise ParameterError("this model cannot be built from text alone", facts=[("model", chosen.name)])
     cutter = _cutter(analyzer, chosen)
     kept = None if encoding is None else Path(encoding)
@@ -223,9 +223,9 @@ def _named(collection: object) -> Iterator[None]:
         raise DuplicateIdError(error.message, facts=[*where, *error.facts], fixes=error.fixes) from None
 
 
-def _cutter(analyzer: str | Analyzer | None, model: CountModel | ExpandingCountModel) -> Analyzer:
+def _cutter(analyzer: str | Analyzer | None, model: CountModel) -> Analyzer:
     """Return the analyzer of the model, which one that is given has to equal, or else the given or default one."""
-    if not isinstance(model, AnalyzedModel):
+    if model.analyzer is None:
         return _made(analyzer, default=DEFAULT_ANALYZER)
     theirs = analyzer_from_spec(model.analyzer)
     if analyzer is not None:

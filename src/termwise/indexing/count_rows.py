@@ -23,7 +23,7 @@ from termwise.indexing.count_cache import CountEncoder
 from termwise.indexing.documents import empty_collection
 from termwise.kernels.counting import count_rows
 from termwise.kernels.rows import renumber_rows
-from termwise.models import AnnotatingModel, CountModel, ExpandingCountModel, TableModel
+from termwise.models import CountModel
 from termwise.parallel import Workers
 from termwise.records import Document
 from termwise.text import Analyzer, Numbering, Vocabulary, number_texts
@@ -41,7 +41,7 @@ EXPANDED_CHUNK = 1 << 16
 
 
 def build_counts(
-    filling: Filling, *, model: CountModel | ExpandingCountModel, analyzer: Analyzer, work: Path | None = None
+    filling: Filling, *, model: CountModel, analyzer: Analyzer, work: Path | None = None
 ) -> Manifest:
     """Count tokens, fix the vocabulary, weigh the counts, and publish the index.
 
@@ -73,21 +73,20 @@ def build_counts(
             filling.progress("read documents", writer.documents, filling.length)
         if writer.documents == 0:
             raise empty_collection()
-        if closed is None and isinstance(model, ExpandingCountModel):
+        if closed is None:
             numbers.of(model.added_terms)
         tokens = list(numbers) if closed is not None else sorted(numbers)
-        weigher = model.over(Vocabulary(tokens)) if isinstance(model, ExpandingCountModel) else model
-        vocabulary = Vocabulary(tokens, background=weigher.background)
+        weigher = model.over(Vocabulary(tokens))
+        vocabulary = Vocabulary(tokens, background=weigher.has_background_term)
         statistics = _weigh(
             spill,
             numbers,
             filling,
             vocabulary=vocabulary,
             model=weigher,
-            chunk=EXPANDED_CHUNK if isinstance(model, ExpandingCountModel) else CHUNK,
+            chunk=EXPANDED_CHUNK if model.expands else CHUNK,
         )
     spec = analyzer.spec
-    files = model.files(vocabulary, statistics) if isinstance(model, AnnotatingModel) else {}
     return writer.commit(
         vocabulary,
         encoder=encoder_description(
@@ -95,11 +94,11 @@ def build_counts(
             parameters=model.parameters(),
             analyzer=spec,
             weighting=model.query_weighting,
-            exact=not isinstance(model, ExpandingCountModel),
-            table={"name": model.table, "id": model.table_id} if isinstance(model, TableModel) else None,
+            exact=not model.expands,
+            table=model.table_facts,
         ),
         floors=weigher.floors(statistics),
-        attachments={**spec.files, **files},
+        attachments={**spec.files, **model.attachments(vocabulary, statistics)},
     )
 
 

@@ -1,22 +1,9 @@
-"""Models: ways to fill rows of `TermWeights`, and the queries that go with them.
+"""Models: how documents and queries get their term weights.
 
-Importing this package loads neither numba nor a network; the kernels are loaded when a model first weighs.
+Importing this package loads neither numba nor a network; kernels are loaded when a model first weighs.
 """
 
-from termwise.models.base import (
-    AnalyzedModel,
-    AnnotatingModel,
-    CountModel,
-    ExpandingCountModel,
-    Model,
-    NarrowableModel,
-    NetworkModel,
-    QueryEncoder,
-    QueryWeighting,
-    TableModel,
-    VectorBatch,
-    VectorSource,
-)
+from termwise.models.base import CountModel, Model, NetworkModel, QueryWeighting
 from termwise.models.bm25 import BM25
 from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.models.dirichlet import QueryLikelihoodDirichlet
@@ -34,29 +21,21 @@ from termwise.models.vectors_npz import CsrVectors
 
 __all__ = [
     "BM25",
-    "AnalyzedModel",
-    "AnnotatingModel",
     "CountModel",
     "CountQueryEncoder",
     "CsrVectors",
-    "ExpandingCountModel",
     "JsonVectors",
     "MaximumLikelihood",
     "Model",
     "Model1",
-    "NarrowableModel",
     "NetworkModel",
-    "QueryEncoder",
     "QueryLikelihoodDirichlet",
     "QueryLikelihoodJM",
     "QueryWeighting",
     "SpladeDoc",
-    "TableModel",
     "Tilde",
     "TildeV2",
-    "VectorBatch",
     "VectorModel",
-    "VectorSource",
     "make_model",
     "model_from_parameters",
     "model_names",

@@ -1,13 +1,12 @@
-"""What an index keeps of its model besides rows, and what the query side reads from it.
+"""Additional index files of a model: collection frequencies and translation probabilities.
 
 ``collection-frequencies``
-    cf of each term, int64 of shape (V,): an index of shares (``ml``) does not tell them otherwise.
+    cf of each term, int64 of shape (V,). The model ``ml`` needs it, because its weights do not contain cf.
 ``translation-starts``, ``translation-sources``, ``translation-chances``
-    Which words translate to each term and how likely: boundaries, int64 of shape (V + 1,); sources, uint16, or uint32
-    where there are more than 65,536 terms; T(t|u), float16. Restricted to words that the collection holds, and only
-    read to explain a weight.
+    Source words and probabilities of each target term: boundaries, int64 of shape (V + 1,); sources, uint16, or uint32
+    for more than 65,536 terms; T(t|u), float16. Only words of the collection are kept. Explanations read these files.
 
-All little-endian. The index knows the SHA-256 of each.
+All numbers are little-endian. The manifest of the index holds the SHA-256 of each file.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ _SHORT = 1 << 16
 
 
 class TranslationColumns(NamedTuple):
-    """Translation probabilities by target.
+    """Translation probabilities by target term.
 
     Attributes
     ----------
     starts : ndarray of shape (V + 1,), int64
         Boundaries of the targets in the two arrays that follow.
     sources : ndarray of shape (entries,), an unsigned type
-        Increasing for each target.
+        Source terms, increasing for each target.
     chances : ndarray of shape (entries,), float16
         T(t|u), without self-translation.
     """
@@ -44,7 +43,7 @@ class TranslationColumns(NamedTuple):
     chances: npt.NDArray[np.float16]
 
     def files(self) -> dict[str, bytes]:
-        """Return the files an index keeps."""
+        """Return the contents of the index files by name."""
         short = len(self.starts) - 1 <= _SHORT
         return {
             STARTS: self.starts.astype("<i8").tobytes(),
@@ -54,7 +53,7 @@ class TranslationColumns(NamedTuple):
 
     @classmethod
     def read(cls, attachment: Callable[[str], bytes], n_terms: int) -> TranslationColumns:
-        """Read the files of an index over V terms.
+        """Read the columns from the files of an index with V terms.
 
         Raises
         ------
@@ -66,31 +65,31 @@ class TranslationColumns(NamedTuple):
         chances = np.frombuffer(attachment(CHANCES), dtype="<f2")
         fit = len(starts) == n_terms + 1 and starts[0] == 0 and starts[-1] == len(sources) == len(chances)
         if not fit or (np.diff(starts) < 0).any() or (len(sources) and sources.max() >= n_terms):
-            raise _odd(STARTS, n_terms)
+            raise _corrupt(STARTS, n_terms)
         return cls(starts, sources, chances)
 
     def column(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """Return the words that translate to a term, and how likely each does."""
+        """Return the source words of a target term, and their probabilities T(term|u)."""
         entries = slice(int(self.starts[term]), int(self.starts[term + 1]))
         return self.sources[entries].astype(np.int64), self.chances[entries].astype(np.float64)
 
 
 def read_frequencies(data: bytes, n_terms: int) -> npt.NDArray[np.int64]:
-    """Read cf of each term.
+    """Read the collection frequencies of V terms, shape (V,).
 
     Raises
     ------
     CorruptIndexError
-        If there is not one number for each term.
+        If the length of the file does not fit.
     """
     if len(data) != 8 * n_terms:
-        raise _odd(FREQUENCIES, n_terms)
+        raise _corrupt(FREQUENCIES, n_terms)
     return np.frombuffer(data, dtype="<i8")
 
 
-def _odd(name: str, n_terms: int) -> CorruptIndexError:
+def _corrupt(name: str, n_terms: int) -> CorruptIndexError:
     return CorruptIndexError(
-        "a file that the index keeps does not fit its vocabulary",
+        "an additional file of the index does not fit its vocabulary",
         facts=[("file", name), ("terms", n_terms)],
         fixes=["build the index again"],
     )

@@ -1,17 +1,20 @@
-"""What the rest of the house may expect of a model.
+"""Base classes of models: settings, query weighting, and the rows of weights that a model makes.
 
-A model makes rows of `TermWeights`. Whatever it is, the score of a document is
+Every model scores a document by
 
     score(q, d) = sum over the terms t of the query of  q(t) * (w(t, d) + floor(t))
 
-where w(t, d) is 0 for a term the row does not hold, and floor(t) is what such an absent term contributes. The
-floors are the same for every document, so they change scores and never an order.
+where w(t, d) is 0 for a term that is absent from the row of the document, and floor(t) is the contribution of an absent
+term. Floors are the same for all documents: they change scores, never the order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,204 +26,120 @@ if TYPE_CHECKING:
     from termwise.collection.statistics import CollectionStatistics
 
 QueryWeighting = Literal["counts", "occurrences", "idf"]
-"""How a query weighs its tokens: by how often each occurs, by whether it does, or by a weight of its own."""
+"""Weight of a query token: its count in the query, 1, or its entry in a table of token weights."""
 
 
-@runtime_checkable
-class Model(Protocol):
-    """A named way to fill rows, with its parameters."""
+@dataclass(frozen=True, eq=False)
+class Model(ABC):
+    """Base class of models; a subclass is a frozen dataclass whose fields are the parameters."""
 
     name: ClassVar[str]
 
     def parameters(self) -> dict[str, object]:
-        """Return JSON-like settings from which `model_from_parameters` makes an equal model."""
-        ...
+        """Return the parameters as JSON-like values, ``lambda`` for ``lambda_``.
+
+        `model_from_parameters` makes an equal model of them.
+        """
+        return {field.name.rstrip("_"): getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @property
     def query_weighting(self) -> QueryWeighting:
-        """How queries for this model weigh their tokens."""
-        ...
+        """How queries weigh their tokens: ``counts`` unless a subclass says otherwise."""
+        return "counts"
 
 
-@runtime_checkable
-class CountModel(Model, Protocol):
-    """A model that is a function of term counts and the statistics of the collection."""
+class CountModel(Model):
+    """Base class of models that compute weights from term counts and collection statistics.
+
+    `weigh` is required, all else is optional. A caller weighs with the model that `over` returns for the vocabulary.
+    """
+
+    has_background_term: ClassVar[bool] = False
+    """Whether rows hold the reserved background term, numbered V, which carries the document bias."""
+
+    expands: ClassVar[bool] = False
+    """Whether a row may hold terms that are absent from the document."""
 
     @property
-    def background(self) -> bool:
-        """Whether rows carry the reserved background term, numbered V, for the document bias."""
-        ...
+    def analyzer(self) -> AnalyzerSpec | None:
+        """The only analyzer that the model works with; None if any will do."""
+        return None
 
+    @property
+    def added_terms(self) -> Sequence[str]:
+        """Terms that rows may hold although the collection lacks them.
+
+        Without a closed vocabulary they are added to the vocabulary of the index, with df = cf = 0.
+        """
+        return ()
+
+    @property
+    def table_facts(self) -> dict[str, str] | None:
+        """Name and id of the translation table of the model, for the manifest; None if it has none."""
+        return None
+
+    def over(self, vocabulary: Vocabulary) -> CountModel:
+        """Return the model prepared for a vocabulary of V terms, without a background term.
+
+        The vocabulary of an analyzer may lack some of `added_terms`; rows do not hold these.
+        """
+        return self
+
+    def narrowed(self, terms: npt.NDArray[np.int32]) -> CountModel:
+        """Return a model that weighs the given terms alike and may leave out all others.
+
+        Parameters
+        ----------
+        terms : ndarray of int32
+            Term numbers, increasing.
+        """
+        return self
+
+    @abstractmethod
     def weigh(self, counts: TermWeights, statistics: CollectionStatistics) -> TermWeights:
         """Turn rows of counts into rows of weights.
 
         Parameters
         ----------
         counts : TermWeights of n rows
-            Whole numbers of at least 1: how often each term occurs. Where `background` is true, the rows are
-            over the vocabulary with the background term reserved (`Vocabulary.with_background`) and do not
-            hold it yet.
+            Number of occurrences of each term, 1 or more. With `has_background_term`, the vocabulary of the rows
+            reserves a background term (`Vocabulary.with_background`), which the rows do not hold yet.
         statistics : CollectionStatistics
-            Of the whole collection that the rows are part of.
+            Of the whole collection that the rows belong to.
 
         Returns
         -------
         TermWeights of n rows
-            Over the same vocabulary; finite and never negative. Empty rows are kept, and so are weights of 0.
+            Over the same vocabulary; finite and never negative. Empty rows and weights of 0 are kept.
 
         Raises
         ------
         WeightError
-            If the counts are not counts, or the statistics are of another collection.
+            If the counts are not whole numbers of 1 or more, or exceed those of the statistics.
         VocabularyMismatchError
-            If the rows hold terms that the statistics do not know.
+            If the rows hold terms that are unknown to the statistics.
         """
-        ...
 
     def floors(self, statistics: CollectionStatistics) -> npt.NDArray[np.float64] | None:
-        """Return what an absent term contributes.
+        """Return the contribution of each absent term.
 
         Returns
         -------
         ndarray of shape (V,) or, with a background term, (V + 1,), float64; or None
-            Per term; None where it is 0 for all.
+            None if it is 0 for all terms.
         """
-        ...
+        return None
+
+    def attachments(self, vocabulary: Vocabulary, statistics: CollectionStatistics) -> Mapping[str, bytes]:
+        """Return additional files of the index by name; `termwise.models.attachments` reads them."""
+        return {}
 
 
-@runtime_checkable
-class ExpandingCountModel(Model, Protocol):
-    """A model that weighs terms a document lacks, such as translations of those it has.
+class NetworkModel(Model):
+    """Base class of models whose weights a trained network computes at index time.
 
-    It is a `CountModel` once the vocabulary is known, to which it may add.
+    The model holds settings only; `termwise.encode` runs the network.
     """
 
-    @property
-    def added_terms(self) -> Sequence[str]:
-        """Tokens that rows may hold although the collection lacks them.
-
-        They join the tokens of the collection in the vocabulary of the index, with df = cf = 0 in the statistics. The
-        vocabulary of an analyzer that has one stays as it is.
-        """
-        ...
-
-    def over(self, vocabulary: Vocabulary) -> CountModel:
-        """Return what weighs counts over this vocabulary.
-
-        Parameters
-        ----------
-        vocabulary : Vocabulary of V terms
-            All terms, without a background term. Where the analyzer has a vocabulary, it may lack some of
-            `added_terms`: rows cannot hold those.
-        """
-        ...
-
-
-@runtime_checkable
-class NarrowableModel(CountModel, Protocol):
-    """A model of counts that can weigh some terms alone, which costs less than weighing all."""
-
-    def narrowed(self, terms: npt.NDArray[np.int32]) -> CountModel:
-        """Return a model that weighs these terms as this one does; rows may lack others."""
-        ...
-
-
-@runtime_checkable
-class AnalyzedModel(Model, Protocol):
-    """A model that fits one way of cutting text, as a table of words does."""
-
-    @property
-    def analyzer(self) -> AnalyzerSpec:
-        """What cuts documents and queries; no other analyzer will do."""
-        ...
-
-
-@runtime_checkable
-class TableModel(Model, Protocol):
-    """A model that is read from a table of words, once, when documents are indexed."""
-
-    @property
-    def table(self) -> str:
-        """Name of a table that ships with the package, or path of a table folder."""
-        ...
-
-    @property
-    def table_id(self) -> str:
-        """``sha256:`` and a digest of what the table holds."""
-        ...
-
-
-@runtime_checkable
-class AnnotatingModel(Model, Protocol):
-    """A model of counts that leaves more in an index than rows."""
-
-    def files(self, vocabulary: Vocabulary, statistics: CollectionStatistics) -> Mapping[str, bytes]:
-        """Return small files for the index to keep, by name; `termwise.models.attachments` reads them.
-
-        Parameters
-        ----------
-        vocabulary : Vocabulary of V terms
-            That of the index.
-        statistics : CollectionStatistics
-            Of the whole collection.
-        """
-        ...
-
-
-@runtime_checkable
-class NetworkModel(Model, Protocol):
-    """A model whose weights a trained network makes, once, when documents are indexed.
-
-    The model holds settings only; running its network is the business of `termwise.encode`.
-    """
-
-    @property
-    def encoder(self) -> str:
-        """Name of an encoder that ships with the package, or path of an encoder folder."""
-        ...
-
-
-@runtime_checkable
-class QueryEncoder(Protocol):
-    """Turns the text of a query into one row, without running a network."""
-
-    def encode_query(self, query: str) -> TermWeights:
-        """Return one row of query weights; an empty one where no token of the query is known."""
-        ...
-
-
-class VectorBatch(NamedTuple):
-    """Some documents of a file of weights.
-
-    Attributes
-    ----------
-    doc_ids : tuple of str of length n
-        In the order of the file.
-    weights : TermWeights of n rows
-        Their weights.
-    texts : tuple of (str or None) of length n
-        Their texts, where the file has them.
-    """
-
-    doc_ids: tuple[str, ...]
-    weights: TermWeights
-    texts: tuple[str | None, ...]
-
-
-@runtime_checkable
-class VectorSource(Protocol):
-    """A file of documents that come with their weights; may be read again from the start."""
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The numbering of the terms."""
-        ...
-
-    @property
-    def length(self) -> int | None:
-        """How many documents there are, where that is known without reading the file once more."""
-        ...
-
-    def batches(self, *, rows: int = 4096) -> Iterator[VectorBatch]:
-        """Read the documents in the order of the file, at most `rows` at a time."""
-        ...
+    encoder: str
+    """Name of an encoder that ships with the package, or path of an encoder folder."""

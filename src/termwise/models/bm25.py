@@ -1,7 +1,7 @@
-"""BM25, in the three forms that collections of numbers are usually compared with.
+"""BM25 in three variants.
 
-With tf the occurrences of the term in the document, dl the tokens of the document, avgdl their mean, df the
-documents that hold the term and N all documents, the weight of a term is
+With tf the occurrences of the term in the document, dl the tokens of the document, avgdl their mean, df the number of
+documents with the term and N the number of documents, the weight of a term is
 
     idf * factor * tf / (tf + k1 * (1 - b + b * dl / avgdl))
 
@@ -16,22 +16,20 @@ variant       idf                                    factor      source
                                                                  efficient and effective search engine"
 ============  =====================================  ==========  =============================================
 
-Robertson & Zaragoza (2009), "The probabilistic relevance framework: BM25 and beyond", Foundations and Trends
-in Information Retrieval 3(4). Kamphuis, de Vries, Boytsov & Lin (2020), "Which BM25 do you mean?", ECIR,
-compare the forms, and print that of Robertson without the factor. The factor is one constant for all terms
-and documents: it changes every score in the same proportion, so it matters only where BM25 is mixed with
-another score.
+Robertson & Zaragoza (2009), "The probabilistic relevance framework: BM25 and beyond", Foundations and Trends in
+Information Retrieval 3(4). Kamphuis, de Vries, Boytsov & Lin (2020), "Which BM25 do you mean?", ECIR, compare the
+variants and print Robertson's without the factor. The factor is the same for all terms and documents, so it matters
+only where BM25 is combined with another score.
 
-The repetition of a term in the query counts linearly, as in Lucene; the k3 of the TREC-3 formula is not used.
+A repeated query term counts linearly, as in Lucene; the k3 of the TREC-3 formula is not used.
 
-Departures from Lucene: N and avgdl count every document, also those without a token, where Lucene leaves
-these out; and Lucene rounds intermediate results to 32 bits. Its one-byte document lengths are available as
-``lengths="lucene"``; avgdl is exact in both, as in Lucene (``sumTotalTermFreq / docCount``).
+Departures from Lucene: N and avgdl include documents without tokens, and intermediate results are not rounded to 32
+bits. ``lengths="lucene"`` applies Lucene's one-byte document lengths; avgdl is exact in both cases, as in Lucene
+(``sumTotalTermFreq / docCount``).
 """
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -39,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import WeightError
-from termwise.models.base import QueryWeighting
+from termwise.models.base import CountModel
 from termwise.models.checks import check_choice, check_counts, check_number
 from termwise.weights import TermWeights
 
@@ -48,24 +46,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BM25:
-    """BM25 with its parameters; the formula stands at the top of the module.
+class BM25(CountModel):
+    """BM25 with its parameters; the module documents the formula.
 
     Parameters
     ----------
     k1 : float, optional
-        How slowly repeated occurrences saturate; 0 to 1e6. At 0 only the presence of a term counts.
+        Saturation of repeated occurrences, from 0 to 1e6. At 0 only the presence of a term counts.
     b : float, optional
         Strength of the length normalisation, from 0 (none) to 1 (full).
     variant : {"lucene", "robertson", "atire"}, optional
-        Form of idf and constant factor.
+        Form of the idf and constant factor.
     lengths : {"exact", "lucene"}, optional
-        Whether document lengths are exact or as Lucene keeps them in one byte: exact below 40, above that
-        24 plus the four highest bits of ``dl - 24`` (``SmallFloat.intToByte4`` and ``byte4ToInt``).
+        Exact document lengths, or lengths as Lucene stores them in one byte: exact below 40, above that 24 plus the
+        four highest bits of ``dl - 24`` (``SmallFloat.intToByte4`` and ``byte4ToInt``).
     negative_idf : {"floor", "refuse"}, optional
-        What happens where the Robertson idf is negative, for terms in more than half of the documents: the
-        idf becomes 0, so that the term counts for nothing, or the collection is refused. `negative_terms`
-        counts them.
+        Treatment of the negative Robertson idf of terms in more than half of the documents: set it to 0, or refuse the
+        collection. `negative_terms` counts such terms.
 
     Raises
     ------
@@ -82,7 +79,7 @@ class BM25:
     >>> BM25(k1=1.0, b=0.0).weigh(counts, statistics).weights
     array([0.3465736 , 0.09116078, 0.12154771], dtype=float32)
 
-    The first of these is ``ln(1 + 1.5/1.5) * 1/(1 + 1)``.
+    The first weight is ``ln(1 + 1.5/1.5) * 1/(1 + 1)``.
     """
 
     k1: float = 0.9
@@ -104,28 +101,14 @@ class BM25:
         check_choice(self.name, "lengths", self.lengths, ("exact", "lucene"))
         check_choice(self.name, "negative_idf", self.negative_idf, ("floor", "refuse"))
 
-    @property
-    def background(self) -> bool:
-        """False: nothing is added whatever the query."""
-        return False
-
-    @property
-    def query_weighting(self) -> QueryWeighting:
-        """``"counts"``: every occurrence of a token in the query adds its weight."""
-        return "counts"
-
-    def parameters(self) -> dict[str, object]:
-        """Return the parameters by name."""
-        return dataclasses.asdict(self)
-
     def idf(self, statistics: CollectionStatistics) -> npt.NDArray[np.float64]:
-        """Return the inverse document frequency of each term as the variant defines it.
+        """Return the inverse document frequency of each term in the chosen variant.
 
         Returns
         -------
         ndarray of shape (V,), float64
-            0 where no document holds the term; negative values only in the Robertson form, before `weigh`
-            floors or refuses them.
+            0 for terms without a document. Negative values occur only in the Robertson form, before `weigh` sets them
+            to 0 or refuses them.
         """
         from termwise.kernels.weighting import atire_idf, lucene_idf, robertson_idf
 
@@ -135,34 +118,16 @@ class BM25:
         return idf
 
     def negative_terms(self, statistics: CollectionStatistics) -> int:
-        """Return how many terms have a negative idf: those that `weigh` gives the weight 0, or refuses."""
+        """Return the number of terms with a negative idf."""
         return int((self.idf(statistics) < 0).sum())
 
-    def floors(self, statistics: CollectionStatistics) -> None:
-        """Return None: an absent term contributes 0."""
-
     def weigh(self, counts: TermWeights, statistics: CollectionStatistics) -> TermWeights:
-        """Turn rows of counts into rows of BM25 weights.
-
-        Parameters
-        ----------
-        counts : TermWeights of n rows
-            How often each term occurs in each document.
-        statistics : CollectionStatistics
-            Of the whole collection.
-
-        Returns
-        -------
-        TermWeights of n rows
-            The same terms; weights finite and never negative.
+        """Turn rows of counts into rows of BM25 weights for the same terms; see `CountModel.weigh`.
 
         Raises
         ------
         WeightError
-            If the counts are not counts, the statistics are of another collection, or an idf is negative and
-            ``negative_idf="refuse"``.
-        VocabularyMismatchError
-            If the rows hold terms that the statistics do not know.
+            Also if an idf is negative and ``negative_idf="refuse"``.
         """
         from termwise.kernels.weighting import bm25_weights
 
@@ -193,8 +158,8 @@ class BM25:
             facts=[
                 ("variant", self.variant),
                 ("first term", first),
-                ("its documents", f"{statistics.document_frequencies[first]} of {statistics.n_documents}"),
-                ("its idf", float(idf[first])),
+                ("documents", f"{statistics.document_frequencies[first]} of {statistics.n_documents}"),
+                ("idf", float(idf[first])),
             ],
-            fixes=["--set variant=lucene, whose idf is never negative", "--set negative_idf=floor"],
+            fixes=["set `variant=lucene`, whose idf is never negative", "set `negative_idf=floor`"],
         )

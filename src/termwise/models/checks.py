@@ -1,4 +1,4 @@
-"""Checks that several models share."""
+"""Checks of model parameters and of term counts."""
 
 from __future__ import annotations
 
@@ -16,28 +16,27 @@ from termwise.weights import TermWeights
 if TYPE_CHECKING:
     from termwise.collection.statistics import CollectionStatistics
 
+LONGEST_WINDOW = 1 << 16
+"""Upper bound for the length of a window, in pieces."""
+
 
 def check_number(
     model: str, parameter: str, value: object, *, holds: Callable[[float], bool], expected: str
 ) -> float:
-    """Return `value` as a float if it is a finite number that `holds`.
+    """Return `value` as a float if it is a finite number for which `holds` is true.
 
     Raises
     ------
     ParameterError
-        If it is not; `expected` says in words what would be.
+        Otherwise; `expected` describes the valid values.
     """
     if not is_finite_number(value) or not holds(float(value)):
-        raise ParameterError(
-            f"{parameter} of {model} is out of range",
-            facts=[("parameter", parameter), ("given", shown(value)), ("expected", expected)],
-            fixes=[f"pass {expected}, as in --set {parameter}=…, or leave it out for the default"],
-        )
+        raise _out_of_range(model, parameter, value, expected)
     return float(value)
 
 
 def check_between(model: str, parameter: str, value: object, *, least: float, most: float) -> float:
-    """Return `value` as a float if it is a number from `least` to `most`; -0.0 is 0.
+    """Return `value` as a float if it is a number from `least` to `most`; -0.0 becomes 0.
 
     Raises
     ------
@@ -48,7 +47,7 @@ def check_between(model: str, parameter: str, value: object, *, least: float, mo
         model,
         parameter,
         value,
-        holds=lambda given: least <= given <= most,
+        holds=lambda number: least <= number <= most,
         expected=f"a number from {least:g} to {most:g}",
     )
     return checked + 0.0
@@ -63,97 +62,98 @@ def check_whole(model: str, parameter: str, value: object, *, least: int, most: 
         If it is not.
     """
     if not is_integer(value) or not least <= value <= most:
-        raise ParameterError(
-            f"{parameter} of {model} is out of range",
-            facts=[
-                ("parameter", parameter),
-                ("given", shown(value)),
-                ("expected", f"a whole number from {least} to {most}"),
-            ],
-            fixes=[f"--set {parameter}=NUMBER, or leave it out for the default"],
-        )
+        raise _out_of_range(model, parameter, value, f"a whole number from {least} to {most}")
     return int(value)
 
 
-def check_name(model: str, parameter: str, value: object) -> None:
-    """Refuse a `value` that is no text, or an empty one.
+def check_keep(model: str, keep: object, *, least: int = 1) -> int:
+    """Return the largest number of weights of a document if it is a whole number of `least` or more."""
+    return check_whole(model, "keep", keep, least=least, most=(1 << 31) - 1)
 
-    Raises
-    ------
-    ParameterError
-        If it is not.
-    """
+
+def check_windows(model: str, length: int | None, overlap: int | None) -> None:
+    """Refuse a window length below 3 pieces or a negative overlap; None stands for the default."""
+    if length is not None:
+        check_whole(model, "length", length, least=3, most=LONGEST_WINDOW)
+    if overlap is not None:
+        check_whole(model, "overlap", overlap, least=0, most=LONGEST_WINDOW)
+
+
+def check_name(model: str, parameter: str, value: object) -> None:
+    """Refuse a name or path that is empty or not a string."""
     if not isinstance(value, str) or not value:
         raise ParameterError(
             f"{parameter} of {model} is not a name",
             facts=[("parameter", parameter), ("given", shown(value)), ("expected", "a name or a path")],
-            fixes=[f"--set {parameter}=NAME, or leave it out for the default"],
+            fixes=[f"set `{parameter}=NAME`, or leave it out for the default"],
         )
 
 
 def check_choice(model: str, parameter: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuse a `value` that is none of the `choices`.
-
-    Raises
-    ------
-    UnknownNameError
-        With the nearest choices.
-    """
+    """Refuse a value that is not one of the choices; the error names the nearest ones."""
     if value not in choices:
         raise UnknownNameError.of(f"{parameter} of {model}", str(value), choices)
 
 
 def check_counts(counts: TermWeights, statistics: CollectionStatistics) -> None:
-    """Refuse rows that are not counts, or not of the collection that the statistics are of.
+    """Refuse rows that are not counts, or that do not belong to the collection of the statistics.
 
     Raises
     ------
     WeightError
-        If a weight is not a whole number of at least 1, or a row counts more occurrences of a term than the
-        statistics do.
+        If a weight is not a whole number of 1 or more, or exceeds the collection frequency of its term.
     VocabularyMismatchError
-        If a term has a number that the statistics do not know.
+        If a term number is unknown to the statistics.
     """
     if counts.nnz == 0:
         return
     size = len(statistics.document_frequencies)
     beyond = counts.terms >= size
     if beyond.any():
-        row, term, _ = _where(counts, beyond)
+        row, term, _ = _first(counts, beyond)
         raise VocabularyMismatchError(
-            "the rows hold a term that the statistics of the collection do not know",
+            "a row holds a term that is unknown to the statistics of the collection",
             facts=[("row", row), ("term", term), ("expected", f"a number below {size}")],
-            fixes=["gather the statistics with the vocabulary of the rows"],
+            fixes=["compute the statistics with the vocabulary of the rows"],
         )
-    odd = (counts.weights < 1) | (counts.weights != np.rint(counts.weights))
-    if odd.any():
-        row, term, weight = _where(counts, odd)
+    fractional = (counts.weights < 1) | (counts.weights != np.rint(counts.weights))
+    if fractional.any():
+        row, term, weight = _first(counts, fractional)
         raise WeightError(
-            "a model of counts was given weights that are not counts",
+            "the rows hold weights instead of counts",
             facts=[
                 ("row", row),
                 ("term", term),
                 ("weight", weight),
                 ("expected", "a whole number of at least 1"),
             ],
-            fixes=["index weights that are there already with --model vectors"],
+            fixes=["index existing weights with `model=vectors`"],
         )
-    more = statistics.collection_frequencies[counts.terms] < counts.weights
-    if statistics.closed and more.any():
-        row, term, weight = _where(counts, more)
+    excess = statistics.collection_frequencies[counts.terms] < counts.weights
+    if statistics.closed and excess.any():
+        row, term, weight = _first(counts, excess)
         raise WeightError(
-            "the statistics are not of the collection that the rows come from",
+            "the rows and the statistics come from different collections",
             facts=[
                 ("row", row),
                 ("term", term),
                 ("occurrences in the row", int(weight)),
                 ("in the collection", int(statistics.collection_frequencies[term])),
             ],
-            fixes=["gather the statistics from the same documents with the same analyzer"],
+            fixes=["compute the statistics from the same documents with the same analyzer"],
         )
 
 
-def _where(counts: TermWeights, mask: npt.NDArray[np.bool_]) -> tuple[int, int, float]:
+def _out_of_range(model: str, parameter: str, value: object, expected: str) -> ParameterError:
+    return ParameterError(
+        f"{parameter} of {model} is out of range",
+        facts=[("parameter", parameter), ("given", shown(value)), ("expected", expected)],
+        fixes=[f"set `{parameter}=NUMBER`, or leave it out for the default"],
+    )
+
+
+def _first(counts: TermWeights, mask: npt.NDArray[np.bool_]) -> tuple[int, int, float]:
+    """Return row, term and weight of the first entry that the mask selects."""
     position = int(np.flatnonzero(mask)[0])
     row = int(np.searchsorted(counts.indptr, position, side="right")) - 1
     return row, int(counts.terms[position]), float(counts.weights[position])

@@ -1,4 +1,4 @@
-"""Queries as rows of weights: the tokens of the query, looked up and counted."""
+"""Query encoder that counts the tokens of a query."""
 
 from __future__ import annotations
 
@@ -18,31 +18,30 @@ from termwise.weights import TermWeights
 
 @dataclass(frozen=True, eq=False)
 class CountQueryEncoder:
-    """Turns a query into one row by analysing it and looking its tokens up.
+    """Encodes a query as one row: analyse the text, look up the tokens, weigh them.
 
-    Tokens that the vocabulary does not know are dropped; they would add the same to every document. Where the
-    vocabulary reserves a background term, that term gets the sum of the other weights: with counts this is
-    the number of known tokens of the query, the length that multiplies a document bias.
+    Unknown tokens are dropped; they would add the same to every document. A reserved background term gets the sum of
+    the other weights: with counts this is the number of known tokens, which multiplies the document bias.
 
     Parameters
     ----------
     analyzer : Analyzer
-        The one the documents were analysed with.
+        Analyzer of the documents.
     vocabulary : TermNumbering
-        That of the index.
+        Vocabulary of the index.
     weighting : {"counts", "occurrences", "idf"}, optional
-        ``counts``: a token weighs as often as it occurs. ``occurrences``: 1, however often it occurs.
-        ``idf``: its entry of `term_weights`, however often it occurs, as OpenSearch and sentence-transformers
-        read an ``idf.json``; terms with the entry 0 are left out.
+        Weight of a token. ``counts``: number of occurrences. ``occurrences``: 1. ``idf``: its entry of
+        `term_weights`, independent of the number of occurrences, as OpenSearch and sentence-transformers apply an
+        ``idf.json``; terms with the entry 0 are left out.
     term_weights : array-like of shape (V,), float32, optional
-        Weight of each term, finite and at least 0; for ``idf`` and only for it.
+        Weight of each term, finite and at least 0; required for ``idf``, refused otherwise.
 
     Raises
     ------
     UnknownNameError
         If there is no such weighting.
     ParameterError
-        If `term_weights` are missing, not wanted, or of the wrong length.
+        If `term_weights` are missing, not applicable, or of the wrong length.
     WeightError
         If a term weight is negative or not finite.
 
@@ -66,12 +65,12 @@ class CountQueryEncoder:
             raise UnknownNameError.of("query weighting", str(self.weighting), get_args(QueryWeighting))
         if (self.weighting == "idf") != (self.term_weights is not None):
             raise ParameterError(
-                "term weights go with the query weighting idf, and only with it",
+                "term weights and the query weighting idf require each other",
                 facts=[
                     ("weighting", self.weighting),
                     ("term weights", "none" if self.term_weights is None else "given"),
                 ],
-                fixes=["--set query=idf --set idf=FILE"],
+                fixes=["set `query=idf, idf=FILE`"],
             )
         if self.term_weights is not None:
             object.__setattr__(self, "term_weights", self._checked(self.term_weights))
@@ -80,7 +79,7 @@ class CountQueryEncoder:
         weights = np.array(given, dtype=np.float32)
         if weights.shape != (len(self.vocabulary),):
             raise ParameterError(
-                "there must be one term weight for each term",
+                "the number of term weights differs from the number of terms",
                 facts=[("given", weights.shape), ("expected", (len(self.vocabulary),))],
             )
         bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
@@ -91,28 +90,28 @@ class CountQueryEncoder:
                 facts=[
                     ("term", f"{term}, {self.vocabulary.token(term)!r}"),
                     ("weight", float(weights[term])),
-                    ("terms like it", len(bad)),
+                    ("terms affected", len(bad)),
                 ],
             )
         weights.setflags(write=False)
         return weights
 
     def encode_query(self, query: str) -> TermWeights:
-        """Turn the text of a query into one row.
+        """Return the row of a query; see the class for the weights.
 
         Parameters
         ----------
         query : str
-            The information need; it may be empty.
+            Text of the query; it may be empty.
 
         Returns
         -------
         TermWeights of one row
-            Weights above 0; empty where no token is known.
+            Weights above 0; empty if no token is known.
         """
         number = self.vocabulary.number
-        found = Counter(term for token in self.analyzer.tokens(query) if (term := number(token)) is not None)
-        row = {term: weight for term, count in found.items() if (weight := self._weight(term, count)) > 0}
+        counts = Counter(term for token in self.analyzer.tokens(query) if (term := number(token)) is not None)
+        row = {term: weight for term, count in counts.items() if (weight := self._weight(term, count)) > 0}
         if row and self.vocabulary.background is not None:
             row[self.vocabulary.background] = sum(row.values())
         return TermWeights.from_rows([row], self.vocabulary.id)

@@ -1,28 +1,28 @@
 """Query likelihood with Dirichlet smoothing.
 
-The collection model acts as mu tokens added to each document (Zhai & Lafferty 2004, "A study of smoothing
-methods for language models applied to information retrieval", ACM TOIS 22(2), section 3):
+The collection model adds mu tokens to each document (Zhai & Lafferty 2004, "A study of smoothing methods for language
+models applied to information retrieval", ACM TOIS 22(2), section 3):
 
     P(t|d) = (tf + mu * P(t|C)) / (dl + mu),        P(t|C) = cf / C
 
-with tf the occurrences of the term in the document, dl its tokens, cf the occurrences in the collection and C
-all tokens. Its logarithm has a part for the term, a part for the match and a part for the document:
+with tf the occurrences of the term in the document, dl the tokens of the document, cf the occurrences of the term in
+the collection and C the tokens of the collection. The logarithm has a part for the term, one for the match and one for
+the document:
 
     ln P(t|d) = ln P(t|C) + ln(1 + tf / (mu * P(t|C))) + ln(mu / (mu + dl))
 
-The first is the floor, the second, never negative, the weight. The third is added once for every token of the
-query that is known, whatever it is: it is the document bias, kept as the weight of the reserved background
-term, whose query weight is the number of these tokens. To be at least 0 it is shifted by that of the longest
-document:
+The first part is the floor; the second, never negative, is the weight. The third is the document bias: it is added once
+for every known token of the query. It is stored as the weight of the reserved background term, whose query weight is
+the number of known tokens. To be at least 0, it is shifted by the value of the longest document:
 
     w(background, d) = ln((mu + longest) / (mu + dl)),        floor(background) = ln(mu / (mu + longest))
 
-So the score, summed over the query, is ln P(q|d) itself.
+The score, summed over the query, is ln P(q|d).
 
-Departures from Lucene's ``LMDirichletSimilarity``: there the third part is added only where a term matches,
-and a sum of second and third part below 0 is raised to 0; the collection model is ``(cf + 1) / (C + 1)``. Our
-score is the formula of the paper. A term of the vocabulary that never occurs in the collection has no ln
-P(t|C), which would be the same for all documents: its floor is 0, and the third part still counts it.
+Departures from Lucene's ``LMDirichletSimilarity``: Lucene adds the third part only where a term matches, raises a
+negative sum of second and third part to 0, and uses the collection model ``(cf + 1) / (C + 1)``. Here the score is the
+formula of the paper. A vocabulary term that is absent from the collection has no ln P(t|C), which would be the same for
+all documents: its floor is 0, and the third part still counts it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import WeightError
-from termwise.models.base import QueryWeighting
+from termwise.models.base import CountModel
 from termwise.models.checks import check_counts, check_number
 from termwise.weights import TermWeights
 
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryLikelihoodDirichlet:
-    """Query likelihood with a Dirichlet prior; the formula stands at the top of the module.
+class QueryLikelihoodDirichlet(CountModel):
+    """Query likelihood with a Dirichlet prior; the module documents the formula.
 
     Parameters
     ----------
@@ -68,13 +68,13 @@ class QueryLikelihoodDirichlet:
     >>> rows.weights
     array([0.6931472 , 0.22314355, 0.13353139, 0.5596158 , 0.        ], dtype=float32)
 
-    Term 2 is the background term; ``ln((5 + 3) / (5 + 2))`` in the first row and 0 in the second, the
-    longest.
+    Term 2 is the background term: ``ln((5 + 3) / (5 + 2))`` in the first row, and 0 in the second, the longest one.
     """
 
     mu: float = 2000.0
 
     name: ClassVar[str] = "dirichlet"
+    has_background_term: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         mu = check_number(
@@ -82,57 +82,25 @@ class QueryLikelihoodDirichlet:
         )
         object.__setattr__(self, "mu", mu)
 
-    @property
-    def background(self) -> bool:
-        """True: rows carry the document bias as their last term, numbered V."""
-        return True
-
-    @property
-    def query_weighting(self) -> QueryWeighting:
-        """``"counts"``: every occurrence of a token in the query is a factor of the likelihood."""
-        return "counts"
-
-    def parameters(self) -> dict[str, object]:
-        """Return the parameters by name."""
-        return {"mu": self.mu}
-
     def floors(self, statistics: CollectionStatistics) -> npt.NDArray[np.float64]:
-        """Return ``ln P(t|C)`` for each term, and last that of the background term.
+        """Return ``ln P(t|C)`` for each term, followed by the floor of the background term.
 
         Returns
         -------
         ndarray of shape (V + 1,), float64
-            At most 0; exactly 0 for terms that never occur in the collection.
+            At most 0; exactly 0 for terms that are absent from the collection.
         """
         probabilities = statistics.probabilities
         floors = np.zeros(len(probabilities) + 1, dtype=np.float64)
-        seen = np.flatnonzero(probabilities > 0)
-        floors[seen] = np.log(probabilities[seen])
+        present = np.flatnonzero(probabilities > 0)
+        floors[present] = np.log(probabilities[present])
         floors[-1] = -np.log1p(statistics.longest / self.mu)
         return floors
 
     def weigh(self, counts: TermWeights, statistics: CollectionStatistics) -> TermWeights:
-        """Turn rows of counts into rows of weights, each with the background term at its end.
+        """Turn rows of counts into rows of weights, each with the background term at its end; see `CountModel.weigh`.
 
-        Parameters
-        ----------
-        counts : TermWeights of n rows
-            How often each term occurs in each document, over the vocabulary with the background term
-            reserved.
-        statistics : CollectionStatistics
-            Of the whole collection.
-
-        Returns
-        -------
-        TermWeights of n rows
-            One entry more per row, empty rows included; weights finite and never negative.
-
-        Raises
-        ------
-        WeightError
-            If the counts are not counts, or the statistics are of another collection.
-        VocabularyMismatchError
-            If the rows hold terms that the statistics do not know.
+        Empty rows get the background term too.
         """
         from termwise.kernels.weighting import dirichlet_weights, row_lengths
 
@@ -140,13 +108,13 @@ class QueryLikelihoodDirichlet:
         lengths = row_lengths(counts.indptr, counts.weights)
         if len(lengths) and lengths.max() > statistics.longest:
             raise WeightError(
-                "the statistics are not of the collection that the rows come from",
+                "the rows and the statistics come from different collections",
                 facts=[
                     ("row", int(lengths.argmax())),
-                    ("its tokens", int(lengths.max())),
+                    ("tokens", int(lengths.max())),
                     ("longest document", statistics.longest),
                 ],
-                fixes=["gather the statistics from the same documents with the same analyzer"],
+                fixes=["compute the statistics from the same documents with the same analyzer"],
             )
         indptr, terms, weights = dirichlet_weights(
             counts.indptr, counts.terms, counts.weights, statistics.probabilities, self.mu, statistics.longest

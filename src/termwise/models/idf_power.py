@@ -1,17 +1,16 @@
-"""Weights of a network, and how rare their terms are in the collection.
+"""Power of the inverse document frequency that network weights are multiplied by.
 
-A network weighs the terms of a document without knowing the other documents. Where every document is about the same
-thing, its name is important in each and tells none from another. The power p of the inverse document frequency takes
-this into account:
+A network weighs the terms of a document without the other documents of the collection, so a term that every document
+contains may weigh much and yet separate none of them. The power p of the idf corrects this:
 
     w'(t, d) = w(t, d) · idf(t)^p          idf(t) = ln(1 + (N - df(t) + 0.5) / (df(t) + 0.5))
 
-with N documents of which df(t) have t in their row, expansions counted, and the idf that Lucene's BM25 has. With p = 0
-weights stay what the network made of them, as published; with p = 1 the idf counts as much as in BM25. Queries are the
-same for every p: the idf is part of the weights, as it is in an index of BM25.
+with N documents, df(t) of which have t in their row, expansions included; the idf is that of Lucene's BM25. p = 0
+leaves the weights as published; p = 1 gives the idf the influence it has in BM25. Queries do not change: the idf is
+part of the document weights.
 
-No published form of TILDEv2 or SPLADE-doc has it. Where no network reads queries, others weigh the terms of a query
-by the idf of the collection they trained on [1]_; here it is that of the collection that is searched.
+No published form of TILDEv2 or SPLADE-doc has this factor. Other inference-free models weigh query terms by the idf of
+the training collection [1]_; here it is the idf of the searched collection.
 
 .. [1] Z. Geng, D. Ru and Y. Yang, *Towards Competitive Search Relevance For Inference-Free Learned Sparse Retrievers*,
    arXiv 2411.04403, 2024.
@@ -28,27 +27,21 @@ LARGEST_POWER = 4.0
 
 
 def check_power(model: str, power: object) -> float:
-    """Return a power as a float if it is a number from 0 to `LARGEST_POWER`.
-
-    Raises
-    ------
-    ParameterError
-        If it is not.
-    """
+    """Return a power as a float if it is a number from 0 to `LARGEST_POWER`."""
     return check_between(model, "idf_power", power, least=0, most=LARGEST_POWER)
 
 
 def idf_factors(
     document_frequencies: npt.NDArray[np.int64], n_documents: int, power: float
 ) -> npt.NDArray[np.float64]:
-    """Return what the weights of each term are multiplied by.
+    """Return the factor of each term.
 
     Parameters
     ----------
     document_frequencies : ndarray of shape (V,), int64
-        Rows that hold each term.
+        Number of rows that hold each term.
     n_documents : int
-        Rows there are, empty ones included.
+        Number of rows, empty ones included.
     power : float
         0 or more.
 

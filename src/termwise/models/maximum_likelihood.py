@@ -1,20 +1,19 @@
-"""Maximum likelihood: how often a document says a term, as a share of all it says.
+"""Maximum likelihood: the unsmoothed language model of a document.
 
 With tf the occurrences of the term in the document and dl the tokens of the document, the weight of a term is
 
     P(t|d) = tf / dl
 
-which is the language model of the document without smoothing. The weights of a row that is not empty add up to 1, so
-that the product of the row with any vector over the terms is the mean of that vector over the tokens of the document,
-repetitions counted. That is what a document likelihood needs (`termwise.search.QueryDocumentLikelihood`):
+The weights of a row that is not empty add up to 1, so the product of the row with a vector over the terms is the mean
+of that vector over the tokens of the document, repetitions included. A document likelihood is such a mean
+(`termwise.search.QueryDocumentLikelihood`):
 
     1/dl * sum over the tokens t of d of ln P(t|q)  =  sum over the terms t of d of P(t|d) * ln P(t|q)
 
-A translation of what documents say needs the same shares (`termwise.search.translation_scorer`), and how often each
-term
-occurs in the collection, cf, which shares do not tell: an index keeps it beside its rows.
+`termwise.search.translation_scorer` uses the same weights together with the collection frequency cf of each term, which
+the index stores as an additional file.
 
-As a ranking function of its own it is weak: it prefers short documents, and knows no rare words.
+The model ranks poorly on its own: it prefers short documents and has no idf.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from termwise.models.attachments import FREQUENCIES
-from termwise.models.base import QueryWeighting
+from termwise.models.base import CountModel
 from termwise.models.checks import check_counts
 from termwise.weights import TermWeights
 
@@ -35,10 +34,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MaximumLikelihood:
-    """The share of a document's tokens that are a term; the formula stands at the top of the module.
-
-    It has no parameters.
+class MaximumLikelihood(CountModel):
+    """Term frequency divided by document length; the module documents the formula. There are no parameters.
 
     Examples
     --------
@@ -51,48 +48,14 @@ class MaximumLikelihood:
 
     name: ClassVar[str] = "ml"
 
-    @property
-    def background(self) -> bool:
-        """False: nothing is added whatever the query."""
-        return False
-
-    @property
-    def query_weighting(self) -> QueryWeighting:
-        """``"counts"``: every occurrence of a token in the query adds its weight."""
-        return "counts"
-
-    def parameters(self) -> dict[str, object]:
-        """Return an empty mapping."""
-        return {}
-
-    def floors(self, statistics: CollectionStatistics) -> None:
-        """Return None: an absent term contributes 0, its share of the document."""
-
-    def files(self, vocabulary: Vocabulary, statistics: CollectionStatistics) -> dict[str, bytes]:
-        """Return how often each term occurs in the collection, for the index to keep."""
+    def attachments(self, vocabulary: Vocabulary, statistics: CollectionStatistics) -> dict[str, bytes]:
+        """Return the file of collection frequencies."""
         return {FREQUENCIES: statistics.collection_frequencies.astype("<i8").tobytes()}
 
     def weigh(self, counts: TermWeights, statistics: CollectionStatistics) -> TermWeights:
-        """Turn rows of counts into rows of shares.
+        """Turn rows of counts into rows of P(t|d) for the same terms; see `CountModel.weigh`.
 
-        Parameters
-        ----------
-        counts : TermWeights of n rows
-            How often each term occurs in each document.
-        statistics : CollectionStatistics
-            Of the whole collection; the counts are checked against it, and it changes nothing.
-
-        Returns
-        -------
-        TermWeights of n rows
-            The same terms; weights above 0 and at most 1.
-
-        Raises
-        ------
-        WeightError
-            If the counts are not counts, or the statistics are of another collection.
-        VocabularyMismatchError
-            If the rows hold terms that the statistics do not know.
+        The statistics serve only to check the counts.
         """
         from termwise.kernels.weighting import row_lengths
 

@@ -1,4 +1,4 @@
-"""Models by name. A new model is one new file and one line here."""
+"""Registry of models by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from termwise.models.tilde import Tilde
 from termwise.models.tildev2 import TildeV2
 from termwise.models.vectors import VectorModel
 
-_MODELS: dict[str, type[Any]] = {
+# A new model is one file and one line here.
+_MODELS: dict[str, type[Model]] = {
     model.name: model
     for model in (
         BM25,
@@ -47,21 +48,21 @@ def model_names() -> tuple[str, ...]:
 
 
 def make_model(name: str, settings: Mapping[str, str]) -> Model:
-    """Make a model from settings as they come from the command line.
+    """Make a model from settings in text form.
 
     Parameters
     ----------
     name : str
         One of `model_names`.
     settings : mapping of str to str
-        Parameters by name, as in ``--set k1=0.9``; those left out keep their defaults.
+        Parameters by name, such as ``{"k1": "0.9"}``; omitted ones keep their defaults.
 
     Raises
     ------
     UnknownNameError
-        If there is no such model, parameter or choice; the nearest names are given.
+        If there is no such model, parameter or choice; the error names the nearest ones.
     ParameterError
-        If a value is not of the type its parameter has, or out of range.
+        If a value has the wrong type or is out of range.
 
     Examples
     --------
@@ -75,11 +76,11 @@ def make_model(name: str, settings: Mapping[str, str]) -> Model:
     for parameter, text in settings.items():
         field, hint = _field(name, fields, parameter)
         arguments[field] = _value(name, parameter, text, hint)
-    return _made(name, arguments)
+    return _MODELS[name](**arguments)
 
 
 def model_from_parameters(name: str, parameters: Mapping[str, object]) -> Model:
-    """Make a model again from its `Model.parameters`, as an index keeps them.
+    """Make a model from its `Model.parameters`, as stored in an index.
 
     Raises
     ------
@@ -95,11 +96,11 @@ def model_from_parameters(name: str, parameters: Mapping[str, object]) -> Model:
     True
     """
     fields = _fields(name)
-    return _made(name, {_field(name, fields, key)[0]: value for key, value in parameters.items()})
+    return _MODELS[name](**{_field(name, fields, key)[0]: value for key, value in parameters.items()})
 
 
 def _fields(name: str) -> dict[str, tuple[str, object]]:
-    """Return field and type of each parameter by its public name (``lambda`` for ``lambda_``)."""
+    """Return field name and type of each parameter by public name (``lambda`` for ``lambda_``)."""
     if name not in _MODELS:
         raise UnknownNameError.of("model", name, _MODELS)
     hints = get_type_hints(_MODELS[name])
@@ -115,7 +116,7 @@ def _field(name: str, fields: dict[str, tuple[str, object]], parameter: str) -> 
 
 
 def _value(name: str, parameter: str, text: str, hint: object) -> object:
-    """Read a setting as its parameter's type asks: a number, true or false, or else the text as it is."""
+    """Convert a setting to the type of its parameter."""
     types = set(get_args(hint)) - {NoneType} or {hint}
     for kind, reader in _READERS.items():
         if kind in types:
@@ -125,13 +126,13 @@ def _value(name: str, parameter: str, text: str, hint: object) -> object:
                 raise ParameterError(
                     f"{parameter} of {name} is not {reader.noun}",
                     facts=[("parameter", parameter), ("given", repr(text)), ("expected", reader.expected)],
-                    fixes=[f"--set {parameter}={reader.placeholder}"],
+                    fixes=[f"set `{parameter}={reader.placeholder}`"],
                 ) from None
     return text
 
 
 class _Reader(NamedTuple):
-    """How the text of a setting becomes a value, and how such a text is spoken of."""
+    """Converter of a setting, and its words for errors."""
 
     read: Callable[[str], object]
     noun: str
@@ -139,7 +140,7 @@ class _Reader(NamedTuple):
     placeholder: str
 
 
-def _truth(text: str) -> bool:
+def _boolean(text: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError(text)
     return text == "true"
@@ -148,10 +149,5 @@ def _truth(text: str) -> bool:
 _READERS: dict[type[Any], _Reader] = {
     float: _Reader(float, "a number", "a number, such as 0.5", "NUMBER"),
     int: _Reader(int, "a whole number", "a whole number, such as 100", "NUMBER"),
-    bool: _Reader(_truth, "true or false", "true or false", "true"),
+    bool: _Reader(_boolean, "true or false", "true or false", "true"),
 }
-
-
-def _made(name: str, arguments: dict[str, object]) -> Model:
-    model: Model = _MODELS[name](**arguments)
-    return model

@@ -1,32 +1,30 @@
-"""TILDE: how likely each term of the vocabulary is to be asked for, given the document.
+"""TILDE: likelihood of each vocabulary term as a query term of the document.
 
-A network reads the document once and gives a logit z[t] for every term t of its vocabulary. Terms are taken as
-independent [1]_, so that
+A network reads the document once and gives a logit z[t] for every term t of its vocabulary. Terms are independent [1]_:
 
     P(t|d) = sigmoid(z[t])          score(q, d) = sum over the terms of the query, with repetitions, of ln P(t|d)
 
-No logit is 0, so a row would hold the whole vocabulary. What is stored instead is how much likelier the document
-makes a term than some floor f(t), which depends on the term alone:
+No logit is 0, so a complete row would hold the whole vocabulary. The index stores the difference to a floor f(t) that
+depends on the term alone:
 
     w(t, d) = ln P(t|d) - f(t)      score(q, d) = sum of w(t, d) + sum of f(t)
 
-The second sum is the same for all documents, so no choice of floors changes an order. There are two forms.
+The second sum is the same for all documents, so the floors do not change the order. There are two forms.
 
 =========== ============================================== =======================================================
 form        floor of a term                                rows
 =========== ============================================== =======================================================
-``exact``   just below the smallest ln P(t|d) there is     every kept term; the order is that of the dense scores
-``compact`` the mean of ln P(t|d) over training passages   `keep` weights above 0; the rest adds the floor, which is
-                                                           an approximation
+``exact``   just below the smallest ln P(t|d)              every kept term; the order is that of the dense scores
+``compact`` mean of ln P(t|d) over training passages       `keep` weights above 0; all other terms count as their
+                                                           floor, which is an approximation
 =========== ============================================== =======================================================
 
-The compact form keeps the weights with the largest ``sqrt(P(t|d)) w(t, d)``: between how much a term would add, which
-is most for the rarest, and how much it is expected to add, ``P(t|d) w(t, d)``, which is most for those that many
-documents are asked for.
+The compact form keeps the weights with the largest ``sqrt(P(t|d)) w(t, d)``. This is the geometric mean of the weight,
+which is largest for the rarest terms, and the expected weight ``P(t|d) w(t, d)``, which is largest for common ones.
 
-Departures from the published code [2]_: natural logarithms of a numerically stable sigmoid in place of float16
-decimal ones; documents longer than the network reads are cut into windows that overlap, and a term takes its
-largest likelihood over the windows, in place of dropping what follows the first window.
+Departures from the published code [2]_: natural logarithms of a numerically stable sigmoid replace decimal logarithms
+in float16; documents that are longer than the network's input are split into overlapping windows and a term takes its
+largest likelihood over the windows, where the published code drops all text after the first window.
 
 .. [1] S. Zhuang and G. Zuccon, *TILDE: Term Independent Likelihood moDEl for Passage Re-ranking*, SIGIR 2021.
 .. [2] https://github.com/ielab/TILDE, commit 9751709.
@@ -34,41 +32,36 @@ largest likelihood over the windows, in place of dropping what follows the first
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
-from termwise.models.base import QueryWeighting
-from termwise.models.checks import check_choice, check_name, check_whole
+from termwise.models.base import NetworkModel
+from termwise.models.checks import check_choice, check_keep, check_name, check_windows
 
 DEFAULT_KEEP = 256
-"""Weights of a document that the compact form keeps where nothing is said."""
-
-LONGEST_WINDOW = 1 << 16
-"""No encoder reads more pieces at once."""
+"""Default number of weights of a document in the compact form."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tilde:
-    """TILDE with its settings; the formulae stand at the top of the module.
+class Tilde(NetworkModel):
+    """TILDE with its settings; the module documents the formulas.
 
     Parameters
     ----------
     encoder : str, optional
-        An encoder of kind ``tilde``: the name of one that ships with the package, or the path of a folder.
+        Encoder of kind ``tilde``: name of one that ships with the package, or path of a folder.
     form : {"compact", "exact"}, optional
-        What rows hold, see the table at the top of the module.
+        Contents of the rows, see the table of the module.
     keep : int, optional
-        Largest number of weights of a document, 1 or more, for the compact form and only for it; 256 where it is
-        left out.
+        Largest number of weights of a document in the compact form, 1 or more; 256 by default. Not for the exact form.
     length : int, optional
-        Pieces of a window, the two special ones included; where it is left out, what the encoder was made for.
+        Pieces of a window, including the two special ones; by default the length of the encoder.
     overlap : int, optional
-        Pieces that neighbouring windows of a long document share, fewer than a window has; an eighth of a window where
-        it is left out.
+        Pieces shared by neighbouring windows of a long document, fewer than a window has; by default an eighth of a
+        window.
     side : {"document", "query"}, optional
-        The marker that texts are read with. ``query`` makes rows of documents as queries: ln P(t|q) where the query
+        Marker that texts are encoded with. ``query`` encodes documents as queries: rows of ln P(t|q), where the query
         is a document of the collection, for `termwise.search.StoredQueryVectors`.
 
     Raises
@@ -101,23 +94,9 @@ class Tilde:
             raise ParameterError(
                 "the exact form keeps every weight",
                 facts=[("form", self.form), ("keep", self.keep)],
-                fixes=["leave keep out", "--set form=compact"],
+                fixes=["leave keep out", "set `form=compact`"],
             )
         if self.form == "compact":
             keep = DEFAULT_KEEP if self.keep is None else self.keep
-            object.__setattr__(
-                self, "keep", check_whole(self.name, "keep", keep, least=1, most=(1 << 31) - 1)
-            )
-        if self.length is not None:
-            check_whole(self.name, "length", self.length, least=3, most=LONGEST_WINDOW)
-        if self.overlap is not None:
-            check_whole(self.name, "overlap", self.overlap, least=0, most=LONGEST_WINDOW)
-
-    @property
-    def query_weighting(self) -> QueryWeighting:
-        """``"counts"``: every occurrence of a token in the query is a factor of the likelihood."""
-        return "counts"
-
-    def parameters(self) -> dict[str, object]:
-        """Return the parameters by name."""
-        return dataclasses.asdict(self)
+            object.__setattr__(self, "keep", check_keep(self.name, keep))
+        check_windows(self.name, self.length, self.overlap)

@@ -1,17 +1,17 @@
-"""TILDEv2: one weight for each piece of the document, made by a network that reads them in context.
+"""TILDEv2: one weight for each distinct piece of the document, computed by a network in context.
 
     w(t, d) = max over the occurrences j of t in d of  relu(u . h[j] + c)
     score(q, d) = sum over the terms of the query, with repetitions, of w(t, d)
 
-with h[j] what the network makes of the piece at place j [1]_. A term that the document lacks weighs 0; to weigh
-terms that it does not hold, it is expanded first: the terms that a TILDE encoder finds likeliest are appended, and
-the network weighs them like its own [1]_.
+with h[j] the network's output for the piece at position j [1]_. A term that is absent from the document weighs 0. To
+weigh other terms, the document is expanded first: the terms that a TILDE encoder finds most likely are appended, and
+the network weighs them like the others [1]_.
 
-Departures from the published code [2]_: `expansion_terms` counts what is appended, where the code counts what it
-looks at before stop words, symbols and pieces of the text are taken out (``counting="raw"`` does as the code does);
-`expansion_lift` prefers terms that are likely here and seldom elsewhere to those that are likely anywhere (0 does as
-the code does); weights stay as they are, in place of 16-bit floats; documents longer than a window are cut into
-windows that overlap, each expanded by itself, and a term takes its largest weight over the windows.
+Departures from the published code [2]_: `expansion_terms` counts appended terms, where the code counts the terms it
+examines before it removes stop words, symbols and pieces of the text (``counting="raw"`` does the same);
+`expansion_lift` prefers terms that are likely in this document and unlikely in others (0 as in the code); weights are
+not rounded to 16-bit floats; documents longer than a window are split into overlapping windows, each expanded
+separately, and a term takes its largest weight over the windows.
 
 .. [1] S. Zhuang and G. Zuccon, *Fast Passage Re-ranking with Contextualized Exact Term Matching and Efficient
    Passage Expansion*, arXiv 2108.08513, 2021.
@@ -20,70 +20,69 @@ windows that overlap, each expanded by itself, and a term takes its largest weig
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
-from termwise.models.base import QueryWeighting
-from termwise.models.checks import check_between, check_choice, check_name, check_whole
+from termwise.models.base import NetworkModel
+from termwise.models.checks import (
+    LONGEST_WINDOW,
+    check_between,
+    check_choice,
+    check_name,
+    check_whole,
+    check_windows,
+)
 from termwise.models.idf_power import check_power
-from termwise.models.tilde import LONGEST_WINDOW
 
 Counting = Literal["new", "raw"]
-"""What the number of expansion terms counts: terms that are appended, or terms looked at before filtering."""
+"""What `expansion_terms` counts: appended terms, or terms examined before filtering."""
 
 AS_TRAINED, NO_EXPANSION = "as-trained", "none"
-"""The `TildeV2.expansion_encoder` of documents that are expanded as in training, and of those that are not."""
+"""Values of `TildeV2.expansion_encoder`: expansion as in training, and no expansion."""
 
 
 def check_lift(model: str, lift: object) -> float:
-    """Return a lift as a float if it is a number from 0 to 1.
-
-    Raises
-    ------
-    ParameterError
-        If it is not.
-    """
+    """Return a lift as a float if it is a number from 0 to 1."""
     return check_between(model, "expansion_lift", lift, least=0, most=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TildeV2:
-    """TILDEv2 with its settings; the formulae stand at the top of the module.
+class TildeV2(NetworkModel):
+    """TILDEv2 with its settings; the module documents the formulas.
 
     Parameters
     ----------
     encoder : str, optional
-        An encoder of kind ``tildev2``: the name of one that ships with the package, or the path of a folder.
+        Encoder of kind ``tildev2``: name of one that ships with the package, or path of a folder.
     expansion_encoder : str, optional
-        The encoder of kind ``tilde`` that expands documents: one that ships, a folder, or ``none``. Where nothing is
-        said, ``as-trained``: the one that expanded the passages the encoder was trained on, or none if they were not
-        expanded. It is looked for among those that ship and beside the encoder's folder.
+        Encoder of kind ``tilde`` that expands documents: one that ships, a folder, or ``none``. The default
+        ``as-trained`` is the encoder that expanded the training passages, or none if they were not expanded; it is
+        looked up among the shipped encoders and beside the encoder's folder.
     expansion_terms : int, optional
-        How many terms, 1 or more; where it is left out, what the encoder was trained with or chosen for since.
+        Number of expansion terms, 1 or more; by default the number recorded in the encoder.
     counting : {"new", "raw"}, optional
-        ``new``: so many terms are appended. ``raw``: so many of the likeliest terms of the whole vocabulary are
-        looked at, and those that are neither cleaned away nor in the text are appended, as in the published
-        code. Where it is left out, as the encoder was trained.
+        ``new``: `expansion_terms` terms are appended. ``raw``: the `expansion_terms` most likely terms of the
+        vocabulary are examined, and those that pass the filter and are not in the text are appended, as in the
+        published code. By default as the encoder was trained.
     expansion_lift : float, optional
-        Terms are appended by ln P(t|d) − expansion_lift · floor(t). The floor is what is usual for the term, the mean
-        of ln P(t|d) over passages, which the expanding encoder knows. 0 for the likeliest, as published; 1 for those
-        that are likeliest in comparison with other passages. Where it is left out, as the encoder was trained.
+        Terms are ranked by ln P(t|d) − expansion_lift · floor(t), where the floor of the expansion encoder is the mean
+        of ln P(t|d) over passages. 0 ranks by likelihood, as published; 1 by likelihood relative to other passages. By
+        default as the encoder was trained.
     length : int, optional
-        Pieces of a window of the text, the two special ones included and expansions not; where it is left out,
-        what the encoder was made for.
+        Pieces of a window of the text, including the two special ones and excluding expansions; by default the length
+        of the encoder.
     overlap : int, optional
-        Pieces that neighbouring windows of a long document share, fewer than a window has; an eighth of a window where
-        it is left out.
+        Pieces shared by neighbouring windows of a long document, fewer than a window has; by default an eighth of a
+        window.
     idf_power : float, optional
-        Power of the collection's idf that weights are multiplied by, 0 to 4, see `termwise.models.idf_power`; 0 as
-        published, and where it is left out what was chosen for the encoder.
+        Power of the collection's idf that weights are multiplied by, 0 to 4, see `termwise.models.idf_power`. 0 as
+        published; by default the value recorded in the encoder.
 
     Raises
     ------
     ParameterError
-        If a value is out of range, or there are settings of an expansion and no encoder that makes it.
+        If a value is out of range, or expansion settings come with ``expansion_encoder="none"``.
     UnknownNameError
         If there is no such way of counting.
 
@@ -107,13 +106,13 @@ class TildeV2:
     def __post_init__(self) -> None:
         check_name(self.name, "encoder", self.encoder)
         check_name(self.name, "expansion_encoder", self.expansion_encoder)
-        how = {name: getattr(self, name) for name in ("expansion_terms", "counting", "expansion_lift")}
-        given = [(name, value) for name, value in how.items() if value is not None]
+        expansion = {name: getattr(self, name) for name in ("expansion_terms", "counting", "expansion_lift")}
+        given = [(name, value) for name, value in expansion.items() if value is not None]
         if self.expansion_encoder == NO_EXPANSION and given:
             raise ParameterError(
-                "documents that are not expanded have no settings of an expansion",
+                "expansion settings need an expansion encoder",
                 facts=[("expansion_encoder", self.expansion_encoder), *given],
-                fixes=[f"leave {' and '.join(how)} out", "leave expansion_encoder out"],
+                fixes=[f"leave {' and '.join(expansion)} out", "leave expansion_encoder out"],
             )
         if self.expansion_terms is not None:
             check_whole(self.name, "expansion_terms", self.expansion_terms, least=1, most=LONGEST_WINDOW)
@@ -121,18 +120,6 @@ class TildeV2:
             check_choice(self.name, "counting", self.counting, ("new", "raw"))
         if self.expansion_lift is not None:
             object.__setattr__(self, "expansion_lift", check_lift(self.name, self.expansion_lift))
-        if self.length is not None:
-            check_whole(self.name, "length", self.length, least=3, most=LONGEST_WINDOW)
-        if self.overlap is not None:
-            check_whole(self.name, "overlap", self.overlap, least=0, most=LONGEST_WINDOW)
+        check_windows(self.name, self.length, self.overlap)
         if self.idf_power is not None:
             object.__setattr__(self, "idf_power", check_power(self.name, self.idf_power))
-
-    @property
-    def query_weighting(self) -> QueryWeighting:
-        """``"counts"``: every occurrence of a token in the query adds its weight."""
-        return "counts"
-
-    def parameters(self) -> dict[str, object]:
-        """Return the parameters by name."""
-        return dataclasses.asdict(self)

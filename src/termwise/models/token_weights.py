@@ -1,4 +1,4 @@
-"""Reading files of token weights for the query side: ``idf.json`` or two columns."""
+"""Reader of token-weight files for queries: ``idf.json``, or lines of token and weight."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _FORM = "a JSON object {token: weight}, or lines of token TAB weight, weights fi
 
 
 def read_token_weights(path: str | Path) -> dict[str, float]:
-    """Read a file that gives each token a weight.
+    """Read a file of token weights.
 
     Parameters
     ----------
     path : str or Path
-        A JSON object ``{token: weight}``, as OpenSearch's ``idf.json`` is, where the name ends in ``.json``;
-        otherwise UTF-8 lines of token, tab, weight.
+        A name that ends in ``.json`` is read as a JSON object ``{token: weight}``, such as OpenSearch's ``idf.json``;
+        any other as UTF-8 lines of token, tab, weight.
 
     Returns
     -------
@@ -36,9 +36,9 @@ def read_token_weights(path: str | Path) -> dict[str, float]:
     MissingFileError
         If the file cannot be read.
     MalformedRecordError
-        If a line is not in the expected form, or gives a token that an earlier line gave.
+        If a line is malformed, or repeats a token.
     DataError
-        If a JSON file as a whole is not in the expected form.
+        If a JSON file is malformed.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def _from_json(path: Path) -> dict[str, float]:
         raise MissingFileError(
             "the file of token weights cannot be read",
             facts=[("file", path), ("why", error.strerror or error)],
-            fixes=["--set idf=FILE with the path of an idf.json"],
+            fixes=["set `idf=FILE` to the path of an idf.json"],
         ) from error
     except (ValueError, RecursionError) as error:
         raise _malformed(path, [("why", str(error))]) from error
@@ -77,7 +77,7 @@ def _from_json(path: Path) -> dict[str, float]:
 
 
 class _Pairs(list[tuple[str, object]]):
-    """A JSON object as it was written, repeated keys included."""
+    """Items of a JSON object, repeated keys included."""
 
 
 def _from_lines(path: Path) -> dict[str, float]:
@@ -105,7 +105,7 @@ def _usable(weight: float) -> bool:
 
 def _malformed(path: Path, facts: list[tuple[str, object]]) -> DataError:
     return DataError(
-        "a file of token weights is not in the expected form",
+        "the file of token weights is malformed",
         facts=[("file", path), *facts, ("expected", _FORM)],
     )
 
@@ -113,16 +113,16 @@ def _malformed(path: Path, facts: list[tuple[str, object]]) -> DataError:
 def term_weights(
     token_weights: Mapping[str, float], vocabulary: Vocabulary, *, missing: float
 ) -> npt.NDArray[np.float32]:
-    """Lay token weights out by term number.
+    """Return token weights as an array by term number.
 
     Parameters
     ----------
     token_weights : mapping of str to float
-        Weights of tokens; those the vocabulary does not know are not used.
+        Weights of tokens; unknown tokens are ignored.
     vocabulary : Vocabulary
-        The numbering.
+        Numbering of the terms.
     missing : float
-        Weight of terms without an entry. OpenSearch takes 1, sentence-transformers 0.
+        Weight of terms without an entry: 1 in OpenSearch, 0 in sentence-transformers.
 
     Returns
     -------

@@ -1,12 +1,11 @@
-"""Bring your own weights: documents that come with their term weights in a file.
+"""Model for precomputed term weights that are read from a file.
 
-Whatever made the weights, SPLADE, uniCOIL, DeepImpact or a model of one's own, they are kept as they are; the
-score is their inner product with the weights of the query, and an absent term contributes 0.
+The weights may come from any model, such as SPLADE, uniCOIL or DeepImpact, and are not changed. The score is their
+inner product with the query weights; an absent term contributes 0.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -16,36 +15,38 @@ import numpy.typing as npt
 
 from termwise.collection.lines import refuse_pipe
 from termwise.errors import MissingFileError, ParameterError
-from termwise.models.base import QueryWeighting, VectorSource
+from termwise.models.base import Model, QueryWeighting
 from termwise.models.checks import check_choice, check_number
 from termwise.models.token_weights import read_token_weights, term_weights
 from termwise.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from termwise.models.vectors_jsonl import JsonVectors
+    from termwise.models.vectors_npz import CsrVectors
     from termwise.text.analyzer import Analyzer
 
 _JSON_ENDINGS = (".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz", ".ndjson.gz")
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorModel:
-    """Weights that were made elsewhere, and how queries weigh their tokens against them.
+class VectorModel(Model):
+    """Precomputed document weights, and the weighting of queries.
 
     Parameters
     ----------
     query : {"counts", "occurrences", "idf"}, optional
-        Weight of a token of the query: how often it occurs in it (as uniCOIL-like models without a query
-        encoder and Anserini's repeated tokens have it), 1, or a weight of its own from the file `idf`.
+        Weight of a query token: its number of occurrences (as in uniCOIL without a query encoder, and in Anserini's
+        repeated tokens), 1, or its entry in the file `idf`.
     idf : str, optional
-        File of token weights, for ``query="idf"`` and only for it; see `read_token_weights`.
+        File of token weights, see `read_token_weights`; required for ``query="idf"``, refused otherwise.
     idf_missing : float, optional
-        Weight of tokens that the file `idf` does not have. OpenSearch takes 1, which is the default;
-        sentence-transformers takes 0.
+        Weight of tokens without an entry in the file `idf`: 1 in OpenSearch and by default, 0 in
+        sentence-transformers.
 
     Raises
     ------
     ParameterError
-        If the parameters do not go together.
+        If the parameters are incompatible.
     UnknownNameError
         If there is no such query weighting.
 
@@ -65,9 +66,9 @@ class VectorModel:
         check_choice(self.name, "query", self.query, ("counts", "occurrences", "idf"))
         if (self.query == "idf") != (self.idf is not None):
             raise ParameterError(
-                "query=idf and a file of token weights go together",
+                "query=idf and a file of token weights require each other",
                 facts=[("query", self.query), ("idf", self.idf or "none")],
-                fixes=["--set query=idf --set idf=FILE"],
+                fixes=["set `query=idf, idf=FILE`"],
             )
         missing = check_number(
             self.name,
@@ -83,29 +84,25 @@ class VectorModel:
         """How queries weigh their tokens."""
         return self.query
 
-    def parameters(self) -> dict[str, object]:
-        """Return the parameters by name."""
-        return dataclasses.asdict(self)
-
     def term_weights(self, vocabulary: Vocabulary) -> npt.NDArray[np.float32] | None:
-        """Read the weights of the query side.
+        """Return the query weight of each term.
 
         Returns
         -------
         ndarray of shape (V,), float32, or None
-            What `CountQueryEncoder` takes; None unless ``query="idf"``.
+            Argument of `CountQueryEncoder`; None unless ``query="idf"``.
 
         Raises
         ------
         MissingFileError, MalformedRecordError, DataError
-            If the file `idf` cannot be used.
+            If the file `idf` is missing or malformed.
         """
         if self.idf is None:
             return None
         return term_weights(read_token_weights(self.idf), vocabulary, missing=self.idf_missing)
 
 
-def read_vectors(path: str | Path, *, analyzer: Analyzer | None = None) -> VectorSource:
+def read_vectors(path: str | Path, *, analyzer: Analyzer | None = None) -> JsonVectors | CsrVectors:
     """Open a file of documents with their weights.
 
     Parameters
@@ -114,22 +111,22 @@ def read_vectors(path: str | Path, *, analyzer: Analyzer | None = None) -> Vecto
         JSON lines, plain or ``.gz``, or a folder of such files (see `JsonVectors`); or a sparse matrix
         ``.npz`` (see `CsrVectors`).
     analyzer : Analyzer, optional
-        The one that queries will be analysed with. Where its vocabulary is closed, every token must be part
-        of it. Where it is open, or none is given, the vocabulary is made of the tokens of the file.
+        Analyzer of the queries. If its vocabulary is closed, every token of the file must be part of it. Otherwise, and
+        without an analyzer, the tokens of the file are the vocabulary.
 
     Returns
     -------
-    VectorSource
-        Gives the vocabulary, and the documents batch by batch.
+    JsonVectors or CsrVectors
+        Both have `vocabulary`, `length` and `batches`.
 
     Raises
     ------
     ParameterError
-        If the name of the file has none of the known endings.
+        If the file name has an unknown ending.
     MissingFileError
         If it cannot be read.
     DataError
-        Of the kind that says what is wrong, naming file, line or row, and token.
+        If it is malformed; names file, line or row, and token.
     """
     from termwise.models.vectors_jsonl import JsonVectors
     from termwise.models.vectors_npz import CsrVectors
@@ -143,18 +140,18 @@ def read_vectors(path: str | Path, *, analyzer: Analyzer | None = None) -> Vecto
         ) from error
     if not found:
         raise MissingFileError("there is no such file of weights", facts=[("file", path)])
-    if not path.is_dir():
-        refuse_pipe(path)
     if path.is_dir():
         parts = sorted(part for part in path.iterdir() if part.name.endswith(_JSON_ENDINGS))
         if parts:
             return JsonVectors.open(parts, analyzer=analyzer)
-    elif path.name.endswith(_JSON_ENDINGS):
-        return JsonVectors.open([path], analyzer=analyzer)
-    elif path.suffix == ".npz":
-        return CsrVectors.open(path, analyzer=analyzer)
+    else:
+        refuse_pipe(path)
+        if path.name.endswith(_JSON_ENDINGS):
+            return JsonVectors.open([path], analyzer=analyzer)
+        if path.suffix == ".npz":
+            return CsrVectors.open(path, analyzer=analyzer)
     raise ParameterError(
-        "no form of term weights goes by this name",
+        "the file name has an unknown ending",
         facts=[("file", path), ("expected", f"a name ending in {', '.join(_JSON_ENDINGS)} or .npz")],
-        fixes=["termwise index vectors.jsonl --model vectors --out DIR"],
+        fixes=["rename the file"],
     )

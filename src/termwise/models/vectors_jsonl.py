@@ -1,4 +1,4 @@
-"""Term weights from JSON lines, as Anserini, SPLADE and Seismic write them."""
+"""Reader of term weights in JSON lines, as written by Anserini, SPLADE and Seismic."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.models.base import VectorBatch
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
@@ -26,7 +25,26 @@ if TYPE_CHECKING:
     from termwise.text.analyzer import Analyzer
 
 BATCH_WEIGHTS = 1 << 20
-"""A batch ends early once it holds this many weights, so that memory stays bounded."""
+"""Upper bound for the weights of a batch; a batch ends once it has as many."""
+
+
+class VectorBatch(NamedTuple):
+    """Consecutive documents of a file of weights.
+
+    Attributes
+    ----------
+    doc_ids : tuple of str of length n
+        In file order.
+    weights : TermWeights of n rows
+        Weights of the documents.
+    texts : tuple of (str or None) of length n
+        Texts, None where the file has none.
+    """
+
+    doc_ids: tuple[str, ...]
+    weights: TermWeights
+    texts: tuple[str | None, ...]
+
 
 _ID_KEYS = ("id", "_id", "docid")
 _TEXT_KEYS = ("contents", "content", "text")
@@ -38,28 +56,26 @@ _LARGEST = float(np.finfo(np.float32).max)
 class JsonVectors:
     """Documents with their weights in JSON lines, read as a stream.
 
-    Each line is an object with the document's identifier (``id``, ``_id`` or ``docid``; whole numbers are
-    taken as text), its weights (``vector``, an object of token and weight) and, optionally, its text
-    (``contents``, ``content`` or ``text``); other keys are not used. Weights are whole or decimal numbers,
-    finite and at least 0; none is rounded to an integer. An empty vector is an empty row. Blank lines are
-    skipped.
+    Each line is an object with the identifier of the document (``id``, ``_id`` or ``docid``; whole numbers become
+    strings), its weights (``vector``, an object of token and weight) and, optionally, its text (``contents``,
+    ``content`` or ``text``); other keys are ignored. Weights are whole or decimal numbers, finite and at least 0; they
+    are not rounded. An empty vector is an empty row. Blank lines are skipped.
 
-    Without a closed vocabulary the files are read twice: once to collect the tokens, which are numbered in
-    the order of their code points, and once for the weights. Both passes stream; the tokens are held in
-    memory, documents are not.
+    Without a closed vocabulary the files are read twice: once for the tokens, which are numbered in the order of their
+    code points, and once for the weights. Memory holds the tokens, not the documents.
 
-    Use `read_vectors` or `open` to make one.
+    `read_vectors` and `open` make an instance.
 
     Attributes
     ----------
     paths : tuple of Path
-        The files, in the order they are read.
+        The files, in reading order.
     vocabulary : Vocabulary
-        That of the analyzer where it is closed, otherwise the tokens of the files.
+        Closed vocabulary of the analyzer, otherwise the tokens of the files.
     length : int or None
-        Number of documents, known where the files were read for their tokens.
+        Number of documents; None if the files were not read for their tokens.
     closed : str or None
-        The analyzer whose closed vocabulary it is, for messages.
+        Name of the analyzer with the closed vocabulary, for messages.
     """
 
     paths: tuple[Path, ...]
@@ -69,14 +85,14 @@ class JsonVectors:
 
     @classmethod
     def open(cls, paths: Sequence[str | Path], *, analyzer: Analyzer | None = None) -> JsonVectors:
-        """Settle the vocabulary: take the analyzer's, or collect the tokens in a first pass over the files.
+        """Open the files, and collect their tokens unless the analyzer has a closed vocabulary.
 
         Raises
         ------
         EmptyCollectionError
             If the files hold no document.
         MissingFileError, MalformedRecordError, WeightError
-            If the first pass meets a bad file or line.
+            If the first pass finds a bad file or line.
         """
         files = tuple(Path(path) for path in paths)
         if analyzer is not None and analyzer.vocabulary is not None:
@@ -106,7 +122,7 @@ class JsonVectors:
         EmptyCollectionError
             If the files hold no document.
         MalformedRecordError
-            If a line is not in the expected form.
+            If a line is malformed.
         WeightError
             If a weight is negative, not finite or too large for 32 bits; names line and token.
         VocabularyMismatchError
@@ -133,13 +149,13 @@ class JsonVectors:
             ("token", repr(token)),
         ]
         if self.closed is None:
-            raise DataError("the file changed while it was read", facts=where)
+            raise DataError("the file changed between two readings", facts=where)
         raise VocabularyMismatchError(
             f"a token of the file is not in the vocabulary of the analyzer {self.closed}",
             facts=[*where, ("vocabulary", f"{len(self.vocabulary):,} tokens")],
             fixes=[
-                "--analyzer NAME with the analyzer the weights were made with",
-                "--analyzer whitespace, which takes the tokens of the file as its vocabulary",
+                "set `analyzer=NAME` to the analyzer of the weights",
+                "set `analyzer=whitespace`: the tokens of the file become the vocabulary",
             ],
         )
 
@@ -183,7 +199,7 @@ class _Batch:
 
 
 def _checked_records(paths: Sequence[Path]) -> Iterator[_Record]:
-    """Read and check every document; refuse files without one."""
+    """Yield the checked documents; raise an error if there are none."""
     count = 0
     for path in paths:
         for line, text in read_lines(path):
@@ -193,7 +209,7 @@ def _checked_records(paths: Sequence[Path]) -> Iterator[_Record]:
         raise EmptyCollectionError(
             "there is no document to index",
             facts=[("file", ", ".join(map(str, paths)))],
-            fixes=[f"write one document a line, as {_FORM}"],
+            fixes=[f"write one document per line, as {_FORM}"],
         )
 
 
@@ -230,11 +246,11 @@ def _record(path: Path, line: int, text: str) -> _Record:
     contents = next((record[key] for key in _TEXT_KEYS if record.get(key) is not None), None)
     if not isinstance(contents, str | None):
         raise refuse(f"text under {' or '.join(_TEXT_KEYS)}", repr(contents))
-    found = _Record(path, line, str(ids[0]), list(vector), list(vector.values()), contents)
+    checked = _Record(path, line, str(ids[0]), list(vector), list(vector.values()), contents)
     if "\\ud" in text or "\\uD" in text:
-        _refuse_surrogates(found)
-    _refuse_bad_weights(found)
-    return found
+        _refuse_surrogates(checked)
+    _refuse_bad_weights(checked)
+    return checked
 
 
 def _refuse_surrogates(record: _Record) -> None:
@@ -245,8 +261,8 @@ def _refuse_surrogates(record: _Record) -> None:
             raise MalformedRecordError.at(
                 record.path,
                 record.line,
-                expected="whole characters",
-                seen=f"half of one, {string[error.start]!a}, in {string[:40]!a}",
+                expected="complete characters",
+                seen=f"a lone surrogate, {string[error.start]!a}, in {string[:40]!a}",
             ) from error
 
 
@@ -269,5 +285,5 @@ def _refuse_bad_weights(record: _Record) -> None:
             ("weight", repr(weight)[:60]),
             ("expected", f"a number from 0 to {_LARGEST:.3g}"),
         ],
-        fixes=["shift weights that may be negative by the smallest one of each term before indexing"],
+        fixes=["subtract the smallest weight of each term before indexing"],
     )

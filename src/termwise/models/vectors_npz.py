@@ -1,4 +1,4 @@
-"""Term weights from a sparse matrix in a NumPy archive."""
+"""Reader of term weights in a sparse matrix of a NumPy archive."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.models.base import VectorBatch
-from termwise.models.vectors_jsonl import BATCH_WEIGHTS
+from termwise.models.vectors_jsonl import BATCH_WEIGHTS, VectorBatch
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
@@ -38,33 +37,31 @@ class CsrVectors:
     """Documents with their weights in the rows of a compressed sparse matrix.
 
     The archive has the layout of ``scipy.sparse.save_npz``: ``indptr``, ``indices``, ``data``, ``shape`` and,
-    optionally, ``format`` (``csr``). Two more arrays of text may be added: ``doc_ids`` (one a row; whole
-    numbers are taken as text; otherwise the row numbers from 0 serve) and ``tokens`` (one a column). Columns
-    may stand in any order in a row, each once; weights must be finite and at least 0.
+    optionally, ``format`` (``csr``). Two text arrays are optional: ``doc_ids``, one per row (whole numbers become
+    strings; the default is the row number from 0), and ``tokens``, one per column. The columns of a row may be in any
+    order, each at most once; weights must be finite and at least 0.
 
-    The numbering of the terms is that of the columns, unless an analyzer with a closed vocabulary is given:
-    then ``tokens`` are looked up in it, and without ``tokens`` the columns are taken to be its numbers.
-    Without either, the tokens are the column numbers in decimal, ``"0"``, ``"1"``, …, so that the analyzer
-    ``whitespace`` reads queries such as ``1055 2003``.
+    Terms are numbered like the columns. With an analyzer that has a closed vocabulary, ``tokens`` are looked up in it;
+    without ``tokens`` the column numbers are its term numbers. Without either, the tokens are the column numbers in
+    decimal, ``"0"``, ``"1"``, …, so that the analyzer ``whitespace`` can read queries such as ``1055 2003``.
 
-    Arrays that are stored uncompressed (``numpy.savez``, ``save_npz(compressed=False)``) are memory-mapped
-    and read as they are needed; their checksums inside the archive are not compared. Compressed ones are
-    loaded whole.
+    Uncompressed arrays (``numpy.savez``, ``save_npz(compressed=False)``) are memory-mapped; their checksums in the
+    archive are not verified. Compressed arrays are loaded into memory.
 
-    Use `read_vectors` or `open` to make one.
+    `read_vectors` and `open` make an instance.
 
     Attributes
     ----------
     path : Path
         The file.
     vocabulary : Vocabulary
-        The numbering of the terms.
+        Numbering of the terms.
     indptr, indices, data : ndarray
-        The matrix as it is in the file.
+        Arrays of the matrix, as in the file.
     doc_ids : tuple of str of length n
         Identifiers of the rows.
     renumbering : ndarray of shape (columns,), int64, or None
-        Term number of each column where it is not the column's own.
+        Term number of each column; None if it equals the column number.
     """
 
     path: Path
@@ -77,18 +74,18 @@ class CsrVectors:
 
     @classmethod
     def open(cls, path: str | Path, *, analyzer: Analyzer | None = None) -> CsrVectors:
-        """Map or load the arrays of the file and settle the vocabulary.
+        """Map or load the arrays and build the vocabulary.
 
         Raises
         ------
         MissingFileError
             If the file cannot be read.
         DataError
-            If it is not such an archive, or its arrays do not fit together.
+            If it is not such an archive, or its arrays are inconsistent.
         EmptyCollectionError
             If the matrix has no row.
         DuplicateIdError
-            If a token stands for two columns.
+            If two columns have the same token.
         VocabularyMismatchError
             If a token is not part of the analyzer's closed vocabulary.
         """
@@ -114,7 +111,7 @@ class CsrVectors:
         return len(self.doc_ids)
 
     def batches(self, *, rows: int = 4096) -> Iterator[VectorBatch]:
-        """Read the documents in the order of the rows.
+        """Yield the documents in row order.
 
         Parameters
         ----------
@@ -124,13 +121,13 @@ class CsrVectors:
         Yields
         ------
         VectorBatch
-            Doc ids and weights of some documents; the texts are None.
+            Identifiers and weights of consecutive documents; the texts are None.
 
         Raises
         ------
         WeightError
-            If a weight is negative, not finite or too large for 32 bits, or a term stands in a row twice;
-            names row and token.
+            If a weight is negative, not finite or too large for 32 bits, or a row repeats a term; names row and
+            token.
         VocabularyMismatchError
             If a column has no term in the vocabulary; names the row.
         """
@@ -162,11 +159,11 @@ class CsrVectors:
         if twice.any():
             where = int(twice.argmax())
             raise self._refuse(
-                "a term stands in a row twice",
+                "a row holds a term twice",
                 int(row_of[where]),
                 int(terms[where]),
                 [("weights", f"{weights[where]:g} and {weights[where + 1]:g}")],
-                fix="matrix.sum_duplicates() before saving, if the sum is what is meant",
+                fix="if their sum is the weight, call `matrix.sum_duplicates()` before saving",
             )
         return TermWeights(indptr, terms, weights, self.vocabulary.id)
 
@@ -188,7 +185,7 @@ class CsrVectors:
                     ("column", int(numbers[where])),
                     ("expected", f"a number from 0 to {size - 1}"),
                 ],
-                fixes=["--analyzer NAME with the analyzer the weights were made with"],
+                fixes=["set `analyzer=NAME` to the analyzer of the weights"],
             )
         return numbers if self.renumbering is None else self.renumbering[numbers]
 
@@ -199,7 +196,7 @@ class CsrVectors:
         term: int,
         facts: list[tuple[str, object]],
         *,
-        fix: str = "shift weights that may be negative by the smallest one of each term before indexing",
+        fix: str = "subtract the smallest weight of each term before indexing",
     ) -> WeightError:
         return WeightError(
             message,
@@ -215,7 +212,7 @@ class CsrVectors:
 
 
 MAX_COLUMNS = 1 << 27
-"""Terms that are numbered at most; each takes some hundred bytes of memory while an index is built."""
+"""Upper bound for columns; each term takes some hundred bytes of memory while an index is built."""
 
 _DAMAGED = (
     zipfile.BadZipFile,
@@ -223,9 +220,9 @@ _DAMAGED = (
     EOFError,
     struct.error,
     ValueError,
-    NotImplementedError,  # a compression method or a version that zipfile does not know
+    NotImplementedError,  # unknown compression method or version
     RuntimeError,  # an encrypted member
-    MemoryError,  # a header that claims more than there can be
+    MemoryError,  # a header with an impossible size
 )
 
 
@@ -233,7 +230,7 @@ def _listed(path: Path, texts: npt.NDArray[Any]) -> list[Any]:
     try:
         listed: list[Any] = texts.tolist()
     except (SystemError, ValueError) as error:
-        raise _bad(path, "a text of the archive is not made of characters", "Unicode", error) from error
+        raise _bad(path, "a string of the archive is not valid Unicode", "Unicode", error) from error
     return listed
 
 
@@ -241,7 +238,7 @@ def _bad(path: Path, message: str, expected: str, seen: object) -> DataError:
     return DataError(
         message,
         facts=[("file", path), ("expected", expected), ("seen", seen)],
-        fixes=["scipy.sparse.save_npz(path, matrix.tocsr())"],
+        fixes=["write the file with `scipy.sparse.save_npz(path, matrix.tocsr())`"],
     )
 
 
@@ -257,8 +254,8 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
                     f"arrays {', '.join(_REQUIRED)}",
                     f"no {', '.join(missing)}",
                 )
-            wanted = (*_REQUIRED, "format", "doc_ids", "tokens")
-            arrays = {name: _member(path, archive, names[name]) for name in wanted if name in names}
+            known = (*_REQUIRED, "format", "doc_ids", "tokens")
+            arrays = {name: _member(path, archive, names[name]) for name in known if name in names}
     except _DAMAGED as error:
         raise _bad(path, "the file is not a NumPy archive, or is damaged", "an .npz file", error) from error
     except OSError as error:
@@ -272,7 +269,7 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
 
 
 def _member(path: Path, archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
-    """Map one array of the archive, or load it where it is compressed or small enough not to matter."""
+    """Map an array of the archive, or load it if it is compressed or small."""
     info = archive.getinfo(name)
     if info.compress_type == zipfile.ZIP_STORED and info.file_size > 4096:
         mapped = _mapped(path, info)
@@ -283,8 +280,8 @@ def _member(path: Path, archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]
 
 
 def _mapped(path: Path, info: zipfile.ZipInfo) -> npt.NDArray[Any] | None:
-    # A local file header is 30 bytes, the last four of which give the lengths of the name and the extra field
-    # that follow it (APPNOTE.TXT 4.3.7); then come the bytes of the array with the header of NEP 1.
+    # A local file header has 30 bytes; the last four are the lengths of the name and the extra field that follow
+    # (APPNOTE.TXT 4.3.7). After them comes the array with the header of NEP 1.
     with path.open("rb") as stream:
         stream.seek(info.header_offset)
         name_length, extra_length = struct.unpack("<26x2H", stream.read(30))
@@ -304,7 +301,7 @@ def _mapped(path: Path, info: zipfile.ZipInfo) -> npt.NDArray[Any] | None:
 def _shape(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> tuple[int, int]:
     shape = arrays["shape"]
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0:
-        raise _bad(path, "the shape of the matrix is not readable", "two whole numbers", shape.tolist())
+        raise _bad(path, "the shape of the matrix is invalid", "two whole numbers", shape.tolist())
     n_rows, n_columns = (int(size) for size in shape)
     if n_columns > MAX_COLUMNS:
         raise _bad(
@@ -317,7 +314,7 @@ def _shape(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> tuple[int, int]:
         if array.ndim != 1 or array.dtype.kind not in kinds:
             raise _bad(
                 path,
-                f"the array {name} cannot be used",
+                f"the array {name} is invalid",
                 f"one dimension of {'numbers' if 'f' in kinds else 'whole numbers'}",
                 f"shape {array.shape}, type {array.dtype}",
             )
@@ -336,47 +333,47 @@ def _boundaries(path: Path, arrays: dict[str, npt.NDArray[Any]], n_rows: int) ->
     if not fits:
         raise _bad(
             path,
-            "the arrays of the matrix do not fit together",
-            f"indptr of {n_rows + 1} numbers from 0, never decreasing, up to the length of indices and data",
+            "the arrays of the matrix are inconsistent",
+            f"indptr of {n_rows + 1} numbers, never decreasing, from 0 to the length of indices and data",
             f"indptr of {len(indptr)}, indices of {len(arrays['indices'])}, data of {len(arrays['data'])}",
         )
     return indptr
 
 
 def _doc_ids(path: Path, arrays: dict[str, npt.NDArray[Any]], n_rows: int) -> tuple[str, ...]:
-    given = arrays.get("doc_ids")
-    if given is None:
+    array = arrays.get("doc_ids")
+    if array is None:
         return tuple(map(str, range(n_rows)))
-    if given.shape != (n_rows,) or given.dtype.kind not in "Uiu":
+    if array.shape != (n_rows,) or array.dtype.kind not in "Uiu":
         raise _bad(
             path,
-            "the array doc_ids cannot be used",
-            f"{n_rows} texts or whole numbers",
-            f"shape {given.shape}, type {given.dtype}",
+            "the array doc_ids is invalid",
+            f"{n_rows} strings or whole numbers",
+            f"shape {array.shape}, type {array.dtype}",
         )
-    doc_ids = tuple(map(str, _listed(path, given)))
+    doc_ids = tuple(map(str, _listed(path, array)))
     if "" in doc_ids:
-        raise _bad(path, "a document has no identifier", "a text", f"row {doc_ids.index('')} is empty")
+        raise _bad(path, "a document has no identifier", "a string", f"row {doc_ids.index('')} is empty")
     return doc_ids
 
 
 def _tokens(path: Path, arrays: dict[str, npt.NDArray[Any]], n_columns: int) -> tuple[str, ...] | None:
-    given = arrays.get("tokens")
-    if given is None:
+    array = arrays.get("tokens")
+    if array is None:
         return None
-    if given.shape != (n_columns,) or given.dtype.kind != "U":
+    if array.shape != (n_columns,) or array.dtype.kind != "U":
         raise _bad(
             path,
-            "the array tokens cannot be used",
-            f"{n_columns} texts, as numpy.array(list, dtype=str)",
-            f"shape {given.shape}, type {given.dtype}",
+            "the array tokens is invalid",
+            f"{n_columns} strings, as numpy.array(list, dtype=str)",
+            f"shape {array.shape}, type {array.dtype}",
         )
-    tokens = tuple(_listed(path, given))
+    tokens = tuple(_listed(path, array))
     numbers = {token: number for number, token in enumerate(tokens)}
     if len(numbers) != len(tokens):
         first = next(number for number, token in enumerate(tokens) if numbers[token] != number)
         raise DuplicateIdError(
-            "a token stands for two columns",
+            "two columns have the same token",
             facts=[
                 ("file", path),
                 ("token", repr(tokens[first])),
@@ -397,6 +394,6 @@ def _renumbering(path: Path, tokens: tuple[str, ...], closed: Vocabulary) -> npt
                 ("such as", ", ".join(map(repr, unknown[:5]))),
                 ("vocabulary", f"{len(closed):,} tokens"),
             ],
-            fixes=["--analyzer NAME with the analyzer the weights were made with"],
+            fixes=["set `analyzer=NAME` to the analyzer of the weights"],
         )
     return np.array(numbers, dtype=np.int64)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from termwise.collection import CollectionStatistics, OpenStatistics
 from termwise.errors import EmptyCollectionError, VocabularyMismatchError
-from termwise.models import AnalyzedModel, CountModel, ExpandingCountModel, NarrowableModel, TableModel
+from termwise.models import CountModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
 from termwise.scorers.row_cache import Row, RowCache, joined
@@ -116,7 +116,7 @@ class CountWeigher:
 
     Parameters
     ----------
-    model : CountModel or ExpandingCountModel
+    model : CountModel
         Such as `BM25`, or `Model1` with its table.
     analyzer : Analyzer
         What cuts texts and queries.
@@ -129,7 +129,7 @@ class CountWeigher:
 
     def __init__(
         self,
-        model: CountModel | ExpandingCountModel,
+        model: CountModel,
         analyzer: Analyzer,
         statistics: TokenStatistics,
         *,
@@ -141,7 +141,7 @@ class CountWeigher:
         self._analyzer = analyzer
         self._counted = statistics
         self._numbers = Numbering((token, number) for number, token in enumerate(statistics.tokens))
-        if analyzer.vocabulary is None and isinstance(model, ExpandingCountModel):
+        if analyzer.vocabulary is None:
             self._numbers.of(model.added_terms)
         self._known = len(self._numbers)
         self._lock = Lock()
@@ -151,10 +151,11 @@ class CountWeigher:
     @cached_property
     def fingerprint(self) -> str:
         """Equal ones give equal rows."""
+        table = self._model.table_facts
         said = {
             "model": self._model.name,
             "parameters": self._model.parameters(),
-            "table": self._model.table_id if isinstance(self._model, TableModel) else None,
+            "table": None if table is None else table["id"],
             "statistics": self._counted.digest,
         }
         return f"sha256:{sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()}"
@@ -168,7 +169,7 @@ class CountWeigher:
             state = self._state
         name = state.vocabulary.id
         model = state.model
-        if isinstance(model, NarrowableModel):
+        if model.expands:
             model = model.narrowed(np.unique(joined(asked, name).terms))
         rows = model.weigh(joined(held, name), state.statistics)
         if (background := state.vocabulary.background) is not None:
@@ -190,11 +191,10 @@ class CountWeigher:
 
     def _read(self) -> _State:
         vocabulary = Vocabulary(list(self._numbers))
-        given = self._model
-        model = given.over(vocabulary) if isinstance(given, ExpandingCountModel) else given
-        known = self._known if isinstance(given, ExpandingCountModel) else 0
+        model = self._model.over(vocabulary)
+        known = self._known if model.expands else 0
         statistics = OpenStatistics(self._counted.counts, len(vocabulary), untouched=known)
-        if model.background:
+        if model.has_background_term:
             vocabulary = Vocabulary(vocabulary, background=True)
         return _State(vocabulary, model, statistics, model.floors(statistics))
 
@@ -207,9 +207,7 @@ def _with_length(row: Row, background: int) -> Row:
     return np.append(terms, np.int32(background)), np.append(counts, counts.sum())
 
 
-def check_analyzer(
-    model: CountModel | ExpandingCountModel, analyzer: Analyzer, statistics: TokenStatistics
-) -> None:
+def check_analyzer(model: CountModel, analyzer: Analyzer, statistics: TokenStatistics) -> None:
     """Refuse an analyzer that the model or the statistics were not made for.
 
     Raises
@@ -217,7 +215,7 @@ def check_analyzer(
     VocabularyMismatchError
         Naming both.
     """
-    if isinstance(model, AnalyzedModel) and model.analyzer.fingerprint != analyzer.spec.fingerprint:
+    if model.analyzer is not None and model.analyzer.fingerprint != analyzer.spec.fingerprint:
         wanted, given = model.analyzer.beside(analyzer.spec)
         raise VocabularyMismatchError(
             "this model reads texts that another analyzer cuts",

@@ -15,9 +15,7 @@ from termwise.errors import ParameterError, UsageError
 from termwise.index import Index
 from termwise.indexing.model_choice import chosen_model
 from termwise.models import (
-    AnalyzedModel,
     CountModel,
-    ExpandingCountModel,
     Model,
     Model1,
     NetworkModel,
@@ -87,7 +85,7 @@ def model_scorer(
             counts = background.tokens(encoder.analyzer).counts
             frequencies = RowFrequencies(counts.document_frequencies, counts.n_documents)
         return RowScorer(EncoderWeigher(chosen, encoder, frequencies, name=name))
-    if isinstance(chosen, CountModel | ExpandingCountModel):
+    if isinstance(chosen, CountModel):
         cut = _analyzer(chosen, analyzer)
         return RowScorer(CountWeigher(chosen, cut, background.tokens(cut), name=name))
     raise ParameterError(
@@ -141,7 +139,7 @@ def index_scorer(
         encoder = open_document_encoder(model, threads=threads, precision=precision)
         frequencies = RowFrequencies(np.asarray(index.document_frequencies), len(index))
         return RowScorer(EncoderWeigher(model, encoder, frequencies, name=name))
-    if not isinstance(model, CountModel | ExpandingCountModel):
+    if not isinstance(model, CountModel):
         raise UsageError(
             "the weights of this index were made elsewhere, and other texts have none",
             facts=[("index", index.path), ("model", kind)],
@@ -152,8 +150,8 @@ def index_scorer(
     return RowScorer(CountWeigher(model, analyzer, background.tokens(analyzer), name=name))
 
 
-def _analyzer(model: Model, analyzer: str | Analyzer | None) -> Analyzer:
-    if analyzer is None and isinstance(model, AnalyzedModel):
+def _analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analyzer:
+    if analyzer is None and model.analyzer is not None:
         return analyzer_from_spec(model.analyzer)
     return analyzer if isinstance(analyzer, Analyzer) else make_analyzer(analyzer or DEFAULT_ANALYZER)
 

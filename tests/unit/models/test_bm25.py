@@ -57,7 +57,7 @@ def test_only_the_robertson_idf_can_be_negative() -> None:
 def test_negative_idf_can_be_refused() -> None:
     with pytest.raises(WeightError, match="1 of 4 terms have a negative idf") as caught:
         BM25(variant="robertson", negative_idf="refuse").weigh(ROWS, STATISTICS)
-    assert dict(caught.value.facts)["its documents"] == "3 of 4"
+    assert dict(caught.value.facts)["documents"] == "3 of 4"
     assert any("variant=lucene" in fix for fix in caught.value.fixes)
     BM25(variant="lucene", negative_idf="refuse").weigh(ROWS, STATISTICS)
 
@@ -86,7 +86,7 @@ def test_rows_vocabulary_and_floors() -> None:
     assert np.array_equal(rows.indptr, ROWS.indptr)
     assert np.array_equal(rows.terms, ROWS.terms)
     assert model.floors(STATISTICS) is None
-    assert model.background is False
+    assert model.has_background_term is False
     assert isinstance(model, CountModel)
 
 
@@ -155,7 +155,7 @@ def test_integers_become_floats() -> None:
 
 @pytest.mark.parametrize("weight", [0.5, 0.0, -1.0, 1.5])
 def test_weights_that_are_not_counts(weight: float) -> None:
-    with pytest.raises(WeightError, match="not counts") as caught:
+    with pytest.raises(WeightError, match="weights instead of counts") as caught:
         BM25().weigh(TermWeights([0, 0, 1], [1], [weight], "toy"), STATISTICS)
     assert dict(caught.value.facts)["row"] == 1
 
@@ -168,5 +168,5 @@ def test_terms_the_statistics_do_not_know() -> None:
 
 @pytest.mark.parametrize(("term", "count"), [(3, 1.0), (0, 5.0)])
 def test_statistics_of_another_collection(term: int, count: float) -> None:
-    with pytest.raises(WeightError, match="not of the collection"):
+    with pytest.raises(WeightError, match="different collections"):
         BM25().weigh(TermWeights([0, 1], [term], [count], "toy"), STATISTICS)

@@ -81,7 +81,7 @@ def test_an_unseen_term_adds_the_same_as_its_likelihood_up_to_a_constant() -> No
 def test_is_a_count_model_with_background() -> None:
     model = QueryLikelihoodDirichlet()
     assert isinstance(model, CountModel)
-    assert (model.name, model.background, model.parameters()) == ("dirichlet", True, {"mu": 2000.0})
+    assert (model.name, model.has_background_term, model.parameters()) == ("dirichlet", True, {"mu": 2000.0})
     assert model.weigh(ROWS, STATISTICS).vocabulary == ROWS.vocabulary
 
 
@@ -92,7 +92,7 @@ def test_mu_out_of_range(value: float) -> None:
 
 
 def test_bad_rows() -> None:
-    with pytest.raises(WeightError, match="not counts"):
+    with pytest.raises(WeightError, match="weights instead of counts"):
         QueryLikelihoodDirichlet().weigh(TermWeights([0, 1], [0], [0.5], "toy"), STATISTICS)
     with pytest.raises(VocabularyMismatchError):
         QueryLikelihoodDirichlet().weigh(TermWeights([0, 1], [4], [1.0], "toy"), STATISTICS)
@@ -100,9 +100,9 @@ def test_bad_rows() -> None:
 
 def test_a_document_longer_than_the_longest() -> None:
     rows = TermWeights.from_rows([{0: 4, 1: 4}], "toy")
-    with pytest.raises(WeightError, match="not of the collection") as caught:
+    with pytest.raises(WeightError, match="different collections") as caught:
         QueryLikelihoodDirichlet().weigh(rows, STATISTICS)
-    assert dict(caught.value.facts)["its tokens"] == 8
+    assert dict(caught.value.facts)["tokens"] == 8
 
 
 def test_only_empty_documents_and_no_rows() -> None:

@@ -72,7 +72,7 @@ def test_the_sum_is_the_log_likelihood(rows, lambda_, query) -> None:
 def test_is_a_count_model_without_background() -> None:
     model = QueryLikelihoodJM()
     assert isinstance(model, CountModel)
-    assert (model.name, model.background, model.parameters()) == ("jm", False, {"lambda": 0.1})
+    assert (model.name, model.has_background_term, model.parameters()) == ("jm", False, {"lambda": 0.1})
 
 
 @pytest.mark.parametrize("value", [0, 1, -0.1, 1.1, math.nan, "0.5"])
@@ -83,9 +83,9 @@ def test_lambda_out_of_range(value: float) -> None:
 
 
 def test_bad_rows() -> None:
-    with pytest.raises(WeightError, match="not counts"):
+    with pytest.raises(WeightError, match="weights instead of counts"):
         QueryLikelihoodJM().weigh(TermWeights([0, 1], [0], [0.5], "toy"), STATISTICS)
-    with pytest.raises(WeightError, match="not of the collection"):
+    with pytest.raises(WeightError, match="different collections"):
         QueryLikelihoodJM().weigh(TermWeights([0, 1], [3], [1.0], "toy"), STATISTICS)
     with pytest.raises(VocabularyMismatchError):
         QueryLikelihoodJM().weigh(TermWeights([0, 1], [4], [1.0], "toy"), STATISTICS)

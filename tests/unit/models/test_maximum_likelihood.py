@@ -48,7 +48,7 @@ def test_it_is_a_model_of_counts_without_parameters() -> None:
 def test_what_is_no_count_is_refused() -> None:
     counts = TermWeights.from_rows([{0: 2}], "toy")
     statistics = CollectionStatistics.from_counts([counts])
-    with pytest.raises(WeightError, match="not counts"):
+    with pytest.raises(WeightError, match="weights instead of counts"):
         MaximumLikelihood().weigh(TermWeights.from_rows([{0: 0.5}], "toy"), statistics)
 
 

@@ -9,10 +9,11 @@ import pytest
 
 from termwise.collection import CollectionStatistics
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError, VocabularyMismatchError
-from termwise.models import AnalyzedModel, AnnotatingModel, CountModel, ExpandingCountModel, Model1
+from termwise.models import CountModel, Model1
 from termwise.models.attachments import TranslationColumns
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table
+from termwise.translation.table_folder import read_manifest
 from termwise.weights import TermWeights
 
 VOCABULARY = Vocabulary(["heart", "cardiac", "valve"])
@@ -53,15 +54,21 @@ def logs(means, lambda_=0.5, probabilities=(4 / 8, 3 / 8, 1 / 8)):
     }
 
 
-def test_the_protocols(table):
+def test_the_hooks_of_a_count_model(table):
     model = Model1(table=table)
-    assert isinstance(model, ExpandingCountModel)
-    assert isinstance(model, AnalyzedModel)
-    assert isinstance(model, AnnotatingModel)
-    assert not isinstance(model, CountModel)
-    assert isinstance(model.over(VOCABULARY), CountModel)
+    compiled = model.over(VOCABULARY)
+    assert isinstance(model, CountModel)
+    assert isinstance(compiled, CountModel)
+    assert model.expands
+    assert (compiled.name, compiled.parameters()) == (model.name, model.parameters())
+    assert model.table_facts == {"name": table, "id": read_manifest(table).id}
     assert model.analyzer == make_analyzer("whitespace").spec
     assert model.added_terms == ("heart", "cardiac")
+
+
+def test_only_the_model_of_a_vocabulary_weighs(table):
+    with pytest.raises(ParameterError, match="not numbered for the vocabulary"):
+        Model1(table=table).weigh(COUNTS, STATISTICS)
 
 
 def test_weights_by_hand(table):
@@ -212,17 +219,17 @@ def test_rows_of_another_vocabulary_are_refused(table):
 
 
 def test_what_an_index_keeps(table):
-    files = Model1(table=table).files(VOCABULARY, STATISTICS)
+    files = Model1(table=table).attachments(VOCABULARY, STATISTICS)
     columns = TranslationColumns.read(files.__getitem__, 3)
     assert [part.tolist() for part in columns.column(0)] == [[0, 1], [0.5, 0.375]]
     assert [part.tolist() for part in columns.column(1)] == [[1], [0.25]]
     unheard = CollectionStatistics(1, 1, [1, 0, 0], [1, 0, 0], longest=1)
-    columns = TranslationColumns.read(Model1(table=table).files(VOCABULARY, unheard).__getitem__, 3)
+    columns = TranslationColumns.read(Model1(table=table).attachments(VOCABULARY, unheard).__getitem__, 3)
     assert columns.sources.tolist() == [0]
 
 
 def test_lambda_of_one_is_refused_with_its_reason():
-    with pytest.raises(ParameterError, match="no say"):
+    with pytest.raises(ParameterError, match="ignores the document"):
         Model1(lambda_=1)
 
 

@@ -15,7 +15,6 @@ from termwise.models import (
     JsonVectors,
     Model,
     VectorModel,
-    VectorSource,
     read_vectors,
 )
 
@@ -33,14 +32,12 @@ def test_json_lines_by_name(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(LINE)
     source = read_vectors(tmp_path / name)
     assert isinstance(source, JsonVectors)
-    assert isinstance(source, VectorSource)
 
 
 def test_a_matrix_by_name(tmp_path: Path) -> None:
     scipy.sparse.save_npz(tmp_path / "v.npz", scipy.sparse.csr_matrix(np.eye(2)))
     source = read_vectors(str(tmp_path / "v.npz"))
     assert isinstance(source, CsrVectors)
-    assert isinstance(source, VectorSource)
 
 
 def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:

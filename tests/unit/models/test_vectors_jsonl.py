@@ -20,7 +20,6 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.models import JsonVectors, read_vectors
-from termwise.models.base import VectorSource
 from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
@@ -46,7 +45,7 @@ def write(folder: Path, *records: object) -> Path:
     return path
 
 
-def read(source: VectorSource, **options: int) -> list[tuple[str, dict[str, float]]]:
+def read(source: JsonVectors, **options: int) -> list[tuple[str, dict[str, float]]]:
     found = []
     for batch in source.batches(**options):
         assert len(batch.doc_ids) == len(batch.weights) == len(batch.texts)
