@@ -81,7 +81,7 @@ from translation_peers import (  # noqa: E402
 
 from termwise import build_index  # noqa: E402
 from termwise.collection import open_collection  # noqa: E402
-from termwise.collection.pairs import Source, read_sources  # noqa: E402
+from termwise.collection.pairs import PairSource, read_sources  # noqa: E402
 from termwise.engine.query_vector import query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage, score_documents  # noqa: E402
 from termwise.errors import CheckFailedError, TermwiseError  # noqa: E402
@@ -187,7 +187,7 @@ def stdlib_pairs(path: Path) -> Path:
 # --- training ---------------------------------------------------------------------------------------------------
 
 
-def training_report(sources: Sequence[Source], arguments: argparse.Namespace) -> dict[str, Any]:
+def training_report(sources: Sequence[PairSource], arguments: argparse.Namespace) -> dict[str, Any]:
     """Compare with nltk on a small bitext, and train on a larger one."""
     analyzer = make_analyzer(Model1Settings().analyzer)
     small, large = (
@@ -237,7 +237,7 @@ def training_report(sources: Sequence[Source], arguments: argparse.Namespace) ->
     return report
 
 
-def drawn(sources: Sequence[Source], count: int, seed: int) -> list[Source]:
+def drawn(sources: Sequence[PairSource], count: int, seed: int) -> list[PairSource]:
     """Return sources with `count` pairs between them, drawn at random."""
     chosen = np.random.default_rng(seed).permutation(sum(map(len, sources)))[:count]
     ends = np.cumsum([len(source) for source in sources])
@@ -315,7 +315,7 @@ class Prepared:
     searchers: Mapping[str, Searcher]
 
     @classmethod
-    def of(cls, pairs: Path, sources: Sequence[Source], arguments: argparse.Namespace) -> Prepared:
+    def of(cls, pairs: Path, sources: Sequence[PairSource], arguments: argparse.Namespace) -> Prepared:
         """Train and index what is not there yet."""
         trained = arguments.table or arguments.work / f"table-{pairs.stem}"
         if not trained.is_dir():
@@ -368,7 +368,7 @@ class Prepared:
 
 
 def chosen(
-    sources: Sequence[Source], analyzer: Analyzer, arguments: argparse.Namespace
+    sources: Sequence[PairSource], analyzer: Analyzer, arguments: argparse.Namespace
 ) -> tuple[list[str], list[str]]:
     """Draw passages and queries, none twice and none without a token."""
     random = np.random.default_rng(arguments.seed)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import record
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.indexing import build_index
 from termwise.records import Document, Query
 
@@ -28,7 +28,7 @@ CHECKPOINT = 50
 
 def train_cross_encoder(
     entry: Mapping[str, Any],
-    sources: Sequence[Source],
+    sources: Sequence[PairSource],
     *,
     base: str,
     out: Path,
@@ -43,7 +43,7 @@ def train_cross_encoder(
     entry : mapping
         ``length`` of query and passage together, ``batch``, ``negatives`` of BM25, ``others`` of the batch,
         ``max_steps``, ``learning_rate`` and ``warm_up``, a share of the steps.
-    sources : sequence of Source
+    sources : sequence of PairSource
         The pairs.
     base : str
         Folder of the encoder that a new head is put on.
@@ -94,7 +94,7 @@ def train_cross_encoder(
 
 
 def contrasts(
-    sources: Sequence[Source], entry: Mapping[str, Any], work: Path, seed: int = SEED
+    sources: Sequence[PairSource], entry: Mapping[str, Any], work: Path, seed: int = SEED
 ) -> Iterator[dict[str, str]]:
     """Yield as many queries as are needed, each with its passage and negatives of its source, in random order."""
     random = np.random.default_rng(seed)

@@ -23,7 +23,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 import record  # noqa: E402
 
-from termwise.collection.pairs import Source, read_sources  # noqa: E402
+from termwise.collection.pairs import PairSource, read_sources  # noqa: E402
 
 MARGIN = 8
 """Pieces of a passage are padded to a multiple of this."""
@@ -57,7 +57,7 @@ def main() -> None:
     train(given, sources)
 
 
-def train(given: argparse.Namespace, sources: Sequence[Source]) -> None:
+def train(given: argparse.Namespace, sources: Sequence[PairSource]) -> None:
     """Train the network that the arguments name; one whose training was interrupted goes on."""
     import torch
     import transformers
@@ -106,7 +106,7 @@ def train(given: argparse.Namespace, sources: Sequence[Source]) -> None:
     shutil.rmtree(training, ignore_errors=True)
 
 
-def drawn(sources: Sequence[Source], wanted: int, most: int, seed: int) -> Iterator[tuple[str, str, str]]:
+def drawn(sources: Sequence[PairSource], wanted: int, most: int, seed: int) -> Iterator[tuple[str, str, str]]:
     """Yield source, query and passage of pairs in random order, no more than `most` of a source."""
     random = np.random.default_rng(seed)
     places = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.text import make_analyzer
 from termwise.translation import estimate, make_bitext
 
@@ -41,7 +41,7 @@ def test_equal_probabilities(pairs: list[tuple[str, str]], iterations: int) -> N
     theirs = translate.IBMModel1(
         [translate.AlignedSent(query.split(), passage.split()) for query, passage in pairs], iterations
     ).translation_table
-    source = Source(
+    source = PairSource(
         "toy",
         [query for query, _ in pairs],
         [passage for _, passage in pairs],

@@ -24,7 +24,7 @@ _NOT_A_WORD = re.compile(r"\W+")
 
 
 @dataclass(frozen=True)
-class Source:
+class PairSource:
     """The pairs of one source.
 
     Attributes
@@ -57,13 +57,13 @@ class Source:
                 digest.update(len(data).to_bytes(8, "big") + data)
         return f"sha256:{digest.hexdigest()}"
 
-    def without(self, *, queries: npt.NDArray[np.bool_], passages: npt.NDArray[np.bool_]) -> Source:
+    def without(self, *, queries: npt.NDArray[np.bool_], passages: npt.NDArray[np.bool_]) -> PairSource:
         """Return the source without the pairs of marked queries and passages; texts keep their positions."""
         dropped = queries[self.pairs[:, 0]] | passages[self.pairs[:, 1]]
-        return Source(self.name, self.queries, self.passages, self.pairs[~dropped])
+        return PairSource(self.name, self.queries, self.passages, self.pairs[~dropped])
 
 
-def read_sources(spec: str | Path, *, split: str = "train") -> list[Source]:
+def read_sources(spec: str | Path, *, split: str = "train") -> list[PairSource]:
     """Read training pairs.
 
     Parameters
@@ -78,7 +78,7 @@ def read_sources(spec: str | Path, *, split: str = "train") -> list[Source]:
 
     Returns
     -------
-    list of Source
+    list of PairSource
         Judgments of 1 and more count as relevant. Of a collection only the judged passages are kept.
 
     Raises
@@ -127,14 +127,16 @@ def _qrels(folder: Path, split: str) -> Path | None:
     return next((path for path in found if path.is_file()), None)
 
 
-def _read(path: Path, split: str) -> Source:
+def _read(path: Path, split: str) -> PairSource:
     if path.is_file():
         return _listed(path)
     judgments = read_qrels(_qrels(path, split) or path)
     return _judged(path.resolve().name, open_collection(path).documents(), read_queries(path), judgments)
 
 
-def _judged(name: str, documents: Iterator[Document], queries: Iterator[Query], qrels: list[Qrel]) -> Source:
+def _judged(
+    name: str, documents: Iterator[Document], queries: Iterator[Query], qrels: list[Qrel]
+) -> PairSource:
     relevant = [qrel for qrel in qrels if qrel.relevance > 0]
     wanted = {qrel.doc_id for qrel in relevant}
     asked = {qrel.query_id for qrel in relevant}
@@ -161,10 +163,10 @@ def _judged(name: str, documents: Iterator[Document], queries: Iterator[Query], 
                 raise MalformedRecordError(
                     f"a {kind} of a training pair is empty", facts=[("source", name), (kind, key)]
                 )
-    return Source(name, list(texts.values()), list(passages.values()), pairs)
+    return PairSource(name, list(texts.values()), list(passages.values()), pairs)
 
 
-def _listed(path: Path) -> Source:
+def _listed(path: Path) -> PairSource:
     queries: dict[str, int] = {}
     passages: dict[str, int] = {}
     pairs = []
@@ -180,7 +182,7 @@ def _listed(path: Path) -> Source:
             )
         pairs.append((queries.setdefault(query, len(queries)), passages.setdefault(passage, len(passages))))
     name = path.name.removesuffix(".gz").removesuffix(".jsonl")
-    return Source(name, list(queries), list(passages), np.array(pairs, dtype=np.int32).reshape(-1, 2))
+    return PairSource(name, list(queries), list(passages), np.array(pairs, dtype=np.int32).reshape(-1, 2))
 
 
 def _given(value: object) -> str:
@@ -199,20 +201,20 @@ def normalised(text: str) -> str:
 
 
 def drop_known(
-    source: Source, *, queries: frozenset[str] = frozenset(), passages: frozenset[str] = frozenset()
-) -> Source:
+    source: PairSource, *, queries: frozenset[str] = frozenset(), passages: frozenset[str] = frozenset()
+) -> PairSource:
     """Drop the pairs whose texts a judged collection has too, so that results on it are zero-shot.
 
     Parameters
     ----------
-    source : Source
+    source : PairSource
     queries, passages : frozenset of str
         Normalised texts (`normalised`) of the queries and of the documents of the collections. A query that is
         the text of a document, and a passage that is a query, are dropped as well.
 
     Returns
     -------
-    Source
+    PairSource
     """
     known = queries | passages
     return source.without(

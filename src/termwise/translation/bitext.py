@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.errors import EmptyCollectionError, ParameterError, StorageError
 from termwise.kernels.translation import Postings, Side, count_postings, count_tokens, fill_postings
 from termwise.parallel import Workers
@@ -117,7 +117,7 @@ class Bitext:
 
 
 def make_bitext(
-    sources: Iterable[Source],
+    sources: Iterable[PairSource],
     analyzer: Analyzer,
     *,
     ratio: float = 1.5,
@@ -135,7 +135,7 @@ def make_bitext(
 
     Parameters
     ----------
-    sources : iterable of Source
+    sources : iterable of PairSource
         Judged pairs; each source is let go once it was read.
     analyzer : Analyzer
         Cuts texts into terms. Where it has no vocabulary, terms are numbered as they are met.
@@ -176,7 +176,7 @@ def make_bitext(
     --------
     >>> import numpy as np
     >>> from termwise.text import make_analyzer
-    >>> pairs = Source("toy", ["a b"], ["x y z x y z y"], np.array([[0, 0]], dtype=np.int32))
+    >>> pairs = PairSource("toy", ["a b"], ["x y z x y z y"], np.array([[0, 0]], dtype=np.int32))
     >>> bitext = make_bitext([pairs], make_analyzer("whitespace"))
     >>> bitext.chunks.first.tolist(), bitext.chunks.length.tolist()
     ([0, 3, 6], [3, 3, 1])
@@ -315,7 +315,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _part(
-    source: Source,
+    source: PairSource,
     terms: _Terms,
     ratio: float,
     longest_ratio: float,

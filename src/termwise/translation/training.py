@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from termwise._version import __version__
-from termwise.collection.pairs import Source, read_sources
+from termwise.collection.pairs import PairSource, read_sources
 from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.storage.model_folder import TRAINING
@@ -161,7 +161,7 @@ def train_model1(
 
 def _sources(
     data: str | Path | Sequence[str | Path], split: str, read: list[dict[str, Any]]
-) -> Iterator[Source]:
+) -> Iterator[PairSource]:
     """Yield the sources one after another, and note what was read."""
     for spec in [data] if isinstance(data, str | Path) else data:
         for source in read_sources(spec, split=split):

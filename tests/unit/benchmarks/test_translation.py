@@ -9,7 +9,7 @@ import struct
 import numpy as np
 import pytest
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.errors import CheckFailedError, ParameterError
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, estimate, make_bitext
@@ -71,12 +71,12 @@ def test_tables_are_written_as_mgiza_has_them(table, tmp_path):
     assert list(struct.iter_unpack(">iif", data)) == [(1, 1, 0.5), (1, 2, 0.25), (2, 1, 0.125)]
 
 
-def sources() -> list[Source]:
+def sources() -> list[PairSource]:
     """Return two sources with three pairs and one."""
     pairs = [[0, 0], [0, 1], [1, 1]]
     return [
-        Source("one", ["a b", "c"], ["x y z x", "z"], np.array(pairs, dtype=np.int32)),
-        Source("two", ["d"], ["w x"], np.array([[0, 0]], dtype=np.int32)),
+        PairSource("one", ["a b", "c"], ["x y z x", "z"], np.array(pairs, dtype=np.int32)),
+        PairSource("two", ["d"], ["w x"], np.array([[0, 0]], dtype=np.int32)),
     ]
 
 

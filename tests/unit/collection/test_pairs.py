@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.unit.collection import msmarco
 
-from termwise.collection.pairs import Source, drop_known, normalised, read_sources
+from termwise.collection.pairs import PairSource, drop_known, normalised, read_sources
 from termwise.errors import (
     EmptyCollectionError,
     MalformedRecordError,
@@ -43,7 +43,7 @@ def beir(folder: Path, *, split: str = "train", qrels: str = "q1\td2\t1\nq2\td1\
     return folder
 
 
-def texts(source: Source) -> list[tuple[str, str]]:
+def texts(source: PairSource) -> list[tuple[str, str]]:
     return [(source.queries[query], source.passages[passage]) for query, passage in source.pairs.tolist()]
 
 
@@ -178,7 +178,7 @@ def test_a_dataset_of_ir_datasets_in_the_shape_of_msmarco_passage_train(monkeypa
 
 
 def test_pairs_that_a_judged_collection_has_are_dropped():
-    source = Source(
+    source = PairSource(
         "mine",
         ["Wing flutter?", "what is lift", "how to merge lists", "drag"],
         ["Flutter of wings.", "LIFT   is a force", "Merge: see sort", "what is drag"],

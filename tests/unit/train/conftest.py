@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from termwise.collection.pairs import Source  # noqa: E402
+from termwise.collection.pairs import PairSource  # noqa: E402
 from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
 from termwise.train.data.inputs import Pieces  # noqa: E402
 
@@ -90,17 +90,17 @@ def number(pieces: Pieces) -> Callable[[str], int]:
     return {token: position for position, token in enumerate(VOCABULARY)}.__getitem__
 
 
-def made_source(name: str, pairs: int, *, seed: int = 0) -> Source:
+def made_source(name: str, pairs: int, *, seed: int = 0) -> PairSource:
     """Pairs of a passage of eight words and a query of two of them."""
     random = np.random.default_rng(seed)
     passages = [" ".join(random.choice(WORDS, size=8, replace=False)) for _ in range(pairs)]
     queries = [" ".join(text.split()[2:4]) + " ?" for text in passages]
     numbers = np.arange(pairs, dtype=np.int32)
-    return Source(name, queries, passages, np.stack([numbers, numbers], axis=1))
+    return PairSource(name, queries, passages, np.stack([numbers, numbers], axis=1))
 
 
 @pytest.fixture
-def sources() -> Sequence[Source]:
+def sources() -> Sequence[PairSource]:
     return [made_source("air", 24, seed=1), made_source("code", 40, seed=2)]
 
 

@@ -7,11 +7,11 @@ import pytest
 
 pytest.importorskip("torch")
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.train.data.neighbours import neighbour_order
 
 
-def topics(repeats: int = 1) -> Source:
+def topics(repeats: int = 1) -> PairSource:
     """Passages on sixteen topics, eight each, shuffled; each pair is listed `repeats` times."""
     random = np.random.default_rng(4)
     topic = random.permutation(np.repeat(np.arange(16), 8))
@@ -20,7 +20,7 @@ def topics(repeats: int = 1) -> Source:
         for place, number in enumerate(topic)
     ]
     pairs = [(query, passage) for query in range(repeats) for passage in range(len(passages))]
-    return Source("topics", [f"q{i}" for i in range(repeats)], passages, np.array(pairs, dtype=np.int32))
+    return PairSource("topics", [f"q{i}" for i in range(repeats)], passages, np.array(pairs, dtype=np.int32))
 
 
 def test_an_order_of_all_pairs_with_topics_together():

@@ -9,14 +9,14 @@ import pytest
 
 pytest.importorskip("torch")
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.train.data import passage_idf as rarity
 from termwise.train.data.passage_idf import factors_of, factors_of_sources
 
 
 def source(name, *passages):
     pairs = np.zeros((1, 2), dtype=np.int32)
-    return Source(name, ["wing"], list(passages), pairs)
+    return PairSource(name, ["wing"], list(passages), pairs)
 
 
 def idf(found, n):

@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 
 from safetensors.torch import load_file  # noqa: E402
 
-from termwise.collection.pairs import Source  # noqa: E402
+from termwise.collection.pairs import PairSource  # noqa: E402
 from termwise.errors import (  # noqa: E402
     CorruptModelError,
     ForeignFolderError,
@@ -221,7 +221,7 @@ def test_a_base_that_cannot_be_loaded(analyzer, sources, tmp_path):
 
 def test_the_prior_bias_by_hand(base, pieces, analyzer, number):
     queries = ["the wing wing", "wing lift", "lift wing zebra", "drag"]
-    source = Source("mini", queries, ["p"], np.array([[i, 0] for i in range(4)], dtype=np.int32))
+    source = PairSource("mini", queries, ["p"], np.array([[i, 0] for i in range(4)], dtype=np.int32))
     network = network_from("tilde", base)
     set_prior_bias(network, pieces, [source], TrainSettings())
     bias = decoder_bias(network.pretrained).tolist()

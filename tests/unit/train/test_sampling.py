@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.errors import EmptyCollectionError
 from termwise.train.data.sampling import Judged
 
 
 def source(name, queries, passages, pairs):
-    return Source(name, queries, passages, np.array(pairs, dtype=np.int32).reshape(-1, 2))
+    return PairSource(name, queries, passages, np.array(pairs, dtype=np.int32).reshape(-1, 2))
 
 
 FIRST = source(

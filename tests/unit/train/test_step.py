@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from termwise.collection.pairs import Source  # noqa: E402
+from termwise.collection.pairs import PairSource  # noqa: E402
 from termwise.errors import ModelFormatError  # noqa: E402
 from termwise.text.vocabulary_cleaning import clean_vocabulary  # noqa: E402
 from termwise.train.data.batches import BatchPlan, plan_batches  # noqa: E402
@@ -36,11 +36,11 @@ def settings(kind: str, **changes: object) -> TrainSettings:
     return TrainSettings(**(plain | usual | changes))
 
 
-def mini(*pairs: tuple[str, str]) -> Source:
+def mini(*pairs: tuple[str, str]) -> PairSource:
     queries = list(dict.fromkeys(query for query, _ in pairs))
     passages = list(dict.fromkeys(passage for _, passage in pairs))
     numbers = [(queries.index(query), passages.index(passage)) for query, passage in pairs]
-    return Source("mini", queries, passages, np.array(numbers, dtype=np.int32))
+    return PairSource("mini", queries, passages, np.array(numbers, dtype=np.int32))
 
 
 def of_two_sources(epoch):
@@ -218,7 +218,7 @@ def test_a_batch_of_one_pair(kind, pieces, base):
 
 def test_passages_that_are_relevant_are_no_negatives(pieces):
     """Pairs: 0 (q0, p0), 1 (q0, p1), 2 (q1, p1), 3 (q2, p2); p2 stands in the batch as a hard negative too."""
-    source = Source(
+    source = PairSource(
         "mini",
         ["q", "r", "s"],
         ["one", "two", "three"],

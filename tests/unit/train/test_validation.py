@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from termwise.collection.pairs import Source  # noqa: E402
+from termwise.collection.pairs import PairSource  # noqa: E402
 from termwise.errors import EmptyCollectionError  # noqa: E402
 from termwise.records import Qrel  # noqa: E402
 from termwise.text.vocabulary_cleaning import clean_vocabulary  # noqa: E402
@@ -151,7 +151,7 @@ def test_queries_that_clean_to_nothing(base, pieces):
 
 
 def test_a_draw_is_even_and_keeps_all_relevant_passages():
-    twice = Source(
+    twice = PairSource(
         "twice",
         [f"q{i}" for i in range(100)],
         [f"p{i}" for i in range(200)],
@@ -175,13 +175,13 @@ def test_a_draw_is_even_and_keeps_all_relevant_passages():
 
 
 def test_a_passage_of_several_queries_is_in_the_pool_once():
-    source = Source("one", ["a", "b"], ["p"], np.array([[0, 0], [1, 0]], dtype=np.int32))
+    source = PairSource("one", ["a", "b"], ["p"], np.array([[0, 0], [1, 0]], dtype=np.int32))
     held_out = HeldOut.sample([source], queries=5, seed=0)
     assert held_out.passages == ("p",)
     assert {qrel.doc_id for qrel in held_out.qrels} == {"0"}
 
 
 def test_nothing_to_hold_out():
-    empty = Source("none", [], [], np.empty((0, 2), dtype=np.int32))
+    empty = PairSource("none", [], [], np.empty((0, 2), dtype=np.int32))
     with pytest.raises(EmptyCollectionError):
         HeldOut.sample([empty], queries=5, seed=0)

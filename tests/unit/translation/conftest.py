@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.text import make_analyzer
 from termwise.translation import Bitext, make_bitext
 
 
-def source_of(pairs: Sequence[tuple[str, str]], name: str = "toy") -> Source:
+def source_of(pairs: Sequence[tuple[str, str]], name: str = "toy") -> PairSource:
     """Return pairs of query and passage; equal texts are one."""
     queries = list(dict.fromkeys(query for query, _ in pairs))
     passages = list(dict.fromkeys(passage for _, passage in pairs))
     numbers = [(queries.index(query), passages.index(passage)) for query, passage in pairs]
-    return Source(name, queries, passages, np.array(numbers, dtype=np.int32).reshape(-1, 2))
+    return PairSource(name, queries, passages, np.array(numbers, dtype=np.int32).reshape(-1, 2))
 
 
 def bitext_of(pairs: Sequence[tuple[str, str]], **options: object) -> Bitext:

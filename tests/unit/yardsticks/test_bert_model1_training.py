@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file  # noqa: E402
 from tests.unit.train.conftest import WORDS, write_jsonl  # noqa: E402
 
-from termwise.collection.pairs import Source  # noqa: E402
+from termwise.collection.pairs import PairSource  # noqa: E402
 from termwise.errors import (  # noqa: E402
     EmptyCollectionError,
     ForeignFolderError,
@@ -62,7 +62,7 @@ def data(tmp_path):
 def source():
     queries, passages = zip(*pairs(14), strict=True)
     numbers = np.arange(14, dtype=np.int32)
-    return Source("pairs", queries, passages, np.stack([numbers, numbers], axis=1))
+    return PairSource("pairs", queries, passages, np.stack([numbers, numbers], axis=1))
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_steps_can_be_limited(judged):
 def test_held_out_queries_rank_what_bm25_finds_and_the_relevant_ones_last():
     held_out = HeldOut.sample(
         [
-            Source(
+            PairSource(
                 "one",
                 ["wing", "heat"],
                 ["wing lift", "wing drag", "heat"],

@@ -9,8 +9,8 @@ from collections.abc import Hashable, Mapping, Sequence
 NULL = None
 """The source that explains what no token of the source side does."""
 
-Source = Hashable | None
-Cells = Mapping[tuple[Source, Hashable], float]
+SourceTerm = Hashable | None
+Cells = Mapping[tuple[SourceTerm, Hashable], float]
 
 
 def expected_counts(
@@ -19,7 +19,7 @@ def expected_counts(
     *,
     floor: float = 0.0,
     drop: float = 0.0,
-) -> tuple[dict[tuple[Source, Hashable], float], float]:
+) -> tuple[dict[tuple[SourceTerm, Hashable], float], float]:
     """Share each occurrence of a target out among NULL and the occurrences of sources that it is paired with.
 
     The expectation step [1]_: each occurrence of target f adds T(f|u) / sum over v of T(f|v) to the count of (u, f),
@@ -53,7 +53,7 @@ def expected_counts(
     >>> expected_counts([(["a"], ["b"])], uniform)
     ({(None, 'b'): 0.5, ('a', 'b'): 0.5}, -0.6931471805599453)
     """
-    counts: dict[tuple[Source, Hashable], float] = defaultdict(float)
+    counts: dict[tuple[SourceTerm, Hashable], float] = defaultdict(float)
     logs = 0.0
     for sources, targets in pairs:
         explaining = [NULL, *sources]
@@ -67,7 +67,7 @@ def expected_counts(
     return dict(counts), logs
 
 
-def likely_cells(counts: Cells, least: float = 0.0) -> dict[tuple[Source, Hashable], float]:
+def likely_cells(counts: Cells, least: float = 0.0) -> dict[tuple[SourceTerm, Hashable], float]:
     """Turn counts into probabilities, the maximisation step, and keep those that are large enough.
 
     Parameters
@@ -87,7 +87,7 @@ def likely_cells(counts: Cells, least: float = 0.0) -> dict[tuple[Source, Hashab
     >>> likely_cells({("a", "b"): 3.0, ("a", "c"): 1.0}, least=0.5)
     {('a', 'b'): 0.75}
     """
-    totals: dict[Source, float] = defaultdict(float)
+    totals: dict[SourceTerm, float] = defaultdict(float)
     for (source, _), count in counts.items():
         totals[source] += count
     probabilities = {cell: count / totals[cell[0]] for cell, count in counts.items()}

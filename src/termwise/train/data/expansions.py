@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.progress import Progress, no_progress
 from termwise.train.data.cached_arrays import keep, kept, kept_or_made, unlike
@@ -52,7 +52,7 @@ class Expansions:
     def make(
         cls,
         expander: Expander,
-        sources: Sequence[Source],
+        sources: Sequence[PairSource],
         places: Collection[Place],
         pieces: Pieces,
         *,
@@ -65,7 +65,7 @@ class Expansions:
         ----------
         expander : Expander
             A TILDE encoder with the vocabulary of `pieces`.
-        sources : sequence of Source
+        sources : sequence of PairSource
         places : collection of (int, int)
         pieces : Pieces
         length : int
@@ -124,7 +124,7 @@ class Expansions:
 
 def expansions_of(
     expander: Expander,
-    sources: Sequence[Source],
+    sources: Sequence[PairSource],
     places: Collection[Place],
     pieces: Pieces,
     folder: Path,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.indexing import build_index
 from termwise.progress import Progress, no_progress
 from termwise.records import Document, Query
@@ -26,7 +26,7 @@ _QUERIES = 2048
 
 
 def mine_negatives(
-    source: Source,
+    source: PairSource,
     *,
     depth: int,
     seed: int,
@@ -38,7 +38,7 @@ def mine_negatives(
 
     Parameters
     ----------
-    source : Source
+    source : PairSource
         Its passages are the collection that is searched.
     depth : int
         Ranks to draw from, 1 or more; the published training data of TILDEv2 draws from 1,000.
@@ -81,7 +81,7 @@ def mine_negatives(
 
 
 def negatives_of(
-    sources: Sequence[Source],
+    sources: Sequence[PairSource],
     folder: Path,
     *,
     depth: int,
@@ -109,7 +109,7 @@ def keep_negatives(file: Path, mined: Sequence[npt.NDArray[np.int32]]) -> None:
     keep(file, {_name(number): found for number, found in enumerate(mined)})
 
 
-def kept_negatives(file: Path, sources: Sequence[Source]) -> list[npt.NDArray[np.int32]]:
+def kept_negatives(file: Path, sources: Sequence[PairSource]) -> list[npt.NDArray[np.int32]]:
     """Read what `keep_negatives` wrote.
 
     Raises

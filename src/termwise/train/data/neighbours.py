@@ -7,12 +7,12 @@ from collections import Counter
 import numpy as np
 import numpy.typing as npt
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.index.ordering import document_order
 from termwise.text import make_analyzer
 
 
-def neighbour_order(source: Source, *, threads: int = 1) -> npt.NDArray[np.int64]:
+def neighbour_order(source: PairSource, *, threads: int = 1) -> npt.NDArray[np.int64]:
     """Order the pairs of a source so that pairs with passages of similar words are neighbours.
 
     The passages are cut into stemmed words and ordered by recursive graph bisection, as documents are inside
@@ -22,7 +22,7 @@ def neighbour_order(source: Source, *, threads: int = 1) -> npt.NDArray[np.int64
 
     Parameters
     ----------
-    source : Source
+    source : PairSource
     threads : int, optional
         The result does not depend on it.
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.models.idf_power import idf_factors
 from termwise.progress import Progress, no_progress
 from termwise.train.data.inputs import Ids, Pieces
@@ -53,7 +53,7 @@ def factors_of(rows: Sequence[Ids], *, power: float, terms: int) -> npt.NDArray[
 
 
 def factors_of_sources(
-    sources: Sequence[Source],
+    sources: Sequence[PairSource],
     pieces: Pieces,
     *,
     power: float,
@@ -65,7 +65,7 @@ def factors_of_sources(
 
     Parameters
     ----------
-    sources : sequence of Source
+    sources : sequence of PairSource
     pieces : Pieces
         The tokenizer.
     power : float

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.errors import EmptyCollectionError
 
 Numbers = npt.NDArray[np.int64]
@@ -57,7 +57,7 @@ class Judged:
     @classmethod
     def of(
         cls,
-        sources: Sequence[Source],
+        sources: Sequence[PairSource],
         mined: Sequence[npt.NDArray[np.int32]],
         *,
         queries: Marks,
@@ -68,7 +68,7 @@ class Judged:
 
         Parameters
         ----------
-        sources : sequence of Source
+        sources : sequence of PairSource
         mined : sequence of ndarray of shape (pairs, m), int32
             See `termwise.train.data.hard_negatives.mine_negatives`.
         queries, passages : ndarray of bool

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from termwise.collection.pairs import Source, read_sources
+from termwise.collection.pairs import PairSource, read_sources
 from termwise.errors import ParameterError
 from termwise.train.base_encoder import base_name
 from termwise.train.loop.validation import HeldOut
@@ -24,14 +24,14 @@ class TrainingData:
 
     Attributes
     ----------
-    sources : list of Source
+    sources : list of PairSource
     held_out : HeldOut or None
         None where validation is switched off.
     origin : str
         Where the held-out pairs come from, in words.
     """
 
-    sources: list[Source]
+    sources: list[PairSource]
     held_out: HeldOut | None
     origin: str
 
@@ -91,13 +91,13 @@ def _has_split(spec: str | Path, split: str) -> bool:
     return any((folder / f"{split}.tsv{ending}").is_file() for ending in ("", ".gz"))
 
 
-def _parted(source: Source, seed: int) -> tuple[Source, Source]:
+def _parted(source: PairSource, seed: int) -> tuple[PairSource, PairSource]:
     """Hold out some of the queries with their pairs."""
     random = np.random.default_rng(seed)
     queries = np.unique(source.pairs[:, 0])
     count = max(1, round(_HELD_OUT_SHARE * len(queries)))
     held = np.isin(source.pairs[:, 0], random.permutation(queries)[:count])
     return (
-        Source(source.name, source.queries, source.passages, source.pairs[~held]),
-        Source(source.name, source.queries, source.passages, source.pairs[held]),
+        PairSource(source.name, source.queries, source.passages, source.pairs[~held]),
+        PairSource(source.name, source.queries, source.passages, source.pairs[held]),
     )

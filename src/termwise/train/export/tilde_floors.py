@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional
 
 from termwise.collection import Collection
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.errors import EmptyCollectionError
 from termwise.progress import Progress
 from termwise.text.vocabulary_cleaning import CleanMode, clean_vocabulary
@@ -74,7 +74,7 @@ def floors_of(
     return np.where(kept, (total / len(rows)).numpy(), 0.0).astype(np.float32)
 
 
-def passages_of_sources(sources: Sequence[Source], *, seed: int) -> list[str]:
+def passages_of_sources(sources: Sequence[PairSource], *, seed: int) -> list[str]:
     """Draw `FLOOR_PASSAGES` training passages from the sources in equal parts, as far as they go."""
     random = np.random.default_rng(seed)
     share = -(-FLOOR_PASSAGES // len(sources))

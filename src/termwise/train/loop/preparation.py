@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from transformers import set_seed
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.errors import ParameterError
 from termwise.train.data.batches import BatchPlan, plan_batches
 from termwise.train.data.expansions import expansions_of
@@ -126,7 +126,7 @@ def fit_head_if_set(network: TermNetwork, run: TrainingRun, batches: PlannedBatc
     (run.folder / _HEAD_LOG).write_text("".join(f"{json.dumps(loss)}\n" for loss in losses))
 
 
-def _texts(sources: Sequence[Source], plan: BatchPlan, count: int) -> list[tuple[str, str]]:
+def _texts(sources: Sequence[PairSource], plan: BatchPlan, count: int) -> list[tuple[str, str]]:
     """Return query and passage of the first pairs of a plan."""
     owners, numbers = plan.sources.reshape(-1)[:count].tolist(), plan.pairs.reshape(-1)[:count].tolist()
     chosen = [

@@ -13,7 +13,7 @@ import torch
 from accelerate import PartialState
 from transformers import TrainerCallback, TrainingArguments
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.progress import Progress, no_progress
 from termwise.text.wordpiece import WordPieceAnalyzer
@@ -76,7 +76,7 @@ class Trained:
 
 def train_network(
     kind: str,
-    sources: Sequence[Source],
+    sources: Sequence[PairSource],
     base: str | Path,
     folder: str | Path,
     *,
@@ -95,7 +95,7 @@ def train_network(
     ----------
     kind : str
         ``tilde``, ``tildev2`` or ``splade-doc``.
-    sources : sequence of Source
+    sources : sequence of PairSource
         Training pairs.
     base : str or Path
         The encoder to start from, see `termwise.train.loop.initial_weights.start_from`.
@@ -155,7 +155,7 @@ def train_network(
     check(
         "sources",
         sources,
-        several and all(isinstance(one, Source) for one in sources),
+        several and all(isinstance(one, PairSource) for one in sources),
         "a list of sources, as read_sources gives",
     )
     check_path("folder", folder)

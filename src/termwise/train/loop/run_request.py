@@ -10,7 +10,7 @@ from typing import Any
 
 from accelerate import PartialState
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.progress import Progress
 from termwise.train.data.batches import pairs_of_an_epoch
@@ -36,7 +36,7 @@ class TrainingRun:
     """
 
     kind: str
-    sources: Sequence[Source]
+    sources: Sequence[PairSource]
     base: str | Path
     folder: Path
     pieces: Pieces

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import Dataset
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.text.vocabulary_cleaning import clean_vocabulary
 from termwise.train.data.batches import BatchPlan
 from termwise.train.data.expansions import Expansions, Place
@@ -88,7 +88,7 @@ class Collator:
     settings : TrainSettings
     pieces : Pieces
         The tokenizer.
-    sources : sequence of Source
+    sources : sequence of PairSource
     batches : PlannedBatches
     negatives : sequence of ndarray of shape (n, m), int32, or None
         For each source, positions of passages that are not relevant to the query of each pair; -1 fills up.
@@ -104,7 +104,7 @@ class Collator:
         kind: str,
         settings: TrainSettings,
         pieces: Pieces,
-        sources: Sequence[Source],
+        sources: Sequence[PairSource],
         batches: PlannedBatches,
         *,
         negatives: Sequence[npt.NDArray[np.int32]] | None = None,
@@ -233,7 +233,7 @@ class Collator:
         return torch.from_numpy(marked)
 
 
-def _keys(source: Source, queries: npt.NDArray[Any], passages: npt.NDArray[Any]) -> Ids:
+def _keys(source: PairSource, queries: npt.NDArray[Any], passages: npt.NDArray[Any]) -> Ids:
     """Return one number for each pair of a query and a passage of a source."""
     keys: Ids = queries.astype(np.int64) * len(source.passages) + passages
     return keys

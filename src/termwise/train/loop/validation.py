@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.errors import EmptyCollectionError
 from termwise.evaluate import evaluate
@@ -53,12 +53,12 @@ class HeldOut:
     expansions: tuple[Ids, ...] | None = None
 
     @classmethod
-    def sample(cls, sources: Sequence[Source], *, queries: int, seed: int) -> HeldOut:
+    def sample(cls, sources: Sequence[PairSource], *, queries: int, seed: int) -> HeldOut:
         """Draw queries from the sources, as evenly as their sizes allow, with all their relevant passages.
 
         Parameters
         ----------
-        sources : sequence of Source
+        sources : sequence of PairSource
             Held-out pairs.
         queries : int
             Most queries in all.

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.progress import Progress, no_progress
 from termwise.text.vocabulary_cleaning import clean_vocabulary
 from termwise.train.data.inputs import Ids, Pieces, distinct_terms
@@ -97,7 +97,7 @@ def fit_head(
 
 @torch.no_grad()
 def set_prior_bias(
-    network: TildeNetwork, pieces: Pieces, sources: Sequence[Source], settings: TrainSettings
+    network: TildeNetwork, pieces: Pieces, sources: Sequence[PairSource], settings: TrainSettings
 ) -> None:
     """Set the decoder's bias of each term to the log-odds that a training query holds it.
 

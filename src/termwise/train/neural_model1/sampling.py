@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, Vocabulary
 from termwise.train.data.sampling import Judged
@@ -34,7 +34,7 @@ class Questions:
     @classmethod
     def of(
         cls,
-        sources: Sequence[Source],
+        sources: Sequence[PairSource],
         mined: Sequence[npt.NDArray[np.int32]],
         analyzer: Analyzer,
         vocabulary: Vocabulary,
@@ -48,7 +48,7 @@ class Questions:
 
         Parameters
         ----------
-        sources : sequence of Source
+        sources : sequence of PairSource
         mined : sequence of ndarray of shape (pairs, m), int32
             See `termwise.train.data.hard_negatives.mine_negatives`.
         analyzer, vocabulary

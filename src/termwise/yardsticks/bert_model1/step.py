@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.train.data.inputs import Pieces
 from termwise.train.data.sampling import Draw, Judged
 from termwise.train.loop.step import Batches, Step
@@ -56,12 +56,16 @@ class PairCollator:
     settings : BertModel1Settings
     pieces : Pieces
         The tokenizer.
-    sources : sequence of Source
+    sources : sequence of PairSource
     batches : DrawnBatches
     """
 
     def __init__(
-        self, settings: BertModel1Settings, pieces: Pieces, sources: Sequence[Source], batches: DrawnBatches
+        self,
+        settings: BertModel1Settings,
+        pieces: Pieces,
+        sources: Sequence[PairSource],
+        batches: DrawnBatches,
     ) -> None:
         self._settings = settings
         self._pieces = pieces

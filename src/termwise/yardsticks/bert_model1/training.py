@@ -16,7 +16,7 @@ from accelerate import PartialState
 from transformers import set_seed
 
 from termwise._version import __version__
-from termwise.collection.pairs import Source
+from termwise.collection.pairs import PairSource
 from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.records import Ranking
@@ -291,7 +291,7 @@ def candidates_of(held_out: HeldOut, *, depth: int, seed: int, threads: int = 1)
         (int(one.query_id), int(one.doc_id)) for one in held_out.qrels
     )  # each once, in order
     pairs = np.array(list(judged), dtype=np.int32)
-    source = Source("held-out", held_out.queries, held_out.passages, pairs.reshape(-1, 2))
+    source = PairSource("held-out", held_out.queries, held_out.passages, pairs.reshape(-1, 2))
     mined = mine_negatives(source, depth=depth, seed=seed, threads=threads)
     candidates: list[list[int]] = [[] for _ in held_out.queries]
     for (query, _), found in zip(pairs.tolist(), mined.tolist(), strict=True):
