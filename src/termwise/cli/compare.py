@@ -1,4 +1,4 @@
-"""``termwise compare``: whether runs differ, and where."""
+"""``termwise compare``: paired comparison of runs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from termwise.cli.judged import exclusion, missing_rule, read_runs
-from termwise.cli.options import DEFAULT_MEASURES, ExcludeSeed, JsonFlag, Measures, Missing
+from termwise.cli.judged import exclusion, missing_rule, read_runs, tie_rule
+from termwise.cli.options import DEFAULT_MEASURES, ExcludeSeed, JsonFlag, Measures, Missing, Ties
 from termwise.cli.terminal import note, refuse_overwriting, write_text
 from termwise.errors import UsageError
 
@@ -49,6 +49,7 @@ def command(
         typer.Option("--level", metavar="P", help="A corrected p below this shows a difference."),
     ] = 0.05,
     missing: Missing = "zero",
+    ties: Ties = "ranking",
     exclude_seed: ExcludeSeed = None,
     queries: Annotated[
         Path | None,
@@ -95,7 +96,7 @@ def command(
         contrast_table,
         to_csv,
     )
-    from termwise.evaluate.tables import unreachable
+    from termwise.evaluate.tables import too_few_resamples
 
     if queries is not None and html is None:
         raise UsageError("--queries shows its texts in the HTML page", fixes=["add --html FILE"])
@@ -112,6 +113,7 @@ def command(
         pairs="all" if all_pairs else "baseline",
         missing=missing_rule(missing),
         exclude=exclusion(exclude_seed),
+        ties=tie_rule(ties),
         confidence=confidence,
         resamples=resamples,
         seed=seed,
@@ -126,8 +128,8 @@ def command(
     if as_json:
         for line in comparison.to_json_lines(per_query=per_query, criterion=criterion):
             print(line)
-        if (unreached := unreachable(comparison, criterion)) is not None:
-            note(unreached)
+        if (too_few := too_few_resamples(comparison, criterion)) is not None:
+            note(too_few)
     else:
         print(comparison_text(comparison, criterion=criterion))
     for path in (html, latex, csv):

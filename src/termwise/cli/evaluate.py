@@ -1,4 +1,4 @@
-"""``termwise evaluate``: how good runs are."""
+"""``termwise evaluate``: measures of runs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from termwise.cli.judged import exclusion, missing_rule, read_runs
-from termwise.cli.options import DEFAULT_MEASURES, ExcludeSeed, JsonFlag, Measures, Missing
+from termwise.cli.judged import exclusion, missing_rule, read_runs, tie_rule
+from termwise.cli.options import DEFAULT_MEASURES, ExcludeSeed, JsonFlag, Measures, Missing, Ties
+from termwise.cli.terminal import note, refuse_overwriting, write_text
 
 
 def command(
@@ -20,25 +21,35 @@ def command(
         ),
     ],
     measures: Measures = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Also show every query.")] = False,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Also print every query.")] = False,
     missing: Missing = "zero",
+    ties: Ties = "ranking",
     exclude_seed: ExcludeSeed = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write one HTML page.", show_default=False)
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Evaluate runs against judgments."""
     from termwise.collection import read_qrels
-    from termwise.evaluate import Evaluator, evaluation_text
+    from termwise.evaluate import Evaluator, evaluation_html, evaluation_text
 
+    refuse_overwriting([html], [*runs, qrels])
     evaluator = Evaluator(
         read_qrels(qrels),
         measures or DEFAULT_MEASURES,
         missing=missing_rule(missing),
         exclude=exclusion(exclude_seed),
+        ties=tie_rule(ties),
     )
     evaluations = [evaluator.evaluate(run) for run in read_runs(runs)]
+    if html is not None:
+        write_text(html, evaluation_html(evaluations))
     if as_json:
         for evaluation in evaluations:
             for line in evaluation.to_json_lines(per_query=per_query):
                 print(line)
     else:
         print(evaluation_text(evaluations, per_query=per_query))
+    if html is not None:
+        note(f"{html}: written")

@@ -18,10 +18,10 @@ _COMMANDS = {
 """Public functions, and the command that does the same."""
 
 _OPTIONS = frozenset(
-    "alpha analyzer base candidates collection data delta device documents encode encoding expand_with "  # noqa: SIM905
+    "alpha analyzer base candidates collection confidence data delta device documents encode encoding expand_with "  # noqa: SIM905
     "expansion_terms fail_if fields float floors_from folds index judged kind learn level like_file memory "
-    "missing model normalise oracle out overwrite precision qrels queries resume run scorer separator settings "
-    "store_text table threads validation".split()
+    "missing model normalise oracle out overwrite precision qrels queries resamples resume run scorer separator "
+    "settings store_text table threads validation".split()
 )
 """Arguments that have an option of the same name; all others are given with --set."""
 

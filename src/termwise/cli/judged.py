@@ -58,6 +58,19 @@ def missing_rule(text: str) -> Literal["zero", "skip"]:
     )
 
 
+def tie_rule(text: str) -> Literal["ranking", "trec_eval"]:
+    """Check the value of ``--ties``."""
+    if text == "ranking":
+        return "ranking"
+    if text == "trec-eval":
+        return "trec_eval"
+    raise ParameterError(
+        "--ties is ranking or trec-eval",
+        facts=[("given", text)],
+        fixes=["--ties ranking", "--ties trec-eval"],
+    )
+
+
 def exclusion(text: str | None) -> Mapping[str, frozenset[str]] | Literal["id"] | None:
     """Read the value of ``--exclude-seed``: a file, or the word ``id``."""
     if text is None:

@@ -45,6 +45,14 @@ Missing = Annotated[
         help="What a judged query counts that a run does not hold: 0, or nothing (it is left out).",
     ),
 ]
+Ties = Annotated[
+    str,
+    typer.Option(
+        "--ties",
+        metavar="ranking|trec-eval",
+        help="Order of documents with equal scores: as ranked, or as trec_eval sorts them.",
+    ),
+]
 ExcludeSeed = Annotated[
     str | None,
     typer.Option(

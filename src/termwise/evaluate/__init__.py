@@ -1,12 +1,10 @@
-"""Measures, paired comparisons, latency, and their reports.
+"""Measures, paired comparisons of runs, latency, and reports."""
 
-Runs and judgments come as records; reading files is the business of :mod:`termwise.collection`.
-"""
-
-from termwise.evaluate.compare import Comparison, Contrast, compare, compare_evaluations
+from termwise.evaluate.comparison import Comparison, compare, compare_evaluations
+from termwise.evaluate.contrast import Contrast, Correction, Test
 from termwise.evaluate.correction import benjamini_hochberg, bonferroni, holm
-from termwise.evaluate.criterion import Correction, Criterion, Test, Verdict
-from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, MissingRule, evaluate
+from termwise.evaluate.criterion import Criterion, Verdict
+from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, MissingRule, TieRule, evaluate
 from termwise.evaluate.html import comparison_html, evaluation_html
 from termwise.evaluate.latency import Latency, LatencySummary
 from termwise.evaluate.latex import comparison_latex, evaluation_latex
@@ -17,7 +15,6 @@ from termwise.evaluate.tables import (
     comparison_text,
     contrast_table,
     conventions,
-    difference_table,
     evaluation_text,
     latency_table,
     methods,
@@ -43,6 +40,7 @@ __all__ = [
     "MissingRule",
     "Table",
     "Test",
+    "TieRule",
     "Verdict",
     "benjamini_hochberg",
     "bonferroni",
@@ -53,7 +51,6 @@ __all__ = [
     "comparison_text",
     "contrast_table",
     "conventions",
-    "difference_table",
     "evaluate",
     "evaluation_html",
     "evaluation_latex",

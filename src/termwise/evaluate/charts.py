@@ -1,40 +1,39 @@
-"""The drawings of a page of results, as numbers and attributes that a template writes into SVG.
+"""Charts of evaluation pages, as SVG attributes for a template.
 
-Positions are in the units of the drawing's ``viewBox``, x to the right and y down. They are written with two decimals
-at most, so that equal results give equal pages.
+Positions are in units of the ``viewBox``, x to the right and y down, with at most two decimals.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.evaluate.number_format import shown, typeset
+from termwise.evaluate.formats import format_value, with_minus_sign
 
 Side = Literal["better", "worse", "tie", "neutral", ""]
-"""What a shape stands for, which decides its colour."""
+"""Meaning of a shape, which sets its colour."""
 
 MAX_BARS = 400
-"""Up to so many queries every bar of a plot is an element of its own, with a tooltip."""
+"""Largest number of queries for which every bar of a plot is a separate element with a tooltip."""
 
 PLOT_LEFT, PLOT_WIDTH = 46.0, 470.0
-"""Where the bars of a plot begin, and how much room they have, in a drawing 520 wide."""
+"""Left edge and width of the bars of a plot, in a drawing 520 wide."""
 
 SHARES_WIDTH = 120.0
 """Width of the bar of wins, ties and losses."""
 
 BINS, BIN_WIDTH, BIN_HEIGHT = 20, 15.0, 42.0
-"""Bins of a histogram, their distance, and the height of the fullest, in a drawing with its ground at y = 44."""
+"""Number of bins of a histogram, their distance, and the height of the tallest bar, with the base line at y = 44."""
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A round number on an axis, and where it is."""
+    """A round number on an axis and its position."""
 
     at: str
     label: str
@@ -42,14 +41,14 @@ class Tick:
 
 @dataclass(frozen=True)
 class Axis:
-    """A scale from differences to positions, and its round ticks.
+    """A linear scale from values to positions, with round ticks.
 
     Attributes
     ----------
     low, high : float
-        Ends of the data, low below high.
+        Smallest and largest value, low below high.
     start, end : float
-        Where they are drawn; for a vertical axis `start` is the larger.
+        Positions of the two; for a vertical axis `start` is the larger.
     """
 
     low: float
@@ -62,17 +61,17 @@ class Axis:
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def at(self, value: float) -> str:
-        """Return the position of a value, written."""
+        """Return the position of a value as an attribute."""
         return pixels(self.place(value))
 
     @property
     def ticks(self) -> tuple[Tick, ...]:
-        """About five multiples of 1, 2 or 5 times a power of ten."""
+        """About five multiples of a step that is 1, 2 or 5 times a power of ten."""
         step = _round_step((self.high - self.low) / 5)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         decimals = max(0, -math.floor(math.log10(step) + 1e-9))
         return tuple(
-            Tick(self.at(n * step), "0" if n == 0 else typeset(f"{n * step:+.{decimals}f}"))
+            Tick(self.at(n * step), "0" if n == 0 else with_minus_sign(f"{n * step:+.{decimals}f}"))
             for n in range(first, last + 1)
         )
 
@@ -91,7 +90,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Plot:
-    """Sorted differences: bars or, of many queries, one path a side."""
+    """Sorted differences: bars or, for many queries, one path per side."""
 
     bars: tuple[Bar, ...]
     areas: tuple[tuple[Side, str], ...]
@@ -99,21 +98,21 @@ class Plot:
 
 
 def side(direction: float) -> Side:
-    """Return the side of a difference: better above 0, worse below it, neither at 0."""
+    """Return the side of a difference: better above 0, worse below 0, empty at 0."""
     return "better" if direction > 0 else "worse" if direction < 0 else ""
 
 
-def sorted_differences(differences: npt.NDArray[np.float64], axis: Axis, name: Callable[[int], str]) -> Plot:
-    """Draw one bar a query, from the largest gain to the largest loss.
+def sorted_differences(differences: npt.NDArray[np.float64], axis: Axis, names: Sequence[str]) -> Plot:
+    """Draw one bar per query, from the largest gain to the largest loss.
 
     Parameters
     ----------
     differences : ndarray of shape (n,), float64
-        One a query. A difference of 0 has no bar, but its room.
+        One per query. A difference of 0 leaves an empty place.
     axis : Axis
-        Vertical, with 0 on it.
-    name : callable
-        Takes the position of a query in `differences` and returns what its tooltip calls it.
+        Vertical axis that contains 0.
+    names : sequence of str of length n
+        Names of the queries in the tooltips.
     """
     order = np.argsort(-differences, kind="stable")
     step = PLOT_WIDTH / len(order)
@@ -136,7 +135,7 @@ def sorted_differences(differences: npt.NDArray[np.float64], axis: Axis, name: C
                 width=pixels(step - gap),
                 height=pixels(abs(end - zero)),
                 side=side(value),
-                title=f"{name(query)}: {typeset(shown(value, 'difference'))}",
+                title=f"{names[query]}: {with_minus_sign(format_value(value, 'difference'))}",
             )
         )
     return Plot(tuple(bars), (), axis)
@@ -147,7 +146,7 @@ def _sides(values: npt.NDArray[np.float64]) -> dict[Side, npt.NDArray[np.bool_]]
 
 
 def _path(values: npt.NDArray[np.float64], places: npt.NDArray[np.intp], step: float, axis: Axis) -> str:
-    """Draw the outline of neighbouring bars as one path; none of them, no path."""
+    """Draw the outline of neighbouring bars as one path; empty without bars."""
     if len(places) == 0:
         return ""
     path = [f"M{pixels(PLOT_LEFT + int(places[0]) * step)} {axis.at(0.0)}"]
@@ -159,19 +158,19 @@ def _path(values: npt.NDArray[np.float64], places: npt.NDArray[np.intp], step: f
 
 
 def shares(wins: int, ties: int, losses: int) -> tuple[Bar, ...]:
-    """Draw how many queries are won, tied and lost, as the parts of one bar."""
+    """Draw the numbers of wins, ties and losses as the parts of one bar."""
     parts: tuple[tuple[int, Side], ...] = ((wins, "better"), (ties, "tie"), (losses, "worse"))
     bars, start = [], 0.0
-    for number, kind in parts:
+    for number, part_side in parts:
         width = SHARES_WIDTH * number / (wins + ties + losses)
         if number:
-            bars.append(Bar(pixels(start), "0", pixels(width), "8", kind, ""))
+            bars.append(Bar(pixels(start), "0", pixels(width), "8", part_side, ""))
         start += width
     return tuple(bars)
 
 
 def histogram(values: npt.NDArray[np.float64], high: float) -> npt.NDArray[np.intp]:
-    """Count the values in `BINS` equal parts of the range from 0 to `high`."""
+    """Count the values in `BINS` equal bins from 0 to `high`."""
     return np.histogram(values, bins=BINS, range=(0.0, high))[0]
 
 
@@ -181,11 +180,11 @@ def histogram_bars(counts: npt.NDArray[np.intp], *, high: float, tallest: int) -
     Parameters
     ----------
     counts : ndarray of shape (BINS,)
-        What `histogram` returns.
+        Counts of `histogram`.
     high : float
         End of the range.
     tallest : int
-        The count that takes the whole height; histograms drawn with one `tallest` can be compared.
+        Count that has the full height, the same for all histograms that are compared.
     """
     bars = []
     for place, number in enumerate(counts.tolist()):
@@ -206,7 +205,7 @@ def histogram_bars(counts: npt.NDArray[np.intp], *, high: float, tallest: int) -
 
 
 def pixels(value: float) -> str:
-    """Write a length with two decimals at most.
+    """Write a length with at most two decimals.
 
     Examples
     --------

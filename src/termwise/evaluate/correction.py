@@ -1,7 +1,7 @@
-"""Corrections of p-values for making several comparisons at once.
+"""Corrections of p-values for multiple comparisons.
 
-`bonferroni` and `holm` keep the probability of a single false discovery in the family below the level of the test,
-whatever the dependence between the tests; `benjamini_hochberg` keeps the share of false ones among the discoveries.
+`bonferroni` and `holm` control the family-wise error rate under any dependence between the tests;
+`benjamini_hochberg` controls the false discovery rate.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ def bonferroni(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     Parameters
     ----------
     p_values : sequence of float or None, of length n
-        In [0, 1]. None stands for a test that was planned and could not be made: it stays None, and
-        counts in m, as if it had shown nothing (p = 1).
+        Values in [0, 1]. None is the p-value of an undefined test; it stays None and counts as a test with p = 1.
 
     Returns
     -------
@@ -37,15 +36,14 @@ def bonferroni(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Correct by Holm's step-down rule, never larger than Bonferroni's value.
+    """Correct p-values by Holm's step-down procedure; the result is never above Bonferroni's.
 
     With p(1) <= … <= p(m), the i-th becomes the largest min(1, (m - j + 1)·p(j)) over j <= i.
 
     Parameters
     ----------
     p_values : sequence of float or None, of length n
-        In [0, 1]. None stands for a test that was planned and could not be made: it stays None, and
-        counts in m, as if it had shown nothing (p = 1).
+        Values in [0, 1]. None is the p-value of an undefined test; it stays None and counts as a test with p = 1.
 
     Returns
     -------
@@ -62,27 +60,25 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     >>> holm([0.25, 0.125, 0.03125])
     (0.25, 0.25, 0.09375)
     """
-    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    ascending = sorted((p, position) for position, p in enumerate(p_values) if p is not None)
     corrected: list[float | None] = [None] * len(p_values)
     largest = 0.0
-    for done, (p, place) in enumerate(known):
-        largest = max(largest, min(1.0, (len(p_values) - done) * p))
-        corrected[place] = largest
+    for smaller, (p, position) in enumerate(ascending):
+        largest = max(largest, min(1.0, (len(p_values) - smaller) * p))
+        corrected[position] = largest
     return tuple(corrected)
 
 
 def benjamini_hochberg(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Correct by the step-up rule of Benjamini and Hochberg.
+    """Correct p-values by the step-up procedure of Benjamini and Hochberg.
 
-    With p(1) <= … <= p(m), the i-th becomes the smallest min(1, m·p(j) / j) over j >= i. What is kept below a level is
-    not the probability of one false discovery, but the share of discoveries that are false, on average and where tests
-    do not speak against each other.
+    With p(1) <= … <= p(m), the i-th becomes the smallest min(1, m·p(j) / j) over j >= i. This controls the expected
+    share of false discoveries if the tests are independent or positively dependent.
 
     Parameters
     ----------
     p_values : sequence of float or None, of length n
-        In [0, 1]. None stands for a test that was planned and could not be made: it stays None, and
-        counts in m, as if it had shown nothing (p = 1).
+        Values in [0, 1]. None is the p-value of an undefined test; it stays None and counts as a test with p = 1.
 
     Returns
     -------
@@ -100,10 +96,10 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> tuple[float | None, 
     (0.04, 0.05333333333333334, 0.05333333333333334, None)
     """
     m = len(p_values)
-    order = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    ascending = sorted((p, position) for position, p in enumerate(p_values) if p is not None)
     corrected: list[float | None] = [None] * m
     smallest = 1.0
-    for rank, (p, place) in reversed(list(enumerate(order, start=1))):
+    for rank, (p, position) in reversed(list(enumerate(ascending, start=1))):
         smallest = min(smallest, m * p / rank)
-        corrected[place] = smallest
+        corrected[position] = smallest
     return tuple(corrected)

@@ -1,55 +1,21 @@
-"""When one run is called better than another: a paired test, a correction of its p-value, and a level."""
+"""Criterion for calling a run better or worse: a paired test, a correction of its p-value, and a level."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, final
+from typing import Literal, final
 
 from termwise.display.safe_text import shown
-from termwise.errors import ParameterError, UnknownNameError
+from termwise.errors import ParameterError
+from termwise.evaluate.contrast import CORRECTION_NAMES, TEST_NAMES, Contrast, Correction, Test, check_names
 from termwise.validation import is_finite_number
 
-if TYPE_CHECKING:
-    from termwise.evaluate.compare import Contrast
-
-Test = Literal["t", "permutation"]
-"""Which of the two paired tests."""
-
-Correction = Literal["none", "bonferroni", "holm"]
-"""How a p-value is corrected for the number of comparisons."""
-
 Verdict = Literal["better", "worse", "not shown"]
-"""What is said of a run; a difference that is not shown may be there all the same."""
+"""Result of a comparison; ``"not shown"`` does not mean that the runs are equal."""
 
-TEST_NAMES: Mapping[str, str] = {"t": "paired t-test", "permutation": "paired sign-flip permutation test"}
-"""The tests in words."""
-
-CORRECTION_NAMES: Mapping[str, str] = {
-    "none": "no correction",
-    "bonferroni": "Bonferroni correction",
-    "holm": "Holm correction",
-}
-"""The corrections in words."""
-
-
-MOST_RESAMPLES = 10_000_000
-"""Sign flips and bootstrap samples at most; minutes of work, for p-values far below any level in use."""
-
-
-def check_names(test: str, correction: str) -> None:
-    """Refuse a test or a correction that does not exist.
-
-    Raises
-    ------
-    UnknownNameError
-        With those that do.
-    """
-    if test not in TEST_NAMES:
-        raise UnknownNameError.of("test", str(test), TEST_NAMES)
-    if correction not in CORRECTION_NAMES:
-        raise UnknownNameError.of("correction", str(correction), CORRECTION_NAMES)
+MAX_RESAMPLES = 10_000_000
+"""Largest number of sign flips and bootstrap samples."""
 
 
 @final
@@ -60,11 +26,11 @@ class Criterion:
     Parameters
     ----------
     test : {"t", "permutation"}, optional
-        The test that decides.
+        Paired test.
     correction : {"none", "bonferroni", "holm"}, optional
-        How its p-value is corrected.
+        Correction of its p-value for the number of comparisons.
     level : float, optional
-        A corrected p below this shows a difference, an undefined one never does; between 0 and 1.
+        A corrected p below this level shows a difference, an undefined p never does; between 0 and 1.
 
     Raises
     ------
@@ -89,24 +55,24 @@ class Criterion:
             raise ParameterError(
                 "the level of a test is out of range",
                 facts=[("given", shown(self.level)), ("expected", "a number between 0 and 1")],
-                fixes=["--level 0.05 (in Python level=0.05)"],
+                fixes=["set `level=0.05`"],
             )
 
     @property
     def how(self) -> str:
-        """Test and correction in words."""
+        """Names of the test and the correction."""
         return f"{TEST_NAMES[self.test]}, {CORRECTION_NAMES[self.correction]}"
 
     def least_p(self, *, resamples: int, comparisons: int) -> float:
-        """Return a bound that no p lies below, whatever the differences: 0 but for the permutation test.
+        """Return the smallest corrected p that the test can give: 0 for the t-test.
 
-        Of N resamples and the observed arrangement a two-sided p counts two at least, 2 / (N + 1); both corrections
-        multiply the smallest p of a family by the size of the family.
+        A two-sided p of the permutation test is at least 2 / (resamples + 1). Both corrections multiply the smallest p
+        of a family by the size of the family.
 
         Parameters
         ----------
         resamples : int
-            Sign flips that are drawn.
+            Number of sign flips.
         comparisons : int
             Size of the family.
 
@@ -120,7 +86,7 @@ class Criterion:
         return min(1.0, self._factor(comparisons) * 2 / (resamples + 1))
 
     def least_resamples(self, comparisons: int) -> int | None:
-        """Return the fewest resamples with which the permutation test can show a difference; None beyond the most.
+        """Return the fewest sign flips that can show a difference; None if more than `MAX_RESAMPLES`.
 
         Examples
         --------
@@ -128,18 +94,18 @@ class Criterion:
         (200, 12000)
         """
         needed = 2 * self._factor(comparisons) / self.level
-        return math.floor(needed) if needed <= MOST_RESAMPLES else None
+        return math.floor(needed) if needed <= MAX_RESAMPLES else None
 
     def _factor(self, comparisons: int) -> int:
         return 1 if self.correction == "none" else comparisons
 
     def verdict(self, contrast: Contrast) -> Verdict:
-        """Say whether the run of a contrast is better than its baseline, or worse, or neither was shown."""
+        """Return whether the run of a contrast is better or worse than its baseline."""
         p = contrast.p(self.test, self.correction)
         if p is None or p >= self.level:
             return "not shown"
         return "better" if contrast.difference > 0 else "worse"
 
 
-USUAL = Criterion()
-"""What counts unless something else is asked for."""
+DEFAULT_CRITERION = Criterion()
+"""Permutation test, Holm correction, level 0.05."""

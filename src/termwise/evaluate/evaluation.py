@@ -1,71 +1,73 @@
-"""One run against judgments: a value per query and measure.
+"""Evaluation of one run against judgments: one value per query and measure.
 
-What is evaluated is exactly what is ranked. Evaluators sort a run by score and break ties each in their own
-way (trec_eval by descending document id, others by ascending), so they are never shown the scores: they get
-:meth:`termwise.records.Ranking.surrogates`, which decrease strictly in our order. Nor are they shown the
-identifiers, which are replaced by numbers on the way: no evaluator can stumble over a space or another
-script in an id, or order by it.
+By default the order of the ranking is measured. Evaluators sort a run by score and break ties in different ways
+(trec_eval by descending document id, others by ascending), so they receive the scores of
+:meth:`termwise.records.Ranking.surrogates`, which decrease strictly in the order of the ranking. They also receive
+numbers in place of identifiers, so no evaluator depends on spaces, scripts or the order of identifiers.
 
-Rules, each counted in :class:`Counts`:
+Rules; :class:`Counts` reports how often each one applied:
 
+equal scores
+    ``ties="ranking"``: in the order of the ranking. ``ties="trec_eval"``: as trec_eval sorts, by descending score,
+    rounded to float32, then by descending document id.
 missing query
-    Judged, but not in the run. ``missing="zero"``: it counts 0 under every measure. ``missing="skip"``: the
-    averages are over the queries that are in the run. A query that is in the run with no document at all was
-    answered with nothing; it counts 0 under both.
+    Judged, but not in the run. ``missing="zero"``: it counts 0 under every measure. ``missing="skip"``: it is
+    not part of the averages. A query of the run with an empty ranking counts 0 under both rules.
 query without judgments
     In the run, but not judged. It is ignored.
 query without relevant documents
-    Judged, and no grade reaches 1. It stays in the average with the value that trec_eval gives it, 0 for
-    every measure of ranking quality (ir_measures does the same). Likewise AP(rel=2) is 0 where no grade
-    reaches 2.
+    Judged, and no grade is 1 or more. It stays in the average with the value of trec_eval, which is 0 for every
+    measure of ranking quality (as in ir_measures). Likewise AP(rel=2) is 0 if no grade is 2 or more.
 negative grade
-    Gains nothing, like 0; Bpref and infAP take it for "not in the pool", as trec_eval does.
+    Gains nothing, like 0. Bpref and infAP treat the document as not in the pool, as trec_eval does.
 excluded document
-    Removed from the ranking and from the judgments before any measure, and so before any cutoff: what stood
-    below moves up. Judgments then read as if the line had never been there; a query that loses its only one
-    is a query without judgments.
+    Removed from the ranking and from the judgments before any cutoff; lower documents move up. A query that loses
+    its only judgment counts as a query without judgments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, final, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownIdError
+from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.measures import LARGEST_RELEVANCE, is_count, parse_measures
-from termwise.evaluate.number_format import json_line, shortlist
-from termwise.records import Excluded, Exclusion, Qrel, Run
+from termwise.records import Excluded, Exclusion, Qrel, Ranking, Run
 
 if TYPE_CHECKING:
     from ir_measures import Measure
 
 MissingRule = Literal["zero", "skip"]
-"""What a judged query that is not in the run counts: 0, or nothing at all."""
+"""Rule for judged queries that are not in the run: count 0, or leave out of the averages."""
+
+TieRule = Literal["ranking", "trec_eval"]
+"""Order of documents with equal scores: that of the ranking, or that of trec_eval."""
 
 _BATCH = 1000
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many queries and documents an evaluation is about.
+    """Numbers of queries and documents in an evaluation.
 
     Attributes
     ----------
     queries : int
-        Queries the averages are over.
+        Queries in the averages.
     missing : int
-        Judged queries that are not in the run, whichever rule is applied to them.
+        Judged queries that are not in the run, under either rule.
     unjudged : int
-        Queries of the run that are not judged, and ignored.
+        Queries of the run without judgments; they are ignored.
     without_relevant : int
-        Queries among `queries` for which no document is judged relevant.
+        Queries among `queries` without a relevant document.
     excluded_documents, excluded_judgments : int
-        Lines dropped from the rankings of judged queries, and from the judgments.
+        Lines removed from the rankings of judged queries, and from the judgments.
     """
 
     queries: int
@@ -77,24 +79,26 @@ class Counts:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """The values of one run, per query and in mean.
+    """Values of one run, per query and averaged.
 
     Attributes
     ----------
     run : str
         Name of the run.
     query_ids : tuple of str of length n
-        The queries averaged over, in the order of the judgments.
+        Queries in the averages, in the order of the judgments.
     values : mapping of str to ndarray of shape (n,), float64
-        For each measure, by its canonical name, one value a query; read-only.
+        For each measure, by its canonical name, one value per query; read-only.
     counts : Counts
-        Queries and documents met, missed and left out.
+        Numbers of queries and documents.
     missing : {"zero", "skip"}
-        The rule for missing queries.
+        Rule for missing queries.
     exclusion : {"none", "id", "listed"}
-        Which documents were left out: none, those with the query's own id, or those of a list.
+        Excluded documents: none, those with the query's own id, or listed ones.
+    ties : {"ranking", "trec_eval"}
+        Order of documents with equal scores.
 
     Examples
     --------
@@ -105,6 +109,8 @@ class Evaluation:
     {'RR@10': 0.25, 'P@1': 0.0}
     >>> result.values["RR@10"].tolist(), result.counts.missing
     ([0.5, 0.0], 1)
+    >>> result
+    Evaluation(run='mine', queries=2, means={'RR@10': 0.25, 'P@1': 0.0})
     """
 
     run: str
@@ -113,18 +119,19 @@ class Evaluation:
     counts: Counts
     missing: MissingRule
     exclusion: Literal["none", "id", "listed"]
+    ties: TieRule = "ranking"
+
+    def __repr__(self) -> str:
+        return f"Evaluation(run={self.run!r}, queries={len(self.query_ids)}, means={self.means})"
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Canonical names of the measures, in the order asked for."""
+        """Canonical names of the measures, in the order given."""
         return tuple(self.values)
 
     @property
     def means(self) -> dict[str, float | None]:
-        """Average over the queries; None without a query.
-
-        For the measures that count (NumQ, NumRel, NumRet) the total, as in ir_measures.
-        """
+        """Average per measure, None without a query; the total for NumQ, NumRel and NumRet, as in ir_measures."""
         if not self.query_ids:
             return dict.fromkeys(self.values)
         return {
@@ -133,43 +140,43 @@ class Evaluation:
         }
 
     def select(self, query_ids: Iterable[str]) -> Evaluation:
-        """Return the same evaluation over some of its queries.
+        """Return the evaluation of a subset of the queries.
 
         Parameters
         ----------
         query_ids : iterable of str
-            Which to keep; their order here does not matter.
+            Queries to keep, in any order.
 
         Returns
         -------
         Evaluation
-            With ``counts.queries`` adapted; the other counts still describe the run as a whole.
+            Only ``counts.queries`` changes; the other counts still describe the whole run.
 
         Raises
         ------
         UnknownIdError
-            If one of them is not in this evaluation.
+            If a query is not in this evaluation.
         """
-        wanted = set(query_ids)
-        unknown = sorted(wanted.difference(self.query_ids))
+        kept = set(query_ids)
+        unknown = sorted(kept.difference(self.query_ids))
         if unknown:
             raise UnknownIdError(
                 "a query is not part of this evaluation",
                 facts=[("run", self.run), ("queries", shortlist(unknown))],
             )
-        rows = np.array([query_id in wanted for query_id in self.query_ids], dtype=np.bool_)
-        counts = Counts(**{**asdict(self.counts), "queries": int(rows.sum())})
-        return Evaluation(
-            self.run,
-            tuple(q for q in self.query_ids if q in wanted),
-            {name: _read_only(values[rows]) for name, values in self.values.items()},
-            counts,
-            self.missing,
-            self.exclusion,
+        rows = [row for row, query_id in enumerate(self.query_ids) if query_id in kept]
+        return replace(self.at_rows(rows), counts=replace(self.counts, queries=len(rows)))
+
+    def at_rows(self, rows: Sequence[int]) -> Evaluation:
+        """Return the evaluation with the queries of these rows, in this order; the counts stay."""
+        return replace(
+            self,
+            query_ids=tuple(self.query_ids[row] for row in rows),
+            values={name: _read_only(values[list(rows)]) for name, values in self.values.items()},
         )
 
     def rows(self) -> Iterator[dict[str, str | float]]:
-        """Yield one flat record a query: ``run``, ``query_id`` and each measure under its name."""
+        """Yield one flat record per query: ``run``, ``query_id`` and each measure under its name."""
         columns = {name: values.tolist() for name, values in self.values.items()}
         for row, query_id in enumerate(self.query_ids):
             yield {
@@ -179,12 +186,12 @@ class Evaluation:
             }
 
     def to_json_lines(self, *, per_query: bool = False) -> Iterator[str]:
-        """Yield JSON objects, one a line: first the averages, then on request one a query.
+        """Yield JSON objects, one per line: the averages, then optionally one object per query.
 
         Parameters
         ----------
         per_query : bool, optional
-            Whether to add the queries.
+            Also yield the queries.
 
         Yields
         ------
@@ -192,7 +199,7 @@ class Evaluation:
             ``{"kind": "mean", "run": …, "measures": {name: value}, "counts": {…}, "missing": …,
             "exclusion": …}``, then ``{"kind": "query", "run": …, "query_id": …, "measures": {name: value}}``.
             Numbers are written in full, so that reading them gives the same float64. An average over no
-            query is null.
+            query is null. With ``ties="trec_eval"`` the averages also hold ``"ties"``.
         """
         yield json_line(
             {
@@ -202,6 +209,7 @@ class Evaluation:
                 "counts": asdict(self.counts),
                 "missing": self.missing,
                 "exclusion": self.exclusion,
+                **({} if self.ties == "ranking" else {"ties": self.ties}),
             }
         )
         if per_query:
@@ -222,22 +230,27 @@ def evaluate(
     *,
     missing: MissingRule = "zero",
     exclude: Exclusion = None,
+    ties: TieRule = "ranking",
 ) -> Evaluation:
-    """Evaluate one run. For several runs with the same judgments, make one :class:`Evaluator`.
+    """Evaluate one run. For several runs with the same judgments, use one :class:`Evaluator`.
 
     Parameters
     ----------
     run : Run
-        The rankings. Their order is what is evaluated; scores only have to agree with it.
+        The rankings.
     qrels : iterable of Qrel
         The judgments.
     measures : iterable of str or ir_measures.Measure
-        As :func:`~termwise.evaluate.parse_measures` reads them.
+        Measures or their names, see :func:`~termwise.evaluate.parse_measures`.
     missing : {"zero", "skip"}, optional
-        What a judged query that is not in the run counts; see the top of this module.
+        Rule for judged queries that are not in the run: count 0, or leave out of the averages.
     exclude : mapping of str to str or set of str, or "id", optional
-        Documents to drop from rankings and judgments, by query: a listed id, several, or with ``"id"`` the
-        document whose id equals the query's. Nothing is left out unless asked for.
+        Documents to remove from rankings and judgments, by query: one id, several, or with ``"id"`` the
+        document whose id is that of the query.
+    ties : {"ranking", "trec_eval"}, optional
+        Order of documents with equal scores. ``"ranking"``: the order of the ranking. ``"trec_eval"``: the whole
+        ranking is sorted as trec_eval does, by descending score, rounded to float32, then by descending document id;
+        use it to compare values with those of trec_eval, pytrec_eval or PyTerrier.
 
     Returns
     -------
@@ -254,22 +267,26 @@ def evaluate(
 
     Examples
     --------
-    A query whose own document is found first, and left out:
+    The document that is the query itself is found first, and excluded:
 
     >>> from termwise.records import Qrel, Ranking, Run
     >>> run = Run([Ranking(["seed", "b"], [9.0, 1.0], query_id="q")])
     >>> qrels = [Qrel("q", "seed", 1), Qrel("q", "b", 1)]
     >>> evaluate(run, qrels, ["P@1", "R@1"], exclude={"q": "seed"}).means
     {'P@1': 1.0, 'R@1': 1.0}
+
+    Two documents with equal scores, in the order of the ranking and in that of trec_eval:
+
+    >>> run = Run([Ranking(["a", "b"], [1.0, 1.0], query_id="q")])
+    >>> [evaluate(run, qrels, ["P@1"], ties=ties).means["P@1"] for ties in ("ranking", "trec_eval")]
+    [0.0, 1.0]
     """
-    return Evaluator(qrels, measures, missing=missing, exclude=exclude).evaluate(run)
+    return Evaluator(qrels, measures, missing=missing, exclude=exclude, ties=ties).evaluate(run)
 
 
 @final
 class Evaluator:
-    """Judgments and measures made ready once, for any number of runs.
-
-    Parameters are those of :func:`evaluate`. Evaluating changes nothing in the evaluator.
+    """Judgments and measures, prepared once for any number of runs; parameters as in :func:`evaluate`.
 
     Examples
     --------
@@ -288,13 +305,16 @@ class Evaluator:
         *,
         missing: MissingRule = "zero",
         exclude: Exclusion = None,
+        ties: TieRule = "ranking",
     ) -> None:
-        if missing not in ("zero", "skip"):
-            raise ParameterError(
-                "a missing query counts zero or is skipped",
-                facts=[("missing", repr(missing)), ("expected", "'zero' or 'skip'")],
-            )
+        for name, value, rule in (("missing", missing, MissingRule), ("ties", ties, TieRule)):
+            if value not in get_args(rule):
+                raise ParameterError(
+                    f"unknown rule for {'missing queries' if name == 'missing' else 'equal scores'}",
+                    facts=[(name, repr(value)), ("expected", " or ".join(map(repr, get_args(rule))))],
+                )
         self._missing: MissingRule = missing
+        self._ties: TieRule = ties
         self._excluded = Excluded.of(exclude)
         self._measures = parse_measures(measures)
         table, self._excluded_judgments = self._read(qrels)
@@ -302,16 +322,17 @@ class Evaluator:
         self._without_relevant = np.array(
             [all(grade < 1 for grade in grades.values()) for grades in table.values()], dtype=np.bool_
         )
-        # Query i is shown to the evaluators as "i+1", its judged documents as "j0", "j1", ….
+        # The evaluators receive query i as "i+1" and its judged documents as "j0", "j1", ….
         self._rows = {query_id: row for row, query_id in enumerate(table)}
         self._codes = [
             {doc_id: f"j{number}" for number, doc_id in enumerate(grades)} for grades in table.values()
         ]
-        self._evaluators = self._prepare(
+        self._evaluators = _evaluators(
+            self._measures,
             {
                 str(row + 1): {f"j{number}": grade for number, grade in enumerate(grades.values())}
                 for row, grades in enumerate(table.values())
-            }
+            },
         )
 
     @property
@@ -321,7 +342,7 @@ class Evaluator:
 
     @property
     def query_ids(self) -> tuple[str, ...]:
-        """The judged queries, in the order of the judgments."""
+        """Judged queries, in the order of the judgments."""
         return self._query_ids
 
     def evaluate(self, run: Run) -> Evaluation:
@@ -338,7 +359,8 @@ class Evaluator:
             excluded += len(ranking) - len(kept)
             if len(kept):
                 codes = self._codes[row]
-                names = [codes.get(doc_id) or f"u{rank}" for rank, doc_id in enumerate(kept.doc_ids)]
+                doc_ids = kept.doc_ids if self._ties == "ranking" else _trec_eval_order(kept)
+                names = [codes.get(doc_id) or f"u{rank}" for rank, doc_id in enumerate(doc_ids)]
                 batch[str(row + 1)] = dict(zip(names, kept.surrogates().tolist(), strict=True))
             if len(batch) == _BATCH:
                 self._fill(values, batch)
@@ -352,7 +374,7 @@ class Evaluator:
                     ("queries of the run", shortlist(list(run.rankings))),
                     ("judged queries", shortlist(self._query_ids)),
                 ],
-                fixes=["check that the run was made from the queries that these judgments are about"],
+                fixes=["check that the run and the judgments are for the same queries"],
             )
         used = sorted(rows) if self._missing == "skip" else list(range(len(self._query_ids)))
         return Evaluation(
@@ -369,17 +391,24 @@ class Evaluator:
             ),
             self._missing,
             self._excluded.rule,
+            self._ties,
         )
 
     def _fill(
         self, values: Mapping[Measure, npt.NDArray[np.float64]], batch: Mapping[str, dict[str, float]]
     ) -> None:
+        """Store the values of a batch of rankings."""
         if not batch:
             return
-        for evaluator in self._evaluators:
-            for metric in evaluator.iter_calc(batch):
-                if metric.query_id in batch:  # the others are reported with their default
-                    values[metric.measure][int(metric.query_id) - 1] = metric.value
+        for measures, judged, evaluator in self._evaluators:
+            evaluable = {query: scores for query, scores in batch.items() if query in judged}
+            if evaluable:
+                for metric in evaluator.iter_calc(evaluable):
+                    if metric.query_id in evaluable:  # the others are reported with their default
+                        values[metric.measure][int(metric.query_id) - 1] = metric.value
+            for query in batch.keys() - judged:
+                for measure in measures:
+                    values[measure][int(query) - 1] = _without_relevant(measure, len(batch[query]))
 
     def _read(self, qrels: Iterable[Qrel]) -> tuple[dict[str, dict[str, int]], int]:
         table: dict[str, dict[str, int]] = {}
@@ -393,7 +422,7 @@ class Evaluator:
                 or not -LARGEST_RELEVANCE <= grade <= LARGEST_RELEVANCE
             ):
                 raise DataError(
-                    "a grade of relevance is not a whole number in the supported range",
+                    "a relevance grade is not a whole number in the supported range",
                     facts=[
                         ("query", qrel.query_id),
                         ("document", qrel.doc_id),
@@ -414,36 +443,70 @@ class Evaluator:
                 fixes=["keep one judgment for each query and document"],
             )
         if not table:
-            left = " after leaving out the excluded documents" if total else ""
             raise DataError(
-                f"there is no judgment{left}",
+                "all judgments are of excluded documents" if total else "there is no judgment",
                 facts=[("judgments", total), ("excluded", excluded)],
-                fixes=["check the file of judgments: one line for each judged query and document"],
+                fixes=["check the judgments: one for each judged query and document"],
             )
         return table, excluded
 
-    def _prepare(self, table: dict[str, dict[str, int]]) -> list[Any]:
-        import ir_measures
 
-        highest = max(grade for grades in table.values() for grade in grades.values())
-        for measure in self._measures:
-            exponential = measure.NAME == "ERR" or "exp-log2" in measure.params.values()
-            if exponential and highest > 4:
-                raise DataError(
-                    f"{measure} is defined for grades up to 4",
-                    facts=[
-                        ("highest grade", highest),
-                        ("computed by", "gdeval.pl, as shipped with ir_measures"),
-                    ],
-                    fixes=["use nDCG with its default gains", "judge on a scale from 0 to 4"],
-                )
-        # Measures with gains of their own go to evaluators of their own: ir_measures 0.4.3 may hand the changed
-        # grades to an nDCG without gains in the same evaluator, as the order of a set has it.
-        plain = [measure for measure in self._measures if not _has_gains(measure)]
-        groups = [plain] if plain else []
-        groups += [[measure] for measure in self._measures if _has_gains(measure)]
-        return [ir_measures.evaluator(group, table) for group in groups]
+def _trec_eval_order(ranking: Ranking) -> list[str]:
+    """Return document ids as trec_eval sorts them: by descending float32 score, then by descending id."""
+    with np.errstate(over="ignore"):
+        scores = ranking.scores.astype(np.float32).tolist()
+    return [doc_id for _, doc_id in sorted(zip(scores, ranking.doc_ids, strict=True), reverse=True)]
 
 
-def _has_gains(measure: Measure) -> bool:
-    return "gains" in measure.params
+def _evaluators(
+    measures: Sequence[Measure], table: dict[str, dict[str, int]]
+) -> list[tuple[list[Measure], set[str], Any]]:
+    """Return groups of measures, the queries that their evaluator can measure, and the evaluator."""
+    import ir_measures
+
+    highest = max(grade for grades in table.values() for grade in grades.values())
+    for measure in measures:
+        exponential = measure.NAME == "ERR" or "exp-log2" in measure.params.values()
+        if exponential and highest > 4:
+            raise DataError(
+                f"{measure} is defined for grades up to 4",
+                facts=[
+                    ("highest grade", highest),
+                    ("computed by", "gdeval.pl, as shipped with ir_measures"),
+                ],
+                fixes=["use nDCG with its default gains", "judge on a scale from 0 to 4"],
+            )
+    # An nDCG with its own gains has its own evaluator: ir_measures 0.4.3 may pass the changed grades to another nDCG
+    # in the same evaluator, depending on the order of a set.
+    groups: dict[str, list[Measure]] = {}
+    for measure in measures:
+        by_trec_eval = _provider(measure).NAME == "pytrec_eval"
+        key = str(measure) if "gains" in measure.params else "pytrec_eval" if by_trec_eval else "others"
+        groups.setdefault(key, []).append(measure)
+    found: list[tuple[list[Measure], set[str], Any]] = []
+    for key, group in groups.items():
+        judged = table
+        if key != "others":
+            # pytrec_eval 0.5.11 crashes on queries without a positive grade.
+            gains: Mapping[int, int] = group[0].params.get("gains", {})
+            judged = {
+                query: grades
+                for query, grades in table.items()
+                if any(gains.get(grade, grade) > 0 for grade in grades.values())
+            }
+        found.append((group, set(judged), ir_measures.evaluator(group, judged) if judged else None))
+    return found
+
+
+def _provider(measure: Measure) -> Any:
+    """Return the first available provider of a measure, which is the one that ir_measures takes."""
+    import ir_measures
+
+    return next(p for p in ir_measures.DefaultPipeline.providers if p.supports(measure) and p.is_available())
+
+
+def _without_relevant(measure: Measure, documents: int) -> float:
+    """Return what trec_eval computes for a query without a relevant document and a ranking of some documents."""
+    if measure.NAME == "NumRet" and "rel" not in measure.params:
+        return float(documents)
+    return 1.0 if measure.NAME == "NumQ" else 0.0

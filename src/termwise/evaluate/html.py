@@ -1,8 +1,7 @@
-"""Results as one self-contained HTML page: tables, intervals, per-query differences.
+"""Self-contained HTML pages of evaluations and comparisons.
 
-The page loads nothing: style, script and drawings are inline, and its content security policy forbids the
-rest. All values are escaped by the template engine; the script reads the tables of the page and holds no
-data. The same results give the same bytes.
+A page loads nothing: style, script and drawings are inline, and its content security policy forbids other sources.
+The template engine escapes all values, and the script holds no data. Equal results give equal bytes.
 """
 
 from __future__ import annotations
@@ -24,18 +23,17 @@ from termwise.evaluate.charts import (
     side,
     sorted_differences,
 )
-from termwise.evaluate.compare import Comparison, Contrast
-from termwise.evaluate.criterion import USUAL, Criterion, Verdict
+from termwise.evaluate.comparison import Comparison
+from termwise.evaluate.contrast import Contrast
+from termwise.evaluate.criterion import DEFAULT_CRITERION, Criterion, Verdict
 from termwise.evaluate.evaluation import Evaluation
-from termwise.evaluate.latency import Latency
+from termwise.evaluate.formats import NumberStyle, Value, format_value, with_minus_sign
 from termwise.evaluate.measures import is_count
-from termwise.evaluate.number_format import Kind, shown, typeset
 from termwise.evaluate.tables import (
     Table,
-    check_together,
+    check_comparable,
     contrast_table,
     conventions,
-    latency_table,
     methods,
     summary_table,
 )
@@ -43,7 +41,7 @@ from termwise.evaluate.tables import (
 
 @dataclass(frozen=True)
 class _Row:
-    """One contrast as the page shows it."""
+    """One contrast, formatted."""
 
     contrast: Contrast
     verdict: str
@@ -72,7 +70,7 @@ class _Section:
 
 @dataclass(frozen=True)
 class _Spread:
-    """How the per-query values of one run are distributed under one measure."""
+    """Distribution of the per-query values of one run under one measure."""
 
     run: str
     mean: str
@@ -83,6 +81,8 @@ class _Spread:
 
 @dataclass(frozen=True)
 class _Spreads:
+    """Distributions of all runs under one measure."""
+
     measure: str
     low: str
     high: str
@@ -101,7 +101,6 @@ class _Cell:
 class _QueryColumn:
     measure: str
     title: str
-    is_difference: bool
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,6 @@ def evaluation_html(
     *,
     title: str | None = None,
     texts: Mapping[str, str] | None = None,
-    latencies: Mapping[str, Latency] | None = None,
 ) -> str:
     """Write evaluations as one HTML page: averages, distributions over queries, every query.
 
@@ -127,9 +125,7 @@ def evaluation_html(
     title : str, optional
         Heading of the page.
     texts : mapping of str to str, optional
-        Text of the queries by id, shown beside the ids.
-    latencies : mapping of str to Latency, optional
-        Times by name of the run.
+        Texts of the queries by id.
 
     Returns
     -------
@@ -139,9 +135,9 @@ def evaluation_html(
     Raises
     ------
     ParameterError
-        If there is no evaluation, or they cannot share a table.
+        If there is no evaluation, two have the same name, or their measures differ.
     """
-    check_together(evaluations)
+    check_comparable(evaluations)
     names = ", ".join(evaluation.run for evaluation in evaluations)
     return render_page(
         "termwise.evaluate",
@@ -155,7 +151,6 @@ def evaluation_html(
         columns=_query_columns(evaluations, None),
         queries=_query_rows(evaluations, None, texts or {}),
         texts=bool(texts),
-        latency=_latency(latencies),
         test_titles=(),
         notes=conventions(evaluations),
         baseline=None,
@@ -167,20 +162,19 @@ def evaluation_html(
 def comparison_html(
     comparison: Comparison,
     *,
-    criterion: Criterion = USUAL,
+    criterion: Criterion = DEFAULT_CRITERION,
     title: str | None = None,
     texts: Mapping[str, str] | None = None,
-    latencies: Mapping[str, Latency] | None = None,
 ) -> str:
     """Write a comparison as one HTML page: averages, intervals, per-query differences, every test and query.
 
     Parameters
     ----------
     comparison : Comparison
-        What to show.
+        The comparison.
     criterion : Criterion, optional
-        When a run is called better or worse; the p-values of all tests are listed.
-    title, texts, latencies
+        Criterion of the verdicts; the page lists the p-values of all tests.
+    title, texts
         As in :func:`evaluation_html`.
 
     Returns
@@ -189,12 +183,8 @@ def comparison_html(
         The whole document, to be written as UTF-8.
     """
     evaluations = comparison.evaluations
-    marks = f"{criterion.how}, p < {criterion.level:g}" if comparison.pairs == "baseline" else None
-    against = {
-        (c.run, c.measure): (c, criterion.verdict(c))
-        for c in comparison.contrasts
-        if comparison.pairs == "baseline"
-    }
+    with_baseline = comparison.pairs == "baseline"
+    verdicts = {(c.run, c.measure): (c, criterion.verdict(c)) for c in comparison.contrasts if with_baseline}
     p_titles: list[str] = ["t-test" if criterion.test == "t" else criterion.test]
     if criterion.correction != "none":
         p_titles.append(criterion.correction.capitalize())
@@ -203,8 +193,8 @@ def comparison_html(
         "report.html.j2",
         title=title or "Comparison of " + ", ".join(comparison.runs),
         lead=_lead(evaluations),
-        summary=_summary(evaluations, against),
-        marks=marks,
+        summary=_summary(evaluations, verdicts),
+        marks=f"{criterion.how}, p < {criterion.level:g}" if with_baseline else None,
         sections=tuple(
             _section(comparison, measure, criterion, texts or {}) for measure in comparison.measures
         ),
@@ -212,13 +202,20 @@ def comparison_html(
         columns=_query_columns(evaluations, comparison),
         queries=_query_rows(evaluations, comparison, texts or {}),
         texts=bool(texts),
-        latency=_latency(latencies),
         test_titles=_TEST_TITLES,
         notes=(*conventions(evaluations), *methods(comparison, criterion=criterion)),
-        baseline=comparison.baseline if comparison.pairs == "baseline" else None,
+        baseline=comparison.baseline if with_baseline else None,
         confidence=f"{100 * comparison.confidence:g}%",
         p_title=", ".join(p_titles),
     )
+
+
+def _formatted(value: Value, style: NumberStyle) -> str:
+    return with_minus_sign(format_value(value, style))
+
+
+def _measure_style(measure: str) -> NumberStyle:
+    return "total" if is_count(measure) else "measure"
 
 
 def _lead(evaluations: Sequence[Evaluation]) -> str:
@@ -233,25 +230,26 @@ def _lead(evaluations: Sequence[Evaluation]) -> str:
 
 
 def _summary(
-    evaluations: Sequence[Evaluation], against: Mapping[tuple[str, str], tuple[Contrast, Verdict]]
+    evaluations: Sequence[Evaluation], verdicts: Mapping[tuple[str, str], tuple[Contrast, Verdict]]
 ) -> tuple[tuple[str, tuple[_Cell, ...], str], ...]:
+    """Return name, averages and number of queries of each run."""
     table = summary_table(evaluations)
-    texts = table.shown()
+    formatted = table.formatted()
+    best = []
+    for position, column in enumerate(table.columns):
+        known = [value for row in table.rows if isinstance(value := row[position], float)]
+        best.append(format_value(max(known), column.style) if len(known) > 1 else None)
     rows = []
-    measures = evaluations[0].measures
-    for row, evaluation in enumerate(evaluations):
-        cells = []
-        for place, measure in enumerate(measures, start=1):
-            column = [line[place] for line in table.rows]
-            known = [value for value in column if isinstance(value, float)]
-            best = len(known) > 1 and texts[row][place] == shown(max(known), table.columns[place].kind)
-            cell = _Cell(texts[row][place], best=best)
-            if (evaluation.run, measure) in against:
-                contrast, verdict = against[evaluation.run, measure]
-                difference = typeset(shown(contrast.difference, "difference"))
+    for evaluation, cells in zip(evaluations, formatted, strict=True):
+        averages = []
+        for position, measure in enumerate(evaluation.measures, start=1):
+            cell = _Cell(cells[position], best=cells[position] == best[position])
+            if (evaluation.run, measure) in verdicts:
+                contrast, verdict = verdicts[evaluation.run, measure]
+                difference = _formatted(contrast.difference, "difference")
                 cell = replace(cell, side=_side(verdict), note=difference)
-            cells.append(cell)
-        rows.append((evaluation.run, tuple(cells), shown(len(evaluation.query_ids), "count")))
+            averages.append(cell)
+        rows.append((evaluation.run, tuple(averages), format_value(len(evaluation.query_ids), "count")))
     return tuple(rows)
 
 
@@ -277,35 +275,32 @@ def _section(
         interval = "–"
         if contrast.ci_low is not None and contrast.ci_high is not None:
             interval = (
-                f"{typeset(shown(contrast.ci_low, 'difference'))} to "
-                f"{typeset(shown(contrast.ci_high, 'difference'))}"
+                f"{_formatted(contrast.ci_low, 'difference')} to {_formatted(contrast.ci_high, 'difference')}"
             )
         rows.append(
             _Row(
                 contrast=contrast,
                 verdict=verdict,
                 side=_side(verdict),
-                difference=typeset(shown(contrast.difference, "difference")),
-                relative=typeset(shown(contrast.relative, "percent")),
+                difference=_formatted(contrast.difference, "difference"),
+                relative=_formatted(contrast.relative, "percent"),
                 interval=interval,
-                p=shown(contrast.p(criterion.test, criterion.correction), "p"),
+                p=format_value(contrast.p(criterion.test, criterion.correction), "p"),
                 point=axis.at(contrast.difference),
                 low=None if contrast.ci_low is None else axis.at(contrast.ci_low),
                 high=None if contrast.ci_high is None else axis.at(contrast.ci_high),
                 shares=shares(contrast.wins, contrast.ties, contrast.losses),
-                plot=sorted_differences(contrast.differences, heights, lambda query: names[query])
+                plot=sorted_differences(contrast.differences, heights, names)
                 if contrast.wins or contrast.losses
                 else None,
             )
         )
-    tests = contrast_table(contrasts).pick([key for key, _ in _TEST_COLUMNS])
-    first = contrasts[0]
     return _Section(
         measure,
-        shown(first.baseline_mean, "measure"),
+        format_value(contrasts[0].baseline_mean, "measure"),
         axis,
         tuple(rows),
-        _texts(tests),
+        _cells(contrast_table(contrasts).pick([key for key, _ in _TEST_COLUMNS])),
     )
 
 
@@ -331,14 +326,14 @@ _TEST_COLUMNS = (
 _TEST_TITLES = tuple(title for _, title in _TEST_COLUMNS)
 
 
-def _texts(table: Table) -> tuple[tuple[str, ...], ...]:
-    """Return the rows as written, with a typographic minus in numbers but not in names."""
+def _cells(table: Table) -> tuple[tuple[str, ...], ...]:
+    """Return the formatted rows, with a minus sign in numbers but not in names."""
     return tuple(
         tuple(
-            cell if column.kind == "text" else typeset(cell)
+            cell if column.style == "text" else with_minus_sign(cell)
             for cell, column in zip(row, table.columns, strict=True)
         )
-        for row in table.shown()
+        for row in table.formatted()
     )
 
 
@@ -348,15 +343,15 @@ def _spreads(measure: str, evaluations: Sequence[Evaluation]) -> _Spreads:
     high = high or 1.0
     counts = [histogram(e.values[measure], high) for e in evaluations]
     tallest = max(1, *(int(c.max()) for c in counts))
-    kind: Kind = "total" if is_count(measure) else "measure"
+    style = _measure_style(measure)
     rows = []
     for evaluation, count in zip(evaluations, counts, strict=True):
         values = evaluation.values[measure]
         rows.append(
             _Spread(
                 evaluation.run,
-                shown(evaluation.means[measure], kind),
-                shown(float(np.median(values)) if len(values) else None, kind),
+                format_value(evaluation.means[measure], style),
+                format_value(float(np.median(values)) if len(values) else None, style),
                 int((values == 0).sum()),
                 histogram_bars(count, high=high, tallest=tallest),
             )
@@ -369,12 +364,13 @@ def _query_columns(
 ) -> tuple[_QueryColumn, ...]:
     columns = []
     for measure in evaluations[0].measures:
-        columns += [_QueryColumn(measure, evaluation.run, False) for evaluation in evaluations]
-        columns += [_QueryColumn(measure, f"Δ {c.run}", True) for c in _shown_contrasts(comparison, measure)]
+        columns += [_QueryColumn(measure, evaluation.run) for evaluation in evaluations]
+        columns += [_QueryColumn(measure, f"Δ {c.run}") for c in _baseline_contrasts(comparison, measure)]
     return tuple(columns)
 
 
-def _shown_contrasts(comparison: Comparison | None, measure: str) -> tuple[Contrast, ...]:
+def _baseline_contrasts(comparison: Comparison | None, measure: str) -> tuple[Contrast, ...]:
+    """Return the contrasts with columns in the table of queries: those with a baseline, not all pairs."""
     if comparison is None or comparison.pairs == "all":
         return ()
     return comparison.of(measure)
@@ -384,34 +380,24 @@ def _query_rows(
     evaluations: Sequence[Evaluation], comparison: Comparison | None, texts: Mapping[str, str]
 ) -> tuple[_QueryRow, ...]:
     query_ids = dict.fromkeys(query_id for e in evaluations for query_id in e.query_ids)
-    columns: list[tuple[Mapping[str, float], Kind]] = []
+    columns: list[tuple[Mapping[str, float], NumberStyle]] = []
     for measure in evaluations[0].measures:
         for evaluation in evaluations:
             values = evaluation.values[measure].tolist()
-            kind: Kind = "total" if is_count(measure) else "measure"
-            columns.append((dict(zip(evaluation.query_ids, values, strict=True)), kind))
-        for contrast in _shown_contrasts(comparison, measure):
+            columns.append((dict(zip(evaluation.query_ids, values, strict=True)), _measure_style(measure)))
+        for contrast in _baseline_contrasts(comparison, measure):
             values = contrast.differences.tolist()
             columns.append((dict(zip(evaluations[0].query_ids, values, strict=True)), "difference"))
     return tuple(
         _QueryRow(
             query_id,
             texts.get(query_id, ""),
-            tuple(_query_cell(values.get(query_id), kind) for values, kind in columns),
+            tuple(_query_cell(values.get(query_id), style) for values, style in columns),
         )
         for query_id in query_ids
     )
 
 
-def _query_cell(value: float | None, kind: Kind) -> _Cell:
-    text = typeset(shown(value, kind))
-    if kind != "difference" or value is None:
-        return _Cell(text)
-    return _Cell(text, side(value))
-
-
-def _latency(latencies: Mapping[str, Latency] | None) -> tuple[tuple[str, ...], ...]:
-    if not latencies:
-        return ()
-    table = latency_table(latencies)
-    return (tuple(column.title for column in table.columns), *table.shown())
+def _query_cell(value: float | None, style: NumberStyle) -> _Cell:
+    text = _formatted(value, style)
+    return _Cell(text) if style != "difference" or value is None else _Cell(text, side(value))

@@ -1,7 +1,7 @@
-"""Latency as a measure: milliseconds a query, encoding and scoring apart.
+"""Query latency in milliseconds, for encoding, scoring and both together.
 
-Encoding is everything from the query text to its term weights, scoring everything from there to the ranking;
-their sum is what a user waits for, without the reading and printing around it.
+Encoding goes from the query text to its term weights, scoring from there to the ranking. Reading queries and writing
+results are not included.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from termwise.errors import ParameterError
 
 @dataclass(frozen=True)
 class LatencySummary:
-    """Times of n queries, in milliseconds.
+    """Latency of n queries, in milliseconds.
 
     Attributes
     ----------
     n : int
-        Number of queries timed.
+        Number of queries.
     mean, p50, p99, maximum : float or None
-        None without a query. Percentiles are interpolated linearly between neighbouring observations
-        (``numpy.percentile``), so that p99 of fewer than 100 queries lies between the two slowest.
+        None without a query. Percentiles are interpolated linearly (``numpy.percentile``), so p99 of fewer than 100
+        queries lies between the two slowest.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class LatencySummary:
         Parameters
         ----------
         seconds : array-like of shape (n,)
-            One time a query, in seconds, at least 0.
+            One time per query, in seconds, at least 0.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class LatencySummary:
 
 @dataclass(frozen=True)
 class Latency:
-    """Times of one run: query encoding, scoring, and both together.
+    """Latency of one run: query encoding, scoring, and both together.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Latency:
         Parameters
         ----------
         encoding, scoring : array-like of shape (n,)
-            Seconds a query, of the same n queries in the same order.
+            Seconds per query, for the same n queries in the same order.
 
         Raises
         ------
@@ -108,7 +108,9 @@ class Latency:
 def _times(seconds: npt.ArrayLike) -> npt.NDArray[np.float64]:
     times = np.asarray(seconds, dtype=np.float64)
     if times.ndim != 1:
-        raise ParameterError("times are one number a query", facts=[("shape", times.shape)])
+        raise ParameterError(
+            "times must have one dimension, one number per query", facts=[("shape", times.shape)]
+        )
     bad = np.flatnonzero(~(np.isfinite(times) & (times >= 0)))
     if len(bad):
         raise ParameterError(

@@ -1,21 +1,21 @@
-r"""Results as a LaTeX table for a paper (package ``booktabs``).
+r"""Results as a LaTeX table (package ``booktabs``).
 
-Runs are rows, measures are columns, the best value of a column is bold (every value that is written the same
-as the best). Against a baseline, † marks a run that is significantly better and ‡ one that is significantly
-worse; between all pairs each run has a letter, and a value carries the letters of the runs that it is
-significantly better than. The caption states test, correction and level.
+Runs are rows and measures are columns. The best value of a column is bold, with all values that round to it.
+Against a baseline, † marks a significantly better run and ‡ a significantly worse one. For all pairs, each run has a
+letter, and a value has the letters of the runs that it is significantly better than. The caption states test,
+correction and level.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from termwise.evaluate.compare import Comparison
-from termwise.evaluate.criterion import USUAL, Criterion
+from termwise.evaluate.comparison import Comparison
+from termwise.evaluate.criterion import DEFAULT_CRITERION, Criterion
 from termwise.evaluate.evaluation import Evaluation
+from termwise.evaluate.formats import format_value
 from termwise.evaluate.measures import is_count
-from termwise.evaluate.number_format import shown
-from termwise.evaluate.tables import check_together, conventions
+from termwise.evaluate.tables import check_comparable, conventions
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -36,7 +36,7 @@ _ESCAPES = {
 
 
 def escape(text: str) -> str:
-    r"""Write any text so that LaTeX prints it literally; line breaks and control characters become spaces.
+    r"""Escape text for LaTeX; line breaks and control characters become spaces.
 
     Examples
     --------
@@ -54,9 +54,9 @@ def evaluation_latex(evaluations: Sequence[Evaluation], *, label: str = "tab:eva
     evaluations : sequence of Evaluation
         At least one, all with the same measures.
     label : str, optional
-        For ``\ref``; letters, digits and ``:.-`` are kept.
+        Label for ``\ref``; other characters than letters, digits and ``:.-`` are removed.
     """
-    check_together(evaluations)
+    check_comparable(evaluations)
     caption = " ".join(escape(note) for note in conventions(evaluations))
     return _table(evaluations, {}, {}, caption, label)
 
@@ -64,7 +64,7 @@ def evaluation_latex(evaluations: Sequence[Evaluation], *, label: str = "tab:eva
 def comparison_latex(
     comparison: Comparison,
     *,
-    criterion: Criterion = USUAL,
+    criterion: Criterion = DEFAULT_CRITERION,
     label: str = "tab:comparison",
 ) -> str:
     r"""Write a comparison as a LaTeX table with marks of significance.
@@ -72,17 +72,17 @@ def comparison_latex(
     Parameters
     ----------
     comparison : Comparison
-        What to write.
+        The comparison.
     criterion : Criterion, optional
-        When a run is called better or worse, and marked.
+        Criterion for the marks.
     label : str, optional
-        For ``\ref``; letters, digits and ``:.-`` are kept.
+        Label for ``\ref``; other characters than letters, digits and ``:.-`` are removed.
     """
     marks: dict[tuple[str, str], str] = {}
     letters: dict[str, str] = {}
     beaten: dict[tuple[str, str], list[str]] = {}
     if comparison.pairs == "all":
-        letters = {run: _letter(place) for place, run in enumerate(comparison.runs)}
+        letters = {run: _letters(number) for number, run in enumerate(comparison.runs)}
     for contrast in comparison.contrasts:
         verdict = criterion.verdict(contrast)
         if verdict == "not shown":
@@ -98,7 +98,7 @@ def comparison_latex(
         meaning = "Letters: significantly better than the run of that letter"
         order = list(letters.values())
         marks = {
-            key: rf"\mathrm{{{','.join(sorted(found, key=order.index))}}}" for key, found in beaten.items()
+            key: rf"\mathrm{{{','.join(sorted(runs, key=order.index))}}}" for key, runs in beaten.items()
         }
     else:
         baseline = escape(comparison.baseline)
@@ -110,11 +110,12 @@ def comparison_latex(
     return _table(comparison.evaluations, marks, letters, f"{meaning} ({how}). {notes}", label)
 
 
-def _letter(place: int) -> str:
+def _letters(number: int) -> str:
+    """Number runs a, b, …, z, aa, ab, …; the first is 0."""
     letters = ""
-    place += 1
-    while place:
-        place, digit = divmod(place - 1, 26)
+    number += 1
+    while number:
+        number, digit = divmod(number - 1, 26)
         letters = chr(ord("a") + digit) + letters
     return letters
 
@@ -165,4 +166,4 @@ def _table(
 
 
 def _number(value: float | None, measure: str) -> str:
-    return "--" if value is None else shown(value, "total" if is_count(measure) else "measure")
+    return "--" if value is None else format_value(value, "total" if is_count(measure) else "measure")

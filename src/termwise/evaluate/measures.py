@@ -1,14 +1,12 @@
-"""Names of measures, as ir_measures spells them.
+"""Parser for names of measures in the spelling of ir_measures.
 
 ``nDCG@10``, ``AP@1000``, ``AP(rel=2)``, ``R@100``, ``RR@10``, ``P(rel=2)@5``, ``Success@5``, ``Judged@10``:
-name, parameters in parentheses, cutoff after ``@``. Aliases are accepted (``MRR@10``) and shown under the
-main name (``RR@10``). The names are read here, with Python's own parser of literals, and handed to
-ir_measures as measure objects.
+name, parameters in parentheses, cutoff after ``@``. Aliases such as ``MRR@10`` are accepted and reported under the
+main name, ``RR@10``. Names are parsed with Python's literal parser and become measure objects of ir_measures.
 
-Two groups of its measures are refused. Those that need judgments per subtopic (``alpha_nDCG``, ``ERR_IA``
-and others): a :class:`~termwise.records.Qrel` judges a document once per query. And ``Accuracy``, which has
-no value for a query whose ranking holds no relevant document: two runs would be averaged over different
-queries.
+Two groups of measures are refused: measures over subtopics (``alpha_nDCG``, ``ERR_IA`` and others), because a
+:class:`~termwise.records.Qrel` judges a document once per query; and ``Accuracy``, which is undefined for a query whose
+ranking holds no relevant document, so averages of two runs would be over different queries.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from ir_measures import Measure, ParamInfo
 
 LARGEST_RELEVANCE = 10_000
-"""Largest relevance grade and gain; nDCG counts grades in a table of this length for every query."""
+"""Largest relevance grade and gain; nDCG allocates a table of this length for every query."""
 
 _SUBTOPICS = frozenset(
     ["ERR_IA", "nERR_IA", "alpha_DCG", "alpha_nDCG", "NRBP", "nNRBP", "AP_IA", "P_IA", "StRecall"]
@@ -36,7 +34,7 @@ _FORM = "NAME, NAME@CUTOFF or NAME(parameter=value)@CUTOFF"
 
 
 def is_count(name: str) -> bool:
-    """Tell whether the measure counts something, so that its values are added over queries, not averaged.
+    """Return whether the values of a measure are added over queries, not averaged.
 
     Examples
     --------
@@ -47,7 +45,7 @@ def is_count(name: str) -> bool:
 
 
 def measure_names() -> tuple[str, ...]:
-    """Return the names that can be evaluated, without parameters and without aliases.
+    """Return the names of all measures, without parameters and aliases.
 
     Examples
     --------
@@ -58,12 +56,13 @@ def measure_names() -> tuple[str, ...]:
 
 
 def parse_measures(names: Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """Read names of measures.
+    """Parse names of measures.
 
     Parameters
     ----------
     names : iterable of str or ir_measures.Measure
-        In the spelling of ir_measures. A measure named twice, also under an alias, is kept once.
+        Names in the spelling of ir_measures, or measures. A measure that occurs twice, also under an alias, is kept
+        once.
 
     Returns
     -------
@@ -73,9 +72,9 @@ def parse_measures(names: Iterable[str | Measure]) -> tuple[Measure, ...]:
     Raises
     ------
     UnknownNameError
-        If a name is not a measure; the fix holds the nearest ones, and the spelling here of a trec_eval name.
+        If a name is not a measure; the fix names the nearest ones, or translates a name of trec_eval.
     ParameterError
-        If the form is wrong, a parameter does not exist, is missing or out of range, or no name was given.
+        If the syntax is wrong, a parameter is unknown, missing or out of range, or there is no name.
     MissingExtraError
         If the measure is computed by a package that is not installed.
 
@@ -91,7 +90,7 @@ def parse_measures(names: Iterable[str | Measure]) -> tuple[Measure, ...]:
     """
     if isinstance(names, str):
         raise ParameterError(
-            "measures are given as a list of names",
+            "measures must be a list of names",
             facts=[("given", repr(names)), ("expected", "a list of str")],
             fixes=[f"pass [{names!r}]"],
         )
@@ -105,20 +104,20 @@ def parse_measures(names: Iterable[str | Measure]) -> tuple[Measure, ...]:
         else:
             measures.setdefault(str(measure), measure)
     if len(problems) > 1:
-        raise _together(problems)
+        raise _combined(problems)
     if problems:
         raise problems[0]
     if not measures:
-        raise ParameterError("no measure was named", fixes=["name one, for example nDCG@10"])
+        raise ParameterError("there is no measure", fixes=["give one, for example nDCG@10"])
     for measure in measures.values():
         _require_provider(measure)
     return tuple(measures.values())
 
 
-def _together(problems: list[UsageError]) -> UsageError:
+def _combined(problems: list[UsageError]) -> UsageError:
     unknown = any(isinstance(problem, UnknownNameError) for problem in problems)
-    kind = UnknownNameError if unknown else ParameterError
-    return kind(
+    error_type = UnknownNameError if unknown else ParameterError
+    return error_type(
         f"{len(problems)} measures cannot be used",
         facts=[(str(number), problem.message) for number, problem in enumerate(problems, start=1)],
         fixes=[f"{number}: {p.fixes[0]}" for number, p in enumerate(problems, start=1) if p.fixes],
@@ -133,7 +132,7 @@ def _registry() -> dict[str, Measure]:
 
 def _refusal(measure: Measure) -> str | None:
     if measure.NAME in _SUBTOPICS:
-        return "it needs judgments per subtopic, and a judgment here is about a query and a document"
+        return "it needs judgments per subtopic, and judgments are per query and document"
     if measure.NAME == "Accuracy":
         return "it is undefined for a query whose ranking holds no relevant document"
     return None
@@ -179,9 +178,9 @@ def _literal(name: str, node: ast.expr) -> Any:
 
 def _unreadable(name: str) -> ParameterError:
     return ParameterError(
-        f"the measure {name!r} is not in a form that can be read",
+        f"the measure {name!r} has invalid syntax",
         facts=[("given", name), ("expected", _FORM)],
-        fixes=["write it as in nDCG@10, AP(rel=2) or P(rel=2)@5, one measure a name"],
+        fixes=["write it as in nDCG@10, AP(rel=2) or P(rel=2)@5, one measure per name"],
     )
 
 
@@ -191,7 +190,7 @@ def _unknown(name: str, base: str) -> UnknownNameError:
         return UnknownNameError(
             f"unknown measure {name!r}",
             facts=[("given", name)],
-            fixes=[f"{name} of trec_eval is written {spelt} here"],
+            fixes=[f"write {spelt}, the name in ir_measures"],
         )
     known = [known for known, measure in _registry().items() if _refusal(measure) is None]
     near = list(dict.fromkeys(str(_registry()[other]) for other in near_names(base, known, likeness=0.6)))
@@ -257,7 +256,7 @@ def _has_type(described: ParamInfo, value: Any) -> bool:
 
 
 def _range(key: str, value: Any) -> str | None:
-    """Describe the range a parameter value falls out of, or return None where it is inside."""
+    """Return the valid range of a parameter if a value is outside it, else None."""
     if key in ("cutoff", "rel") and isinstance(value, int) and value < 1:
         return "at least 1"
     if key in ("cutoff", "rel") and isinstance(value, int) and value > 2**31 - 1:
@@ -290,11 +289,11 @@ def _require_provider(measure: Measure) -> None:
         raise ParameterError(
             f"no evaluator of ir_measures computes {measure.NAME} with these parameters",
             facts=[("given", shown)],
-            fixes=["say from which grade on a document is relevant: RBP(rel=1)"] if needs_grade else [],
+            fixes=["give the lowest relevant grade: RBP(rel=1)"] if needs_grade else [],
         )
     fixes = [provider.install_instructions() for provider in able]
     raise MissingExtraError(
-        f"the measure {measure.NAME} is computed by a program that is not installed",
+        f"the measure {measure.NAME} needs a package that is not installed",
         facts=[("given", shown), ("computed by", ", ".join(provider.NAME for provider in able))],
         fixes=[fix for fix in fixes if fix],
     )

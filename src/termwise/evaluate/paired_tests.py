@@ -1,38 +1,34 @@
-"""Statistics of one system against another over n queries, from the differences d = run - baseline.
+"""Paired tests, effect size and confidence interval for the n per-query differences d = run - baseline.
 
 =====================  ===================================================================================
 `paired_t`             paired t-test, two-sided (``scipy.stats.ttest_rel``), and Cohen's d_z: mean of d
                        over its standard deviation (n - 1)
-`sign_flip_p`          sign-flip permutation test, two-sided: under the hypothesis that it does not matter
-                       which run a value came from, every d is as likely with the other sign.
-                       ``scipy.stats.permutation_test`` over the differences that are not 0 (a zero has no
-                       sign to flip), exact where all flips are fewer than `resamples`, else sampled with
-                       the observed arrangement counted in, so that p is never 0
-`mean_interval`        bootstrap over queries: whole differences are drawn with replacement, which keeps the
-                       pairs; the bounds are the percentiles of the resampled means (Efron 1979), by
-                       ``scipy.stats.bootstrap``
+`sign_flip_p`          sign-flip permutation test, two-sided: under the null hypothesis every d has the
+                       opposite sign with the same probability. ``scipy.stats.permutation_test`` over the
+                       differences that are not 0; exact if there are fewer sign patterns than `resamples`,
+                       else sampled, with the observed pattern counted, so that p is never 0
+`mean_interval`        percentile bootstrap over queries (Efron 1979), by ``scipy.stats.bootstrap``
 =====================  ===================================================================================
 
-Why percentiles and not BCa: differences of ranking measures are mostly 0 with a few large ones of both signs,
-and the corrections of BCa follow the noise in these. In 400 draws of n from the per-query differences of BM25
-variants on four collections (323 to 1350 queries, nDCG@10 and AP@100), intervals meant to hold the mean 95
-times in 100 held it on average (the percentile interval never less than 85 times)
+The interval is not BCa: differences of ranking measures are mostly 0 with a few large values of both signs, and the
+BCa corrections are sensitive to these. In 400 samples of n from the per-query differences of BM25 variants on four
+collections (323 to 1350 queries, nDCG@10 and AP@100), the coverage of 95 % intervals was, in percent (the percentile
+interval was never below 85)
 
 =====  ==========  ====  ==================
-n      percentile  BCa   Student, for scale
+n      percentile  BCa   Student t
 =====  ==========  ====  ==================
 30     89          85    94
 50     91          88    94
 100    93          91    95
 =====  ==========  ====  ==================
 
-so an interval over fewer than 100 queries is somewhat too narrow, and the tests are what decides.
+so intervals over fewer than 100 queries are somewhat too narrow; verdicts use the tests.
 
-Differences up to 1e-9 in size are rounding of sums and count as 0.
+Differences up to 1e-9 in size are rounding errors and count as 0.
 
-A statistic that is not defined is None: t, its p, the interval and d_z where every difference is the same
-(identical runs among them), and with a single query every test, interval and effect size. Identical runs have a
-permutation p of 1: no arrangement is less extreme than the observed one.
+Undefined statistics are None: t, its p, the interval and d_z if all differences are equal, as with identical runs;
+and every test, interval and effect size with a single query. Identical runs have a permutation p of 1.
 
 References
 ----------
@@ -47,15 +43,15 @@ import numpy as np
 import numpy.typing as npt
 
 ROUNDING = 1e-9
-"""Largest difference between two values of a measure that counts as none."""
+"""Largest difference between two values of a measure that counts as 0."""
 
-_AT_ONCE = 2_000_000  # resampled values held in memory
+_BATCH_VALUES = 2_000_000  # resampled values in memory
 
 Values = npt.NDArray[np.float64]
 
 
 def paired_differences(before: Values, after: Values) -> Values:
-    """Return ``after - before``, what is only rounding being 0.
+    """Return ``after - before``, with rounding errors set to 0.
 
     Parameters
     ----------
@@ -79,7 +75,7 @@ def paired_differences(before: Values, after: Values) -> Values:
 
 
 def paired_t(before: Values, after: Values) -> tuple[float | None, float | None, float | None]:
-    """Return t, its two-sided p and Cohen's d_z; None for each where the differences do not vary.
+    """Return t, its two-sided p and Cohen's d_z; all None if the differences do not vary.
 
     Parameters
     ----------
@@ -108,15 +104,15 @@ def sign_flip_p(differences: Values, *, resamples: int, seed: int) -> float | No
     Parameters
     ----------
     differences : ndarray of shape (n,), float64
-        One a query.
+        One per query.
     resamples : int
-        Arrangements drawn where there are more than so many.
+        Number of sign patterns to sample; all patterns are used if there are fewer.
     seed : int
-        Of the generator that draws them.
+        Seed of the sampling.
 
     Examples
     --------
-    Of the four arrangements of two equal differences two are as extreme as what was seen.
+    Two of the four sign patterns of two equal differences are as extreme as the observed one.
 
     >>> sign_flip_p(np.array([0.5, 0.5, 0.0]), resamples=100, seed=0)
     0.5
@@ -125,7 +121,7 @@ def sign_flip_p(differences: Values, *, resamples: int, seed: int) -> float | No
         return None
     signed = differences[differences != 0]
     if len(signed) < 2:
-        return 1.0  # both arrangements are equally extreme
+        return 1.0  # all sign patterns are equally extreme
     from scipy.stats import permutation_test
 
     result = permutation_test(
@@ -134,7 +130,7 @@ def sign_flip_p(differences: Values, *, resamples: int, seed: int) -> float | No
         permutation_type="samples",
         vectorized=True,
         n_resamples=resamples,
-        batch=max(1, _AT_ONCE // len(signed)),
+        batch=max(1, _BATCH_VALUES // len(signed)),
         rng=np.random.default_rng(seed),
     )
     return float(result.pvalue)
@@ -143,18 +139,18 @@ def sign_flip_p(differences: Values, *, resamples: int, seed: int) -> float | No
 def mean_interval(
     differences: Values, *, confidence: float, resamples: int, seed: int
 ) -> tuple[float | None, float | None]:
-    """Return the percentile bounds of the mean difference; None for both where the differences do not vary.
+    """Return the bounds of the mean difference; both None if the differences do not vary.
 
     Parameters
     ----------
     differences : ndarray of shape (n,), float64
-        One a query.
+        One per query.
     confidence : float
-        Between 0 and 1.
+        Level of the interval, between 0 and 1.
     resamples : int
-        Bootstrap samples.
+        Number of bootstrap samples.
     seed : int
-        Of the generator that draws them.
+        Seed of the sampling.
     """
     if not _vary(differences):
         return None, None
@@ -165,7 +161,7 @@ def mean_interval(
         _mean,
         vectorized=True,
         n_resamples=resamples,
-        batch=max(1, _AT_ONCE // len(differences)),
+        batch=max(1, _BATCH_VALUES // len(differences)),
         confidence_level=confidence,
         method="percentile",
         rng=np.random.default_rng(seed),
@@ -174,7 +170,7 @@ def mean_interval(
 
 
 def _vary(differences: Values) -> bool:
-    """Tell whether there are two differences or more, and not all the same."""
+    """Return whether there are two different differences."""
     return len(differences) > 1 and bool(np.ptp(differences) > ROUNDING)
 
 

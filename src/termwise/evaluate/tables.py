@@ -1,35 +1,34 @@
-"""Tables of results, and their plain text and CSV.
+"""Tables of results as plain text and CSV.
 
-A :class:`Table` holds values, not strings: CSV writes them in full, so that reading gives the same numbers;
-text, LaTeX and HTML write them as :mod:`termwise.evaluate.number_format` says. Whoever wants to draw a table
-another way takes ``table.columns`` and ``table.shown()``.
+A :class:`Table` holds values, not strings. CSV writes numbers in full; text, LaTeX and HTML use the formats of
+:mod:`termwise.evaluate.formats`. ``table.columns`` and ``table.formatted()`` serve other renderings.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
 from rich.cells import cell_len
 
+from termwise.display.safe_text import legible_line
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.evaluate.compare import Comparison, Contrast
-from termwise.evaluate.criterion import USUAL, Criterion
+from termwise.evaluate.comparison import Comparison
+from termwise.evaluate.contrast import Contrast
+from termwise.evaluate.criterion import DEFAULT_CRITERION, Criterion
 from termwise.evaluate.evaluation import Evaluation
+from termwise.evaluate.formats import NumberStyle, Value, csv_lines, format_value
 from termwise.evaluate.latency import Latency
 from termwise.evaluate.measures import is_count
-from termwise.evaluate.number_format import Kind, Value, shown
 
 
 class Column(NamedTuple):
-    """One column: its name in files, its title for people, and what its values are."""
+    """One column: its key in files, its title in reports, and the format of its values."""
 
     key: str
     title: str
-    kind: Kind
+    style: NumberStyle
 
 
 @final
@@ -40,9 +39,9 @@ class Table:
     Parameters
     ----------
     columns : tuple of Column
-        Keys are distinct.
+        Columns with distinct keys.
     rows : tuple of tuple of str, int, float or None
-        One value a column; None is undefined.
+        One value per column; None is undefined.
 
     Examples
     --------
@@ -55,56 +54,45 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Value, ...], ...]
 
-    def __post_init__(self) -> None:
-        for row in self.rows:
-            if len(row) != len(self.columns):
-                raise ParameterError(
-                    "a row of a table has another number of values than there are columns",
-                    facts=[("columns", len(self.columns)), ("values", len(row))],
-                )
-
-    def shown(self) -> tuple[tuple[str, ...], ...]:
-        """Return the rows as people read them."""
+    def formatted(self) -> tuple[tuple[str, ...], ...]:
+        """Return the rows as text, each value in the style of its column."""
         return tuple(
-            tuple(shown(value, column.kind) for value, column in zip(row, self.columns, strict=True))
+            tuple(format_value(value, column.style) for value, column in zip(row, self.columns, strict=True))
             for row in self.rows
         )
 
     def pick(self, keys: Sequence[str]) -> Table:
-        """Return the same rows with only these columns, in this order."""
-        places = {column.key: place for place, column in enumerate(self.columns)}
+        """Return the table with only these columns, in this order."""
+        positions = {column.key: position for position, column in enumerate(self.columns)}
         for key in keys:
-            if key not in places:
-                raise UnknownNameError.of("column", key, places)
-        chosen = [places[key] for key in keys]
+            if key not in positions:
+                raise UnknownNameError.of("column", key, positions)
+        chosen = [positions[key] for key in keys]
         return Table(
-            tuple(self.columns[place] for place in chosen),
-            tuple(tuple(row[place] for place in chosen) for row in self.rows),
+            tuple(self.columns[position] for position in chosen),
+            tuple(tuple(row[position] for position in chosen) for row in self.rows),
         )
 
 
 def to_text(table: Table) -> str:
-    """Lay a table out in plain text: two spaces between columns, numbers to the right.
+    """Write a table as plain text: two spaces between columns, numbers right-aligned.
 
-    A Chinese character takes two columns of the terminal, and is given them. No trailing spaces and no final newline.
+    A Chinese character counts as two columns of the terminal. There are no trailing spaces and no final newline.
     """
-    lines = [tuple(column.title for column in table.columns), *table.shown()]
-    widths = [max(cell_len(line[place]) for line in lines) for place in range(len(table.columns))]
-    left = [column.kind == "text" for column in table.columns]
+    lines = [tuple(column.title for column in table.columns), *table.formatted()]
+    widths = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
     written = []
     for line in lines:
         cells = []
-        for cell, width, is_left in zip(line, widths, left, strict=True):
-            room = " " * (width - cell_len(cell))
-            cells.append(cell + room if is_left else room + cell)
+        for cell, width, column in zip(line, widths, table.columns, strict=True):
+            padding = " " * (width - cell_len(cell))
+            cells.append(cell + padding if column.style == "text" else padding + cell)
         written.append("  ".join(cells).rstrip())
     return "\n".join(written)
 
 
 def to_csv(table: Table) -> str:
-    r"""Write a table as CSV (RFC 4180 quoting, lines end in ``\n``, header of column keys).
-
-    Floats are written in full; an undefined value is an empty field.
+    """Write a table as CSV, with the keys of the columns as header; see `termwise.evaluate.formats.csv_lines`.
 
     Examples
     --------
@@ -114,14 +102,7 @@ def to_csv(table: Table) -> str:
     "a,b",0.0001
     c,
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([column.key for column in table.columns])
-    writer.writerows(
-        ["" if value is None else repr(value) if isinstance(value, float) else value for value in row]
-        for row in table.rows
-    )
-    return buffer.getvalue()
+    return csv_lines([column.key for column in table.columns], table.rows)
 
 
 def _measure_columns(measures: Iterable[str], *, totals: bool) -> tuple[Column, ...]:
@@ -129,7 +110,7 @@ def _measure_columns(measures: Iterable[str], *, totals: bool) -> tuple[Column, 
 
 
 def summary_table(evaluations: Sequence[Evaluation]) -> Table:
-    """One row a run: its averages, and how many queries they are over.
+    """Return one row per run: averages, and numbers of queries and documents.
 
     Columns: ``run``, the measures, ``queries``, ``missing``, ``unjudged``, ``without_relevant``,
     ``excluded_documents``, ``excluded_judgments``.
@@ -157,7 +138,7 @@ def summary_table(evaluations: Sequence[Evaluation]) -> Table:
 
 
 def query_table(evaluations: Sequence[Evaluation]) -> Table:
-    """One row a run and query: ``run``, ``query_id`` and the measures."""
+    """Return one row per run and query: ``run``, ``query_id`` and the measures."""
     measures = evaluations[0].measures if evaluations else ()
     return Table(
         (
@@ -195,51 +176,20 @@ _CONTRAST_COLUMNS = (
 
 
 def contrast_table(contrasts: Sequence[Contrast]) -> Table:
-    """One row a contrast, one column a field of :class:`~termwise.evaluate.Contrast` in its order."""
+    """Return one row per contrast, with the fields of :class:`~termwise.evaluate.Contrast` as columns."""
     return Table(
         _CONTRAST_COLUMNS,
         tuple(tuple(getattr(contrast, column.key) for column in _CONTRAST_COLUMNS) for contrast in contrasts),
     )
 
 
-def difference_table(comparison: Comparison) -> Table:
-    """One row a contrast and query: both values and their difference.
-
-    Columns: ``measure``, ``baseline``, ``run``, ``query_id``, ``baseline_value``, ``run_value``,
-    ``difference``.
-    """
-    by_name = {evaluation.run: evaluation for evaluation in comparison.evaluations}
-    return Table(
-        (
-            Column("measure", "Measure", "text"),
-            Column("baseline", "Baseline", "text"),
-            Column("run", "Run", "text"),
-            Column("query_id", "Query", "text"),
-            Column("baseline_value", "baseline", "measure"),
-            Column("run_value", "run", "measure"),
-            Column("difference", "diff", "difference"),
-        ),
-        tuple(
-            (contrast.measure, contrast.baseline, contrast.run, query_id, before, after, difference)
-            for contrast in comparison.contrasts
-            for query_id, before, after, difference in zip(
-                comparison.query_ids,
-                by_name[contrast.baseline].values[contrast.measure].tolist(),
-                by_name[contrast.run].values[contrast.measure].tolist(),
-                contrast.differences.tolist(),
-                strict=True,
-            )
-        ),
-    )
-
-
 def latency_table(latencies: Mapping[str, Latency]) -> Table:
-    """One row a run and part (encoding, scoring, total) with times in milliseconds.
+    """Return one row per run and part (encoding, scoring, total), with times in milliseconds.
 
     Parameters
     ----------
     latencies : mapping of str to Latency
-        By name of the run.
+        Latency by name of the run.
     """
     return Table(
         (
@@ -263,14 +213,8 @@ def latency_table(latencies: Mapping[str, Latency]) -> Table:
     )
 
 
-def check_together(evaluations: Sequence[Evaluation]) -> None:
-    """Refuse evaluations that cannot share a table: none at all, or with different measures or names.
-
-    Raises
-    ------
-    ParameterError
-        Naming the runs at odds.
-    """
+def check_comparable(evaluations: Sequence[Evaluation]) -> None:
+    """Raise `ParameterError` for evaluations that cannot share a table: none, or with other measures or equal names."""
     if not evaluations:
         raise ParameterError("there is no evaluation to report", fixes=["pass at least one"])
     names = [evaluation.run for evaluation in evaluations]
@@ -278,7 +222,7 @@ def check_together(evaluations: Sequence[Evaluation]) -> None:
         raise ParameterError(
             "two evaluations in one table have the same name",
             facts=[("runs", ", ".join(names))],
-            fixes=["give each run a name of its own: Run(rankings, name=…)"],
+            fixes=["give each run a different name: `Run(rankings, name=…)`"],
         )
     first = evaluations[0]
     for other in evaluations[1:]:
@@ -290,22 +234,25 @@ def check_together(evaluations: Sequence[Evaluation]) -> None:
 
 
 def conventions(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
-    """Say in sentences what the averages are over and what was left out or ignored.
+    """Return notes on the averages: numbers of queries, rules that applied, ignored and excluded data.
 
     Parameters
     ----------
     evaluations : sequence of Evaluation
-        All made with the same judgments and rules.
+        Evaluations with the same judgments and rules.
 
     Returns
     -------
     tuple of str
-        One sentence each, without those that would report nothing.
+        One sentence per rule that applied.
     """
     first = evaluations[0]
     sizes = {len(evaluation.query_ids) for evaluation in evaluations}
     number = str(min(sizes)) if len(sizes) == 1 else f"{min(sizes)} to {max(sizes)}"
-    notes = [f"Averages over {_counted(number, 'query', 'queries')}; ranks as ranked, ties included."]
+    order = "ranks as ranked, ties included"
+    if first.ties == "trec_eval":
+        order = "ranks as in trec_eval, by score and then by descending document id"
+    notes = [f"Averages over {_counted(number, 'query', 'queries')}; {order}."]
 
     def listed(key: str) -> str | None:
         numbers = [getattr(evaluation.counts, key) for evaluation in evaluations]
@@ -313,14 +260,14 @@ def conventions(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
             return None
         if len(set(numbers)) == 1:
             return str(numbers[0])
-        return ", ".join(f"{e.run} {n}" for e, n in zip(evaluations, numbers, strict=True))
+        return ", ".join(f"{legible_line(e.run)} {n}" for e, n in zip(evaluations, numbers, strict=True))
 
-    missing, unjudged, barren = listed("missing"), listed("unjudged"), listed("without_relevant")
+    missing, unjudged, without_relevant = listed("missing"), listed("unjudged"), listed("without_relevant")
     if missing:
         rule = "count 0" if first.missing == "zero" else "are left out"
         notes.append(f"Judged queries that are not in a run {rule}: {missing}.")
-    if barren:
-        notes.append(f"Queries without a relevant document stay in the average with 0: {barren}.")
+    if without_relevant:
+        notes.append(f"Queries without a relevant document stay in the average with 0: {without_relevant}.")
     if unjudged:
         notes.append(f"Queries without judgments are ignored: {unjudged}.")
     if first.exclusion != "none":
@@ -334,24 +281,25 @@ def conventions(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _counted(number: str, one: str, many: str) -> str:
-    return f"{number} {one if number == '1' else many}"
+def _counted(number: str, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == '1' else plural}"
 
 
-def methods(comparison: Comparison, *, criterion: Criterion = USUAL) -> tuple[str, ...]:
-    """Say in sentences how intervals, p-values and verdicts of a comparison were made.
+def methods(comparison: Comparison, *, criterion: Criterion = DEFAULT_CRITERION) -> tuple[str, ...]:
+    """Return notes on the statistics of a comparison: intervals, tests, corrections, verdicts.
 
     Parameters
     ----------
     comparison : Comparison
-        What is reported.
+        The comparison.
     criterion : Criterion, optional
-        When a run is called better or worse.
+        Criterion of the verdicts.
     """
     family = comparison.family
     few = len(comparison.query_ids) < 100
-    against = "every pair of runs" if comparison.pairs == "all" else f"{comparison.baseline} as the baseline"
-    out_of_reach = unreachable(comparison, criterion)
+    baseline = legible_line(comparison.baseline)
+    against = "every pair of runs" if comparison.pairs == "all" else f"{baseline} as the baseline"
+    too_few = too_few_resamples(comparison, criterion)
     return (
         f"Differences are per query, {against}.",
         f"Intervals: {100 * comparison.confidence:g}% percentile bootstrap over queries, "
@@ -362,12 +310,12 @@ def methods(comparison: Comparison, *, criterion: Criterion = USUAL) -> tuple[st
         f"Bonferroni and Holm over the {_counted(str(family), 'comparison', 'comparisons')} of one measure, "
         "for each test apart.",
         f"Called better or worse: {criterion.how}, p < {criterion.level:g}; otherwise a difference was not shown.",
-        *([] if out_of_reach is None else [out_of_reach]),
+        *([] if too_few is None else [too_few]),
     )
 
 
-def unreachable(comparison: Comparison, criterion: Criterion) -> str | None:
-    """Say that no difference could be shown, whatever the runs, where the resamples are too few; None elsewhere."""
+def too_few_resamples(comparison: Comparison, criterion: Criterion) -> str | None:
+    """Return a note if the resamples are too few for any difference to be shown, else None."""
     family, resamples = comparison.family, comparison.resamples
     least = criterion.least_p(resamples=resamples, comparisons=family)
     if least < criterion.level:
@@ -381,52 +329,51 @@ def unreachable(comparison: Comparison, criterion: Criterion) -> str | None:
 
 
 def evaluation_text(evaluations: Sequence[Evaluation], *, per_query: bool = False) -> str:
-    """Lay evaluations out for a terminal: averages, on request every query, and what they are about.
+    """Write evaluations as plain text: averages and notes.
 
     Parameters
     ----------
     evaluations : sequence of Evaluation
         At least one, all with the same measures.
     per_query : bool, optional
-        Whether to put the table of queries before the averages.
+        Write the table of queries before the averages.
     """
-    check_together(evaluations)
+    check_comparable(evaluations)
     summary = summary_table(evaluations).pick(["run", *evaluations[0].measures, "queries", "missing"])
     parts = [to_text(query_table(evaluations))] if per_query else []
     return "\n\n".join([*parts, to_text(summary), "\n".join(conventions(evaluations))])
 
 
-def comparison_text(comparison: Comparison, *, criterion: Criterion = USUAL) -> str:
-    """Lay a comparison out for a terminal: averages, then one table of contrasts a measure, then the notes.
+def comparison_text(comparison: Comparison, *, criterion: Criterion = DEFAULT_CRITERION) -> str:
+    """Write a comparison as plain text: averages, one table of contrasts per measure, and notes.
 
-    With a single comparison a measure there is nothing to correct, and the corrected columns are left out.
+    If there is only one comparison per measure, the corrected p-values are left out.
 
     Parameters
     ----------
     comparison : Comparison
-        What to show.
+        The comparison.
     criterion : Criterion, optional
-        When a run is called better or worse.
+        Criterion of the verdicts.
     """
     evaluations = comparison.evaluations
     parts = [to_text(summary_table(evaluations).pick(["run", *comparison.measures]))]
-    keys = ["run", "difference", "relative", "ci_low", "ci_high", "p_t", "p_permutation"]
+    several = comparison.family > 1
+    keys = ["run"]
+    keys += ["baseline"] if comparison.pairs == "all" else []
+    keys += ["difference", "relative", "ci_low", "ci_high", "p_t"]
+    keys += ["p_t_bonferroni", "p_t_holm"] if several else []
+    keys += ["p_permutation"]
+    keys += ["p_permutation_bonferroni", "p_permutation_holm"] if several else []
     keys += ["effect_size", "wins", "ties", "losses"]
-    if comparison.pairs == "all":
-        keys.insert(1, "baseline")
-    if comparison.family > 1:
-        place = keys.index("p_t")
-        keys[place + 1 : place + 1] = ["p_t_bonferroni", "p_t_holm"]
-        place = keys.index("p_permutation")
-        keys[place + 1 : place + 1] = ["p_permutation_bonferroni", "p_permutation_holm"]
+    against = "" if comparison.pairs == "all" else f", against {legible_line(comparison.baseline)}"
     for measure in comparison.measures:
-        against = "" if comparison.pairs == "all" else f", against {comparison.baseline}"
         contrasts = comparison.of(measure)
         numbers = contrast_table(contrasts).pick(keys)
-        judged = Table(
+        with_verdicts = Table(
             (*numbers.columns, Column("verdict", "verdict", "text")),
-            tuple((*row, criterion.verdict(one)) for row, one in zip(numbers.rows, contrasts, strict=True)),
+            tuple((*row, criterion.verdict(c)) for row, c in zip(numbers.rows, contrasts, strict=True)),
         )
-        parts.append(f"{measure}{against}\n" + to_text(judged))
+        parts.append(f"{measure}{against}\n" + to_text(with_verdicts))
     parts.append("\n".join([*conventions(evaluations), *methods(comparison, criterion=criterion)]))
     return "\n\n".join(parts)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from termwise.errors import DataError, ParameterError, WeightError
 from termwise.evaluate import Evaluation, Evaluator, parse_measures
-from termwise.evaluate.number_format import shortlist
+from termwise.evaluate.formats import shortlist
 from termwise.fusion.candidates import Candidates, Fused, Missing, gather, mixture, tie_order
 from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling

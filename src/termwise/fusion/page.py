@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from termwise.display.html import render_page
 from termwise.errors import ParameterError
-from termwise.evaluate.number_format import shown, typeset
+from termwise.evaluate.formats import format_value, with_minus_sign
 from termwise.fusion.figure import ShareCurve, figure_bytes, shares_figure
 from termwise.fusion.oracle import Oracle
 
@@ -94,7 +94,7 @@ def _section(found: Oracle, first: str, second: str) -> _Section:
                 _value(float(values[place]))
                 for values in (found.first, found.second, found.fixed, found.best)
             ),
-            typeset(shown(float(gains[place]), "difference")),
+            with_minus_sign(format_value(float(gains[place]), "difference")),
             bool(gains[place] > 0),
         )
         for place in order
@@ -103,4 +103,4 @@ def _section(found: Oracle, first: str, second: str) -> _Section:
 
 
 def _value(value: float) -> str:
-    return shown(value, "measure")
+    return format_value(value, "measure")

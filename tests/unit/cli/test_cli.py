@@ -292,6 +292,22 @@ def test_runs_from_search_to_comparison(index, capsys):
     assert (index.parent / "c.csv").read_text().count("\n") >= 2
 
 
+def test_ties_and_a_page_of_an_evaluation(place, capsys):
+    write_run(Run([Ranking("ab", [1.0, 1.0], "q")]), "tied.trec")
+    (place / "one.qrels").write_text("q 0 a 1\n")
+    usual = ["evaluate", "--qrels", "one.qrels", "tied.trec", "-m", "RR"]
+    assert run([*usual, "--html", "e.html"]) == 0
+    out, err = capsys.readouterr()
+    assert "1.0000" in out
+    assert "e.html: written" in err
+    assert "Evaluation of tied" in (place / "e.html").read_text()
+    assert run([*usual, "--ties", "trec-eval"]) == 0
+    assert "0.5000" in capsys.readouterr().out
+    assert run([*usual, "--ties", "some"]) == 2
+    assert "--ties trec-eval" in capsys.readouterr().err
+    assert run([*usual, "--html", "one.qrels"]) == 2
+
+
 def test_what_a_comparison_decides_by_can_be_chosen(place, capsys):
     for name, ranked in (("a", "ba"), ("b", "ab")):
         write_run(Run([Ranking(ranked, [2.0, 1.0], f"q{i}") for i in range(1, 7)]), f"{name}.trec")

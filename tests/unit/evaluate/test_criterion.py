@@ -46,7 +46,7 @@ def test_json_lines_say_what_decides():
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, float("nan"), 10**400, "0.05", None], ids=repr)
 def test_a_level_is_between_0_and_1(level):
-    with pytest.raises(ParameterError, match=r"a number between 0 and 1\n  fix       --level 0.05"):
+    with pytest.raises(ParameterError, match=r"a number between 0 and 1\n  fix       set `level=0.05`"):
         Criterion(level=level)
 
 

@@ -1,5 +1,8 @@
+import ast
 import json
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -68,6 +71,37 @@ def test_equal_scores_are_measured_in_the_order_of_the_ranking(order):
     assert means["P@1"] == means["Judged@1"] == (rank == 1)
 
 
+def test_equal_scores_can_be_measured_in_the_order_of_trec_eval():
+    qrels = [Qrel("q", "b", 1)]
+    for order in ("abc", "bca", "cba"):
+        result = evaluate(run_of({"q": order}, scores=[1.0, 1.0, 1.0]), qrels, ["RR"], ties="trec_eval")
+        assert result.means["RR"] == 0.5  # c, b, a
+        assert result.ties == json.loads(next(result.to_json_lines()))["ties"] == "trec_eval"
+    nearly = run_of({"q": "abc"}, scores=[1.0 + 1e-12, 1.0, -1e300])  # a and b are equal as float32
+    assert evaluate(nearly, qrels, ["RR"], ties="trec_eval").means["RR"] == 1.0
+    assert evaluate(nearly, qrels, ["RR"]).means["RR"] == 0.5
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, 1.0 + 1e-9, 2.0, 1e39, 1e300]), min_size=1, max_size=8))
+def test_the_order_of_trec_eval_is_that_of_pytrec_eval(scores):
+    import pytrec_eval
+
+    scores = sorted(scores, reverse=True)
+    docs = [f"d{(7 * place) % 10}" for place in range(len(scores))]
+    qrels = [Qrel("q", "d0", 1), Qrel("q", "d8", 2)]
+    judged = pytrec_eval.RelevanceEvaluator({"q": {"d0": 1, "d8": 2}}, {"ndcg", "recip_rank"})
+    expected = judged.evaluate({"q": dict(zip(docs, scores, strict=True))})["q"]
+    result = evaluate(Run([Ranking(docs, scores, query_id="q")]), qrels, ["nDCG", "RR"], ties="trec_eval")
+    assert result.means == pytest.approx({"nDCG": expected["ndcg"], "RR": expected["recip_rank"]}, abs=1e-12)
+
+
+def test_an_evaluation_is_short_when_printed():
+    qrels = [Qrel(f"q{number}", "a", 1) for number in range(1000)]
+    assert repr(evaluate(run_of({"q0": "a"}), qrels, ["RR"])) == (
+        "Evaluation(run='run', queries=1000, means={'RR': 0.001})"
+    )
+
+
 def test_differences_below_float32_keep_the_order():
     run = run_of({"q": "ab"}, scores=[1.0 + 1e-12, 1.0])
     assert evaluate(run, [Qrel("q", "a", 1)], ["RR"]).means["RR"] == 1.0
@@ -113,6 +147,44 @@ def test_queries_without_relevant_documents_stay_with_zero():
     assert result.counts.without_relevant == 2
     for values in result.values.values():
         assert values.tolist() == [1.0, 0.0, 0.0]
+
+
+CRASHING = """
+from termwise.evaluate import evaluate
+from termwise.records import Qrel, Ranking, Run
+
+run = Run([Ranking(["a", "b"], [2.0, 1.0], query_id="q1"), Ranking(["b"], [1.0], query_id="q2")])
+qrels = [Qrel("q1", "a", -1), Qrel("q2", "b", 1)]
+result = evaluate(run, qrels, ["AP", "Bpref", "infAP", "NumQ", "NumRet", "NumRel", "Judged@1", "nDCG(gains={0:1})"])
+print({name: values.tolist() for name, values in result.values.items()})
+"""
+
+
+def test_a_query_without_a_positive_grade_does_not_crash_the_evaluator():
+    # pytrec_eval 0.5.11 ends the process.
+    done = subprocess.run([sys.executable, "-c", CRASHING], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ast.literal_eval(done.stdout) == {
+        "AP": [0.0, 1.0],
+        "Bpref": [0.0, 1.0],
+        "infAP": [0.0, 1.0],
+        "NumQ": [1.0, 1.0],
+        "NumRet": [2.0, 1.0],
+        "NumRel": [0.0, 1.0],
+        "Judged@1": [1.0, 1.0],
+        "nDCG(gains={0:1})": [0.0, 1.0],
+    }
+
+
+def test_only_queries_without_a_positive_grade():
+    qrels = [Qrel("q1", "a", 0), Qrel("q2", "b", -1)]
+    result = evaluate(run_of({"q1": "ab", "q2": ""}), qrels, ["nDCG@10", "NumRet", "NumQ", "Judged@2"])
+    assert {name: values.tolist() for name, values in result.values.items()} == {
+        "nDCG@10": [0.0, 0.0],
+        "NumRet": [2.0, 0.0],
+        "NumQ": [1.0, 0.0],
+        "Judged@2": [0.5, 0.0],
+    }
 
 
 def test_a_grade_below_the_asked_one_is_not_relevant():
@@ -220,7 +292,7 @@ def test_a_run_of_other_queries_is_refused():
 def test_no_judgments_are_refused():
     with pytest.raises(DataError):
         evaluate(run_of({"q": "a"}), [], ["RR"])
-    with pytest.raises(DataError, match="after leaving out"):
+    with pytest.raises(DataError, match="of excluded documents"):
         evaluate(run_of({"q": "a"}), [Qrel("q", "q", 1)], ["RR"], exclude="id")
 
 

@@ -7,7 +7,6 @@ import pytest
 from termwise.errors import ParameterError
 from termwise.evaluate import (
     Criterion,
-    Latency,
     compare,
     comparison_html,
     evaluate,
@@ -67,17 +66,16 @@ def runs_and_qrels(n, names=("base", HOSTILE, "third")):
 def pages(n=12):
     runs, qrels = runs_and_qrels(n)
     texts = {"q0": f"text {HOSTILE}"}
-    times = {"base": Latency.of([0.001], [0.002])}
     measures = ["RR@10", "P@1", "NumRet"]
     result = compare(runs, qrels, measures, resamples=200)
     pairs = compare(runs, qrels, measures, pairs="all", resamples=200)
     one = compare([runs[0], Run(list(runs[0]), "copy")], qrels, ["RR"], resamples=200)
     return {
-        "comparison": comparison_html(result, texts=texts, latencies=times),
+        "comparison": comparison_html(result, texts=texts),
         "t": comparison_html(result, criterion=Criterion(test="t", correction="none"), title=HOSTILE),
         "pairs": comparison_html(pairs),
         "identical": comparison_html(one),
-        "evaluation": evaluation_html(result.evaluations, texts=texts, latencies=times),
+        "evaluation": evaluation_html(result.evaluations, texts=texts),
         "single": evaluation_html([evaluate(runs[1], qrels, measures)]),
     }
 
@@ -164,7 +162,6 @@ def test_the_page_tells_what_the_comparison_says(built):
         assert f"{evaluation.means['RR@10']:.4f}" in text
     assert "95% percentile bootstrap over queries, 200 resamples, seed 0" in text
     assert "text " + HOSTILE in text
-    assert "3.000" in text  # total latency
 
 
 def test_bars_have_tooltips_and_long_plots_are_areas(built):

@@ -10,7 +10,7 @@ from math import floor, log10
 from typing import Any, Literal
 
 from termwise.display.html import render_page
-from termwise.evaluate.number_format import shown
+from termwise.evaluate.formats import format_value
 from termwise.probes.report.tables import (
     DEVIATION,
     HEADING,
@@ -357,10 +357,10 @@ def _told_of(cell: Mapping[str, Any], symmetric: bool) -> dict[str, str]:
     difference = cell["standardised_difference"]
     return found | {
         "prefers second": f"{cell['negative']:,}",
-        "p, by query": shown(cell["p_clustered"], "p"),
-        "… Holm": shown(cell["p_holm"], "p"),
-        "… Benjamini–Hochberg": shown(cell["p_benjamini_hochberg"], "p"),
-        "p, published": shown(cell["p_published"], "p"),
+        "p, by query": format_value(cell["p_clustered"], "p"),
+        "… Holm": format_value(cell["p_holm"], "p"),
+        "… Benjamini–Hochberg": format_value(cell["p_benjamini_hochberg"], "p"),
+        "p, published": format_value(cell["p_published"], "p"),
         "d": UNDEFINED if difference is None else signed(difference),
         "detectable": UNDEFINED if cell["detectable"] is None else f"{cell['detectable']:.2f}",
     }
@@ -481,7 +481,7 @@ def _contrast(one: Mapping[str, Any], told: str, anchor: str) -> _Contrast:
         anchor,
         signed(one["difference"]),
         f"{signed(one['low'])} to {signed(one['high'])}" if one["low"] is not None else UNDEFINED,
-        shown(one["p_holm"], "p"),
+        format_value(one["p_holm"], "p"),
         significant(one),
     )
 

@@ -222,7 +222,7 @@ def test_unknown_options_are_refused(options):
     with pytest.raises(ParameterError) as caught:
         contrast_of([1, 2], [2, 1], **options)
     if "pairs" not in options:
-        assert caught.value.fixes[0].startswith(f"--{next(iter(options))} ")
+        assert caught.value.fixes[0].startswith(f"set `{next(iter(options))}=")
 
 
 def test_unknown_tests_are_refused():
@@ -275,5 +275,5 @@ def test_queries_measured_in_another_order_are_met_by_their_ids():
 def test_runs_measured_by_other_measures_are_refused():
     one = evaluate(run_at("one", [2, 1]), qrels_for(2), ["RR"])
     other = evaluate(run_at("other", [2, 1]), qrels_for(2), ["P@1"])
-    with pytest.raises(ParameterError, match="measured alike"):
+    with pytest.raises(ParameterError, match="same measures"):
         compare_evaluations([one, other])

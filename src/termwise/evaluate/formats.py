@@ -1,9 +1,9 @@
-"""How values are written, the same in every kind of report.
+"""Formats of values in reports.
 
 ===============  =========================  ==========================================
-kind             written                    example
+style            written                    example
 ===============  =========================  ==========================================
-``text``         as it is, on one line
+``text``         unchanged, on one line
 ``count``        whole                      ``300``
 ``measure``      4 decimals                 ``0.4321``
 ``total``        shortest exact             ``29820``
@@ -14,53 +14,53 @@ kind             written                    example
 ``ms``           3 decimals                 ``0.350``
 ===============  =========================  ==========================================
 
-An undefined value (None) is written ``–``, never as a number. What rounds to zero carries no sign.
+An undefined value (None) is written ``–``. A number that rounds to zero has no sign.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from termwise.display.safe_text import legible_line
 
-Kind = Literal["text", "count", "measure", "total", "difference", "percent", "p", "statistic", "ms"]
-"""What a value is, which decides how it is written."""
+NumberStyle = Literal["text", "count", "measure", "total", "difference", "percent", "p", "statistic", "ms"]
+"""Format of a value."""
 
 Value = str | int | float | None
 """A cell of a table."""
 
 UNDEFINED = "–"
-"""What is written for None."""
+"""Written for None."""
 
 
-def shown(value: Value, kind: Kind) -> str:
+def format_value(value: Value, style: NumberStyle) -> str:
     """Write one value.
 
     Parameters
     ----------
     value : str, int, float or None
         A fraction for ``percent``: 0.029 is written ``+2.9%``.
-    kind : str
-        One of those in the table above.
+    style : str
+        A style of the table above.
 
     Examples
     --------
-    >>> shown(0.43214, "measure"), shown(-0.00001, "difference"), shown(0.0004, "p"), shown(None, "p")
-    ('0.4321', '0.0000', '<0.001', '–')
+    >>> format_value(0.43214, "measure"), format_value(-0.00001, "difference"), format_value(0.0004, "p")
+    ('0.4321', '0.0000', '<0.001')
     """
     if value is None:
         return UNDEFINED
     if isinstance(value, str):
         return legible_line(value)
-    if kind == "p":
+    if style == "p":
         return "<0.001" if value < 0.001 else f"{value:.3f}"
-    if kind in ("measure", "ms"):
-        return f"{value:.{4 if kind == 'measure' else 3}f}"
-    if kind in ("difference", "statistic"):
-        return _signed(value, 4 if kind == "difference" else 2)
-    if kind == "percent":
+    if style in ("measure", "ms"):
+        return f"{value:.{4 if style == 'measure' else 3}f}"
+    if style in ("difference", "statistic"):
+        return _signed(value, 4 if style == "difference" else 2)
+    if style == "percent":
         return _signed(100 * value, 1) + "%"
     return f"{value:.12g}"
 
@@ -70,12 +70,12 @@ def _signed(value: float, decimals: int) -> str:
     return written[1:] if float(written) == 0 else written
 
 
-def typeset(number: str) -> str:
-    """Give a number that has been written a typographic minus; other text stays as it is.
+def with_minus_sign(number: str) -> str:
+    """Replace the hyphen before a formatted number by a minus sign; other text is unchanged.
 
     Examples
     --------
-    >>> typeset("-0.0123"), typeset("+2.9%"), typeset("-")
+    >>> with_minus_sign("-0.0123"), with_minus_sign("+2.9%"), with_minus_sign("-")
     ('−0.0123', '+2.9%', '-')
     """
     return f"−{number[1:]}" if number.startswith("-") and number[1:2].isdigit() else number
@@ -84,6 +84,32 @@ def typeset(number: str) -> str:
 def json_line(value: object) -> str:
     """Write one JSON object on one line; floats in full, None as null."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    r"""Write CSV: RFC 4180 quoting, lines end in ``\n``.
+
+    Floats are written in full, None as an empty field. A text that a spreadsheet would read as a formula, because
+    it begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return, gets an apostrophe before it.
+
+    Examples
+    --------
+    >>> print(csv_lines(["run", "p"], [("a,b", 0.0001), ("=1+1", None), ("c", -1)]), end="")
+    run,p
+    "a,b",0.0001
+    '=1+1,
+    c,-1
+    """
+    return "".join(",".join(map(_csv_cell, row)) + "\n" for row in (header, *rows))
+
+
+def _csv_cell(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return str(value)
+    text = f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
 def shortlist(names: Sequence[str]) -> str:

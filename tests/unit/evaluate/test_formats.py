@@ -1,6 +1,6 @@
 import pytest
 
-from termwise.evaluate.number_format import shortlist, shown
+from termwise.evaluate.formats import format_value, shortlist
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from termwise.evaluate.number_format import shortlist, shown
     ],
 )
 def test_values_as_written(value, kind, expected):
-    assert shown(value, kind) == expected
+    assert format_value(value, kind) == expected
 
 
 def test_a_short_list():

@@ -1,0 +1,413 @@
+"""Paired comparison of two or more runs.
+
+All statistics come from the n per-query differences d = run - baseline of one measure.
+
+=====================  ===================================================================================
+difference             mean of d; relative: divided by the baseline's mean, None where that is 0
+t, p, interval, d_z    see :mod:`termwise.evaluate.paired_tests`
+wins, ties, losses     queries with d > 0, = 0, < 0
+=====================  ===================================================================================
+
+The family of the corrections is all comparisons of one measure, separately for each of the two tests:
+runs - 1 against a baseline, runs·(runs - 1)/2 for all pairs. Comparisons with an undefined p count; measures
+are not pooled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal, final
+
+from termwise.display.safe_text import shown
+from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownNameError
+from termwise.evaluate.contrast import Contrast
+from termwise.evaluate.correction import bonferroni, holm
+from termwise.evaluate.criterion import DEFAULT_CRITERION, MAX_RESAMPLES, Criterion
+from termwise.evaluate.evaluation import Evaluation, Evaluator, MissingRule, TieRule
+from termwise.evaluate.formats import json_line, shortlist
+from termwise.evaluate.paired_tests import mean_interval, paired_differences, paired_t, sign_flip_p
+from termwise.records import Exclusion, Qrel, Run
+
+if TYPE_CHECKING:
+    from ir_measures import Measure
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Several runs over the same queries, and the contrasts between them.
+
+    Attributes
+    ----------
+    evaluations : tuple of Evaluation
+        One per run, in the order given, all over `query_ids`.
+    baseline : str
+        Name of the baseline run.
+    pairs : {"baseline", "all"}
+        Each run against the baseline, or all pairs of runs.
+    contrasts : tuple of Contrast
+        By measure, then in the order of the runs.
+    confidence : float
+        Level of the intervals.
+    resamples : int
+        Number of sign flips and of bootstrap samples.
+    seed : int
+        Seed of both.
+    """
+
+    evaluations: tuple[Evaluation, ...]
+    baseline: str
+    pairs: Literal["baseline", "all"]
+    contrasts: tuple[Contrast, ...]
+    confidence: float
+    resamples: int
+    seed: int
+
+    def __repr__(self) -> str:
+        runs = ", ".join(map(repr, self.runs))
+        return f"Comparison(runs=[{runs}], measures={list(self.measures)}, queries={len(self.query_ids)})"
+
+    @property
+    def query_ids(self) -> tuple[str, ...]:
+        """Compared queries, in the order of the judgments."""
+        return self.evaluations[0].query_ids
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Canonical names of the measures."""
+        return self.evaluations[0].measures
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """Names of the runs, in the order given."""
+        return tuple(evaluation.run for evaluation in self.evaluations)
+
+    @property
+    def family(self) -> int:
+        """Number of comparisons per measure, the size of the family in the corrections."""
+        return len(self.contrasts) // len(self.measures)
+
+    def of(self, measure: str) -> tuple[Contrast, ...]:
+        """Return the contrasts of one measure, by its canonical name."""
+        if measure not in self.measures:
+            raise UnknownNameError.of("measure of this comparison", measure, self.measures)
+        return tuple(contrast for contrast in self.contrasts if contrast.measure == measure)
+
+    def to_json_lines(
+        self, *, per_query: bool = False, criterion: Criterion = DEFAULT_CRITERION
+    ) -> Iterator[str]:
+        """Yield JSON objects, one per line: the runs, the contrasts, and optionally the queries.
+
+        Parameters
+        ----------
+        per_query : bool, optional
+            Also yield the values of each run and the differences of each contrast, query by query.
+        criterion : Criterion, optional
+            Criterion of the verdicts.
+
+        Yields
+        ------
+        str
+            For each run the lines of :meth:`Evaluation.to_json_lines`; for each contrast ``{"kind": "contrast",
+            …, "confidence": …, "resamples": …, "seed": …, "test": …, "correction": …, "level": …,
+            "verdict": …}`` with the fields of :class:`Contrast`, and optionally ``{"kind": "difference",
+            "measure": …, "baseline": …, "run": …, "query_id": …, "difference": …}``. Undefined statistics
+            are null.
+        """
+        for evaluation in self.evaluations:
+            yield from evaluation.to_json_lines(per_query=per_query)
+        settings = {"confidence": self.confidence, "resamples": self.resamples, "seed": self.seed}
+        for contrast in self.contrasts:
+            verdict = {**asdict(criterion), "verdict": criterion.verdict(contrast)}
+            yield json_line({"kind": "contrast", **contrast.row(), **settings, **verdict})
+            if not per_query:
+                continue
+            for query_id, difference in zip(self.query_ids, contrast.differences.tolist(), strict=True):
+                yield json_line(
+                    {
+                        "kind": "difference",
+                        "measure": contrast.measure,
+                        "baseline": contrast.baseline,
+                        "run": contrast.run,
+                        "query_id": query_id,
+                        "difference": difference,
+                    }
+                )
+
+
+def compare(
+    runs: Sequence[Run],
+    qrels: Iterable[Qrel],
+    measures: Iterable[str | Measure],
+    *,
+    baseline: str | None = None,
+    pairs: Literal["baseline", "all"] = "baseline",
+    missing: MissingRule = "zero",
+    exclude: Exclusion = None,
+    ties: TieRule = "ranking",
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare runs query by query.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        At least two, with distinct names.
+    qrels : iterable of Qrel
+        The judgments.
+    measures : iterable of str or ir_measures.Measure
+        Measures or their names, see :func:`~termwise.evaluate.parse_measures`.
+    baseline : str, optional
+        Name of the baseline run; the first run by default.
+    pairs : {"baseline", "all"}, optional
+        Compare each run with the baseline, or all pairs of runs (the earlier run is the baseline of a pair).
+    missing, exclude, ties
+        As in :func:`~termwise.evaluate.evaluate`. With ``missing="skip"`` only the queries that all runs
+        hold are compared, and all averages are over these queries.
+    confidence : float, optional
+        Level of the intervals, between 0 and 1.
+    resamples : int, optional
+        Number of sign flips and of bootstrap samples, 100 to 10,000,000.
+    seed : int, optional
+        At least 0. Every test has its own generator with this seed, so a contrast does not depend on the
+        other runs or their order.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ParameterError, UnknownNameError, DuplicateIdError
+        If there are fewer than two runs, two runs have the same name, or an argument is out of range.
+    DataError
+        As in :func:`~termwise.evaluate.evaluate`, or if with ``missing="skip"`` no query is in every run.
+
+    Examples
+    --------
+    >>> from termwise.records import Qrel, Ranking, Run
+    >>> qrels = [Qrel(q, "a", 1) for q in ("q1", "q2", "q3")]
+    >>> def run(name, orders):
+    ...     return Run([Ranking(list(o), [2, 1], query_id=f"q{i}") for i, o in enumerate(orders, 1)], name)
+    >>> result = compare([run("old", ["ba", "ba", "ab"]), run("new", ["ab", "ab", "ab"])], qrels, ["RR"])
+    >>> contrast = result.contrasts[0]
+    >>> round(contrast.difference, 4), contrast.wins, contrast.ties, contrast.losses
+    (0.3333, 2, 1, 0)
+    >>> contrast.p_permutation
+    0.5
+    """
+    plan = _Plan.checked([run.name for run in runs], baseline, pairs, confidence, resamples, seed)
+    evaluator = Evaluator(qrels, measures, missing=missing, exclude=exclude, ties=ties)
+    return plan.compare(_over_shared_queries([evaluator.evaluate(run) for run in runs]))
+
+
+def compare_evaluations(
+    evaluations: Sequence[Evaluation],
+    *,
+    baseline: str | None = None,
+    pairs: Literal["baseline", "all"] = "baseline",
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare evaluated runs query by query.
+
+    Parameters
+    ----------
+    evaluations : sequence of Evaluation
+        At least two, of runs with distinct names, with the same measures. The queries that all of them hold are
+        compared.
+    baseline, pairs, confidence, resamples, seed
+        As in :func:`compare`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ParameterError, UnknownNameError, DuplicateIdError
+        As in :func:`compare`, or if the measures differ.
+    DataError
+        If no query is in all of them.
+
+    Examples
+    --------
+    >>> from termwise.evaluate import evaluate
+    >>> from termwise.records import Qrel, Ranking, Run
+    >>> qrels = [Qrel("q1", "a", 1), Qrel("q2", "a", 1)]
+    >>> def measured(name, order):
+    ...     rankings = [Ranking(list(order), [2, 1], query_id=query_id) for query_id in ("q1", "q2")]
+    ...     return evaluate(Run(rankings, name), qrels, ["RR"])
+    >>> compare_evaluations([measured("old", "ba"), measured("new", "ab")]).contrasts[0].difference
+    0.5
+    """
+    plan = _Plan.checked([e.run for e in evaluations], baseline, pairs, confidence, resamples, seed)
+    first = evaluations[0]
+    for evaluation in evaluations:
+        if evaluation.measures != first.measures:
+            raise ParameterError(
+                "compared runs need the same measures",
+                facts=[(e.run, ", ".join(e.measures)) for e in (first, evaluation)],
+            )
+    return plan.compare(_over_shared_queries(evaluations))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Checked arguments of a comparison."""
+
+    baseline: str
+    pairs: Literal["baseline", "all"]
+    couples: tuple[tuple[str, str], ...]
+    confidence: float
+    resamples: int
+    seed: int
+
+    @classmethod
+    def checked(
+        cls,
+        names: Sequence[str],
+        baseline: str | None,
+        pairs: Literal["baseline", "all"],
+        confidence: float,
+        resamples: int,
+        seed: int,
+    ) -> _Plan:
+        chosen = _check_names(names, baseline)
+        if pairs not in ("baseline", "all"):
+            raise ParameterError(
+                f"pairs cannot be {pairs!r}", facts=[("given", repr(pairs)), ("expected", "baseline or all")]
+            )
+        _check_number("confidence", confidence, "a number between 0 and 1", 0 < confidence < 1, 0.95)
+        enough = 100 <= resamples <= MAX_RESAMPLES
+        _check_number("resamples", resamples, f"a whole number from 100 to {MAX_RESAMPLES}", enough, 10_000)
+        _check_number("seed", seed, "a whole number from 0", seed >= 0, 0)
+        couples = (
+            tuple(combinations(names, 2))
+            if pairs == "all"
+            else tuple((chosen, name) for name in names if name != chosen)
+        )
+        return cls(chosen, pairs, couples, confidence, resamples, seed)
+
+    def compare(self, evaluations: tuple[Evaluation, ...]) -> Comparison:
+        by_name = {evaluation.run: evaluation for evaluation in evaluations}
+        contrasts: list[Contrast] = []
+        for measure in evaluations[0].measures:
+            contrasts += _corrected(
+                [self._contrast(measure, by_name[baseline], by_name[run]) for baseline, run in self.couples]
+            )
+        return Comparison(
+            evaluations,
+            self.baseline,
+            self.pairs,
+            tuple(contrasts),
+            self.confidence,
+            self.resamples,
+            self.seed,
+        )
+
+    def _contrast(self, measure: str, baseline: Evaluation, run: Evaluation) -> Contrast:
+        """Compare two runs, without corrected p-values."""
+        before, after = baseline.values[measure], run.values[measure]
+        differences = paired_differences(before, after)
+        baseline_mean, run_mean = float(before.mean()), float(after.mean())
+        difference = float(differences.mean())
+        t, p_t, effect_size = paired_t(before, after)
+        low, high = mean_interval(
+            differences, confidence=self.confidence, resamples=self.resamples, seed=self.seed
+        )
+        return Contrast(
+            measure=measure,
+            baseline=baseline.run,
+            run=run.run,
+            queries=len(differences),
+            baseline_mean=baseline_mean,
+            run_mean=run_mean,
+            difference=difference,
+            relative=difference / baseline_mean if baseline_mean != 0 else None,
+            ci_low=low,
+            ci_high=high,
+            t=t,
+            p_t=p_t,
+            p_t_bonferroni=None,
+            p_t_holm=None,
+            p_permutation=sign_flip_p(differences, resamples=self.resamples, seed=self.seed),
+            p_permutation_bonferroni=None,
+            p_permutation_holm=None,
+            effect_size=effect_size,
+            wins=int((differences > 0).sum()),
+            ties=int((differences == 0).sum()),
+            losses=int((differences < 0).sum()),
+            differences=differences,
+        )
+
+
+def _check_names(names: Sequence[str], baseline: str | None) -> str:
+    """Check the names of the runs and return that of the baseline."""
+    if len(names) < 2:
+        raise ParameterError(
+            "a comparison needs at least two runs",
+            facts=[("runs", ", ".join(names) or "none")],
+            fixes=["add a second run, or evaluate the run alone"],
+        )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DuplicateIdError(
+            "two runs have the same name",
+            facts=[("name", shortlist(twice))],
+            fixes=["give each run a different name: `Run(rankings, name=…)`"],
+        )
+    if baseline is not None and baseline not in names:
+        raise UnknownNameError.of("run", baseline, names)
+    return names[0] if baseline is None else baseline
+
+
+def _check_number(name: str, value: float, expected: str, holds: bool, default: float) -> None:
+    if not holds or not (name == "confidence" or isinstance(value, int)):
+        raise ParameterError(
+            f"{name} is out of range",
+            facts=[("given", shown(value)), ("expected", expected)],
+            fixes=[f"set `{name}={default}`"],
+        )
+
+
+def _over_shared_queries(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
+    """Return the evaluations of the queries that all of them hold, in the same order."""
+    shared = set(evaluations[0].query_ids).intersection(*(e.query_ids for e in evaluations[1:]))
+    if not shared:
+        raise DataError(
+            "no judged query is in every run, so there is nothing to compare",
+            facts=[("queries of " + e.run, e.counts.queries) for e in evaluations],
+            fixes=["count missing queries as 0: `missing='zero'`, the default"],
+        )
+    first = evaluations[0].select(shared)
+    return (first, *(_in_order(evaluation.select(shared), first.query_ids) for evaluation in evaluations[1:]))
+
+
+def _in_order(evaluation: Evaluation, query_ids: tuple[str, ...]) -> Evaluation:
+    if evaluation.query_ids == query_ids:
+        return evaluation
+    row = {query_id: number for number, query_id in enumerate(evaluation.query_ids)}
+    return evaluation.at_rows([row[query_id] for query_id in query_ids])
+
+
+def _corrected(family: Sequence[Contrast]) -> list[Contrast]:
+    """Add the corrected p-values to the contrasts of one measure."""
+    p_t = [contrast.p_t for contrast in family]
+    p_permutation = [contrast.p_permutation for contrast in family]
+    corrected = (bonferroni(p_t), holm(p_t), bonferroni(p_permutation), holm(p_permutation))
+    return [
+        replace(
+            contrast,
+            p_t_bonferroni=corrected[0][number],
+            p_t_holm=corrected[1][number],
+            p_permutation_bonferroni=corrected[2][number],
+            p_permutation_holm=corrected[3][number],
+        )
+        for number, contrast in enumerate(family)
+    ]

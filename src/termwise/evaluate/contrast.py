@@ -1,0 +1,100 @@
+"""The comparison of one run with another under one measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import UnknownNameError
+
+Test = Literal["t", "permutation"]
+"""A paired test."""
+
+Correction = Literal["none", "bonferroni", "holm"]
+"""A correction of p-values for the number of comparisons."""
+
+TEST_NAMES: Mapping[str, str] = {"t": "paired t-test", "permutation": "paired sign-flip permutation test"}
+"""Full names of the tests."""
+
+CORRECTION_NAMES: Mapping[str, str] = {
+    "none": "no correction",
+    "bonferroni": "Bonferroni correction",
+    "holm": "Holm correction",
+}
+"""Full names of the corrections."""
+
+
+def check_names(test: str, correction: str) -> None:
+    """Raise `UnknownNameError` for an unknown test or correction."""
+    if test not in TEST_NAMES:
+        raise UnknownNameError.of("test", str(test), TEST_NAMES)
+    if correction not in CORRECTION_NAMES:
+        raise UnknownNameError.of("correction", str(correction), CORRECTION_NAMES)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """One run against a baseline under one measure.
+
+    Attributes
+    ----------
+    measure, baseline, run : str
+        Measure and names of the runs; differences are `run` minus `baseline`.
+    queries : int
+        Number n of queries.
+    baseline_mean, run_mean, difference : float
+        Averages over the queries, and the mean difference.
+    relative : float or None
+        ``difference / baseline_mean``, 0.1 for ten percent more; None where that is 0.
+    ci_low, ci_high : float or None
+        Bounds of the confidence interval of the mean difference.
+    t, p_t, p_t_bonferroni, p_t_holm : float or None
+        Paired t-test: statistic, p-value, corrected p-values.
+    p_permutation, p_permutation_bonferroni, p_permutation_holm : float or None
+        Sign-flip test: p-value in (0, 1], corrected p-values.
+    effect_size : float or None
+        Cohen's d_z.
+    wins, ties, losses : int
+        Queries on which the run is better, equal or worse.
+    differences : ndarray of shape (n,), float64
+        Per query, in the order of ``Comparison.query_ids``; read-only.
+    """
+
+    measure: str
+    baseline: str
+    run: str
+    queries: int
+    baseline_mean: float
+    run_mean: float
+    difference: float
+    relative: float | None
+    ci_low: float | None
+    ci_high: float | None
+    t: float | None
+    p_t: float | None
+    p_t_bonferroni: float | None
+    p_t_holm: float | None
+    p_permutation: float | None
+    p_permutation_bonferroni: float | None
+    p_permutation_holm: float | None
+    effect_size: float | None
+    wins: int
+    ties: int
+    losses: int
+    differences: npt.NDArray[np.float64]
+
+    def p(self, test: Test, correction: Correction) -> float | None:
+        """Return the p-value of one test under one correction."""
+        check_names(test, correction)
+        name = f"p_{test}" if correction == "none" else f"p_{test}_{correction}"
+        value: float | None = getattr(self, name)
+        return value
+
+    def row(self) -> dict[str, str | int | float | None]:
+        """Return all fields except the per-query differences."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "differences"}
