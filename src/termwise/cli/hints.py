@@ -13,6 +13,7 @@ _COMMANDS = {
     "learn": "fuse RUN RUN --qrels FILE --learn sweep --save-weights FILE",
     "probe_rankers": "probe RANKER --out DIR",
     "rank_run": "search DIR --queries FILE --output RUN",
+    "rerank": "rerank INDEX --run RUN --queries FILE --output FILE",
     "train_model1": "train model1 --data DATA --out DIR",
 }
 """Public functions, and the command that does the same."""

@@ -207,7 +207,7 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | s
 def _is_whole(folder: Path) -> bool:
     """Tell whether a folder is that of an index or a model, which hold their own files and no others."""
     from termwise.index.manifest import NAME
-    from termwise.storage.folder_kind import kind_of
+    from termwise.storage.model_folder import kind_of
 
     return (folder / NAME).is_file() or kind_of(folder) is not None
 

@@ -1,25 +1,36 @@
-"""Encode a collection block by block into a work folder, so that no finished block is lost.
+"""Encoding of a collection block by block into a work folder, so that no finished block is lost.
 
 ::
 
-    encoding.json         the encoder and its settings; no other may add to this folder
+    encoding.json         the encoder and its settings; only the same encoder may add to this folder
     block-000000.rows     rows of the first documents, and the hash of their identifiers and texts
     block-000001.rows     ...
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from termwise.encode.blocks import cut_blocks, read_block, write_block
+from termwise.display.safe_text import short_digest, told_apart
+from termwise.encode.blocks import BLOCK_NAME, cut_blocks, read_block, write_block
 from termwise.encode.document_encoder import DocumentEncoder, check_encoder
-from termwise.encode.ownership import claim
-from termwise.errors import ParameterError
+from termwise.errors import ForeignFolderError, ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
+from termwise.storage.atomic_file import TEMPORARY
+from termwise.storage.manifest_json import canonical_bytes
+from termwise.storage.ownership import check_names
+from termwise.storage.ownership import claim as claim_folder
 from termwise.validation import check_documents, check_path, is_whole_number
 from termwise.weights import TermWeights
+
+NAME = "encoding.json"
+FORMAT = "termwise-encoding"
+VERSION = 1
 
 STAGE = "encode documents"
 
@@ -74,6 +85,65 @@ def encoded_blocks(
     return _blocks(documents, encoder, work, part - 1, parts, length, progress)
 
 
+def claim(folder: Path, encoder: DocumentEncoder) -> None:
+    """Claim a work folder for an encoder: create it, or check that it belongs to this encoder.
+
+    Raises
+    ------
+    ForeignFolderError
+        If the folder belongs to another encoder or other settings, or holds something else.
+    ParameterError
+        If the description of the encoder cannot be written as JSON.
+    StorageError
+        If the folder cannot be used.
+    """
+    path = folder / NAME
+    identity: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "encoder": encoder.fingerprint,
+        "vocabulary": encoder.vocabulary.id,
+        "block": encoder.block,
+    }
+    record = {**identity, "description": encoder.description}
+    try:
+        data = canonical_bytes(record)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ParameterError(
+            "the description of the encoder cannot be written as JSON", facts=[("why", error)]
+        ) from None
+    check = partial(check_names, folder, is_known=_is_temporary, noun="an encoding of a collection")
+    found = claim_folder(path, data, check_names=check)
+    if found is None or found.get("format") != FORMAT:
+        raise ForeignFolderError(
+            "the work folder does not hold an encoding of a collection, or a damaged one",
+            facts=[("file", path)],
+            fixes=["choose another folder"],
+        )
+    differing = [key for key in identity if found.get(key) != identity[key]]
+    if differing:
+        there, here = _compared(found, record)
+        raise ForeignFolderError(
+            "the work folder holds rows of another encoder or of other settings",
+            facts=[
+                ("folder", folder),
+                ("differs in", ", ".join(differing)),
+                ("there", there),
+                ("here", here),
+            ],
+            fixes=["choose another folder", f"rm -r {folder}"],
+        )
+
+
+def remove_work_folder(folder: Path) -> None:
+    """Remove a work folder that is no longer needed; foreign files stay, and the folder with them."""
+    with suppress(OSError):
+        for entry in list(folder.iterdir()):
+            if entry.name == NAME or BLOCK_NAME.fullmatch(entry.name) or _is_temporary(entry.name):
+                entry.unlink()
+        folder.rmdir()
+
+
 def _blocks(
     documents: Iterable[Document],
     encoder: DocumentEncoder,
@@ -88,8 +158,11 @@ def _blocks(
         if key.number % parts == part:
             rows = read_block(folder, key, encoder)
             if rows is None:
-                heard = _told(progress, before, len(block), length)
-                rows = encoder.encode_documents([document.text for document in block], advance=heard)
+
+                def advance(share: float, before: int = before, size: int = len(block)) -> None:
+                    progress(STAGE, before + int(share * size), length)
+
+                rows = encoder.encode_documents([document.text for document in block], advance=advance)
                 write_block(folder, key, encoder, rows)
             yield block, rows
         before += len(block)
@@ -97,7 +170,7 @@ def _blocks(
 
 
 def _checked_shard(value: object) -> tuple[int, int]:
-    """Return the part and the number of parts, or refuse anything else."""
+    """Return part and number of parts, or raise `ParameterError`."""
     if (
         isinstance(value, tuple)
         and len(value) == 2
@@ -115,5 +188,23 @@ def _checked_shard(value: object) -> tuple[int, int]:
     )
 
 
-def _told(progress: Progress, before: int, size: int, length: int | None) -> Callable[[float], None]:
-    return lambda share: progress(STAGE, before + int(share * size), length)
+def _is_temporary(name: str) -> bool:
+    """Return whether another process may be writing this file."""
+    return TEMPORARY.fullmatch(name) is not None
+
+
+def _compared(there: Mapping[str, object], here: Mapping[str, object]) -> tuple[str, str]:
+    """Describe the encoders of two records: name, precision, settings that differ, and fingerprint."""
+    records = (there, here)
+    descriptions = [_mapping(record.get("description")) for record in records]
+    settings = told_apart(*(_mapping(description.get("settings")) for description in descriptions))
+    lines = []
+    for record, description, differing in zip(records, descriptions, settings, strict=True):
+        facts = [description.get("name"), _mapping(description.get("network")).get("precision"), differing]
+        fingerprint = short_digest(str(record.get("encoder")))
+        lines.append(", ".join([*(str(fact) for fact in facts if fact), fingerprint]))
+    return lines[0], lines[1]
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}

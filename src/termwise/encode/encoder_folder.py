@@ -43,6 +43,7 @@ from termwise.errors import MissingFileError, ModelFormatError
 from termwise.models.tildev2 import Counting
 from termwise.storage.model_folder import ModelFolders
 from termwise.text import CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
+from termwise.text.analyzer_files import read_analyzer
 from termwise.text.vocabulary_cleaning import clean_vocabulary
 from termwise.validation import check_path
 
@@ -329,7 +330,7 @@ def _manifest_bytes(name: str, folder: Path) -> bytes:
 
 
 def _analyzer(name: str, folder: Path, manifest: EncoderManifest) -> WordPieceAnalyzer:
-    analyzer = _folders(name).analyzer(folder, manifest.tokenizer, WordPieceAnalyzer)
+    analyzer = read_analyzer(_folders(name), folder, manifest.tokenizer, WordPieceAnalyzer)
     if len(analyzer.vocabulary) != manifest.terms:
         raise ModelFormatError(
             "the tokenizer and the network of the encoder have different vocabularies",
@@ -361,5 +362,5 @@ def _vector(path: Path, size: int) -> npt.NDArray[np.float32] | None:
 def _folders(name: str) -> ModelFolders:
     """Return how to read the folder of an encoder; for one that ships, the fix for damage is to install it again."""
     if name in shipped_encoders():
-        return replace(FOLDERS, again=("pip install --force-reinstall termwise",))
+        return replace(FOLDERS, repairs=("pip install --force-reinstall termwise",))
     return FOLDERS

@@ -9,26 +9,30 @@ from typing import Any, Literal, cast
 
 from termwise.models.idf_power import LARGEST_POWER
 from termwise.models.tildev2 import Counting
+from termwise.storage.file_record import FileRecord, digest_of
 from termwise.storage.manifest_json import (
     Misfit,
     expect_choice,
     expect_file_name,
     expect_number,
     expect_object,
+    expect_objects,
     expect_text,
     expect_whole,
 )
-from termwise.storage.model_folder import AnalyzerRecord, FileRecord, ModelFolders, digest_of, expect_objects
+from termwise.storage.model_folder import ModelFolders
 from termwise.text import CleanMode
+from termwise.text.analyzer_files import AnalyzerRecord
 
 NAME = "encoder.json"
 VERSION = 1
 
 FOLDERS = ModelFolders(
-    an="an encoder",
+    noun="encoder",
+    article="an",
     format="termwise-encoder",
     version=VERSION,
-    again=("copy the folder again, or export the encoder again",),
+    repairs=("copy the folder again, or export the encoder again",),
 )
 
 Kind = Literal["tilde", "tildev2", "splade-doc"]

@@ -15,8 +15,8 @@ from typing import Any
 
 from termwise.errors import MissingFileError, NewerFormatError, NotAnIndexError, ParameterError
 from termwise.index.container import VERSION, closing_quietly, corrupt, storage_errors
-from termwise.storage.folder_kind import kind_of
 from termwise.storage.manifest_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
+from termwise.storage.model_folder import kind_of
 
 NAME = "manifest.json"
 NEW = "manifest.json.new"
@@ -294,9 +294,9 @@ def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
         )
     if (kind := kind_of(folder)) is not None:
         return NotAnIndexError(
-            f"this folder is {kind.what}, not an index",
+            f"this folder is {kind.noun}, not an index",
             facts=[("path", folder), ("found", kind.manifest), ("missing", NAME)],
-            fixes=kind.commands,
+            fixes=kind.uses,
         )
     if any(folder.glob("*")):
         build = _BUILDING.format("DIR")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks
+from termwise.encode.block_encoding import claim
 from termwise.encode.blocks import BlockKey, block_files, count_blocks, cut_blocks, holds_block
 from termwise.encode.encoder_manifest import Precision
 from termwise.encode.open_encoder import resting_document_encoder
-from termwise.encode.ownership import claim
 from termwise.errors import ParameterError
 from termwise.indexing.checks import check_arguments
 from termwise.indexing.documents import documents_of, empty_collection

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from termwise.encode.block_encoding import remove_work_folder
 from termwise.encode.blocks import block_files
-from termwise.encode.ownership import remove_work_folder
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.index.manifest import FORMAT, NAME
 

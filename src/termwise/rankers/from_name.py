@@ -27,7 +27,7 @@ from termwise.scorers.function import FunctionScorer, function_of
 from termwise.scorers.http import HttpScorer, is_address
 from termwise.scorers.model_scorers import index_scorer, model_scorer
 from termwise.scorers.protocol import TextScorer
-from termwise.storage.folder_kind import kind_of
+from termwise.storage.model_folder import kind_of
 
 if TYPE_CHECKING:
     from termwise.yardsticks.bi_encoder import Similarity

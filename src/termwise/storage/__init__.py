@@ -1,1 +1,1 @@
-"""How files and folders of termwise are written, named, checked and replaced on disk."""
+"""Files and folders on disk: manifests, atomic writes, safe reads and ownership of work folders."""

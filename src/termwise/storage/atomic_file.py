@@ -1,9 +1,18 @@
-"""Writes files whole or not at all."""
+"""Atomic writes of files: a file appears under its name complete, or not at all.
+
+The bytes go to ``.NAME.XXXXXXXX.tmp`` in the same folder (eight hexadecimal digits), which is synced and renamed at the
+end. The writer holds a lock on its temporary file. A writer that was killed holds none, so the next write of the same
+file removes what it left.
+"""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import gzip
 import os
+import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -12,12 +21,15 @@ from typing import BinaryIO, cast
 
 from termwise.errors import StorageError
 
+TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
+"""Names of temporary files."""
+
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Callable[[str], object]]:
-    """Open a file for writing UTF-8 text that appears under its name only once it is complete.
+    """Open a file for an atomic write of UTF-8 text; see `write_bytes_whole`.
 
-    Equal text gives equal bytes, also when compressed. For the rest see `write_bytes_whole`.
+    Equal text gives equal bytes, also when compressed.
 
     Parameters
     ----------
@@ -27,124 +39,180 @@ def written_whole(path: Path) -> Iterator[Callable[[str], object]]:
     Yields
     ------
     callable
-        Takes the next piece of text.
+        Writes the next piece of text.
 
     Raises
     ------
     StorageError
-        If the folder does not exist or refuses, or the disk is full.
+        If the file cannot be written.
     """
-    with _storage_errors(path), _whole(path) as raw, _sink(raw, path) as sink:
-        yield lambda text: sink.write(text.encode())
+    with _storage_errors(path), _whole(path) as raw, _compressed(raw, path) as file:
+        yield lambda text: file.write(text.encode())
 
 
 def write_bytes_whole(path: Path, data: bytes) -> None:
-    """Write a file of bytes that appears under its name only once it is complete.
+    """Write or replace a file atomically.
 
-    The bytes go to a temporary file in the same folder, which is synced and renamed at the end; if anything fails
-    before, it is removed, and a file that was there stays as it was. A link is followed: the file it leads to is
-    replaced. What is not a regular file (``/dev/stdout``, a pipe) is written directly.
-
-    Parameters
-    ----------
-    path : Path
-        Where to write; a file that is there is replaced.
-    data : bytes
-        What it is to hold.
+    If anything fails, the old file stays as it was. A link is followed: its target is replaced. A special file
+    (``/dev/stdout``, a pipe) is written directly.
 
     Raises
     ------
     StorageError
-        If the folder does not exist or refuses, or the disk is full.
+        If the file cannot be written.
     """
     with _storage_errors(path), _whole(path) as raw:
         raw.write(data)
 
 
-def create_bytes_whole(path: Path, data: bytes) -> None:
-    """Write a file of bytes as `write_bytes_whole` does, unless there is one: of several processes, one writes.
+def write_synced(path: Path, data: bytes) -> None:
+    """Create a file and flush it to the disk; whatever had its name before is removed. Raises `OSError`."""
+    path.unlink(missing_ok=True)
+    with path.open("xb") as raw:
+        raw.write(data)
+        _sync(raw)
 
-    A file that is there is left as it is; read it to learn whose it is. Where the file system knows no hard links,
-    the last of several processes writes.
+
+def create_bytes_whole(path: Path, data: bytes) -> None:
+    """Write a file atomically unless it exists; of several processes one writes.
+
+    Read the file afterwards to learn which one did. On a file system without hard links the last process writes.
 
     Raises
     ------
     StorageError
-        If the folder does not exist or refuses, or the disk is full.
+        If the file cannot be written.
     """
-    with _storage_errors(path), _scratch(path) as (raw, scratch):
+    with _storage_errors(path), _temporary(path) as (raw, temporary):
         raw.write(data)
         _sync(raw)
         try:
-            os.link(scratch, path)
+            os.link(temporary, path)
         except FileExistsError:
             return
         except OSError:
-            scratch.replace(path)
+            temporary.replace(path)
 
 
 def write_together(files: Iterable[tuple[Path, bytes]], *, last: Path) -> None:
-    """Write several files, of which the last says that the others are there and belong together.
+    """Write several files that belong together; the last one marks the set as complete.
 
-    All of them are written beside their places first. Only then the last one is taken away, the others are renamed, and
-    the last one after them: if anything fails before, what was there stays as it was.
+    All are written to temporary files first. Then the old last file is removed, the others are renamed, and the new
+    last file is renamed at the end. If writing fails before that, the old files stay as they were.
 
     Parameters
     ----------
     files : iterable of (Path, bytes)
-        Where to write, and what; `last` is one of them.
+        Where to write, and what; one of them is `last`.
     last : Path
+        The file that marks the set as complete.
 
     Raises
     ------
     StorageError
-        If a folder does not exist or refuses, or the disk is full.
+        If a file cannot be written.
     """
-    with ExitStack() as staged:
+    with ExitStack() as resources:
         ready: dict[Path, tuple[Path, Path]] = {}
         for path, data in files:
             with _storage_errors(path):
                 target = Path(os.path.realpath(path))
                 if target.is_dir():
-                    raise IsADirectoryError(21, "it is a folder")
-                raw, scratch = staged.enter_context(_scratch(target))
+                    raise IsADirectoryError(errno.EISDIR, "it is a folder")
+                raw, temporary = resources.enter_context(_temporary(target))
                 raw.write(data)
                 _sync(raw)
-                raw.close()
-                ready[path] = scratch, target
+                ready[path] = temporary, target
         with _storage_errors(last):
             ready[last][1].unlink(missing_ok=True)
         for path in (*(path for path in ready if path != last), last):
             with _storage_errors(path):
-                scratch, target = ready[path]
-                scratch.replace(target)
+                temporary, target = ready[path]
+                temporary.replace(target)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk, if the file system supports it. Raises `OSError`."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def lock_temporary(descriptor: int, path: Path) -> bool:
+    """Lock a temporary file or folder that was just created; False if another process has removed it already."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks, where `remove_abandoned` removes nothing
+    return is_open_file(descriptor, path)
+
+
+def is_open_file(descriptor: int, path: Path) -> bool:
+    """Return whether a path still leads to the file of a descriptor."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def remove_abandoned(folder: Path, names: re.Pattern[str]) -> None:
+    """Remove temporary files and folders with these names whose writers no longer run."""
+    with suppress(OSError):
+        for path in [entry for entry in folder.iterdir() if names.fullmatch(entry.name)]:
+            with suppress(OSError):
+                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    remove(path)
+                finally:
+                    os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link, or a folder with its content, as far as the system permits."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
 
 
 @contextmanager
 def _whole(path: Path) -> Iterator[BinaryIO]:
     if path.is_dir():
-        raise IsADirectoryError(21, "it is a folder")
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
     if path.exists() and not path.is_file():
         with path.open("wb") as raw:
             yield raw
         return
     target = Path(os.path.realpath(path))
-    with _scratch(target) as (raw, scratch):
+    with _temporary(target) as (raw, temporary):
         yield raw
         _sync(raw)
-        scratch.replace(target)
+        temporary.replace(target)
 
 
 @contextmanager
-def _scratch(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """Open a temporary file beside another; it is gone afterwards, unless it was renamed."""
-    scratch = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
-    try:
-        with scratch.open("xb") as raw:
-            yield raw, scratch
-    finally:
-        with suppress(OSError):
-            scratch.unlink(missing_ok=True)
+def _temporary(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
+    """Open a temporary file beside a file; it is removed at the end unless it was renamed."""
+    remove_abandoned(target.parent, re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.tmp"))
+    while True:
+        temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
+        try:
+            with temporary.open("xb") as raw:
+                if lock_temporary(raw.fileno(), temporary):
+                    yield raw, temporary
+                    return
+        finally:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
 
 
 def _sync(raw: BinaryIO) -> None:
@@ -152,7 +220,7 @@ def _sync(raw: BinaryIO) -> None:
     os.fsync(raw.fileno())
 
 
-def _sink(raw: BinaryIO, path: Path) -> AbstractContextManager[BinaryIO]:
+def _compressed(raw: BinaryIO, path: Path) -> AbstractContextManager[BinaryIO]:
     if path.suffix != ".gz":
         return nullcontext(raw)
     packed = gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0)

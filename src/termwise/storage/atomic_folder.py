@@ -1,62 +1,63 @@
-"""A folder of files that is written whole or not at all, with a manifest that goes last."""
+"""Atomic writes of folders: files are made in a hidden folder and moved into place, the manifest last."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from termwise.errors import ForeignFolderError, StorageError
+from termwise.storage.atomic_file import lock_temporary, remove_abandoned
+from termwise.storage.ownership import check_names, missing_folders, remove_empty
 
 _STAGE = ".unfinished-"
 
 
 @dataclass(frozen=True)
-class StagedFolder:
+class AtomicFolder:
     """How folders of one kind are written.
 
     Attributes
     ----------
-    noun : str
-        What such a folder is, as messages name it: ``encoder``.
-    an : str
-        The same with its indefinite article.
+    noun, article : str
+        What such a folder is called in messages, and the indefinite article of that.
     manifest : str
-        The file without which nobody reads the folder.
-    ours : frozenset of str
-        All names that such a folder may hold; others are not ours to touch.
+        The file that makes the folder readable.
+    files : frozenset of str
+        All names that such a folder may hold.
     kept : str
-        The one of them that stays when the folder is written anew.
+        The one of them that stays when the folder is replaced.
     """
 
     noun: str
-    an: str
+    article: str
     manifest: str
-    ours: frozenset[str]
+    files: frozenset[str]
     kept: str
 
     def check_place(self, out: Path, *, base: str | Path | None = None) -> None:
-        """See that a folder may be written to, before any work is done.
+        """Check that a folder may be written, before any work is done.
 
         Parameters
         ----------
         out : Path
             The folder.
         base : str or Path, optional
-            What the work starts from: the name of something, or a folder.
+            The model that the work starts from: its name, or its folder.
 
         Raises
         ------
         ForeignFolderError
             If it holds something else, is a file, is the folder of the base, or lies in it.
         StorageError
-            If it cannot be read, or is a link that leads nowhere.
+            If it cannot be read, or is a broken link.
         """
-        with self._storage(out):
+        with self._storage_errors(out):
             place = Path(os.path.realpath(out))
             if (
                 base is not None
@@ -64,23 +65,28 @@ class StagedFolder:
                 and Path(os.path.realpath(base)) in (place, *place.parents)
             ):
                 raise ForeignFolderError(
-                    "the output would be written over what it starts from",
+                    "the output would overwrite the base",
                     facts=[("output", out), ("base", base)],
-                    fixes=["name another folder with --out"],
+                    fixes=["choose another folder: `out=DIR`"],
                 )
-            if not _is_there(out):
+            if not _exists(out):
                 return
-            names = [path.name for path in out.iterdir()] if out.is_dir() else [out.name]
-        foreign = sorted(name for name in names if name not in self.ours and not name.startswith(_STAGE))
-        if foreign or not out.is_dir():
-            raise ForeignFolderError(
-                f"the folder holds something that is not {self.an}",
-                facts=[("folder", out), ("found", ", ".join(foreign[:5]))],
-                fixes=["name another folder with --out"],
-            )
+            if not out.is_dir():
+                raise ForeignFolderError(
+                    f"the output is a file, {self.article} {self.noun} is a folder",
+                    facts=[("path", out)],
+                    fixes=["choose another folder: `out=DIR`"],
+                )
+            names = os.listdir(out)
+        check_names(
+            out,
+            names,
+            lambda name: name in self.files or name.startswith(_STAGE),
+            f"{self.article} {self.noun}",
+        )
 
     def refuse_finished(self, out: Path) -> None:
-        """Refuse a folder that is complete: whoever trains writes over nothing that took as long to make.
+        """Refuse a complete folder, so that no result of a long training is overwritten.
 
         Raises
         ------
@@ -89,80 +95,89 @@ class StagedFolder:
         """
         if (out / self.manifest).exists():
             raise ForeignFolderError(
-                f"the folder holds {self.an} already",
+                f"the folder already holds {self.article} {self.noun}",
                 facts=[("folder", out), ("found", self.manifest)],
-                fixes=["name another folder with --out", f"if it is of no use any more: remove {out} first"],
+                fixes=["choose another folder: `out=DIR`", f"remove {out} first if it is no longer needed"],
             )
 
     @contextmanager
     def working_in(self, folder: Path) -> Iterator[None]:
-        """Make a folder and see that it can be written to, before any work is done.
+        """Create a folder and check that it can be written to, before any work is done.
 
         Parameters
         ----------
         folder : Path
-            Where work goes on: a folder of this kind, or one inside it. What was made here and is empty in the end goes
-            again.
+            A folder of this kind, or one inside it. At the end, folders that were created here are removed if they are
+            empty.
 
         Raises
         ------
         StorageError
-            If it cannot be made or written to.
+            If it cannot be created or written to.
         """
-        with self._storage(folder):
-            missing = [place for place in (folder, *folder.parents) if not place.exists()]
+        with self._storage_errors(folder):
+            missing = missing_folders(folder)
         try:
-            with self._storage(folder):
+            with self._storage_errors(folder):
                 folder.mkdir(parents=True, exist_ok=True)
                 with tempfile.TemporaryFile(dir=folder) as file:
                     file.write(b"\0")
             yield
         finally:
-            for place in missing:
-                with suppress(OSError):
-                    place.rmdir()
+            remove_empty(missing)
 
     @contextmanager
     def stage(self, out: Path) -> Iterator[Path]:
-        """Give a hidden folder inside `out` to work in, and remove it in the end; see `check_place`, `publish`."""
+        """Yield a hidden folder inside `out` to make files in; it is removed at the end. See `publish`."""
         self.check_place(out)
-        with self._storage(out):
+        with self._storage_errors(out):
             out.mkdir(parents=True, exist_ok=True)
-            stage = Path(tempfile.mkdtemp(prefix=_STAGE, dir=out))
+            remove_abandoned(out, re.compile(rf"{re.escape(_STAGE)}.*"))
+            stage, descriptor = _locked_folder(out)
             try:
                 yield stage
             finally:
                 shutil.rmtree(stage, ignore_errors=True)
+                os.close(descriptor)
 
     def publish(self, stage: Path, out: Path) -> None:
-        """Move what was made into place. While that goes on there is no manifest, so nobody reads half of it."""
+        """Move files into place. Meanwhile there is no manifest, so the folder cannot be read half-written."""
         (out / self.manifest).unlink(missing_ok=True)
         made = {path.name for path in stage.iterdir()}
-        for name in self.ours - made - {self.kept}:
+        for name in self.files - made - {self.kept}:
             (out / name).unlink(missing_ok=True)
         for name in sorted(made - {self.manifest}):
             (stage / name).replace(out / name)
         (stage / self.manifest).replace(out / self.manifest)
 
     @contextmanager
-    def _storage(self, out: Path) -> Iterator[None]:
-        """Turn what the operating system says while writing into an error of ours."""
+    def _storage_errors(self, out: Path) -> Iterator[None]:
         try:
             yield
         except OSError as error:
             raise StorageError(
                 f"the {self.noun} cannot be written",
                 facts=[("path", error.filename or out), ("system says", error.strerror or str(error))],
-                fixes=["choose a folder that can be written and has room with --out"],
+                fixes=["choose a folder that can be written and has room: `out=DIR`"],
             ) from error
 
 
-def _is_there(out: Path) -> bool:
-    """Tell whether there is something at a path; a link that leads nowhere is an error of the system."""
+def _locked_folder(out: Path) -> tuple[Path, int]:
+    """Create a hidden folder with a lock, so that it is not removed as abandoned."""
+    while True:
+        stage = Path(tempfile.mkdtemp(prefix=_STAGE, dir=out))
+        descriptor = os.open(stage, os.O_RDONLY | os.O_DIRECTORY)
+        if lock_temporary(descriptor, stage):
+            return stage, descriptor
+        os.close(descriptor)
+
+
+def _exists(path: Path) -> bool:
+    """Return whether a path exists; raise `OSError` for a broken link."""
     try:
-        out.stat()
+        path.stat()
     except FileNotFoundError:
-        if out.is_symlink():
+        if path.is_symlink():
             raise
         return False
     return True

@@ -1,7 +1,7 @@
-"""JSON objects that carry a checksum of themselves, and the checks that read one: what manifests are made of.
+"""Codec of manifests: JSON objects in one canonical byte form, with a checksum, and checks of their values.
 
-One byte form for one content, so that a checksum speaks for all of it. A reader checks the shape of what it finds and
-raises `Misfit`, which whoever knows the file turns into an error that names it.
+A reader checks the shape of each value and raises `Misfit`. The caller, which knows the file, turns that into an error
+that names it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,27 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Misfit(Exception):
-    """A value that no writer writes, although the checksum is right."""
+    """A value in a file that is not what the format allows.
 
-    def __init__(self, expected: str, seen: object) -> None:
+    Attributes
+    ----------
+    expected : str
+        What the format allows.
+    seen : object
+        The value.
+    offset : int or None
+        Its position in the file in bytes, where known.
+    """
+
+    def __init__(self, expected: str, seen: object, offset: int | None = None) -> None:
         self.expected = expected
         self.seen = seen
+        self.offset = offset
         super().__init__(expected, seen)
 
 
 def canonical_bytes(body: Mapping[str, Any]) -> bytes:
-    r"""Return the bytes that stand for a JSON object: sorted keys, two spaces, a newline at the end.
+    r"""Serialise a JSON object in its canonical form: sorted keys, an indent of two spaces, a newline at the end.
 
     Raises
     ------
@@ -46,9 +57,20 @@ def canonical_bytes(body: Mapping[str, Any]) -> bytes:
 
 
 def checksum_of(body: Mapping[str, Any]) -> str:
-    """Return the checksum of an object, from which its key ``checksum`` is left out."""
+    """Return the checksum of an object over everything but its key ``checksum``."""
     rest = {key: value for key, value in body.items() if key != "checksum"}
     return "sha256:" + hashlib.sha256(canonical_bytes(rest)).hexdigest()
+
+
+def sealed(body: Mapping[str, Any]) -> bytes:
+    """Serialise a JSON object with its checksum.
+
+    Raises
+    ------
+    TypeError, ValueError, RecursionError
+        If JSON cannot represent a value.
+    """
+    return canonical_bytes({**body, "checksum": checksum_of(body)})
 
 
 def unsealed(
@@ -59,16 +81,16 @@ def unsealed(
     foreign: Callable[[], Exception],
     later: Callable[[int], Exception],
 ) -> Mapping[str, Any]:
-    """Read a JSON object that says its format and version and carries its checksum.
+    """Read a JSON object with format, version and checksum.
 
     Parameters
     ----------
     data : bytes
-        What was read.
+        Content of the file.
     format, version : str and int
-        The format that is expected, and the latest version of it that is known.
+        Expected format, and its latest known version.
     foreign, later : callable
-        Make the error for something else, and for a later version.
+        Build the errors for another format and for a later version.
 
     Raises
     ------
@@ -77,6 +99,10 @@ def unsealed(
     """
     try:
         body = json.loads(data.decode("utf-8", "surrogatepass"))
+    except UnicodeDecodeError as error:
+        raise Misfit("UTF-8 text", "other bytes", error.start) from None
+    except json.JSONDecodeError as error:
+        raise Misfit("JSON", error.msg, error.pos) from None
     except (ValueError, RecursionError) as error:
         raise Misfit("JSON", error) from None
     if not isinstance(body, dict) or body.get("format") != format:
@@ -85,10 +111,10 @@ def unsealed(
     if type(found) is int and found > version:
         raise later(found)
     try:
-        sealed = body.get("checksum") == checksum_of(body)
+        intact = body.get("checksum") == checksum_of(body)
     except (ValueError, RecursionError):
-        sealed = False  # numbers no manifest holds
-    if not sealed:
+        intact = False  # numbers that no writer writes
+    if not intact:
         raise Misfit("a manifest that matches its checksum", "one that does not")
     return body
 
@@ -101,6 +127,13 @@ def expect_object(value: object, names: set[str], where: str) -> Mapping[str, An
     return value
 
 
+def expect_objects(body: Mapping[str, Any], names: tuple[str, ...], prefix: str = "") -> None:
+    """Raise `Misfit` unless the values of these keys are JSON objects."""
+    for name in names:
+        if not isinstance(body[name], dict):
+            raise Misfit(f"{prefix}{name} as an object", type(body[name]).__name__)
+
+
 def expect_whole(value: object, where: str, least: int, most: float = math.inf) -> int:
     """Return a whole number between two bounds, or raise `Misfit`."""
     if type(value) is not int or not least <= value <= most:
@@ -109,14 +142,14 @@ def expect_whole(value: object, where: str, least: int, most: float = math.inf) 
 
 
 def expect_number(value: object, where: str, least: float, most: float) -> float:
-    """Return a number in a range, or raise `Misfit`."""
+    """Return a number between two bounds, or raise `Misfit`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         raise Misfit(f"{where} to be a number from {least:g} to {most:g}", shown(value))
     return float(value)
 
 
 def expect_text(value: object, where: str) -> str:
-    """Return a string that is not empty, or raise `Misfit`."""
+    """Return a non-empty string, or raise `Misfit`."""
     if not isinstance(value, str) or not value:
         raise Misfit(f"{where} as a string", shown(value))
     return value
@@ -138,7 +171,7 @@ def expect_digest(value: object, where: str) -> str:
 
 
 def expect_file_name(value: object) -> str:
-    """Return the name of a file without folders, or raise `Misfit`."""
+    """Return a file name without folders, or raise `Misfit`."""
     if not isinstance(value, str) or not _FILE.fullmatch(value):
         raise Misfit("a file name without folders", shown(value))
     return value

@@ -1,13 +1,18 @@
-"""Reading files that others made: only regular ones, and none that is longer than it may be."""
+"""Reads of files that others may have made: regular files of limited length only."""
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from termwise.storage.manifest_json import Misfit
 
-_KINDS = {
+MAX_BYTES = (1 << 63) - 1
+"""Largest length of any file in bytes."""
+
+_SPECIAL = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
     stat.S_IFCHR: "a device",
@@ -16,28 +21,44 @@ _KINDS = {
 }
 
 
-def regular_size(path: Path, most: int) -> int:
-    """Return the length of a file in bytes, links followed; nothing is opened.
-
-    Opening a pipe would wait for ever, and a device may have no end.
+def regular_size(path: Path, most: int = MAX_BYTES) -> int:
+    """Return the length of a file in bytes without opening it; links are followed.
 
     Raises
     ------
     OSError
-        If there is nothing, or the system refuses.
+        If there is no such file, or the system refuses.
     Misfit
         If it is not a regular file, or longer than `most` bytes.
     """
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        raise Misfit("a regular file", _KINDS.get(stat.S_IFMT(found.st_mode), "something else"))
-    if found.st_size > most:
-        raise Misfit(f"at most {most} bytes", found.st_size)
-    return found.st_size
+    return _checked_size(path.stat(), most)
+
+
+def open_regular(path: Path, most: int = MAX_BYTES) -> BinaryIO:
+    """Open a file for reading; raises what `regular_size` raises.
+
+    A named pipe would block and a device may have no end, so neither is opened. The check is repeated on the open file,
+    in case it was replaced in between.
+    """
+    regular_size(path, most)
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    try:
+        _checked_size(os.fstat(file.fileno()), most)
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """Return what a file holds; see `regular_size`."""
-    size = regular_size(path, most)
-    with path.open("rb") as file:
-        return file.read(size)
+    """Return the bytes of a file; raises what `regular_size` raises."""
+    with open_regular(path, most) as file:
+        return file.read(os.fstat(file.fileno()).st_size)
+
+
+def _checked_size(found: os.stat_result, most: int) -> int:
+    if not stat.S_ISREG(found.st_mode):
+        raise Misfit("a regular file", _SPECIAL.get(stat.S_IFMT(found.st_mode), "a special file"))
+    if found.st_size > most:
+        raise Misfit(f"at most {most} bytes", found.st_size)
+    return found.st_size

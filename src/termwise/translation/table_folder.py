@@ -35,9 +35,11 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.storage.atomic_folder import StagedFolder
-from termwise.storage.model_folder import TRAINING, AnalyzerRecord, record_of
+from termwise.storage.atomic_folder import AtomicFolder
+from termwise.storage.file_record import record_of
+from termwise.storage.model_folder import TRAINING
 from termwise.text import Analyzer, Vocabulary, analyzer_from_spec
+from termwise.text.analyzer_files import AnalyzerRecord, read_analyzer
 from termwise.translation.table import TranslationTable
 from termwise.translation.table_manifest import FOLDERS, NAME, PRECISIONS, Precision, TableManifest
 from termwise.validation import check_path
@@ -54,11 +56,11 @@ CARD = "README.md"
 _TOKENIZERS = ("tokenizer.json", "vocab.txt")
 _SHORT = 1 << 16
 
-FOLDER = StagedFolder(
+FOLDER = AtomicFolder(
     noun="translation table",
-    an="a translation table",
+    article="a",
     manifest=NAME,
-    ours=frozenset(
+    files=frozenset(
         {NAME, INDPTR, TARGETS, PROBABILITIES, OCCURRENCES, VOCABULARY, CARD, TRAINING, *_TOKENIZERS}
     ),
     kept=TRAINING,
@@ -111,7 +113,7 @@ def open_table(name_or_path: str | Path) -> TranslationTable:
     """
     folder = table_folder(name_or_path)
     manifest = read_manifest(folder)
-    analyzer = FOLDERS.analyzer(folder, manifest.analyzer, analyzer_from_spec)
+    analyzer = read_analyzer(FOLDERS, folder, manifest.analyzer, analyzer_from_spec)
     vocabulary = _read_vocabulary(folder, manifest, analyzer)
     short = manifest.terms <= _SHORT
     arrays = {
@@ -137,7 +139,7 @@ def open_table(name_or_path: str | Path) -> TranslationTable:
         )
     except WeightError as error:
         raise ModelFormatError(
-            error.message, facts=[("table", folder), *error.facts], fixes=FOLDERS.again
+            error.message, facts=[("table", folder), *error.facts], fixes=FOLDERS.repairs
         ) from None
 
 
@@ -318,7 +320,7 @@ def _array(folder: Path, manifest: TableManifest, name: str, dtype: str, length:
             ("expected", f"{np.dtype(dtype)} of shape ({length},)"),
             ("seen", seen),
         ],
-        fixes=FOLDERS.again,
+        fixes=FOLDERS.repairs,
     )
 
 
@@ -333,7 +335,7 @@ def _read_vocabulary(folder: Path, manifest: TableManifest, analyzer: Analyzer) 
             raise ModelFormatError(
                 "the vocabulary of the translation table cannot be used",
                 facts=[("file", path), ("why", error)],
-                fixes=FOLDERS.again,
+                fixes=FOLDERS.repairs,
             ) from None
     if len(vocabulary) != manifest.terms or vocabulary.id != manifest.vocabulary:
         raise ModelFormatError(
@@ -345,6 +347,6 @@ def _read_vocabulary(folder: Path, manifest: TableManifest, analyzer: Analyzer) 
                 ("vocabulary", short_digest(vocabulary.id)),
                 ("trained with", short_digest(manifest.vocabulary)),
             ],
-            fixes=FOLDERS.again,
+            fixes=FOLDERS.repairs,
         )
     return vocabulary

@@ -7,25 +7,30 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from termwise.storage.file_record import FileRecord
 from termwise.storage.manifest_json import (
     checksum_of,
     expect_choice,
     expect_file_name,
     expect_object,
+    expect_objects,
     expect_text,
     expect_whole,
 )
-from termwise.storage.model_folder import MAX_BYTES, AnalyzerRecord, FileRecord, ModelFolders, expect_objects
+from termwise.storage.model_folder import ModelFolders
+from termwise.storage.safe_read import MAX_BYTES
+from termwise.text.analyzer_files import AnalyzerRecord
 from termwise.translation.table import KINDS, Kind
 
 NAME = "translation.json"
 VERSION = 1
 
 FOLDERS = ModelFolders(
-    an="a translation table",
+    noun="translation table",
+    article="a",
     format="termwise-translation",
     version=VERSION,
-    again=("copy the folder again, or train the table again",),
+    repairs=("copy the folder again, or train the table again",),
 )
 
 Precision = Literal["float32", "float16"]

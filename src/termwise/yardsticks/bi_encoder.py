@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from termwise.errors import MissingExtraError, ModelFormatError, ParameterError
 from termwise.scorers.protocol import BasePairScorer
-from termwise.storage.model_folder import folder_fingerprint
+from termwise.storage.file_record import folder_fingerprint
 from termwise.train.messages import first_line
 from termwise.train.pretrained import quiet
 from termwise.validation import check, check_count, check_pairs

@@ -24,7 +24,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from termwise.encode.pieces import padded
 from termwise.errors import ModelFormatError
-from termwise.storage.model_folder import folder_fingerprint
+from termwise.storage.file_record import folder_fingerprint
 from termwise.text.characters import without_surrogates
 from termwise.train.pretrained import load_pretrained, quiet
 from termwise.validation import check, check_count, check_texts, is_whole_number

@@ -20,10 +20,19 @@ import numpy as np
 from termwise.collection import CollectionStatistics
 from termwise.errors import DataError, MissingFileError, ModelFormatError
 from termwise.scorers.count_weigher import TokenStatistics
-from termwise.storage.atomic_folder import StagedFolder
-from termwise.storage.manifest_json import Misfit, expect_file_name, expect_object, expect_text, expect_whole
-from termwise.storage.model_folder import TRAINING, AnalyzerRecord, FileRecord, ModelFolders, expect_objects
+from termwise.storage.atomic_folder import AtomicFolder
+from termwise.storage.file_record import FileRecord
+from termwise.storage.manifest_json import (
+    Misfit,
+    expect_file_name,
+    expect_object,
+    expect_objects,
+    expect_text,
+    expect_whole,
+)
+from termwise.storage.model_folder import TRAINING, ModelFolders
 from termwise.text import analyzer_from_spec
+from termwise.text.analyzer_files import AnalyzerRecord, read_analyzer
 from termwise.validation import check_path
 from termwise.yardsticks.gradient_boosting import GradientBoostingScorer
 from termwise.yardsticks.text_features import TextFeatures
@@ -32,16 +41,17 @@ NAME, MODEL, STATISTICS = "gradient-boosting.json", "model.txt", "statistics.jso
 VERSION = 1
 
 FOLDERS = ModelFolders(
-    an="a ranker of boosted trees",
+    noun="ranker of boosted trees",
+    article="a",
     format="termwise-gradient-boosting",
     version=VERSION,
-    again=("copy the folder again, or train the ranker again",),
+    repairs=("copy the folder again, or train the ranker again",),
 )
-FOLDER = StagedFolder(
-    noun="ranker",
-    an="a ranker of boosted trees",
+FOLDER = AtomicFolder(
+    noun="ranker of boosted trees",
+    article="a",
     manifest=NAME,
-    ours=frozenset({NAME, MODEL, STATISTICS, TRAINING}),
+    files=frozenset({NAME, MODEL, STATISTICS, TRAINING}),
     kept=TRAINING,
 )
 
@@ -145,7 +155,7 @@ def open_gradient_boosting(folder: str | Path, *, name: str | None = None) -> Gr
         held = json.loads(files[STATISTICS])
         expect_whole(len(held), "statistics", len(manifest.analyzers), len(manifest.analyzers))
         counted = [
-            (FOLDERS.analyzer(folder, record, analyzer_from_spec), _of_json(value, record))
+            (read_analyzer(FOLDERS, folder, record, analyzer_from_spec), _of_json(value, record))
             for record, value in zip(manifest.analyzers, held, strict=True)
         ]
     except Misfit as misfit:
@@ -161,7 +171,7 @@ def open_gradient_boosting(folder: str | Path, *, name: str | None = None) -> Gr
                 ("features", ", ".join(manifest.features)[:200]),
                 ("known here", ", ".join(features.names)[:200]),
             ],
-            fixes=FOLDERS.again,
+            fixes=FOLDERS.repairs,
         )
     called = name or folder.resolve().name or "gradient-boosting"
     return GradientBoostingScorer(files[MODEL].decode("utf-8"), features, name=called)

@@ -23,7 +23,7 @@ from transformers import AutoConfig, PreTrainedTokenizerBase, T5ForConditionalGe
 from termwise.encode.pieces import padded
 from termwise.errors import ModelFormatError, TermwiseError
 from termwise.scorers.protocol import BasePairScorer
-from termwise.storage.model_folder import folder_fingerprint
+from termwise.storage.file_record import folder_fingerprint
 from termwise.train.messages import first_line
 from termwise.train.pretrained import quiet
 from termwise.validation import check, check_count, check_pairs

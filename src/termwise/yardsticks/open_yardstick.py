@@ -7,7 +7,7 @@ from pathlib import Path
 
 from termwise.errors import ParameterError
 from termwise.scorers.protocol import TextScorer
-from termwise.storage.folder_kind import kind_of
+from termwise.storage.model_folder import kind_of
 from termwise.train.hub import CONFIG
 from termwise.validation import check_path
 from termwise.yardsticks.ance import AnceScorer

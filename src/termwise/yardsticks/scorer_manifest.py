@@ -7,17 +7,26 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from termwise.storage.manifest_json import expect_file_name, expect_object, expect_text, expect_whole
-from termwise.storage.model_folder import AnalyzerRecord, FileRecord, ModelFolders, expect_objects
+from termwise.storage.file_record import FileRecord
+from termwise.storage.manifest_json import (
+    expect_file_name,
+    expect_object,
+    expect_objects,
+    expect_text,
+    expect_whole,
+)
+from termwise.storage.model_folder import ModelFolders
+from termwise.text.analyzer_files import AnalyzerRecord
 
 NAME = "scorer.json"
 VERSION = 1
 
 FOLDERS = ModelFolders(
-    an="a scorer",
+    noun="scorer",
+    article="a",
     format="termwise-scorer",
     version=VERSION,
-    again=("copy the folder again, or train the network again",),
+    repairs=("copy the folder again, or train the network again",),
 )
 
 

@@ -108,7 +108,7 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "mine" / "training").mkdir(parents=True)
     with pytest.raises(ModelFormatError, match="not finished") as caught:
         EncoderFolder.open(tmp_path / "mine")
-    assert "--resume" in caught.value.fixes[0]
+    assert "`resume=True`" in caught.value.fixes[0]
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelFormatError, match="this is a file"):
         EncoderFolder.open(tmp_path / "file")
@@ -221,8 +221,8 @@ def test_a_tokenizer_that_is_none(tiny: ModuleType, tilde: Path) -> None:
 
 
 def test_the_shipped_vocabulary_needs_no_file(tiny: ModuleType, tmp_path: Path) -> None:
-    from termwise.storage.model_folder import AnalyzerRecord
     from termwise.text import WordPieceAnalyzer
+    from termwise.text.analyzer_files import AnalyzerRecord
 
     record = AnalyzerRecord.of(WordPieceAnalyzer.shipped().spec)
     assert record.files == ()

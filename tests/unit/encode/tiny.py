@@ -12,8 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from termwise.encode import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
 from termwise.encode.encoder_folder import FLOORS, QUERY_WEIGHTS
-from termwise.storage.model_folder import AnalyzerRecord
 from termwise.text import AnalyzerSpec, WordPieceAnalyzer
+from termwise.text.analyzer_files import AnalyzerRecord
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[unused1]")
 WORDS = ("the", "merge", "sort", "list", "##s", "how", "definition", "cat", "dog")

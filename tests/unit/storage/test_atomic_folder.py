@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from termwise.errors import ForeignFolderError, StorageError
-from termwise.storage.atomic_folder import StagedFolder
+from termwise.storage.atomic_folder import AtomicFolder
 
-KIND = StagedFolder(
+KIND = AtomicFolder(
     noun="pot",
-    an="a pot",
+    article="a",
     manifest="pot.json",
-    ours=frozenset({"pot.json", "lid.npy", "training"}),
+    files=frozenset({"pot.json", "lid.npy", "training"}),
     kept="training",
 )
 
@@ -44,13 +44,13 @@ def test_paths_that_lead_nowhere(tmp_path: Path, place: str, reason: str) -> Non
         with pytest.raises(StorageError, match="the pot cannot be written") as caught:
             KIND.check_place(tmp_path / place, base=base)
         assert dict(caught.value.facts) == {"path": str(tmp_path / place), "system says": reason}
-        assert "--out" in caught.value.fixes[0]
+        assert "`out=DIR`" in caught.value.fixes[0]
 
 
 def test_what_it_starts_from_is_known_behind_links(tmp_path: Path) -> None:
     (tmp_path / "base").mkdir()
     (tmp_path / "link").symlink_to("base")
-    with pytest.raises(ForeignFolderError, match="written over what it starts from"):
+    with pytest.raises(ForeignFolderError, match="overwrite the base"):
         KIND.check_place(tmp_path / "link" / "mine", base=tmp_path / "base")
 
 
@@ -59,10 +59,10 @@ def test_one_that_is_finished(tmp_path: Path) -> None:
     KIND.refuse_finished(tmp_path)
     (tmp_path / "pot.json").write_text("{}")
     KIND.check_place(tmp_path)
-    with pytest.raises(ForeignFolderError, match="holds a pot already") as caught:
+    with pytest.raises(ForeignFolderError, match="already holds a pot") as caught:
         KIND.refuse_finished(tmp_path)
     assert dict(caught.value.facts) == {"folder": tmp_path, "found": "pot.json"}
-    assert "--out" in caught.value.fixes[0]
+    assert "`out=DIR`" in caught.value.fixes[0]
 
 
 def work(folder: Path, ends: BaseException, *, keeping: str | None = None) -> None:

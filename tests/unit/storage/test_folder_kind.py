@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from termwise.cli.hints import spell
 from termwise.cli.main import run
-from termwise.encode import EncoderFolder
+from termwise.encode import EncoderFolder, block_encoding
 from termwise.encode import encoder_manifest as encoders
-from termwise.encode import ownership as claiming
 from termwise.errors import ModelFormatError, NotAnIndexError
 from termwise.index import Index
-from termwise.storage.folder_kind import KINDS, other_kind
+from termwise.storage.model_folder import FOLDER_KINDS, wrong_kind
 from termwise.translation import open_table
 from termwise.translation import table_manifest as tables
 from termwise.yardsticks import gradient_boosting_folder as boosted
 
-ENCODER, TABLE, SCORER, ENCODING, BOOSTED = KINDS
+ENCODER, TABLE, SCORER, ENCODING, BOOSTED = FOLDER_KINDS
 
 
 def test_these_are_the_manifests() -> None:
-    assert (ENCODER, TABLE, ENCODING) == (encoders.NAME, tables.NAME, claiming.NAME)
+    assert (ENCODER, TABLE, ENCODING) == (encoders.NAME, tables.NAME, block_encoding.NAME)
     assert boosted.NAME == BOOSTED
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
@@ -40,48 +40,48 @@ def read_scorer_folder(folder: Path) -> object:
 
 
 @pytest.mark.parametrize(
-    ("opens", "wanted"), [(EncoderFolder.open, ENCODER), (open_table, TABLE), (read_scorer_folder, SCORER)]
+    ("opens", "expected"), [(EncoderFolder.open, ENCODER), (open_table, TABLE), (read_scorer_folder, SCORER)]
 )
 @pytest.mark.parametrize(
-    ("held", "option"),
+    ("held", "argument"),
     [
-        (ENCODER, "index COLLECTION --model"),
-        (TABLE, "--table"),
-        (SCORER, "--scorer"),
-        (ENCODING, "--model MODEL --encoding"),
+        (ENCODER, "build_index(model="),
+        (TABLE, "rerank(table="),
+        (SCORER, "rerank(scorer="),
+        (ENCODING, "model=MODEL, encoding="),
     ],
 )
 def test_one_in_the_place_of_another(
-    opens: Callable[[Path], object], wanted: str, held: str, option: str, tmp_path: Path
+    opens: Callable[[Path], object], expected: str, held: str, argument: str, tmp_path: Path
 ) -> None:
     for name in (held, "config.json", "training"):
         (tmp_path / name).touch()
-    if held == wanted:
-        assert other_kind(tmp_path, wanted) is None
+    if held == expected:
+        assert wrong_kind(tmp_path, expected) is None
         return
     with pytest.raises(ModelFormatError) as caught:
         opens(tmp_path)
-    assert caught.value.message == f"this folder is {KINDS[held][0]}, not {KINDS[wanted][0]}"
-    assert dict(caught.value.facts) == {"folder": tmp_path, "found": held, "expected": wanted}
-    assert any(f"{option} {tmp_path}" in fix for fix in caught.value.fixes)
+    assert caught.value.message == f"this folder is {FOLDER_KINDS[held][0]}, not {FOLDER_KINDS[expected][0]}"
+    assert dict(caught.value.facts) == {"folder": tmp_path, "found": held, "expected": expected}
+    assert any(f"{argument}'{tmp_path}'" in fix for fix in caught.value.fixes)
 
 
 @pytest.mark.parametrize(
     ("held", "command"),
     [
-        (ENCODER, "termwise index COLLECTION --model {} --out DIR"),
-        (TABLE, "termwise index COLLECTION --model {} --out DIR"),
-        (SCORER, "termwise rerank INDEX --scorer {} --run RUN --queries FILE --output FILE"),
-        (ENCODING, "termwise index COLLECTION --model MODEL --encoding {} --out DIR"),
+        (ENCODER, "termwise index COLLECTION --out DIR --model {}"),
+        (TABLE, "termwise index COLLECTION --out DIR --model {}"),
+        (SCORER, "termwise rerank INDEX --run RUN --queries FILE --output FILE --scorer {}"),
+        (ENCODING, "termwise index COLLECTION --out DIR --model MODEL --encoding {}"),
     ],
 )
 def test_one_in_the_place_of_an_index(held: str, command: str, tmp_path: Path) -> None:
     (tmp_path / held).touch()
     with pytest.raises(NotAnIndexError) as caught:
         Index.open(tmp_path)
-    assert caught.value.message == f"this folder is {KINDS[held][0]}, not an index"
+    assert caught.value.message == f"this folder is {FOLDER_KINDS[held][0]}, not an index"
     assert dict(caught.value.facts) == {"path": tmp_path, "found": held, "missing": "manifest.json"}
-    assert caught.value.fixes[0] == command.format(tmp_path)
+    assert f"fix      {command.format(tmp_path)}\n" in caught.value.render(spell) + "\n"
     assert not any(f"--out {tmp_path}" in fix for fix in caught.value.fixes)
 
 
@@ -94,5 +94,5 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert run([*index, *given]) == 3
         assert "this folder is a scorer, not an encoder" in capsys.readouterr().err
     assert run(["table", str(tmp_path / "mine"), "word"]) == 3
-    assert "rerank INDEX --scorer" in capsys.readouterr().err
+    assert "--scorer" in capsys.readouterr().err
     assert not (tmp_path / "i").exists()

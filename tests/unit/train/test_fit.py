@@ -83,7 +83,7 @@ def test_what_training_starts_from_is_not_written_over(inside, tmp_path):
     base = tmp_path / "base"
     base.mkdir()
     (base / "config.json").write_text("{}")
-    with pytest.raises(ForeignFolderError, match="written over what it starts from"):
+    with pytest.raises(ForeignFolderError, match="overwrite the base"):
         fit("tilde", ["pairs.jsonl"], base, base / inside, settings=TrainSettings())
     assert [path.name for path in base.iterdir()] == ["config.json"]
 
@@ -91,7 +91,7 @@ def test_what_training_starts_from_is_not_written_over(inside, tmp_path):
 @pytest.mark.parametrize("resume", [False, True])
 def test_an_encoder_without_its_run_is_not_replaced(resume, tmp_path):
     (tmp_path / "encoder.json").write_text("{}")
-    with pytest.raises(ForeignFolderError, match="holds an encoder already"):
+    with pytest.raises(ForeignFolderError, match="already holds an encoder"):
         fit("tilde", ["pairs.jsonl"], "base", tmp_path, settings=TrainSettings(), resume=resume)
     assert [path.name for path in tmp_path.iterdir()] == ["encoder.json"]
 

@@ -1,4 +1,4 @@
-"""Which run a folder belongs to, and what is left of one that is refused."""
+"""Ownership of training folders, and clean-up after a run that is refused."""
 
 from __future__ import annotations
 
@@ -36,10 +36,12 @@ def test_a_run_that_is_refused_leaves_nothing_behind(tmp_path):
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "notes").write_text("mine")
     folder = tmp_path / "notes" / "training"
-    with pytest.raises(StorageError, match="cannot be made") as caught, unclaimed_if_refused(folder):
+    with (
+        pytest.raises(StorageError, match="work folder cannot be used") as caught,
+        unclaimed_if_refused(folder),
+    ):
         claim(folder, {"settings": {}}, resume=False)
     assert dict(caught.value.facts)["folder"] == folder
-    assert "--out" in caught.value.fixes[0]
     assert (tmp_path / "notes").read_text() == "mine"
 
 
@@ -53,7 +55,10 @@ def test_what_was_there_before_stays(tmp_path):
 
 def test_a_run_that_was_there_before_stays(tmp_path):
     claim(tmp_path, {"settings": {"batch": 4}}, resume=False)
-    with pytest.raises(ForeignFolderError, match="is another one"), unclaimed_if_refused(tmp_path):
+    with (
+        pytest.raises(ForeignFolderError, match="holds another training run"),
+        unclaimed_if_refused(tmp_path),
+    ):
         claim(tmp_path, {"settings": {"batch": 8}}, resume=True)
     assert json.loads((tmp_path / SETTINGS).read_text()) == {"settings": {"batch": 4}}
 
@@ -68,7 +73,7 @@ def test_what_ends_otherwise_keeps_the_folder(tmp_path, ends):
 def test_what_a_run_made_is_not_replaced_by_another(tmp_path):
     refuse_replacing(FOLDER, tmp_path)
     (tmp_path / "encoder.json").write_text("{}")
-    with pytest.raises(ForeignFolderError, match="holds an encoder already"):
+    with pytest.raises(ForeignFolderError, match="already holds an encoder"):
         refuse_replacing(FOLDER, tmp_path)
     claim(tmp_path / "training", {"settings": {}}, resume=False)
     refuse_replacing(FOLDER, tmp_path)

@@ -551,9 +551,9 @@ def test_convert_writes_over_nothing(projected, tmp_path):
     _, folder = projected
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "encoder.json").write_text("{}")
-    with pytest.raises(ForeignFolderError, match="holds an encoder already"):
+    with pytest.raises(ForeignFolderError, match="already holds an encoder"):
         convert(folder, tmp_path / "made")
-    with pytest.raises(ForeignFolderError, match="written over what it starts from"):
+    with pytest.raises(ForeignFolderError, match="overwrite the base"):
         convert(folder, folder)
 
 

@@ -199,7 +199,7 @@ def test_a_folder_that_holds_a_run(train):
     train("run")
     with pytest.raises(ForeignFolderError) as error:
         train("run")
-    assert "--resume" in error.value.fixes[0]
+    assert "`resume=True`" in error.value.fixes[0]
     with pytest.raises(ForeignFolderError) as error:
         train("run", resume=True, chosen=settings(batch=8))
     assert dict(error.value.facts)["differs in"] == "settings"
@@ -241,7 +241,7 @@ def test_a_run_may_go_on_with_another_learning_rate_and_with_nothing_else(base, 
     lower = replace(first, learning_rate=1e-6, workers=1)
     train_network("tildev2", sources, base, tmp_path / "run", analyzer=analyzer, settings=lower, resume=True)
     other = replace(first, batch=3)
-    with pytest.raises(ForeignFolderError, match="another one"):
+    with pytest.raises(ForeignFolderError, match="holds another training run"):
         train_network(
             "tildev2", sources, base, tmp_path / "run", analyzer=analyzer, settings=other, resume=True
         )

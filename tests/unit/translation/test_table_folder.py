@@ -243,7 +243,7 @@ def test_a_table_replaces_one_and_nothing_else(tmp_path: Path) -> None:
     assert open_table(tmp_path).description == {"data": "other"}
     assert (tmp_path / "training" / "em.json").exists()
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(ForeignFolderError, match="not a translation table"):
+    with pytest.raises(ForeignFolderError, match="do not belong to a translation table"):
         write_table(made(), tmp_path)
     with pytest.raises(ForeignFolderError):
         write_table(made(), tmp_path / "notes.txt")
@@ -273,7 +273,7 @@ def test_what_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "training").mkdir()
     with pytest.raises(ModelFormatError, match="not finished") as caught:
         open_table(tmp_path)
-    assert "--resume" in caught.value.fixes[0]
+    assert "`resume=True`" in caught.value.fixes[0]
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelFormatError, match="a folder"):
         open_table(tmp_path / "file")

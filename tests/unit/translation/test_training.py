@@ -145,9 +145,9 @@ def test_a_finished_table_is_not_replaced(data: Path, tmp_path: Path, resume: bo
     out = tmp_path / "table"
     train_model1(data, out)
     before = content(out)
-    with pytest.raises(ForeignFolderError, match="holds a translation table already") as caught:
+    with pytest.raises(ForeignFolderError, match="already holds a translation table") as caught:
         train_model1(data, out, settings=Model1Settings(iterations=1), resume=resume)
-    assert "--out" in caught.value.fixes[0]
+    assert "`out=DIR`" in caught.value.fixes[0]
     assert content(out) == before
 
 

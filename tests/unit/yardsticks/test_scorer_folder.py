@@ -18,8 +18,8 @@ from termwise.errors import (  # noqa: E402
     ModelFormatError,
     ParameterError,
 )
+from termwise.storage.file_record import digest_of  # noqa: E402
 from termwise.storage.manifest_json import canonical_bytes, checksum_of  # noqa: E402
-from termwise.storage.model_folder import digest_of  # noqa: E402
 from termwise.yardsticks.bert_model1.folder import fastest_device, read_scorer_folder, write_scorer  # noqa: E402
 
 from .conftest import small_network  # noqa: E402

@@ -25,9 +25,10 @@ from termwise.encode.encoder_manifest import (
 )
 from termwise.encode.onnx_session import OnnxSession
 from termwise.errors import ModelFormatError, ParameterError
-from termwise.storage.atomic_folder import StagedFolder
-from termwise.storage.model_folder import TRAINING, AnalyzerRecord
+from termwise.storage.atomic_folder import AtomicFolder
+from termwise.storage.model_folder import TRAINING
 from termwise.text import WordPieceAnalyzer
+from termwise.text.analyzer_files import AnalyzerRecord
 from termwise.text.vocabulary_cleaning import CleanMode
 from termwise.train.data.inputs import special_ids
 from termwise.train.export.onnx_export import OPSET, agreement, check_agreement, to_onnx, vocabulary_size
@@ -39,11 +40,11 @@ GRAPHS: dict[Precision, str] = {"float32": "model.onnx", "int8": "model.int8.onn
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 
-FOLDER = StagedFolder(
+FOLDER = AtomicFolder(
     noun="encoder",
-    an="an encoder",
+    article="an",
     manifest=NAME,
-    ours=frozenset(
+    files=frozenset(
         {
             NAME,
             FLOORS,

@@ -1,128 +1,112 @@
-"""Which run a folder belongs to."""
+"""Ownership of training folders: the settings of a run, recorded in ``settings.json``."""
 
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from termwise.encode.encoder_manifest import Precision
-from termwise.errors import ForeignFolderError, MalformedRecordError, StorageError, TermwiseError
-from termwise.storage.atomic_file import written_whole
-from termwise.storage.atomic_folder import StagedFolder
+from termwise.errors import ForeignFolderError, MalformedRecordError, TermwiseError
+from termwise.storage.atomic_file import remove
+from termwise.storage.atomic_folder import AtomicFolder
+from termwise.storage.ownership import claim as claim_folder
+from termwise.storage.ownership import missing_folders, read_record, remove_empty
 
 SETTINGS = "settings.json"
-"""The file that says what a run is."""
+"""Record of a run in its folder."""
 
 
-def claim(
-    folder: Path, described: Mapping[str, Any], *, resume: bool, may_change: Sequence[str] = ()
-) -> None:
-    """Write down what a run is, or see that the run in the folder is the same.
+def claim(folder: Path, run: Mapping[str, Any], *, resume: bool, may_change: Sequence[str] = ()) -> None:
+    """Claim a folder for a run: record it, or check that the recorded run is the same.
 
     Parameters
     ----------
     folder : Path
-        Made where there is none.
-    described : mapping
-        JSON-like; under ``settings`` those of the run.
+        Created if missing.
+    run : mapping
+        JSON-like description of the run; its settings are under ``settings``.
     resume : bool
-        Whether the folder may hold the run already.
+        Whether the folder may already hold the run.
     may_change : sequence of str, optional
-        Settings that a run may go on with in place of those it began with.
+        Settings that may differ from those the run began with.
 
     Raises
     ------
     ForeignFolderError
         If the folder holds another run, or a run and `resume` is false.
     MalformedRecordError
-        If what was written down is damaged.
+        If the record is damaged.
     StorageError
-        If the folder cannot be made or written to.
+        If the folder cannot be created or written to.
     """
-    file = folder / SETTINGS
     if not resume:
         refuse_taken(folder)
-    if file.exists():
-        before = _read(file)
-        before["settings"] |= {name: described["settings"][name] for name in may_change}
-        odd = [name for name in described if before.get(name) != described[name]]
-        if odd:
-            raise ForeignFolderError(
-                "the run in the folder is another one",
-                facts=[("folder", folder), ("differs in", ", ".join(odd))],
-                fixes=["name another folder, or give the data and settings that the run was started with"],
-            )
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(
-            "the folder of the training run cannot be made",
-            facts=[("folder", folder), ("system says", error.strerror or str(error))],
-            fixes=["choose a folder that can be written and has room with --out"],
-        ) from error
-    with written_whole(file) as write:
-        write(json.dumps(described, indent=1) + "\n")
+    file = folder / SETTINGS
+    data = (json.dumps(run, indent=1) + "\n").encode()
+    recorded = _checked(claim_folder(file, data, check_names=_any_names), file)
+    given = json.loads(data)
+    recorded["settings"] |= {name: given["settings"][name] for name in may_change}
+    differing = [name for name in given if recorded.get(name) != given[name]]
+    if differing:
+        raise ForeignFolderError(
+            "the folder holds another training run",
+            facts=[("folder", folder), ("differs in", ", ".join(differing))],
+            fixes=["choose another folder, or give the data and settings that the run began with"],
+        )
 
 
 def expansion_precision_of(folder: Path) -> Precision | None:
-    """Return the precision in which the run in a folder expands passages; None where it does not, or there is none."""
+    """Return the precision in which the run in a folder expands passages; None if there is no run, or no expansion."""
     file = folder / SETTINGS
-    expansion = _read(file).get("expansion") if file.exists() else None
+    expansion = _checked(read_record(file), file).get("expansion") if file.exists() else None
     return expansion.get("precision") if isinstance(expansion, dict) else None
 
 
 def refuse_taken(folder: Path) -> None:
-    """Raise `ForeignFolderError` where a folder holds a run."""
+    """Raise `ForeignFolderError` if a folder holds a run."""
     if (folder / SETTINGS).exists():
         raise ForeignFolderError(
-            "the folder holds a training run already",
+            "the folder already holds a training run",
             facts=[("folder", folder)],
-            fixes=["go on with it: --resume", "name another folder"],
+            fixes=["continue it: `resume=True`", "choose another folder"],
         )
 
 
-def refuse_replacing(kind: StagedFolder, out: Path) -> None:
-    """Raise `ForeignFolderError` where a folder holds what a run made, and no run to go on with."""
-    if not (out / kind.kept / SETTINGS).exists():
-        kind.refuse_finished(out)
+def refuse_replacing(model: AtomicFolder, out: Path) -> None:
+    """Raise `ForeignFolderError` if a folder holds a trained model, but no run to continue."""
+    if not (out / model.kept / SETTINGS).exists():
+        model.refuse_finished(out)
 
 
 @contextmanager
 def unclaimed_if_refused(folder: Path) -> Iterator[None]:
-    """Leave nothing in the folder of a run that is refused before its first step; a run that was there stays."""
+    """Remove what a run wrote to its folder if it is refused before its first step; an earlier run stays."""
     if (folder / SETTINGS).exists():
         yield
         return
-    held = set(folder.iterdir()) if folder.is_dir() else set()
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    before = set(folder.iterdir()) if folder.is_dir() else set()
+    missing = missing_folders(folder)
     try:
         yield
     except TermwiseError:
-        for path in set(folder.iterdir()) - held if folder.is_dir() else ():
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-        for place in missing:
-            with suppress(OSError):
-                place.rmdir()
+        for path in set(folder.iterdir()) - before if folder.is_dir() else ():
+            remove(path)
+        remove_empty(missing)
         raise
 
 
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        before = json.loads(file.read_text())
-    except ValueError:
-        before = None
-    if not isinstance(before, dict) or not isinstance(before.get("settings"), dict):
+def _any_names(names: Iterable[str]) -> None:
+    """Accept a folder that holds other files: training keeps its mined negatives and checkpoints there."""
+
+
+def _checked(recorded: dict[str, Any] | None, file: Path) -> dict[str, Any]:
+    if recorded is None or not isinstance(recorded.get("settings"), dict):
         raise MalformedRecordError(
-            "the file that says what a training run is has been damaged",
+            "the record of the training run is damaged",
             facts=[("file", file)],
-            fixes=["name another folder with --out"],
+            fixes=["choose another folder"],
         )
-    return before
+    return recorded

@@ -28,9 +28,11 @@ from termwise.errors import (
     ParameterError,
     UsageError,
 )
-from termwise.storage.atomic_folder import StagedFolder
-from termwise.storage.model_folder import TRAINING, AnalyzerRecord, FileRecord
+from termwise.storage.atomic_folder import AtomicFolder
+from termwise.storage.file_record import FileRecord
+from termwise.storage.model_folder import TRAINING
 from termwise.text import WordPieceAnalyzer
+from termwise.text.analyzer_files import AnalyzerRecord, read_analyzer
 from termwise.train.messages import first_line
 from termwise.train.pretrained import load_encoder
 from termwise.validation import check_path
@@ -44,11 +46,11 @@ from termwise.yardsticks.scorer_manifest import FOLDERS, NAME, ScorerManifest
 
 CONFIG, WEIGHTS, HEAD, CARD = "config.json", "model.safetensors", "head.safetensors", "README.md"
 
-FOLDER = StagedFolder(
+FOLDER = AtomicFolder(
     noun="scorer",
-    an="a scorer",
+    article="a",
     manifest=NAME,
-    ours=frozenset({NAME, CONFIG, WEIGHTS, HEAD, CARD, TRAINING, "tokenizer.json", "vocab.txt"}),
+    files=frozenset({NAME, CONFIG, WEIGHTS, HEAD, CARD, TRAINING, "tokenizer.json", "vocab.txt"}),
     kept=TRAINING,
 )
 """How a scorer folder is written."""
@@ -163,7 +165,7 @@ def read_scorer_folder(
         )
     kind, network_kind, scorer_kind = KINDS[manifest.kind]
     config = _config(kind, manifest, folder)
-    analyzer = FOLDERS.analyzer(folder, manifest.tokenizer, WordPieceAnalyzer)
+    analyzer = read_analyzer(FOLDERS, folder, manifest.tokenizer, WordPieceAnalyzer)
     for file in (CONFIG, WEIGHTS, HEAD):
         if file not in manifest.files:
             raise FOLDERS.damaged(folder / NAME, f"a file {file}", ", ".join(manifest.files) or "none")
@@ -232,7 +234,7 @@ def _load_head(network: BertModel1, path: Path) -> None:
         raise ModelFormatError(
             "the head of the scorer is not that of its configuration",
             facts=[("file", path), ("why", first_line(error))],
-            fixes=FOLDERS.again,
+            fixes=FOLDERS.repairs,
         ) from error
 
 

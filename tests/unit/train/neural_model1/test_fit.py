@@ -99,7 +99,7 @@ def test_a_run_that_was_interrupted_and_one_that_was_not(pairs, tmp_path, settin
     with pytest.raises(ForeignFolderError):
         train_neural_model1([pairs], tmp_path / "killed", settings=few)
     other = dataclasses.replace(few, margin=2.0)
-    with pytest.raises(ForeignFolderError, match="another one"):
+    with pytest.raises(ForeignFolderError, match="holds another training run"):
         train_neural_model1([pairs], tmp_path / "killed", settings=other, resume=True)
     with pytest.raises(ForeignFolderError) as caught:
         train_neural_model1([pairs], tmp_path / "killed", settings=few, validation="none", resume=True)
@@ -131,7 +131,7 @@ def test_a_table_without_its_run_is_not_replaced(pairs, tmp_path, settings):
     shutil.rmtree(tmp_path / "table" / "training")
     before = {path.name: path.read_bytes() for path in (tmp_path / "table").iterdir()}
     for resume in (False, True):
-        with pytest.raises(ForeignFolderError, match="holds a translation table already"):
+        with pytest.raises(ForeignFolderError, match="already holds a translation table"):
             train_neural_model1([pairs], tmp_path / "table", settings=few, resume=resume)
     assert {path.name: path.read_bytes() for path in (tmp_path / "table").iterdir()} == before
 

@@ -1,4 +1,4 @@
-"""A work folder holds the rows of one encoder, and nothing foreign is taken or removed."""
+"""A work folder holds the rows of one encoder; foreign files are neither used nor removed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 from tests.unit.encode.counting import DOCUMENTS, Counting, read
 
 from termwise.encode import encoded_blocks
-from termwise.encode.ownership import claim, remove_work_folder
+from termwise.encode.block_encoding import claim, remove_work_folder
 from termwise.errors import ForeignFolderError, ParameterError, StorageError
 from termwise.storage.atomic_file import create_bytes_whole
 
 
-def test_what_a_folder_says_of_itself(tmp_path: Path) -> None:
+def test_the_record_of_a_folder(tmp_path: Path) -> None:
     claim(tmp_path, Counting())
     about = json.loads((tmp_path / "encoding.json").read_text())
     assert about["encoder"] == "sha256:a"
@@ -43,7 +43,7 @@ def test_another_encoder_may_not_add_to_the_folder(tmp_path: Path) -> None:
 
 
 def test_of_two_that_begin_at_once_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "termwise.encode.ownership.create_bytes_whole"
+    name = "termwise.storage.ownership.create_bytes_whole"
 
     def late(path: Path, data: bytes) -> None:
         monkeypatch.setattr(name, create_bytes_whole)
@@ -94,13 +94,13 @@ def test_descriptions_that_are_no_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "another"}', "\ud800"])
 def test_folders_of_others(tmp_path: Path, content: str) -> None:
     (tmp_path / "encoding.json").write_bytes(content.encode("utf-8", "surrogatepass"))
-    with pytest.raises(ForeignFolderError, match="something other than encoded documents"):
+    with pytest.raises(ForeignFolderError, match="does not hold an encoding of a collection"):
         claim(tmp_path, Counting())
     (tmp_path / "encoding.json").unlink()
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(ForeignFolderError) as caught:
         claim(tmp_path, Counting())
-    assert dict(caught.value.facts)["holds"] == "thesis.tex"
+    assert dict(caught.value.facts)["found"] == "thesis.tex"
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 

@@ -1,0 +1,120 @@
+"""Analyzers of trained models: their record in a manifest, and how they are read from the folder of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from termwise.display.safe_text import short_digest
+from termwise.errors import (
+    CorruptModelError,
+    DataError,
+    ModelFormatError,
+    UsageError,
+    VocabularyMismatchError,
+)
+from termwise.storage.manifest_json import (
+    Misfit,
+    expect_file_name,
+    expect_object,
+    expect_objects,
+    expect_text,
+)
+from termwise.storage.model_folder import ModelFolders
+from termwise.text.analyzer import Analyzer, AnalyzerSpec
+
+MAX_ANALYZER_FILE = 1 << 27
+"""Largest length of a file of an analyzer in bytes."""
+
+_Analyzer = TypeVar("_Analyzer", bound=Analyzer)
+
+
+@dataclass(frozen=True)
+class AnalyzerRecord:
+    """Analyzer of a model, as its manifest describes it.
+
+    Attributes
+    ----------
+    name : str
+        Its registered name, such as ``wordpiece``.
+    options : mapping
+        Its settings, such as the shipped vocabulary it uses.
+    files : tuple of str
+        Files of the folder that it is made from, or none.
+    fingerprint : str
+        `AnalyzerSpec.fingerprint`.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+    files: tuple[str, ...]
+    fingerprint: str
+
+    @classmethod
+    def of(cls, spec: AnalyzerSpec) -> AnalyzerRecord:
+        """Describe an analyzer whose files are kept in the folder under the same names."""
+        return cls(spec.name, dict(spec.options), tuple(sorted(spec.files)), spec.fingerprint)
+
+    @classmethod
+    def parse(cls, value: object, where: str) -> AnalyzerRecord:
+        """Read a record from the JSON of a manifest, or raise `Misfit`."""
+        body = expect_object(value, {field.name for field in fields(cls)}, where)
+        expect_objects(body, ("options",), f"{where}.")
+        if not isinstance(body["files"], list):
+            raise Misfit(f"{where}.files as an array", type(body["files"]).__name__)
+        return cls(
+            name=expect_text(body["name"], f"{where}.name"),
+            options=body["options"],
+            files=tuple(expect_file_name(name) for name in body["files"]),
+            fingerprint=expect_text(body["fingerprint"], f"{where}.fingerprint"),
+        )
+
+
+def read_analyzer(
+    folders: ModelFolders, folder: Path, record: AnalyzerRecord, make: Callable[[AnalyzerSpec], _Analyzer]
+) -> _Analyzer:
+    """Make the analyzer of a model from the files in its folder.
+
+    Parameters
+    ----------
+    folders : ModelFolders
+        The kind of model.
+    folder : Path
+        Folder of the model.
+    record : AnalyzerRecord
+        The analyzer in the manifest.
+    make : callable
+        Makes an analyzer from its specification.
+
+    Raises
+    ------
+    MissingFileError, CorruptModelError
+        If a file cannot be read, or was changed.
+    ModelFormatError
+        If the analyzer cannot be used.
+    """
+    files = {name: folders.read(folder / name, MAX_ANALYZER_FILE) for name in record.files}
+    spec = AnalyzerSpec(record.name, record.options, files)
+    if spec.fingerprint != record.fingerprint:
+        raise CorruptModelError(
+            f"the analyzer of the {folders.noun} was changed",
+            facts=[
+                ("folder", folder),
+                ("files", ", ".join(record.files) or "none"),
+                ("fingerprint", short_digest(spec.fingerprint)),
+                ("expected", short_digest(record.fingerprint)),
+            ],
+            fixes=folders.repairs,
+        )
+    try:
+        return make(spec)
+    except VocabularyMismatchError:
+        raise
+    except (DataError, UsageError) as error:
+        raise ModelFormatError(
+            f"the analyzer of the {folders.noun} cannot be used",
+            facts=[("folder", folder), *error.facts],
+            fixes=error.fixes,
+        ) from error
