@@ -17,7 +17,7 @@ from typing import Any
 
 from termwise.display.safe_text import short_digest, told_apart
 from termwise.encode.blocks import BLOCK_NAME, cut_blocks, read_block, write_block
-from termwise.encode.document_encoder import DocumentEncoder, check_encoder
+from termwise.encode.document_encoder import RowEncoder, check_encoder
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
@@ -37,7 +37,7 @@ STAGE = "encode documents"
 
 def encoded_blocks(
     documents: Iterable[Document],
-    encoder: DocumentEncoder,
+    encoder: RowEncoder,
     folder: str | Path,
     *,
     shard: tuple[int, int] = (1, 1),
@@ -50,7 +50,7 @@ def encoded_blocks(
     ----------
     documents : iterable of Document
         The collection, always in the same order.
-    encoder : DocumentEncoder
+    encoder : RowEncoder
         Computes the rows; its `block` is the number of documents in a block.
     folder : str or Path
         Work folder; created if missing. Several machines may share it.
@@ -77,7 +77,7 @@ def encoded_blocks(
         If the folder cannot be written.
     """
     check_documents(documents)
-    check_encoder(encoder)
+    check_encoder(encoder, RowEncoder)
     check_path("folder", folder)
     part, parts = _checked_shard(shard)
     work = Path(folder)
@@ -85,7 +85,7 @@ def encoded_blocks(
     return _blocks(documents, encoder, work, part - 1, parts, length, progress)
 
 
-def claim(folder: Path, encoder: DocumentEncoder) -> None:
+def claim(folder: Path, encoder: RowEncoder) -> None:
     """Claim a work folder for an encoder: create it, or check that it belongs to this encoder.
 
     Raises
@@ -146,7 +146,7 @@ def remove_work_folder(folder: Path) -> None:
 
 def _blocks(
     documents: Iterable[Document],
-    encoder: DocumentEncoder,
+    encoder: RowEncoder,
     folder: Path,
     part: int,
     parts: int,

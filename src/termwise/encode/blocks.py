@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from termwise.encode.document_encoder import DocumentEncoder
+from termwise.encode.document_encoder import RowEncoder
 from termwise.errors import MissingFileError, WeightError
 from termwise.records import Document
 from termwise.storage.atomic_file import write_bytes_whole
@@ -96,7 +96,7 @@ def block_files(folder: Path) -> list[Path]:
         return []
 
 
-def write_block(folder: Path, key: BlockKey, encoder: DocumentEncoder, rows: TermWeights) -> None:
+def write_block(folder: Path, key: BlockKey, encoder: RowEncoder, rows: TermWeights) -> None:
     """Write the rows of a block into the folder.
 
     Raises
@@ -115,7 +115,7 @@ def write_block(folder: Path, key: BlockKey, encoder: DocumentEncoder, rows: Ter
     write_bytes_whole(folder / key.name, _MAGIC + hashlib.sha256(body).digest() + body)
 
 
-def read_block(folder: Path, key: BlockKey, encoder: DocumentEncoder) -> TermWeights | None:
+def read_block(folder: Path, key: BlockKey, encoder: RowEncoder) -> TermWeights | None:
     """Return the rows of a block, or None if it has to be encoded again.
 
     Raises
@@ -155,7 +155,7 @@ def read_block(folder: Path, key: BlockKey, encoder: DocumentEncoder) -> TermWei
     return rows if rows.terms.max(initial=-1) < len(encoder.vocabulary) else None
 
 
-def holds_block(folder: Path, key: BlockKey, encoder: DocumentEncoder) -> bool:
+def holds_block(folder: Path, key: BlockKey, encoder: RowEncoder) -> bool:
     """Return whether `read_block` returns rows."""
     try:
         return read_block(folder, key, encoder) is not None
@@ -163,7 +163,7 @@ def holds_block(folder: Path, key: BlockKey, encoder: DocumentEncoder) -> bool:
         return False
 
 
-def count_blocks(folder: Path, encoder: DocumentEncoder) -> int:
+def count_blocks(folder: Path, encoder: RowEncoder) -> int:
     """Count the blocks of an encoder in a folder by their headers and lengths.
 
     Rows and documents are not checked, so `read_block` may still reject some.
@@ -190,7 +190,7 @@ def _size(n: int, m: int) -> int:
     return _START + 8 * (n + 1) + 8 * m
 
 
-def _settings(encoder: DocumentEncoder) -> bytes:
+def _settings(encoder: RowEncoder) -> bytes:
     """Return the SHA-256 of what determines the rows besides the documents."""
     text = f"{encoder.fingerprint}\n{encoder.vocabulary.id}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

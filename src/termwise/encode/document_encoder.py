@@ -34,13 +34,37 @@ def part_of(advance: Advance, first: int, last: int, total: int) -> Advance:
 
 
 @runtime_checkable
-class DocumentEncoder(Protocol):
-    """Turns texts into rows of term weights, with a network or from rows computed before."""
+class RowEncoder(Protocol):
+    """Turns texts into rows that `encoded_blocks` caches in a work folder."""
 
     @property
     def vocabulary(self) -> Vocabulary:
         """All terms, numbered as the rows number them."""
         ...
+
+    @property
+    def block(self) -> int:
+        """How many documents `encoded_blocks` encodes at a time, so that their rows fit in memory."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """``sha256:`` and a digest: equal ones mean equal rows."""
+        ...
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """JSON-like facts about the encoder and its settings, for manifests and errors."""
+        ...
+
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
+        """Return one row for each text, in order; an empty one for a text without a term."""
+        ...
+
+
+@runtime_checkable
+class DocumentEncoder(RowEncoder, Protocol):
+    """Turns texts into rows of term weights, with a network or from rows computed before."""
 
     @property
     def analyzer(self) -> Analyzer:
@@ -78,29 +102,10 @@ class DocumentEncoder(Protocol):
         """Whether every weighted term occurs in the text of its document."""
         ...
 
-    @property
-    def block(self) -> int:
-        """How many documents `encoded_blocks` encodes at a time, so that their rows fit in memory."""
-        ...
 
-    @property
-    def fingerprint(self) -> str:
-        """``sha256:`` and a digest: equal ones mean the same network, precision and settings."""
-        ...
-
-    @property
-    def description(self) -> dict[str, Any]:
-        """JSON-like facts about network, precision, processor and settings, for the manifest of an index."""
-        ...
-
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
-        """Return one row for each text, in order; an empty one for a text without a piece."""
-        ...
-
-
-def check_encoder(value: object) -> None:
+def check_encoder(value: object, protocol: type = DocumentEncoder) -> None:
     """Refuse anything that cannot encode documents."""
-    if not isinstance(value, DocumentEncoder):
+    if not isinstance(value, protocol):
         raise ParameterError(
             "this is not an encoder of documents",
             facts=[("given", type(value).__name__), ("expected", "a termwise.encode.DocumentEncoder")],

@@ -1,13 +1,15 @@
 """From a collection to an index: the only place where models and the index meet.
 
-==================  ==================================================================================
-`indexing`          `build_index`: from a collection to an open index, with any model
-`encoding`          `encode_collection`: run a network over a share of a collection, for `build_index` to reuse
-`choosing`          the model meant by a name, a folder or a model
-`counts`            rows computed from term counts
-`vectors`           rows read from a file
-`networks`          rows computed by a network
-==================  ==================================================================================
+======================  ===========================================================================
+`builder`               `build_index`: build an index with any model and open it
+`collection_encoding`   `encode_collection`: encode a share of a collection for `build_index`
+`model_choice`          choose the model by name, folder or object, and open its encoder
+`count_rows`            rows computed from term counts
+`network_rows`          rows computed by a network
+`vector_rows`           rows read from a file
+`context`               arguments and objects shared by all row sources
+`work_folder`           place and removal of the folder of encoded documents
+======================  ===========================================================================
 """
 
 from termwise.indexing.builder import build_index

@@ -1,4 +1,4 @@
-"""From a collection to an open index."""
+"""`build_index`: build an index of a collection with any model, and open it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,13 @@ from termwise.encode.encoder_manifest import Precision
 from termwise.errors import DuplicateIdError, ParameterError, VocabularyMismatchError
 from termwise.index import IndexWriter
 from termwise.index.writer import DEFAULT_MEMORY
-from termwise.indexing.checks import check_arguments, refuse
-from termwise.indexing.context import Filling
+from termwise.indexing.context import BuildContext, check_arguments, open_documents, refuse_arguments
 from termwise.indexing.count_rows import build_counts
-from termwise.indexing.documents import documents_of
-from termwise.indexing.encoders import check_together, opened_encoder
-from termwise.indexing.model_choice import chosen_model
+from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
 from termwise.indexing.network_rows import build_network
-from termwise.indexing.vector_rows import build_vectors
+from termwise.indexing.vector_rows import build_vectors, open_vectors
 from termwise.indexing.work_folder import check_apart, check_outside_indexes, work_folder
-from termwise.models import CountModel, Model, Model1, NetworkModel, VectorModel
+from termwise.models import CountModel, Model, NetworkModel, VectorModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
 from termwise.search.searcher import Searcher
@@ -33,7 +30,7 @@ from termwise.validation import check, check_memory, check_path
 DEFAULT_ANALYZER = "english"
 
 VECTORS_ANALYZER = "whitespace"
-"""For weights made elsewhere, queries are split at white space: nothing else is known of their tokens."""
+"""Default analyzer of queries for the model ``vectors``, whose tokens may be any strings."""
 
 
 def build_index(
@@ -56,7 +53,7 @@ def build_index(
     providers: Sequence[str] | None = None,
     progress: Progress = no_progress,
 ) -> Searcher:
-    """Index a collection and open it for searching.
+    """Index a collection and open the index for searching.
 
     Parameters
     ----------
@@ -69,10 +66,10 @@ def build_index(
         A model, the name of one (`model_names`), or the folder of an encoder (a trained network) or of a translation
         table.
     settings : mapping of str to str, optional
-        Parameters of a model given by name or folder, as on the command line.
+        Parameters of a model given by name or folder, as strings.
     analyzer : str or Analyzer, optional
-        How text becomes tokens; by default ``english``, or ``whitespace`` for the model ``vectors``. Not for models
-        with a network, which have their own; for a translation table only the one it was trained with.
+        Analyzer of documents and queries; by default ``english``, or ``whitespace`` for the model ``vectors``. Models
+        with a network have their own. A translation table works only with the analyzer of its training.
     fields : tuple of str, optional
         Fields of the records to index, joined with a space; see `open_collection`.
     store_text : bool, optional
@@ -81,17 +78,16 @@ def build_index(
         See `IndexWriter`. By default ``uint8``; for the exact form of TILDE ``float32``, the only one that preserves
         its order.
     reorder, overwrite, memory, threads, progress
-        See `IndexWriter`. More than one thread also starts that many processes for the analysis of a large
-        collection; a script that asks for it needs the usual ``if __name__ == "__main__":``.
+        See `IndexWriter`. With more than one thread, a large collection is analysed by as many processes; such a
+        script needs ``if __name__ == "__main__":``.
     encoder : DocumentEncoder, optional
-        Runs the network of the model; by default opened from the model. One that was made from an encoder folder has
-        to be the encoder that the model names, with the same settings.
+        Runs the network of the model; by default opened from the model. An encoder that was made from a folder must
+        be the one that the model names, with the same settings.
     encoding : str or Path, optional
-        Folder for the rows of finished blocks of documents, so that an interrupted build resumes from there when it
-        is started again. It is kept, so it may not lie inside an index, nor the new index in it. By default it is the
-        path of the index with ``.encoding`` appended, and is removed once the index is published. With a translation
-        table, counts of documents are kept there if a folder is given, and reused by builds with other settings or
-        with another table of the same analyzer.
+        Folder for finished blocks of encoded documents, from which an interrupted build resumes. It is kept, and must
+        lie outside of any index. By default it is the path of the index with ``.encoding`` appended, and is removed
+        once the index is published. With a translation table, a given folder keeps the term counts of documents, for
+        builds with other settings or with another table of the same analyzer.
     precision : {"float32", "int8"}, optional
         Precision of the network; see `termwise.encode.onnx_session.choose_precision`.
     providers : sequence of str, optional
@@ -105,10 +101,9 @@ def build_index(
     Raises
     ------
     ParameterError
-        If an argument is of the wrong type, or two of them are incompatible.
+        If an argument has the wrong type, or two arguments are incompatible.
     TermwiseError
-        If there is anything wrong with the collection, the settings or the folder; an index that was there before is
-        left as it was.
+        If there is an error in the collection, the settings or the folder; an existing index is not changed then.
 
     Examples
     --------
@@ -138,117 +133,100 @@ def build_index(
         check_apart(Path(path), Path(encoding))
         check_outside_indexes(Path(encoding))
     chosen = chosen_model(model, settings or {})
-    make_writer = partial(
-        IndexWriter,
-        path,
-        quantiser=quantiser or "uint8",
-        reorder=reorder,
-        store_text=store_text,
-        overwrite=overwrite,
-        memory=memory,
-        threads=threads,
-        progress=progress,
-    )
-    filling = partial(_filling, collection, fields, store_text=store_text, threads=threads, progress=progress)
+    add_rows: Callable[[BuildContext], object]
     if isinstance(chosen, NetworkModel):
-        refuse("a network brings its own analyzer", chosen, {"analyzer": analyzer})
+        refuse_arguments("a network has its own analyzer", chosen, {"analyzer": analyzer})
         if encoder is not None:
-            check_together(chosen, encoder)
-        kind = _quantiser(chosen, quantiser, encoder)
-        with filling(partial(make_writer, quantiser=kind)) as index:
-            running = opened_encoder(
-                chosen, encoder, threads=threads, precision=precision, providers=providers
-            )
-            with work_folder(path, encoding) as work:
-                build_network(index, model=chosen, encoder=running, work=work)
-        return Searcher.open(path)
-    options: dict[str, object] = {"encoder": encoder, "precision": precision, "providers": providers}
-    if not isinstance(chosen, Model1):
-        options["encoding"] = encoding
-    refuse("this goes with a model that has a network", chosen, options)
-    if isinstance(chosen, VectorModel):
-        if fields is not None:
-            raise ParameterError(
-                "a file of weights has no fields to choose", facts=[("fields", ",".join(fields))]
-            )
-        cutter = _made(analyzer, default=VECTORS_ANALYZER)
-        build_vectors(
-            collection,
-            make_writer,
+            check_same_encoder(chosen, encoder)
+        quantiser = _network_quantiser(chosen, quantiser, encoder)
+        add_rows = partial(
+            build_network,
+            documents=open_documents(collection, fields),
             model=chosen,
-            analyzer=cutter,
-            store_text=store_text,
-            progress=progress,
+            open_encoder=partial(
+                opened_encoder, chosen, encoder, threads=threads, precision=precision, providers=providers
+            ),
+            work=work_folder(path, encoding),
         )
-        return Searcher.open(path)
-    if not isinstance(chosen, CountModel):
-        raise ParameterError("this model cannot be built from text alone", facts=[("model", chosen.name)])
-    cutter = _cutter(analyzer, chosen)
-    kept = None if encoding is None else Path(encoding)
-    with filling(make_writer) as index:
-        build_counts(index, model=chosen, analyzer=cutter, work=kept)
+    else:
+        arguments: dict[str, object] = {"encoder": encoder, "precision": precision, "providers": providers}
+        if not isinstance(chosen, CountModel) or chosen.analyzer is None:
+            arguments["encoding"] = encoding
+        refuse_arguments("these arguments require a model with a network", chosen, arguments)
+        if isinstance(chosen, VectorModel):
+            arguments = {"fields": None if fields is None else ",".join(fields)}
+            refuse_arguments("a file of weights has no fields to choose", chosen, arguments)
+            query_analyzer = _analyzer(analyzer, default=VECTORS_ANALYZER)
+            source = open_vectors(collection, query_analyzer)
+            add_rows = partial(build_vectors, source=source, model=chosen, analyzer=query_analyzer)
+        elif isinstance(chosen, CountModel):
+            add_rows = partial(
+                build_counts,
+                analyzer=_model_analyzer(chosen, analyzer),
+                documents=open_documents(collection, fields),
+                model=chosen,
+                work=None if encoding is None else Path(encoding),
+            )
+        else:
+            raise ParameterError(
+                "this kind of model cannot be built from text", facts=[("model", chosen.name)]
+            )
+    with (
+        _collection_named(collection),
+        IndexWriter(
+            path,
+            quantiser=quantiser or "uint8",
+            reorder=reorder,
+            store_text=store_text,
+            overwrite=overwrite,
+            memory=memory,
+            threads=threads,
+            progress=progress,
+        ) as writer,
+    ):
+        add_rows(BuildContext(writer=writer, store_text=store_text, threads=threads, progress=progress))
     return Searcher.open(path)
 
 
 @contextmanager
-def _filling(
-    collection: str | Path | Collection | Iterable[Document],
-    fields: tuple[str, ...] | None,
-    make_writer: Callable[[], IndexWriter],
-    *,
-    store_text: bool,
-    threads: int,
-    progress: Progress,
-) -> Iterator[Filling]:
-    """Open a collection, and then the writer of the index that it goes into."""
-    documents, length = documents_of(collection, fields)
-    with _named(collection), make_writer() as writer:
-        yield Filling(
-            documents=documents,
-            length=length,
-            writer=writer,
-            store_text=store_text,
-            threads=threads,
-            progress=progress,
-        )
-
-
-@contextmanager
-def _named(collection: object) -> Iterator[None]:
-    """Name the collection, if it has a name, in the error for two documents with the same identifier."""
+def _collection_named(collection: object) -> Iterator[None]:
+    """Add the path or name of the collection to errors about duplicate identifiers."""
     try:
         yield
     except DuplicateIdError as error:
-        where = [("collection", collection)] if isinstance(collection, str | Path) else []
-        raise DuplicateIdError(error.message, facts=[*where, *error.facts], fixes=error.fixes) from None
+        facts = [("collection", collection)] if isinstance(collection, str | Path) else []
+        raise DuplicateIdError(error.message, facts=[*facts, *error.facts], fixes=error.fixes) from None
 
 
-def _cutter(analyzer: str | Analyzer | None, model: CountModel) -> Analyzer:
-    """Return the analyzer of the model, which one that is given has to equal, or else the given or default one."""
+def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analyzer:
+    """Return the analyzer of the model, which a given one must equal, or else the given or default one."""
     if model.analyzer is None:
-        return _made(analyzer, default=DEFAULT_ANALYZER)
-    theirs = analyzer_from_spec(model.analyzer)
+        return _analyzer(analyzer, default=DEFAULT_ANALYZER)
+    required = analyzer_from_spec(model.analyzer)
     if analyzer is not None:
-        ours = _made(analyzer, default=DEFAULT_ANALYZER).spec
-        if ours.fingerprint != theirs.spec.fingerprint:
-            its, given = theirs.spec.beside(ours)
+        given = _analyzer(analyzer, default=DEFAULT_ANALYZER).spec
+        if given.fingerprint != required.spec.fingerprint:
+            required_name, given_name = required.spec.beside(given)
             raise VocabularyMismatchError(
-                "the model was made for texts that are cut in another way",
+                "the model requires another analyzer",
                 facts=[
-                    ("model", f"{model.name}  {its}"),
-                    ("analyzer", given),
-                    ("why", "it knows nothing of words that are cut otherwise; scores would mean little"),
+                    ("model", f"{model.name}  {required_name}"),
+                    ("analyzer", given_name),
+                    (
+                        "why",
+                        "the words of its table come from its own analyzer; other words have no translation",
+                    ),
                 ],
                 fixes=["leave the analyzer out"],
             )
-    return theirs
+    return required
 
 
-def _made(analyzer: str | Analyzer | None, *, default: str) -> Analyzer:
+def _analyzer(analyzer: str | Analyzer | None, *, default: str) -> Analyzer:
     return analyzer if isinstance(analyzer, Analyzer) else make_analyzer(analyzer or default)
 
 
-def _quantiser(
+def _network_quantiser(
     model: NetworkModel, quantiser: Literal["uint8", "float32"] | None, encoder: DocumentEncoder | None
 ) -> Literal["uint8", "float32"]:
     exact = model.parameters().get("form") == "exact" or (
@@ -256,8 +234,8 @@ def _quantiser(
     )
     if exact and quantiser == "uint8":
         raise ParameterError(
-            "one byte a weight does not keep the order of the exact form",
+            "8-bit weights do not preserve the order of the exact form",
             facts=[("model", model.name), ("quantiser", quantiser)],
-            fixes=["leave the quantiser out", "--set form=compact"],
+            fixes=["leave the quantiser out", "set `form=compact`"],
         )
     return quantiser or ("float32" if exact else "uint8")

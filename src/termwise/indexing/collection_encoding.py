@@ -1,4 +1,4 @@
-"""Run a network over a share of a collection before it is indexed."""
+"""Encode shares of a collection with a network, before the index is built."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from termwise.encode.blocks import BlockKey, block_files, count_blocks, cut_bloc
 from termwise.encode.encoder_manifest import Precision
 from termwise.encode.open_encoder import resting_document_encoder
 from termwise.errors import ParameterError
-from termwise.indexing.checks import check_arguments
-from termwise.indexing.documents import documents_of, empty_collection
-from termwise.indexing.encoders import check_together, opened_encoder
-from termwise.indexing.model_choice import chosen_model
+from termwise.indexing.context import check_arguments, empty_collection, open_documents
+from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
 from termwise.indexing.work_folder import check_outside_indexes
 from termwise.models import Model, NetworkModel
 from termwise.progress import Progress, no_progress
@@ -26,7 +24,7 @@ from termwise.validation import check_path
 
 @dataclass(frozen=True)
 class EncodedShare:
-    """What `encode_collection` did, and what remains.
+    """Result of `encode_collection`.
 
     Attributes
     ----------
@@ -35,7 +33,7 @@ class EncodedShare:
     blocks : int
         Blocks in the collection.
     share : int
-        Blocks in this share, all of them finished now.
+        Blocks of this share, all finished.
     finished : int
         Finished blocks of all shares.
     """
@@ -47,7 +45,7 @@ class EncodedShare:
 
     @property
     def left(self) -> int:
-        """Blocks that are not encoded yet."""
+        """Number of unfinished blocks."""
         return self.blocks - self.finished
 
 
@@ -65,18 +63,18 @@ def encode_collection(
     providers: Sequence[str] | None = None,
     progress: Progress = no_progress,
 ) -> EncodedShare:
-    """Run a network over a share of a collection, for `build_index` to reuse.
+    """Encode a share of a collection with a network; `build_index` reuses the rows.
 
-    A collection is encoded in blocks, and a share is every n-th of them. Shares can be encoded one after another, or on
+    A collection is encoded in blocks, and a share is every n-th block. Shares can be encoded one after another, or on
     several machines that have the same collection and write into one folder, or into separate folders whose files are
-    merged afterwards. Blocks that are there already are not encoded again.
+    merged afterwards. Finished blocks are not encoded again.
 
     Parameters
     ----------
     collection, model, settings, fields, threads, encoder, precision, providers, progress
-        See `build_index`, which has to be given the same.
+        See `build_index`, which needs the same values.
     encoding : str or Path
-        Folder for the rows, not inside an index; to be given to `build_index` as `encoding`.
+        Folder for the rows, outside of any index; the argument `encoding` of `build_index`.
     shard : (int, int), optional
         Part i of n, counted from 1.
 
@@ -87,7 +85,7 @@ def encode_collection(
     EmptyCollectionError
         If the collection holds no documents.
     TermwiseError
-        If there is anything wrong with the arguments, the collection, the settings, the encoder or the folder.
+        If there is an error in the collection, the settings, the encoder or the folder.
     """
     check_path("encoding", encoding)
     check_arguments(
@@ -101,23 +99,25 @@ def encode_collection(
     chosen = chosen_model(model, settings or {})
     if not isinstance(chosen, NetworkModel):
         raise ParameterError(
-            "only models with a network encode documents before they are indexed",
+            "only a model with a network encodes documents before the index is built",
             facts=[("model", chosen.name)],
-            fixes=[f"termwise index COLLECTION --model {chosen.name} --out DIR"],
+            fixes=[f"`build_index(model={chosen.name!r})`"],
         )
     check_outside_indexes(Path(encoding))
     if encoder is not None:
-        check_together(chosen, encoder)
-    documents, length = documents_of(collection, fields)
+        check_same_encoder(chosen, encoder)
+    documents, length = open_documents(collection, fields)
     running = opened_encoder(chosen, encoder, threads=threads, precision=precision, providers=providers)
     keys: list[BlockKey] = []
 
-    def noted() -> Iterator[Document]:
+    def documents_with_keys() -> Iterator[Document]:
         for key, block in cut_blocks(documents, running.block):
             keys.append(key)
             yield from block
 
-    blocks = encoded_blocks(noted(), running, encoding, shard=shard, length=length, progress=progress)
+    blocks = encoded_blocks(
+        documents_with_keys(), running, encoding, shard=shard, length=length, progress=progress
+    )
     share = sum(1 for _ in blocks)
     if not keys:
         raise empty_collection()
@@ -137,8 +137,8 @@ def finished_blocks(
 ) -> int:
     """Count the blocks in a folder that `encode_collection` or `build_index` wrote with this encoder.
 
-    Only the headers of the files are read, and no network is loaded. A block that turns out to be damaged, or whose
-    documents have changed, will be encoded again all the same.
+    Only the headers of the files are read, and no network is loaded. Damaged blocks and blocks of changed documents
+    count as well, although they will be encoded again.
 
     Raises
     ------

@@ -1,36 +1,89 @@
-"""What every way to fill an index is told."""
+"""Build context shared by all row sources, and the checks of common arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
+from pathlib import Path
 
+from termwise.collection import Collection, open_collection
+from termwise.errors import EmptyCollectionError, ParameterError
 from termwise.index import IndexWriter
+from termwise.models import Model
 from termwise.progress import Progress
 from termwise.records import Document
+from termwise.validation import check, check_callable, check_documents, check_names, check_path, check_threads
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filling:
-    """An index that is to be filled with documents.
+class BuildContext:
+    """An open index writer and the options of the build.
 
     Attributes
     ----------
-    documents : iterator of Document
-    length : int or None
-        How many there are, if that is known.
     writer : IndexWriter
-        Of the index.
     store_text : bool
-        Whether to keep the texts.
+        Whether the index keeps the texts.
     threads : int
     progress : callable
-        Called with a stage, what is done, and the total.
+        Called with a stage, the number of items done, and the total.
     """
 
-    documents: Iterator[Document]
-    length: int | None
     writer: IndexWriter
     store_text: bool
     threads: int
     progress: Progress
+
+
+def open_documents(
+    collection: str | Path | Collection | Iterable[Document], fields: tuple[str, ...] | None
+) -> tuple[Iterator[Document], int | None]:
+    """Return the documents of a collection and, if known, their number."""
+    if isinstance(collection, str | Path):
+        collection = open_collection(collection, fields=fields)
+    if isinstance(collection, Collection):
+        return collection.documents(), collection.length
+    return iter(collection), len(collection) if isinstance(collection, Sized) else None
+
+
+def empty_collection() -> EmptyCollectionError:
+    """Return the error for a collection without documents."""
+    return EmptyCollectionError(
+        "the collection holds no documents", fixes=["check the path and the format of the collection"]
+    )
+
+
+def check_arguments(
+    *,
+    collection: object,
+    settings: object,
+    fields: object,
+    threads: object,
+    encoding: object,
+    progress: object,
+) -> None:
+    """Refuse arguments of the wrong type."""
+    if not isinstance(collection, str | Path | Collection):
+        check_documents(collection)
+    if settings is not None:
+        strings = isinstance(settings, Mapping) and all(
+            isinstance(part, str) for pair in settings.items() for part in pair
+        )
+        check("settings", settings, strings, 'names and values, all of them strings, such as {"keep": "64"}')
+    if fields is not None:
+        check_names("fields", fields)
+    check_threads(threads)
+    if encoding is not None:
+        check_path("encoding", encoding)
+    check_callable("progress", progress, "a function of a stage, the number of items done, and the total")
+
+
+def refuse_arguments(message: str, model: Model, arguments: Mapping[str, object]) -> None:
+    """Raise an error if arguments that do not apply to a model are given."""
+    given = [name for name, value in arguments.items() if value is not None]
+    if given:
+        raise ParameterError(
+            message,
+            facts=[("model", model.name), ("given", ", ".join(given))],
+            fixes=[f"leave {' and '.join(given)} out"],
+        )

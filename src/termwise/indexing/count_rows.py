@@ -1,4 +1,4 @@
-"""Rows computed from term counts and the statistics of the collection."""
+"""Rows computed from term counts and collection statistics."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.collection import CollectionStatistics
 from termwise.encode import encoded_blocks
+from termwise.encode.document_encoder import Advance, fingerprint_of, no_advance
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
 from termwise.index import Manifest
 from termwise.index.spill import RowSpill
-from termwise.indexing.context import Filling
-from termwise.indexing.count_cache import CountEncoder
-from termwise.indexing.documents import empty_collection
+from termwise.indexing.context import BuildContext, empty_collection
 from termwise.kernels.counting import count_rows
 from termwise.kernels.rows import renumber_rows
 from termwise.models import CountModel
@@ -31,61 +31,66 @@ from termwise.validation import check_document
 from termwise.weights import TermWeights
 
 BATCH = 512
-"""Documents analysed at a time."""
+"""Documents per analysed batch."""
 
 CHUNK = 1 << 20
-"""Postings weighed at a time."""
+"""Postings per weighed chunk."""
 
 EXPANDED_CHUNK = 1 << 16
-"""Postings weighed at a time by a model that may add hundreds of terms for each."""
+"""Postings per weighed chunk of an expanding model, which may add hundreds of terms for each."""
 
 
 def build_counts(
-    filling: Filling, *, model: CountModel, analyzer: Analyzer, work: Path | None = None
+    context: BuildContext,
+    *,
+    documents: tuple[Iterator[Document], int | None],
+    model: CountModel,
+    analyzer: Analyzer,
+    work: Path | None = None,
 ) -> Manifest:
-    """Count tokens, fix the vocabulary, weigh the counts, and publish the index.
+    """Count tokens, build the vocabulary, weigh the counts, and publish the index.
 
-    With a folder `work`, counts are kept there and reused.
+    Parameters
+    ----------
+    context : BuildContext
+    documents : (iterator of Document, int or None)
+        The documents and, if known, their number.
+    model : CountModel
+    analyzer : Analyzer
+    work : Path, optional
+        Folder where counts are cached, so that documents are analysed once for several builds.
 
     Raises
     ------
     EmptyCollectionError
         If there are no documents.
     ParameterError
-        If a threshold of the model leaves no weight.
-    TermwiseError
-        If there is anything wrong with the documents, the model or the folder.
+        If a threshold of the model removes every weight, or `work` is given and the vocabulary is open.
     """
-    writer, store_text = filling.writer, filling.store_text
+    writer, store_text = context.writer, context.store_text
+    unread, length = documents
     closed = analyzer.vocabulary
     numbers = Numbering() if closed is None else Numbering((token, i) for i, token in enumerate(closed))
     with (
         closing(RowSpill(writer.folder, "counts")) as spill,
-        Workers(partial(_count, analyzer, store_text), threads=filling.threads) as workers,
+        Workers(partial(_count, analyzer, store_text), threads=context.threads) as workers,
     ):
         if work is None:
-            counted = workers.map(_batches(filling.documents))
+            batches = workers.map(_batches(unread))
         else:
-            counted = _kept(filling.documents, CountEncoder(analyzer), store_text, work)
-        for part in counted:
-            writer.add_documents(part.doc_ids, part.texts)
-            spill.add(part.indptr, numbers.of(part.tokens)[part.terms], part.counts)
-            filling.progress("read documents", writer.documents, filling.length)
+            batches = _cached(unread, TokenCounter(analyzer), store_text, work)
+        for batch in batches:
+            writer.add_documents(batch.doc_ids, batch.texts)
+            spill.add(batch.indptr, numbers.of(batch.tokens)[batch.terms], batch.counts)
+            context.progress("read documents", writer.documents, length)
         if writer.documents == 0:
             raise empty_collection()
         if closed is None:
             numbers.of(model.added_terms)
         tokens = list(numbers) if closed is not None else sorted(numbers)
-        weigher = model.over(Vocabulary(tokens))
-        vocabulary = Vocabulary(tokens, background=weigher.has_background_term)
-        statistics = _weigh(
-            spill,
-            numbers,
-            filling,
-            vocabulary=vocabulary,
-            model=weigher,
-            chunk=EXPANDED_CHUNK if model.expands else CHUNK,
-        )
+        prepared = model.over(Vocabulary(tokens))
+        vocabulary = Vocabulary(tokens, background=prepared.has_background_term)
+        statistics = _weigh(spill, numbers, context, vocabulary=vocabulary, model=prepared)
     spec = analyzer.spec
     return writer.commit(
         vocabulary,
@@ -97,7 +102,7 @@ def build_counts(
             exact=not model.expands,
             table=model.table_facts,
         ),
-        floors=weigher.floors(statistics),
+        floors=prepared.floors(statistics),
         attachments={**spec.files, **model.attachments(vocabulary, statistics)},
     )
 
@@ -105,13 +110,16 @@ def build_counts(
 def _weigh(
     spill: RowSpill,
     numbers: Mapping[str, int],
-    filling: Filling,
+    context: BuildContext,
     *,
     vocabulary: Vocabulary,
     model: CountModel,
-    chunk: int,
 ) -> CollectionStatistics:
-    """Turn spilled counts, whose terms are numbered by `numbers`, into weights, in two passes."""
+    """Weigh the spilled counts in two passes: statistics, then weights.
+
+    `numbers` are the term numbers of the spilled counts; weights have those of `vocabulary`.
+    """
+    chunk = EXPANDED_CHUNK if model.expands else CHUNK
     final = np.empty(len(vocabulary), dtype=np.int32)
     for number, token in enumerate(vocabulary):
         final[numbers[token]] = number
@@ -125,22 +133,22 @@ def _weigh(
     done = kept = 0
     for counts in parts():
         rows = model.weigh(counts, statistics)
-        filling.writer.add_weights(rows)
+        context.writer.add_weights(rows)
         done += len(counts)
         kept += rows.nnz
-        filling.progress("weigh terms", done, filling.writer.documents)
+        context.progress("weigh terms", done, context.writer.documents)
     if statistics.n_tokens and not kept and model.parameters().get("prune"):
         raise ParameterError(
-            "nothing is left of the documents: no weight is as large as the least that is kept",
+            "the threshold removes every weight of the documents",
             facts=[("prune", model.parameters()["prune"])],
-            fixes=["choose a smaller one, as in --set prune=0.1, or leave it out for the default"],
+            fixes=["set a smaller one, such as `prune=0.1`, or leave it out for the default"],
         )
     return statistics
 
 
 @dataclass(frozen=True)
-class _Counted:
-    """The counts of a batch of documents, over the tokens of the batch."""
+class _CountedBatch:
+    """Counts of a batch of documents; `terms` are positions in `tokens`."""
 
     doc_ids: list[str]
     texts: list[str] | None
@@ -150,22 +158,12 @@ class _Counted:
     counts: npt.NDArray[np.float32]
 
 
-def _kept(
-    documents: Iterator[Document], encoder: CountEncoder, keep_text: bool, work: Path
-) -> Iterator[_Counted]:
-    tokens = list(encoder.vocabulary)
-    for batch, rows in encoded_blocks(documents, encoder, work):
-        texts = [document.text for document in batch] if keep_text else None
-        doc_ids = [document.doc_id for document in batch]
-        yield _Counted(doc_ids, texts, tokens, rows.indptr, rows.terms, rows.weights)
-
-
-def _count(analyzer: Analyzer, keep_text: bool, documents: list[Document]) -> _Counted:
+def _count(analyzer: Analyzer, store_text: bool, documents: list[Document]) -> _CountedBatch:
     texts = [document.text for document in documents]
     numbered = number_texts(analyzer, texts)
     indptr, terms, counts = count_rows(numbered.indptr, numbered.numbers)
     doc_ids = [document.doc_id for document in documents]
-    return _Counted(doc_ids, texts if keep_text else None, numbered.tokens, indptr, terms, counts)
+    return _CountedBatch(doc_ids, texts if store_text else None, numbered.tokens, indptr, terms, counts)
 
 
 def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
@@ -173,3 +171,72 @@ def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
         for document in batch:
             check_document(document)
         yield batch
+
+
+@dataclass(frozen=True)
+class TokenCounter:
+    """Encoder of texts as rows of token counts, which `encoded_blocks` caches in a work folder.
+
+    Parameters
+    ----------
+    analyzer : Analyzer
+        With a closed vocabulary, because blocks are numbered before all documents are read.
+
+    Raises
+    ------
+    ParameterError
+        If the vocabulary is open.
+    """
+
+    analyzer: Analyzer
+
+    def __post_init__(self) -> None:
+        if self.analyzer.vocabulary is None:
+            raise ParameterError(
+                "counts can be cached only for an analyzer with a closed vocabulary",
+                facts=[("analyzer", self.analyzer.spec.name)],
+                fixes=["leave the encoding out"],
+            )
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Closed vocabulary of the analyzer."""
+        assert self.analyzer.vocabulary is not None
+        return self.analyzer.vocabulary
+
+    @property
+    def block(self) -> int:
+        """Documents of a block."""
+        return 4096
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the analyzer."""
+        return fingerprint_of({"counts": self.analyzer.spec.fingerprint})
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Name and settings of the analyzer."""
+        return {"name": f"counts of {self.analyzer.spec.name}", "settings": dict(self.analyzer.spec.options)}
+
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
+        """Return the number of occurrences of each term in each text."""
+        numbers = {token: number for number, token in enumerate(self.vocabulary)}
+        terms: list[int] = []
+        indptr = [0]
+        for done, text in enumerate(texts, 1):
+            terms.extend(numbers[token] for token in self.analyzer.tokens(text))
+            indptr.append(len(terms))
+            advance(done / len(texts))
+        rows = count_rows(np.array(indptr, dtype=np.int64), np.array(terms, dtype=np.int32))
+        return TermWeights(*rows, self.vocabulary.id)
+
+
+def _cached(
+    documents: Iterator[Document], counter: TokenCounter, store_text: bool, work: Path
+) -> Iterator[_CountedBatch]:
+    tokens = list(counter.vocabulary)
+    for block, rows in encoded_blocks(documents, counter, work):
+        texts = [document.text for document in block] if store_text else None
+        doc_ids = [document.doc_id for document in block]
+        yield _CountedBatch(doc_ids, texts, tokens, rows.indptr, rows.terms, rows.weights)

@@ -1,28 +1,34 @@
-"""Find the model that a user asks for."""
+"""Choice of the model by name, folder or object, and of the encoder that runs its network."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from termwise.encode import EncoderFolder
+from termwise.display.safe_text import short_digest
+from termwise.encode import DocumentEncoder, EncoderFolder, open_document_encoder
+from termwise.encode.document_encoder import check_encoder
+from termwise.encode.encoder_manifest import Precision
+from termwise.encode.open_encoder import resting_document_encoder
 from termwise.errors import MissingFileError, ParameterError, TermwiseError, UnknownNameError
-from termwise.models import Model, Model1, make_model, model_names
+from termwise.indexing.context import refuse_arguments
+from termwise.models import Model, Model1, NetworkModel, make_model, model_names
+from termwise.models.idf_power import check_power
 from termwise.translation.table_folder import read_manifest, table_folder
 from termwise.translation.table_manifest import NAME as TABLE
 from termwise.validation import wrong
 
 
 def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Model:
-    """Return the model given as such, by name, or as the folder of an encoder or a translation table.
+    """Return a model given as an object, by name, or as the folder of an encoder or a translation table.
 
-    Values that a translation table recommends for parameters are the defaults.
+    Parameter values that a translation table recommends replace the defaults.
 
     Parameters
     ----------
     model : str, Path or Model
-        See `build_index`. A name of a model is never taken for a folder; ``./tilde`` is a folder.
+        See `build_index`. A model name is never a folder; ``./tilde`` is a folder.
     settings : mapping of str to str
         Parameters of a model given by name or folder.
 
@@ -31,42 +37,42 @@ def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Mode
     UnknownNameError
         If there is no such model or parameter.
     ParameterError
-        If a value is out of range, or settings come with a model that is not given by name or folder.
+        If a value is out of range, or settings come with a model object.
     MissingFileError
         If there is no such folder.
     ModelFormatError, CorruptModelError
         If a folder is neither an encoder nor a translation table, or is damaged.
     """
     if not isinstance(model, str | Path):
-        if isinstance(model, type) or not isinstance(model, Model):
+        if not isinstance(model, Model):
             raise wrong(
                 "model",
                 model,
                 f"a model, a folder of an encoder or of a translation table, or one of {', '.join(model_names())}",
             )
         if settings:
-            raise ParameterError("settings go with the name of a model; this one is made already")
+            raise ParameterError("settings require the name or folder of a model, not a model object")
         return model
     if model in model_names():
         return make_model(str(model), _with_recommended(settings) if model == Model1.name else settings)
     if not os.path.exists(model):
         raise _missing(model)
-    table = (Path(model) / TABLE).is_file()
-    parameter = "table" if table else "encoder"
+    is_table = (Path(model) / TABLE).is_file()
+    parameter = "table" if is_table else "encoder"
     if parameter in settings:
         raise ParameterError(
-            f"the {parameter} is named twice",
+            f"the {parameter} is given twice",
             facts=[("model", model), (parameter, settings[parameter])],
             fixes=[f"leave the setting {parameter} out"],
         )
-    kind = Model1.name if table else EncoderFolder.open(Path(model)).manifest.kind
-    name = str(model) if os.sep in str(model) else os.path.join(os.curdir, model)
-    chosen = {**settings, parameter: name}
-    return make_model(kind, _with_recommended(chosen) if table else chosen)
+    name = Model1.name if is_table else EncoderFolder.open(Path(model)).manifest.kind
+    folder = str(model) if os.sep in str(model) else os.path.join(os.curdir, model)
+    all_settings = {**settings, parameter: folder}
+    return make_model(name, _with_recommended(all_settings) if is_table else all_settings)
 
 
 def _with_recommended(settings: Mapping[str, str]) -> Mapping[str, str]:
-    """Add the values that a translation table recommends to the settings."""
+    """Add the parameter values that a translation table recommends to the settings."""
     table = settings.get("table", Model1.table)
     if not (table_folder(table) / TABLE).is_file():
         return settings
@@ -75,14 +81,119 @@ def _with_recommended(settings: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _missing(model: str | Path) -> TermwiseError:
-    """Build the error for a model that is neither a known name nor an existing folder."""
+    """Return the error for a model that is neither a known name nor an existing folder."""
     names = model_names()
     if isinstance(model, Path) or os.sep in model:
         return MissingFileError(
-            "there is no such folder, which would be that of an encoder or of a translation table",
+            "there is no such folder of an encoder or of a translation table",
             facts=[("folder", model), ("models", ", ".join(names))],
-            fixes=["check the path", "name one of the models"],
+            fixes=["check the path", "pass the name of a model"],
         )
     unknown = UnknownNameError.of("model", model, names)
     message = f"{unknown.message}, and there is no folder of that name"
     return UnknownNameError(message, facts=unknown.facts, fixes=unknown.fixes)
+
+
+def opened_encoder(
+    model: NetworkModel,
+    encoder: DocumentEncoder | None,
+    *,
+    threads: int,
+    precision: Precision | None,
+    providers: Sequence[str] | None,
+) -> DocumentEncoder:
+    """Return the given encoder, or open the one that the model names and load its network.
+
+    Raises
+    ------
+    ParameterError
+        If an encoder is given together with options for opening one.
+    TermwiseError
+        If `open_document_encoder` fails.
+    """
+    if encoder is not None:
+        arguments = {"precision": precision, "providers": providers}
+        refuse_arguments("an open encoder has its own precision and providers", model, arguments)
+        return encoder
+    return open_document_encoder(model, threads=threads, precision=precision, providers=providers)
+
+
+def check_same_encoder(model: NetworkModel, encoder: DocumentEncoder) -> None:
+    """Refuse an encoder that is not the one of the model, or that has other settings.
+
+    An encoder whose description has no kind was not made from a folder; only its power of the idf is checked.
+
+    Raises
+    ------
+    ParameterError
+        Naming the differences.
+    TermwiseError
+        If the encoder of the model cannot be opened.
+    """
+    check_encoder(encoder)
+    _check_power(model, encoder)
+    description = encoder.description
+    if description.get("kind") is None:
+        return
+    folder = EncoderFolder.open(model.encoder)
+    expected = {"kind": folder.manifest.kind, "id": folder.id, "vocabulary": folder.vocabulary.id}
+    given = {"kind": description["kind"], "id": description.get("id"), "vocabulary": encoder.vocabulary.id}
+    differing = [key for key in expected if expected[key] != given[key]]
+    if differing or expected["kind"] != model.name:
+        raise ParameterError(
+            "the encoder is not the one that the model names",
+            facts=[
+                ("model", f"{model.name}, encoder {model.encoder}: {_kind_and_id(expected)}"),
+                ("encoder", f"{description.get('name')}: {_kind_and_id(given)}"),
+                ("differ in", ", ".join(differing) or "kind"),
+            ],
+            fixes=["leave the encoder out", "pass the folder of the encoder as the model: `model=FOLDER`"],
+        )
+    theirs, ours = _settings(encoder), _settings(resting_document_encoder(model))
+    unequal = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
+    if unequal:
+        raise ParameterError(
+            "the encoder runs with other settings than the model has",
+            facts=[
+                ("model", f"{model.name}, encoder {model.encoder}"),
+                *((name, f"{ours.get(name)}, and {theirs.get(name)} in the encoder") for name in unequal),
+            ],
+            fixes=["leave the encoder out", "give model and encoder the same settings"],
+        )
+
+
+def _kind_and_id(encoder: Mapping[str, object]) -> str:
+    return f"kind {encoder['kind']}, {short_digest(str(encoder['id']))}"
+
+
+def _check_power(model: NetworkModel, encoder: DocumentEncoder) -> None:
+    """Refuse a power of the idf that is out of range or differs from that of the model."""
+    power = check_power("the encoder", encoder.idf_power)
+    if power and (encoder.gives_log_likelihoods or encoder.floors is not None):
+        raise ParameterError(
+            "weights above a floor cannot be multiplied by an idf, because absent terms would need other floors",
+            facts=[("encoder", encoder.description.get("name")), ("idf_power", power)],
+            fixes=["an encoder with idf_power 0", "an encoder without floors"],
+        )
+    expected = getattr(model, "idf_power", None)
+    if expected is not None and expected != power:
+        raise ParameterError(
+            "the encoder runs with another power of the idf than the model has",
+            facts=[("model", f"{model.name}, idf_power {expected:g}"), ("encoder", f"idf_power {power:g}")],
+            fixes=["leave the encoder out", "give model and encoder the same settings"],
+        )
+
+
+def _settings(encoder: DocumentEncoder) -> dict[str, object]:
+    """Return the settings of an encoder by parameter name of its model."""
+    description = encoder.description
+    expansion = description.get("expansion") or {}
+    expansion_settings = expansion.get("settings") or {}
+    return {
+        **(description.get("settings") or {}),
+        "idf_power": encoder.idf_power,
+        "expansion_encoder": expansion.get("id"),
+        "expansion_terms": expansion_settings.get("terms"),
+        "counting": expansion_settings.get("counting"),
+        "expansion_lift": expansion_settings.get("lift", 0.0),
+    }

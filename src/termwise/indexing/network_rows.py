@@ -2,78 +2,238 @@
 
 from __future__ import annotations
 
-from contextlib import closing, nullcontext
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
 
 from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.encode.document_encoder import facts_of
 from termwise.engine.query_encoder import encoder_description
-from termwise.errors import VocabularyMismatchError
-from termwise.index import Manifest
-from termwise.indexing.context import Filling
-from termwise.indexing.documents import empty_collection
-from termwise.indexing.two_pass import held_rows
-from termwise.models import Model
+from termwise.errors import VocabularyMismatchError, WeightError
+from termwise.index import IndexWriter, Manifest
+from termwise.index.spill import RowSpill
+from termwise.indexing.context import BuildContext, empty_collection
+from termwise.models import NetworkModel
+from termwise.models.idf_power import idf_factors
+from termwise.progress import Progress
+from termwise.records import Document
+from termwise.weights import TermWeights
+
+CHUNK = 1 << 20
+"""Postings per chunk of the second pass."""
+
+BELOW = 2.0**-10
+"""Distance between the smallest log-likelihood of a term and its floor in the exact form, in nats."""
 
 
-def build_network(filling: Filling, *, model: Model, encoder: DocumentEncoder, work: Path) -> Manifest:
-    """Encode documents block by block, keeping finished blocks in the folder `work`, and publish the index.
+def build_network(
+    context: BuildContext,
+    *,
+    documents: tuple[Iterator[Document], int | None],
+    model: NetworkModel,
+    open_encoder: Callable[[], DocumentEncoder],
+    work: AbstractContextManager[Path],
+) -> Manifest:
+    """Encode documents block by block, and publish the index.
+
+    Parameters
+    ----------
+    context : BuildContext
+    documents : (iterator of Document, int or None)
+        The documents and, if known, their number.
+    model : NetworkModel
+    open_encoder : callable
+        Returns the encoder that runs the network.
+    work : context manager of Path
+        Folder of finished blocks.
 
     Raises
     ------
     VocabularyMismatchError
-        If the encoder cuts queries into terms of another vocabulary than its rows have.
+        If the analyzer of queries and the rows have different vocabularies.
     EmptyCollectionError
         If there are no documents.
-    TermwiseError
-        If there is anything wrong with the documents, the encoder or the folder.
     """
-    writer, progress = filling.writer, filling.progress
-    spec = encoder.analyzer.spec
-    closed = encoder.analyzer.vocabulary
-    if closed is None or closed.id != encoder.vocabulary.id:
-        raise VocabularyMismatchError(
-            "the encoder cuts queries into terms of another vocabulary than its rows have",
-            facts=[
-                ("documents", f"{len(encoder.vocabulary):,} terms  {short_digest(encoder.vocabulary.id)}"),
-                (
-                    "queries",
-                    f"{spec.name}, an open vocabulary"
-                    if closed is None
-                    else f"{spec.name}  {len(closed):,} terms  {short_digest(closed.id)}",
-                ),
-                ("why", "the same number is another word in each; scores would mean nothing"),
-            ],
+    encoder = open_encoder()
+    _check_vocabulary(encoder)
+    writer, progress = context.writer, context.progress
+    unread, length = documents
+    with work as folder:
+        two_pass = _two_pass_rows(writer.folder, encoder)
+        with nullcontext() if two_pass is None else closing(two_pass):
+            for block, rows in encoded_blocks(unread, encoder, folder, length=length, progress=progress):
+                texts = [document.text for document in block] if context.store_text else None
+                writer.add_documents([document.doc_id for document in block], texts)
+                if two_pass is None:
+                    writer.add_weights(rows)
+                else:
+                    two_pass.add(rows)
+            if writer.documents == 0:
+                raise empty_collection()
+            floors = encoder.floors
+            if two_pass is not None:
+                floors = two_pass.floors
+                two_pass.write(writer, progress)
+        query_weights = encoder.query_weights
+        spec = encoder.analyzer.spec
+        return writer.commit(
+            encoder.vocabulary,
+            encoder=encoder_description(
+                model=model.name,
+                parameters=model.parameters(),
+                analyzer=spec,
+                weighting=model.query_weighting if query_weights is None else "idf",
+                exact=encoder.only_text_terms,
+                network=facts_of(encoder),
+            ),
+            floors=floors,
+            query_weights=query_weights,
+            attachments=spec.files,
         )
-    held = held_rows(writer.folder, encoder)
-    with nullcontext() if held is None else closing(held):
-        blocks = encoded_blocks(filling.documents, encoder, work, length=filling.length, progress=progress)
-        for batch, rows in blocks:
-            texts = [document.text for document in batch] if filling.store_text else None
-            writer.add_documents([document.doc_id for document in batch], texts)
-            if held is None:
-                writer.add_weights(rows)
-            else:
-                held.add(rows)
-        if writer.documents == 0:
-            raise empty_collection()
-        floors = encoder.floors
-        if held is not None:
-            floors = held.floors
-            held.write(writer, progress)
-    query_weights = encoder.query_weights
-    return writer.commit(
-        encoder.vocabulary,
-        encoder=encoder_description(
-            model=model.name,
-            parameters=model.parameters(),
-            analyzer=spec,
-            weighting=model.query_weighting if query_weights is None else "idf",
-            exact=encoder.only_text_terms,
-            network=facts_of(encoder),
-        ),
-        floors=floors,
-        query_weights=query_weights,
-        attachments=spec.files,
+
+
+def _check_vocabulary(encoder: DocumentEncoder) -> None:
+    """Refuse an encoder whose query analyzer has another vocabulary than its rows."""
+    spec, closed = encoder.analyzer.spec, encoder.analyzer.vocabulary
+    if closed is not None and closed.id == encoder.vocabulary.id:
+        return
+    queries = "an open vocabulary" if closed is None else f"{len(closed):,} terms  {short_digest(closed.id)}"
+    raise VocabularyMismatchError(
+        "the query analyzer of the encoder has another vocabulary than its rows",
+        facts=[
+            ("documents", f"{len(encoder.vocabulary):,} terms  {short_digest(encoder.vocabulary.id)}"),
+            ("queries", f"{spec.name}  {queries}"),
+            ("why", "equal numbers stand for different words, so scores would be meaningless"),
+        ],
     )
+
+
+class _TwoPassRows(ABC):
+    """Rows that stay on disk until statistics of all rows are known, and are then transformed and written.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the temporary file.
+    encoder : DocumentEncoder
+        Source of the rows.
+    """
+
+    stage: ClassVar[str]
+    """Name of the second pass, for progress."""
+
+    operation: ClassVar[np.ufunc]
+    """Combines each weight with the operand of its term."""
+
+    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
+        self._spill = RowSpill(folder, "held")
+        self._vocabulary = encoder.vocabulary.id
+
+    def add(self, rows: TermWeights) -> None:
+        """Store rows on disk and update the statistics."""
+        self._update(rows)
+        self._spill.add(rows.indptr, rows.terms, rows.weights)
+
+    def write(self, writer: IndexWriter, progress: Progress) -> None:
+        """Write all transformed rows to the index."""
+        operands = self._operands()
+        done = 0
+        for indptr, terms, weights in self._spill.read(0, self._spill.rows, postings=CHUNK):
+            transformed = self.operation(weights.astype(np.float64), operands[terms])
+            writer.add_weights(TermWeights(indptr, terms, transformed, self._vocabulary))
+            done += len(indptr) - 1
+            progress(self.stage, done, self._spill.rows)
+
+    def close(self) -> None:
+        """Remove the temporary file."""
+        self._spill.close()
+
+    @property
+    @abstractmethod
+    def floors(self) -> npt.NDArray[np.float64] | None:
+        """Contribution of an absent term, shape (V,); None if it is 0 for all terms."""
+
+    @abstractmethod
+    def _update(self, rows: TermWeights) -> None:
+        """Update the statistics with some rows."""
+
+    @abstractmethod
+    def _operands(self) -> npt.NDArray[np.float64]:
+        """Return the operand of each term, shape (V,)."""
+
+
+class _Likelihoods(_TwoPassRows):
+    """Rows of ln P(t|d) for the exact form of TILDE, from which the floor of each term is subtracted.
+
+    Every row that is not empty must hold the same terms, so that a missing value never counts as a likely one. The
+    floor of a term lies just below its smallest value: every document with a row is a result of every query. A document
+    without one gets the floor for every term.
+    """
+
+    stage = "subtract floors"
+    operation = np.subtract
+
+    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
+        super().__init__(folder, encoder)
+        self._terms: npt.NDArray[np.int32] | None = None
+        self._smallest = np.zeros(len(encoder.vocabulary), dtype=np.float64)
+
+    @property
+    def floors(self) -> npt.NDArray[np.float64]:
+        """Contribution of an absent term, shape (V,); 0 for terms without a value."""
+        floors = self._smallest.copy()
+        if self._terms is not None:
+            floors[self._terms] -= BELOW
+        return floors
+
+    def _update(self, rows: TermWeights) -> None:
+        for terms, weights in rows:
+            if len(terms) == 0:
+                continue
+            if self._terms is None:
+                self._terms = terms
+                self._smallest[terms] = weights
+            if not np.array_equal(terms, self._terms):
+                raise WeightError(
+                    "rows of the exact form must all hold the same terms",
+                    facts=[("terms", len(terms)), ("in the first row", len(self._terms))],
+                )
+            self._smallest[terms] = np.minimum(self._smallest[terms], weights)
+
+    def _operands(self) -> npt.NDArray[np.float64]:
+        return self.floors
+
+
+class _IdfWeights(_TwoPassRows):
+    """Rows whose weights are multiplied by a power of the idf, see `termwise.models.idf_power`."""
+
+    stage = "multiply by the idf"
+    operation = np.multiply
+
+    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
+        super().__init__(folder, encoder)
+        self._power = encoder.idf_power
+        self._frequencies = np.zeros(len(encoder.vocabulary), dtype=np.int64)
+
+    @property
+    def floors(self) -> None:
+        """None."""
+
+    def _update(self, rows: TermWeights) -> None:
+        self._frequencies += np.bincount(rows.terms[rows.weights > 0], minlength=len(self._frequencies))
+
+    def _operands(self) -> npt.NDArray[np.float64]:
+        return idf_factors(self._frequencies, self._spill.rows, self._power)
+
+
+def _two_pass_rows(folder: Path, encoder: DocumentEncoder) -> _TwoPassRows | None:
+    """Return a store for rows that need a second pass, or None if the encoder's rows need none."""
+    if encoder.gives_log_likelihoods:
+        return _Likelihoods(folder, encoder)
+    return _IdfWeights(folder, encoder) if encoder.idf_power else None

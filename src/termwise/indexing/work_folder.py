@@ -1,4 +1,4 @@
-"""The work folder for finished blocks of documents: where it may lie, and when it is removed."""
+"""Place and removal of the work folder, which holds finished blocks of encoded documents."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from termwise.index.manifest import FORMAT, NAME
 
 
 def default_encoding(path: str | Path) -> Path:
-    """Return where `build_index` keeps finished blocks of documents while it builds the index at `path`.
+    """Return the default work folder of `build_index` for the index at `path`.
 
     Examples
     --------
     >>> default_encoding("runs/docs.tw/").as_posix()
     'runs/docs.tw.encoding'
     """
-    named = Path(path)
-    if named.name in ("", ".."):  # the folder we are in, or one above it: beside it, by its true name
-        named = named.resolve()
-    return Path(f"{named}.encoding")
+    index = Path(path)
+    if index.name in ("", ".."):  # a relative path without a name of its own
+        index = index.resolve()
+    return Path(f"{index}.encoding")
 
 
 @contextmanager
 def work_folder(path: str | Path, encoding: str | Path | None) -> Iterator[Path]:
-    """Yield the folder for finished blocks; the default folder is removed when it is no longer needed."""
+    """Yield the work folder; remove the default one after success, or if it holds no block."""
     if encoding is not None:
         yield Path(encoding)
         return
@@ -51,13 +51,13 @@ def check_apart(index: Path, encoding: Path) -> None:
     places = [Path(os.path.realpath(path)) for path in (index, encoding)]
     if places[0] == places[1] or places[0] in places[1].parents or places[1] in places[0].parents:
         raise ParameterError(
-            "the folder of the index and that of encoded documents have to lie apart",
+            "the index and the folder of encoded documents may not contain each other",
             facts=[
                 ("index", index),
                 ("encoding", encoding),
-                ("why", "an index is replaced as a whole, and its folder holds nothing else"),
+                ("why", "an index is replaced as a whole, with everything in its folder"),
             ],
-            fixes=[f"--encoding {default_encoding(index)}", "leave --encoding out"],
+            fixes=[f"set `encoding={default_encoding(index)}`", "leave the encoding out"],
         )
 
 
@@ -67,11 +67,11 @@ def check_outside_indexes(encoding: Path) -> None:
     for folder in (place, *place.parents):
         if _is_index(folder):
             raise ParameterError(
-                "the folder of encoded documents lies in that of an index",
+                "the folder of encoded documents lies inside an index",
                 facts=[
                     ("encoding", encoding),
                     ("index", folder),
-                    ("why", "an index is replaced as a whole, and its folder holds nothing else"),
+                    ("why", "an index is replaced as a whole, with everything in its folder"),
                 ],
                 fixes=["choose a folder beside the index"],
             )

@@ -344,7 +344,11 @@ def _model(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
     except UnknownNameError as error:
         raise _with_analyzer(error) from None
     except ParameterError as error:
-        fixes = [fix.replace("--set ", f"{asked.target},") for fix in error.fixes]  # as a line has settings
+        # A specification writes the setting k1 of bm25 as bm25,k1=1.2.
+        fixes = [
+            re.sub(r"`(?=\w+=)", f"`{asked.target},", fix.replace("--set ", f"{asked.target},"))
+            for fix in error.fixes
+        ]
         raise ParameterError(error.message, facts=error.facts, fixes=fixes) from None
 
 

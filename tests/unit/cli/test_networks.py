@@ -166,7 +166,7 @@ def test_blocks_that_are_of_no_use_are_not_counted(place, capsys):
 def test_index_and_encoded_documents_lie_apart(place, capsys, out, rows):
     assert index("--encoding", rows, out=out) == 2
     said = capsys.readouterr().err
-    assert "lie apart" in said
+    assert "contain each other" in said
     assert f"--encoding {out}.encoding" in said
     assert not (place / out).exists()
     assert not (place / rows).exists()
@@ -179,7 +179,7 @@ def test_no_encoded_documents_in_the_folder_of_an_index(place, capsys):
     encode = ["encode", "docs.jsonl", "--model", "encoder", "--threads", "1"]
     assert run([*encode, "--encoding", "i.tw/rows"]) == 2
     said = capsys.readouterr().err
-    assert "lies in that of an index" in said
+    assert "lies inside an index" in said
     assert "i.tw/rows" in said
     assert sorted((place / "i.tw").rglob("*")) == before
 

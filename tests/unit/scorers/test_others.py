@@ -76,7 +76,7 @@ def test_two_scorers_together():
 
 
 def test_a_setting_of_a_model_is_advised_as_a_line_has_it():
-    for wrong, fix in (("k1=x", "bm25,k1=NUMBER"), ("k1=-1", "as in bm25,k1=…")):
+    for wrong, fix in (("k1=x", "bm25,k1=NUMBER"), ("k1=-1", "bm25,k1=NUMBER")):
         with pytest.raises(ParameterError) as caught:
             open_scorer(f"bm25,{wrong}", AROUND)
         assert fix in caught.value.fixes[0]
