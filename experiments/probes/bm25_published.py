@@ -41,10 +41,10 @@ from termwise.probes.core.probe_inputs import ProbeInputs  # noqa: E402
 from termwise.probes.core.reference_rankings import ReferenceRankings  # noqa: E402
 from termwise.probes.core.sample import check_samples  # noqa: E402
 from termwise.probes.language.open_language import open_language  # noqa: E402
-from termwise.probes.manipulations.family import FAMILY as MANIPULATIONS  # noqa: E402
-from termwise.probes.sources.matching.family import FAMILY as MATCHED  # noqa: E402
+from termwise.probes.manipulations.manipulation_probes import FAMILY as MANIPULATIONS  # noqa: E402
+from termwise.probes.sources.matching.matched_probes import FAMILY as MATCHED  # noqa: E402
 from termwise.probes.sources.matching.terms import PublishedTerms  # noqa: E402
-from termwise.probes.sources.transfer.family import FAMILY as TRANSFER  # noqa: E402
+from termwise.probes.sources.transfer.data_sets import FAMILY as TRANSFER  # noqa: E402
 from termwise.records import Document  # noqa: E402
 from termwise.scorers import Background, CountWeigher, RowScorer, ScoreCache  # noqa: E402
 from termwise.text import Analysis, AnalyzerSpec  # noqa: E402

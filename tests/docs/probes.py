@@ -11,7 +11,7 @@ from tests.docs.snippets import ROOT
 
 from termwise.cli.probe_output import by_definition
 from termwise.probes.core.suites import SECTIONS
-from termwise.probes.manipulations.family import FAMILY_BY_GRADES
+from termwise.probes.manipulations.manipulation_probes import FAMILY_BY_GRADES
 from termwise.probes.report.tables import cell_text
 from termwise.probes.session import ProbeSession
 

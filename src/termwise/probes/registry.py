@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from termwise.probes.axioms.family import FAMILY as AXIOMS
-from termwise.probes.behaviour.family import FAMILIES as BEHAVIOUR
+from termwise.probes.behaviour.families import FAMILIES as BEHAVIOUR
 from termwise.probes.core.probe_inputs import Family
-from termwise.probes.manipulations.family import FAMILY as MANIPULATIONS
-from termwise.probes.manipulations.family import FAMILY_BY_GRADES as MANIPULATIONS_BY_GRADES
+from termwise.probes.manipulations.manipulation_probes import FAMILY as MANIPULATIONS
+from termwise.probes.manipulations.manipulation_probes import FAMILY_BY_GRADES as MANIPULATIONS_BY_GRADES
 from termwise.probes.plugins import plugin_families
-from termwise.probes.sources.matching.family import FAMILY as MATCHED
-from termwise.probes.sources.matching.family import FAMILY_SUM_TF as MATCHED_SUM_TF
-from termwise.probes.sources.transfer.family import FAMILY as TRANSFER
+from termwise.probes.sources.matching.matched_probes import FAMILY as MATCHED
+from termwise.probes.sources.matching.matched_probes import FAMILY_SUM_TF as MATCHED_SUM_TF
+from termwise.probes.sources.transfer.data_sets import FAMILY as TRANSFER
 from termwise.probes.sources.written_pairs import FAMILY as WRITTEN
 
 BUILT_IN = (

@@ -26,7 +26,7 @@ from termwise.probes.report import report_of, write_report
 from termwise.probes.report.assertions import NO_PAIR, Assertion, check_assertions
 from termwise.probes.report.folder import SCORES, prepare_place
 from termwise.probes.sources.python_collection import python_judged
-from termwise.probes.sources.transfer.family import DATA_SETS as TRANSFER
+from termwise.probes.sources.transfer.data_sets import DATA_SETS as TRANSFER
 from termwise.probes.sources.yaml_probes import read_probes
 from termwise.progress import Progress, no_progress
 from termwise.rankers import ScorerContext

@@ -350,7 +350,7 @@ def test_probes_whose_package_is_missing_are_left_out_and_named(folder, monkeypa
     def missing(*_):
         raise MissingExtraError.of("codespell", "probe", "the probe typos")
 
-    monkeypatch.setattr(typos.Misspelled, "apply", missing)
+    monkeypatch.setattr(typos, "codespell_misspellings", missing)
     given = ["bm25", "--judged", folder, "--json", "--suite", "probe:typos"]
     assert probe(*given) == 4
     capsys.readouterr()

@@ -282,8 +282,8 @@ def test_published_rows_are_probes_that_there_are():
     from termwise.probes.core.judged_texts import JudgedTexts
     from termwise.probes.core.probe_inputs import ProbeInputs
     from termwise.probes.language.open_language import open_language
-    from termwise.probes.manipulations.family import FAMILY as MANIPULATIONS
-    from termwise.probes.sources.matching.family import FAMILY as MATCHED
+    from termwise.probes.manipulations.manipulation_probes import FAMILY as MANIPULATIONS
+    from termwise.probes.sources.matching.matched_probes import FAMILY as MATCHED
 
     judged = JudgedTexts("dl19", {"q": "cats"}, {"d": "a cat"}, {"q": {"d": 1}}, 0)
     material = ProbeInputs(open_language("rules"), frozenset(), (judged,))

@@ -16,20 +16,25 @@ from hypothesis import strategies as st
 
 from termwise.errors import MalformedRecordError, MissingFileError
 from termwise.probes import Constant, Probe, content_hash, run_probe
-from termwise.probes.behaviour import injection, noise, queries, swaps
-from termwise.probes.behaviour.family import FAMILIES
+from termwise.probes.behaviour import fact_swaps, injection, noise, queries
+from termwise.probes.behaviour.families import FAMILIES
 from termwise.probes.behaviour.gender import FEMALE, worded
-from termwise.probes.behaviour.names import KINDS, NamePool, listed_names
+from termwise.probes.behaviour.name_swaps import NamePool, listed_names
 from termwise.probes.behaviour.negation import negated
 from termwise.probes.behaviour.position import moved, xquad_sources
 from termwise.probes.behaviour.stuffing import AttackProbe
-from termwise.probes.behaviour.wording import best_sentence, put, scrambled, sentence_starts
+from termwise.probes.behaviour.words_and_sentences import (
+    best_sentence,
+    put_before,
+    scrambled,
+    sentence_starts,
+)
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.sample import check_samples
 from termwise.probes.language import Entity, Parsed
 from termwise.probes.language.rules import RuleLanguage
-from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.base import ManipulationContext
 from termwise.probes.sources.transfer.probe import TransferProbe
 from termwise.probes.sources.written_texts import (
     Passage,
@@ -65,7 +70,7 @@ def samples(name, seed=0, material=MATERIAL):
 
 
 def around(text="", query="how tall is the tower", seed=0, judged=TOY, language=MATERIAL.language):
-    return Around(JudgedText("q1", query, "a", text, 3), judged, language, STOPS, Random(seed))
+    return ManipulationContext(JudgedText("q1", query, "a", text, 3), judged, language, STOPS, Random(seed))
 
 
 # What was written
@@ -272,7 +277,7 @@ def test_stuffing_by_hand():
     assert samples("stuffing-unrelated@toy")["q1/c"].first == f"{text} how tall is the tower"
     assert set(samples("stuffing-unrelated@toy")) == {"q1/b", "q1/c", "q2/c"}
     inside = samples("stuffing-unrelated@toy")["q1/b"].first
-    assert inside in {put(TOY.texts["b"], "how tall is the tower", at) for at in (20, 31)}
+    assert inside in {put_before(TOY.texts["b"], "how tall is the tower", at) for at in (20, 31)}
 
 
 def test_scrambled_payloads_have_the_same_characters():
@@ -396,7 +401,7 @@ def test_xquad_answers_are_where_they_are_said_to_be(tmp_path):
 # Noise
 
 
-CHANGES = {change.name: change for change in noise.CHANGES}
+CHANGES = {change.name: change for change in noise.MANIPULATIONS}
 TEXT = "The small camel drank clear, modern water; Bill's horse hid in 150 rooms. It was 5 o'clock & cold."
 
 
@@ -493,8 +498,8 @@ def test_a_query_is_changed_in_one_way_for_all_texts():
 
 def test_query_changes_by_hand():
     drawing = Random(0)
-    assert queries.without_function_words("how tall is the tower", STOPS, drawing) == "tall tower"
-    assert queries.in_capitals("how tall", STOPS, drawing) == "HOW TALL"
+    assert queries.without_stop_words("how tall is the tower", STOPS, drawing) == "tall tower"
+    assert queries.in_upper_case("how tall", STOPS, drawing) == "HOW TALL"
     assert queries.reordered("one two?", STOPS, drawing) == "two one"
     assert queries.reordered("one one", STOPS, drawing) is None
     assert queries.typo("how is the it", STOPS, drawing) is None
@@ -504,7 +509,7 @@ def test_query_changes_by_hand():
 
 @given(st.text("abcdefgz", min_size=4, max_size=8), st.integers())
 def test_a_slip_is_small(word, seed):
-    found = queries.slip(word, Random(seed))
+    found = queries.mistyped_word(word, Random(seed))
     assert found != word
     assert found[0] == word[0]
     assert abs(len(found) - len(word)) <= 1
@@ -565,14 +570,16 @@ def test_a_query_probe_is_read_as_any_other():
 
 
 def swapped(name, text, query="how tall is the tower", seed=0):
-    (change,) = (probe._manipulation for probe in swaps.swap_probes(MATERIAL) if probe.name == f"{name}@toy")
+    (change,) = (
+        probe._manipulation for probe in fact_swaps.fact_probes(MATERIAL) if probe.name == f"{name}@toy"
+    )
     return change.apply(text, around(text, query, seed))
 
 
-@given(st.integers(0, 10**9), st.sampled_from(swaps.FACTORS))
+@given(st.integers(0, 10**9), st.sampled_from(fact_swaps.FACTORS))
 def test_numbers_are_multiplied(number, factor):
-    assert swaps.multiplied(str(number), factor) == str(number * factor)
-    assert swaps.multiplied(f"{number:,}", factor).replace(",", "") == str(number * factor)
+    assert fact_swaps.multiplied(str(number), factor) == str(number * factor)
+    assert fact_swaps.multiplied(f"{number:,}", factor).replace(",", "") == str(number * factor)
 
 
 def test_numbers_that_are_something_else_stay():
@@ -591,8 +598,8 @@ def test_a_number_changes_in_one_way(seed):
     found = swapped("swap-numbers", "Of 12 rooms, 12 are red, 1,600 blue.", seed=seed)
     first, again, large = re.fullmatch(r"Of (\d+) rooms, (\d+) are red, ([\d,]+) blue\.", found).groups()
     assert first == again
-    assert int(first) // 12 in swaps.FACTORS
-    assert int(large.replace(",", "")) // 1600 in swaps.FACTORS
+    assert int(first) // 12 in fact_swaps.FACTORS
+    assert int(large.replace(",", "")) // 1600 in fact_swaps.FACTORS
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -600,7 +607,7 @@ def test_dates_change(seed):
     found = swapped("swap-dates", "In May 1953 and on 5 May 1953, but may 12 march?", seed=seed)
     match = re.fullmatch(r"In (\w+) (\d{4}) and on 5 (\w+) (\d{4}), but may 12 march\?", found)
     assert match[1] == match[3] != "May"
-    assert match[1] in swaps.MONTHS
+    assert match[1] in fact_swaps.MONTHS
     assert match[2] == match[4]
     assert 10 <= 1953 - int(match[2]) < 100
     assert swapped("swap-dates", "In May 1953", "what was in May 1953") == "In May 1953"
@@ -634,7 +641,6 @@ def test_names_of_the_collection_are_used_where_the_language_finds_any():
     judged = JudgedTexts("named", {"q": "who"}, texts, {"q": {"a": 1, "b": 1, "c": 0}}, 0)
     pool = NamePool(Names())
     assert pool.swap(texts["a"], around(judged=judged, language=Names())) == "BOB met XYLO."
-    assert {"PERSON", "ORG"} <= KINDS
     own = pool.swap("ADA saw Rome.", around(judged=written_texts(), language=Names()))
     assert own.removeprefix("ADA saw ").rstrip(".") in set(listed_names()["CITY"]) - {"Rome"}
     assert pool.swap("ADA met BOB.", around(judged=judged, language=Names())) is None, "no other is left"

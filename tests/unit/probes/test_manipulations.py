@@ -18,21 +18,20 @@ from termwise.errors import (
     MalformedRecordError,
     MissingExtraError,
     ParameterError,
-    UnknownNameError,
 )
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.sample import content_hash, random_for
 from termwise.probes.language import CachedLanguage, Parsed, RuleLanguage, SpacyLanguage, Span, Token
-from termwise.probes.manipulations import Around, Manipulation, ManipulationProbe, typo_list
-from termwise.probes.manipulations.family import FAMILY, FAMILY_BY_GRADES, halves
-from termwise.probes.manipulations.keystrokes import Mistyped, mistyped
-from termwise.probes.manipulations.letter_case import cased_like
-from termwise.probes.manipulations.query_expansion import QueriesAppended, QueriesOfFile
-from termwise.probes.manipulations.registry import MANIPULATIONS, manipulation_of
+from termwise.probes.manipulations import typo_list
+from termwise.probes.manipulations.additions import query_expansion, read_generated_queries
+from termwise.probes.manipulations.base import Manipulation, ManipulationContext, ManipulationProbe
+from termwise.probes.manipulations.manipulation_probes import FAMILY, FAMILY_BY_GRADES, halves
+from termwise.probes.manipulations.registry import MANIPULATIONS
 from termwise.probes.manipulations.text_edits import Place, in_a_row, replaced, without
 from termwise.probes.manipulations.typo_list import codespell_misspellings, read_misspellings
-from termwise.probes.manipulations.typos import Misspelled
+from termwise.probes.manipulations.typos import misspelling, mistype, mistyped
+from termwise.probes.manipulations.word_forms import cased_like
 from termwise.text import UnicodeWords
 from termwise.text.stop_lists import stop_list
 
@@ -69,12 +68,12 @@ TYPOS = {
     "paris": ("pairs",),
     "state-of-the-art": ("stateofart",),
 }
-ALL = {**MANIPULATIONS, "typos": Misspelled(TYPOS)}
+ALL = {**MANIPULATIONS, "typos": misspelling(TYPOS)}
 
 
 def around(text="", seed=0, language=RULES, judged=JUDGED):
     about = JudgedText("q1", QUERY, "d1", text, 3)
-    return Around(about, judged, language, STOPS, Random(seed))
+    return ManipulationContext(about, judged, language, STOPS, Random(seed))
 
 
 def changed(name, text, seed=0, language=RULES):
@@ -330,7 +329,7 @@ def test_contractions_are_not_run_together(spacy):
 def test_typos_are_one_pass_that_leaves_no_word_of_the_list():
     known = {"receive": ("recieve",), "believe": ("beleive", "belive")}
     text = "Receive, (receive) re-receive: BELIEVE’s Believe's unbelievable receiver"
-    found = Misspelled(known).apply(text, around(text))
+    found = misspelling(known).apply(text, around(text))
     assert terms(found)["receive"] == terms(found)["believe"] == 0
     assert found.startswith("Recieve, (recieve) re-recieve: BEL")
     assert found.endswith(" unbelievable receiver")
@@ -338,7 +337,7 @@ def test_typos_are_one_pass_that_leaves_no_word_of_the_list():
 
 def test_stop_words_are_never_misspelt():
     text = "The cats and the house"
-    found = Misspelled({**TYPOS, "the": ("teh",), "and": ("adn",)}).apply(text, around(text))
+    found = misspelling({**TYPOS, "the": ("teh",), "and": ("adn",)}).apply(text, around(text))
     assert found.startswith("The ca")
     assert found.endswith(" and the huose")
 
@@ -373,7 +372,7 @@ def test_without_a_non_relevant_text_there_is_no_sample():
 
 
 def probe_of(name, judged=JUDGED, **options):
-    return ManipulationProbe(ALL[name], judged, language=RULES, stop_words=STOPS, **options)
+    return ManipulationProbe(ALL[name], judged, ProbeInputs(RULES, STOPS), **options)
 
 
 def by_id(probe, seed=5):
@@ -416,9 +415,6 @@ def test_every_manipulation_has_a_name_and_makes_a_probe():
     assert all(isinstance(one, Manipulation) and one.title and one.makes for one in MANIPULATIONS.values())
     assert [one.name for one in MANIPULATIONS.values()] == list(MANIPULATIONS)
     assert len({one.title for one in MANIPULATIONS.values()}) == len(MANIPULATIONS)
-    assert manipulation_of("lemmatize") is MANIPULATIONS["lemmatize"]
-    with pytest.raises(UnknownNameError, match="lemmatize"):
-        manipulation_of("lemmatise")
 
 
 def test_the_family_makes_all_for_each_collection(tmp_path):
@@ -482,11 +478,11 @@ def test_the_family_takes_files_of_the_user(tmp_path):
 def test_queries_of_a_file(tmp_path):
     path = tmp_path / "queries.jsonl"
     path.write_text('{"doc_id": "d1", "queries": ["one", "two"]}\n{"doc_id": "d2", "queries": []}\n')
-    queries = QueriesOfFile(path)
-    assert QueriesAppended(queries, count=1).apply("Text.", around("Text.")) == "Text. one"
-    assert QueriesAppended(lambda doc_id, text: ()).apply("Text.", around("Text.")) == "Text."
+    queries = read_generated_queries(path)
+    assert query_expansion(queries, count=1).apply("Text.", around("Text.")) == "Text. one"
+    assert query_expansion(lambda doc_id, text: ()).apply("Text.", around("Text.")) == "Text."
     with pytest.raises(ParameterError, match="count"):
-        QueriesAppended(queries, count=0)
+        query_expansion(queries, count=0)
 
 
 @pytest.mark.parametrize(
@@ -496,7 +492,7 @@ def test_a_line_of_queries_that_is_something_else(tmp_path, record):
     path = tmp_path / "queries.jsonl"
     path.write_text(json.dumps({"doc_id": "d", "queries": ["q"]}) + "\n" + json.dumps(record))
     with pytest.raises(MalformedRecordError) as caught:
-        QueriesOfFile(path)
+        read_generated_queries(path)
     assert ("line", 2) in caught.value.facts
 
 
@@ -504,7 +500,7 @@ def test_a_document_with_two_lines_of_queries(tmp_path):
     path = tmp_path / "queries.jsonl"
     path.write_text('{"doc_id": "d1", "queries": []}\n' * 2)
     with pytest.raises(DuplicateIdError, match="d1"):
-        QueriesOfFile(path)
+        read_generated_queries(path)
 
 
 # Lists of typos
@@ -553,7 +549,7 @@ def test_a_line_of_typos_that_is_something_else(tmp_path, name, text):
 def test_a_list_without_typos(tmp_path):
     path = tmp_path / "typos.txt"
     path.write_text("alot->a lot\n")
-    with pytest.raises(DataError, match="none that can be used"):
+    with pytest.raises(DataError, match="no usable entry"):
         read_misspellings(path)
 
 
@@ -608,7 +604,5 @@ def test_one_word_in_ten_is_mistyped():
     text = " ".join(["The lazy", *["windows"] * 38])
     found = changed("keystrokes", text)
     assert sum(one != two for one, two in zip(text.split(), found.split(), strict=True)) == 4
-    assert Mistyped(every=1).apply(text, around(text)).split().count("windows") == 0
+    assert mistype(text, around(text), every=1).split().count("windows") == 0
     assert changed("keystrokes", "the cat, 1234 über") == "the cat, 1234 über"
-    with pytest.raises(ParameterError, match="every"):
-        Mistyped(every=0)

@@ -13,21 +13,22 @@ from termwise.errors import ParameterError
 from termwise.probes import content_hash
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.sources.matching import (
+from termwise.probes.sources.matching.counting import CountedTexts
+from termwise.probes.sources.matching.matched_probes import (
     FAMILY,
     FAMILY_SUM_TF,
-    CountedTexts,
-    Length,
     MatchedProbe,
-    Overlap,
-    PublishedTerms,
-    Relevance,
-    SumTermFrequency,
-    TermFrequency,
-    Terms,
     matched_probes,
 )
+from termwise.probes.sources.matching.measurements import (
+    LENGTH,
+    OVERLAP,
+    RELEVANCE,
+    SUM_TERM_FREQUENCY,
+    TERM_FREQUENCY,
+)
 from termwise.probes.sources.matching.pairs import matched_pairs
+from termwise.probes.sources.matching.terms import PublishedTerms, TermExtractor
 from termwise.text import make_analyzer
 
 STOPS = frozenset({"the", "a", "of"})
@@ -63,7 +64,7 @@ def test_published_terms(text, terms):
 
 def test_any_analyzer_has_terms():
     analyzer = make_analyzer("standard")
-    assert isinstance(analyzer, Terms)
+    assert isinstance(analyzer, TermExtractor)
     counted = CountedTexts(judged({"a": "The cat."}), analyzer).of("q")
     assert counted.lengths.tolist() == [2]
 
@@ -74,7 +75,7 @@ def test_measurements_by_hand():
     ).of("q")
     values = {
         each.name: each.values(counted).tolist()
-        for each in (Relevance(), Length(), TermFrequency(), SumTermFrequency(), Overlap())
+        for each in (RELEVANCE, LENGTH, TERM_FREQUENCY, SUM_TERM_FREQUENCY, OVERLAP)
     }
     assert values == {
         "relevance": [[3], [0], [1]],
@@ -88,60 +89,60 @@ def test_measurements_by_hand():
 def test_the_control_is_exactly_equal_and_the_variable_strictly_larger():
     texts = {"a": "x x x", "b": "y y y", "c": "z z", "d": "w w w"}
     grades = {"a": 2, "b": 1, "c": 3, "d": 1}
-    assert pairs(Relevance(), Length(), texts, grades) == [("a", "b"), ("a", "d")]
+    assert pairs(RELEVANCE, LENGTH, texts, grades) == [("a", "b"), ("a", "d")]
 
 
 def test_a_vector_is_larger_if_no_entry_is_smaller():
     texts = {"a": "cat", "b": "cat dog", "c": "dog dog", "d": "bird"}
-    assert pairs(TermFrequency(), Relevance(), texts) == [("a", "d"), ("b", "a"), ("b", "d"), ("c", "d")]
+    assert pairs(TERM_FREQUENCY, RELEVANCE, texts) == [("a", "d"), ("b", "a"), ("b", "d"), ("c", "d")]
 
 
 def test_overlap_counts_where_it_is_not_0_on_both_sides():
     texts = {"a": "cat x x", "b": "cat dog x x x x", "c": "x", "d": "y y", "e": "cat"}
-    assert pairs(Length(), Overlap(), texts) == [("b", "a")]  # 1/3 and 2/6 are equal
-    assert pairs(Overlap(), Relevance(), texts) == [("e", "a"), ("e", "b")]
+    assert pairs(LENGTH, OVERLAP, texts) == [("b", "a")]  # 1/3 and 2/6 are equal
+    assert pairs(OVERLAP, RELEVANCE, texts) == [("e", "a"), ("e", "b")]
 
 
 def test_the_search_for_equal_vectors_does_not_stop_at_one_of_equal_sum():
     texts = {"a": "cat dog", "b": "cat cat", "c": "cat dog bird", "d": "dog dog", "e": "dog cat bird bird"}
-    assert pairs(Length(), TermFrequency(), texts) == [("c", "a"), ("e", "a"), ("e", "c")]
+    assert pairs(LENGTH, TERM_FREQUENCY, texts) == [("c", "a"), ("e", "a"), ("e", "c")]
 
 
 def test_no_pair_is_found_twice_where_all_agree_in_the_control():
     texts = {"a": "x", "b": "x x", "c": "x x x"}
-    found = pairs(Length(), Relevance(), texts)
+    found = pairs(LENGTH, RELEVANCE, texts)
     assert found == [("b", "a"), ("c", "a"), ("c", "b")]
 
 
 def test_a_query_of_stop_words_has_equal_vectors_everywhere():
     texts = {"a": "the", "b": "x y"}
-    assert pairs(Length(), TermFrequency(), texts, query="the of") == [("b", "a")]
-    assert pairs(TermFrequency(), Relevance(), texts, query="the of") == []
-    assert pairs(Overlap(), Relevance(), texts, query="the of") == []
+    assert pairs(LENGTH, TERM_FREQUENCY, texts, query="the of") == [("b", "a")]
+    assert pairs(TERM_FREQUENCY, RELEVANCE, texts, query="the of") == []
+    assert pairs(OVERLAP, RELEVANCE, texts, query="the of") == []
 
 
 def test_a_tolerance_widens_the_control():
     texts = {"a": "x x x", "b": "y y", "c": "z"}
     grades = {"a": 3, "b": 2, "c": 1}
-    assert pairs(Relevance(), Length(), texts, grades) == []
-    assert pairs(Relevance(), Length(), texts, grades, tolerance=1) == [("a", "b"), ("b", "c")]
+    assert pairs(RELEVANCE, LENGTH, texts, grades) == []
+    assert pairs(RELEVANCE, LENGTH, texts, grades, tolerance=1) == [("a", "b"), ("b", "c")]
     counted = CountedTexts(judged(texts, grades), TERMS)
-    probe = MatchedProbe(Relevance(), Length(), counted, tolerance=1)
+    probe = MatchedProbe(RELEVANCE, LENGTH, counted, tolerance=1)
     assert (probe.name, probe.title) == ("relevance-by-length-within-1@toy", "Relevance | Length ± 1")
 
 
 @pytest.mark.parametrize("tolerance", [-1, float("nan"), float("inf"), "1", True])
 def test_a_tolerance_is_a_number_of_at_least_0(tolerance):
     with pytest.raises(ParameterError, match="tolerance"):
-        MatchedProbe(Relevance(), Length(), CountedTexts(judged({"a": "x"}), TERMS), tolerance=tolerance)
+        MatchedProbe(RELEVANCE, LENGTH, CountedTexts(judged({"a": "x"}), TERMS), tolerance=tolerance)
 
 
 def test_vectors_have_no_tolerance_and_nothing_controls_itself():
     counted = CountedTexts(judged({"a": "x", "b": "y"}), TERMS)
     with pytest.raises(ParameterError, match="tolerance"):
-        list(MatchedProbe(Length(), TermFrequency(), counted, tolerance=1).samples(0))
+        list(MatchedProbe(LENGTH, TERM_FREQUENCY, counted, tolerance=1).samples(0))
     with pytest.raises(ParameterError, match="control"):
-        MatchedProbe(Length(), Length(), counted)
+        MatchedProbe(LENGTH, LENGTH, counted)
 
 
 rows = st.integers(1, 3).flatmap(
@@ -174,7 +175,7 @@ def test_samples_say_where_they_come_from_and_do_not_depend_on_order():
     texts, grades = {"a": "cat", "b": "dog", "c": "cat cat"}, {"a": 2, "b": 0, "c": 1}
     turned = [dict(reversed(each.items())) for each in (texts, grades)]
     probes = [
-        MatchedProbe(Relevance(), Length(), CountedTexts(judged(*given), TERMS))
+        MatchedProbe(RELEVANCE, LENGTH, CountedTexts(judged(*given), TERMS))
         for given in ((texts, grades), turned)
     ]
     (sample,) = probes[0].samples(0)

@@ -40,7 +40,7 @@ from termwise.probes.core.suites import select_probes, suite_named
 from termwise.probes.core.threshold_sweep import sweep
 from termwise.probes.core.thresholds import effect_rule_for
 from termwise.probes.language.open_language import open_language
-from termwise.probes.manipulations import ManipulationProbe
+from termwise.probes.manipulations.base import Manipulation, ManipulationProbe
 from termwise.probes.report import (
     Assertion,
     csv_text,
@@ -259,14 +259,12 @@ def test_manipulations_that_are_not_wanted_are_not_made():
     judged = JudgedTexts("toy", {"q": "cats"}, texts, {"q": dict.fromkeys(texts, 1)}, 0)
     made = []
 
-    class Shouted:
-        name, title, makes = "shouted", "Shouted", "the text in capitals"
+    def shout(text, context):
+        made.append(text)
+        return text.upper() if text.startswith("cats") else None
 
-        def apply(self, text, around):
-            made.append(text)
-            return text.upper() if text.startswith("cats") else None
-
-    probe = ManipulationProbe(Shouted(), judged, language=language, stop_words=frozenset())
+    shouted = Manipulation("shouted", "Shouted", "the text in upper case", shout)
+    probe = ManipulationProbe(shouted, judged, ProbeInputs(language, frozenset()))
     some = ProbeSamples.of(probe, seed=1, most=5)
     assert 5 <= len(made) < 40
     assert some.left_out == 40 - len(made)

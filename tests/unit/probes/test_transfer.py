@@ -16,20 +16,19 @@ from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.run_suite import ProbeSamples, _draw
 from termwise.probes.core.sample import check_samples
 from termwise.probes.language import Entity, Parsed, Span, Token
-from termwise.probes.sources.transfer import (
-    DATA_SETS,
-    FAMILY,
-    CommonChunk,
-    GivenQuery,
+from termwise.probes.sources.transfer.answer_swaps import shares_word, swapped_answer
+from termwise.probes.sources.transfer.data_sets import DATA_SETS, FAMILY
+from termwise.probes.sources.transfer.json_array import read_json_array
+from termwise.probes.sources.transfer.pair_files import read_pairs
+from termwise.probes.sources.transfer.pairs import (
     Pair,
-    SharedLemma,
-    TransferProbe,
-    read_pairs,
+    common_chunk,
+    common_chunks,
+    given_query,
+    shared_lemma,
 )
-from termwise.probes.sources.transfer.answer_swaps import swapped_answer, words_in
-from termwise.probes.sources.transfer.arrays import read_json_array
-from termwise.probes.sources.transfer.queries import common_chunks
-from termwise.probes.sources.transfer.summaries import XSUM, in_the_tenth, summary_probe
+from termwise.probes.sources.transfer.probe import TransferProbe
+from termwise.probes.sources.transfer.summaries import in_published_tenth
 
 STOPS = frozenset({"the", "a", "of", "is", "who", "what"})
 NAMES = {
@@ -87,11 +86,11 @@ def said(probe, seed=0):
 
 
 def test_a_common_chunk_is_longer_than_five_characters_and_in_both_texts():
-    asking = CommonChunk(LANGUAGE)
+    query_of = common_chunk(LANGUAGE)
     pair = Pair("1", "the Nightingale nests Noise", "nightingale noise nests nutmegs")
-    assert asking.query(pair, random.Random(0)) == "nightingale"
-    assert asking.query(Pair("2", "Noises", "nothing"), random.Random(0)) is None
-    assert asking.query(Pair("3", "Noises", "noises", query="given"), random.Random(0)) == "given"
+    assert query_of(pair, random.Random(0)) == "nightingale"
+    assert query_of(Pair("2", "Noises", "nothing"), random.Random(0)) is None
+    assert query_of(Pair("3", "Noises", "noises", query="given"), random.Random(0)) == "given"
 
 
 def test_chunks_of_exactly_five_characters_are_too_short():
@@ -102,8 +101,8 @@ def test_chunks_of_exactly_five_characters_are_too_short():
 def test_the_chunk_is_drawn_for_the_pair_alone():
     text = " ".join(f"number{n}" for n in range(30))
     pairs = [Pair(str(n), text, f"{text} {n}") for n in range(10)]
-    probe = TransferProbe("p", "P", lambda: pairs, CommonChunk(LANGUAGE))
-    turned = TransferProbe("p", "P", lambda: pairs[::-1][:7], CommonChunk(LANGUAGE))
+    probe = TransferProbe("p", "P", lambda: pairs, common_chunk(LANGUAGE))
+    turned = TransferProbe("p", "P", lambda: pairs[::-1][:7], common_chunk(LANGUAGE))
     queries = {sample.sample_id: sample.query for sample in probe.samples(3)}
     assert {sample.sample_id: sample.query for sample in turned.samples(3)}.items() < queries.items()
     assert len(set(queries.values())) > 3
@@ -121,7 +120,7 @@ def test_the_chunk_is_drawn_for_the_pair_alone():
     ],
 )
 def test_a_lemma_is_shared_by_query_and_both_texts(query, first, second, kept):
-    asked = SharedLemma(LANGUAGE, STOPS).query(Pair("1", first, second, query=query), random.Random(0))
+    asked = shared_lemma(LANGUAGE, STOPS)(Pair("1", first, second, query=query), random.Random(0))
     assert asked == (query if kept else None)
 
 
@@ -133,23 +132,22 @@ def test_what_makes_no_sample_is_counted():
         Pair("4", "one", " ", query="q"),
         Pair("5", "one", "two", query=""),
     ]
-    probe = TransferProbe("p", "P", lambda: pairs, GivenQuery())
+    probe = TransferProbe("p", "P", lambda: pairs, given_query)
     assert [sample.sample_id for sample in probe.samples(0)] == ["1"]
     assert probe.left_out(0) == {"identical texts": 1, "no query": 2, "an empty text": 1}
-    keeping = TransferProbe("p", "P", lambda: pairs, GivenQuery(), keep_identical=True)
+    keeping = TransferProbe("p", "P", lambda: pairs, given_query, keep_identical=True)
     assert [sample.identical for sample in keeping.samples(0)] == [False, True]
 
 
 def test_pairs_that_are_not_wanted_are_not_parsed():
     asked = []
 
-    class Noting(GivenQuery):
-        def query(self, pair, drawing):
-            asked.append(pair.pair_id)
-            return super().query(pair, drawing)
+    def noted_query(pair, random):
+        asked.append(pair.pair_id)
+        return pair.query
 
     pairs = [Pair(str(at), "one", f"two {at}", query="one" if at % 3 else None) for at in range(60)]
-    probe = TransferProbe("some@mine", "Some", lambda: pairs, Noting())
+    probe = TransferProbe("some@mine", "Some", lambda: pairs, noted_query)
     some = ProbeSamples.of(probe, seed=5, most=6)
     assert 6 <= len(asked) < 30
     assert some.left_out == 60 - len(asked)
@@ -245,7 +243,7 @@ def test_original_files_and_pair_files_give_the_same_samples(tmp_path):
 def test_jfleg_lines_that_do_not_belong_together(tmp_path):
     jfleg(tmp_path)
     lines(tmp_path / "dev" / "dev.ref2", "one line")
-    with pytest.raises(DataError, match="differ in length"):
+    with pytest.raises(DataError, match="different numbers of lines"):
         list(made("jfleg", tmp_path)["fluency@jfleg"].samples(0))
 
 
@@ -375,7 +373,7 @@ def test_gyafc_needs_the_questions(tmp_path):
 
 def test_the_tenth_is_what_the_first_byte_of_a_hash_says():
     names = [f"{number}.summary" for number in range(500)]
-    taken = [name for name in names if in_the_tenth(name)]
+    taken = [name for name in names if in_published_tenth(name)]
     assert taken == [
         name for name in names if int(hashlib.sha256(name.encode()).hexdigest()[:2], 16) in range(0, 256, 10)
     ]
@@ -400,12 +398,8 @@ def test_summaries_with_titles(tmp_path):
         f"xsum-{number}" for number in (8, 25, 29, 35)
     ]
     assert probe.left_out(0) == {"an empty text": 1, "no query": 1}
-    material = ProbeInputs(language=LANGUAGE, stop_words=STOPS)
-    whole = summary_probe(XSUM, tmp_path / "xsum.jsonl", material, tenth=False)
-    assert whole.name == "succinctness-whole@xsum"
-    assert len(list(whole.samples(0))) == 37
-    (first, *_) = whole.samples(0)
-    assert (first.query, first.first, first.second) == ("Storm", "A storm came .", "Storms 0 came and went")
+    (first, *_) = probe.samples(0)
+    assert (first.query, first.first, first.second) == ("Storm", "A storm came .", "Storms 8 came and went")
 
 
 def test_the_bare_identifier_is_hashed_for_news(tmp_path):
@@ -413,7 +407,7 @@ def test_the_bare_identifier_is_hashed_for_news(tmp_path):
     records(tmp_path / "news.jsonl", *told)
     for name in ("cnn", "dailymail"):
         probe = made(name, tmp_path)[f"succinctness@{name}"]
-        expected = [f"{name}-{n}" for n in range(60) if in_the_tenth(str(n))]
+        expected = [f"{name}-{n}" for n in range(60) if in_published_tenth(str(n))]
         assert [sample.sample_id for sample in probe.samples(0)] == expected
         assert expected
 
@@ -474,7 +468,7 @@ def test_what_changes_nothing_is_drawn_again():
     ],
 )
 def test_answers_that_the_question_names(answer, question, there):
-    assert words_in(answer, question) is there
+    assert shares_word(answer, question) is there
 
 
 def question(text, answers, *passages):
@@ -530,7 +524,7 @@ def test_the_order_of_questions_does_not_matter(tmp_path):
 
 def test_answers_without_names_are_no_empty_probe(tmp_path):
     records(tmp_path / "nq-train.jsonl", ASKED[-1])
-    with pytest.raises(DataError, match="no answer has a name"):
+    with pytest.raises(DataError, match="finds no name in any answer"):
         list(made("nq", tmp_path)["factuality-person@nq"].samples(0))
 
 
@@ -545,8 +539,8 @@ def test_a_damaged_question_is_refused(tmp_path, wrong):
 
 
 def test_an_object_without_end_is_refused_before_all_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("termwise.probes.sources.transfer.arrays._CHUNK", 8)
-    monkeypatch.setattr("termwise.probes.sources.transfer.arrays._LARGEST", 50)
+    monkeypatch.setattr("termwise.probes.sources.transfer.json_array._CHUNK", 8)
+    monkeypatch.setattr("termwise.probes.sources.transfer.json_array._LARGEST", 50)
     (tmp_path / "a.json").write_bytes(b'[{"a": 1}, {"a": x}' + 200 * b" " + b"\xff]")
     with pytest.raises(MalformedRecordError, match="damaged"):
         list(read_json_array(tmp_path / "a.json"))
@@ -556,7 +550,7 @@ def test_an_array_is_read_in_pieces(tmp_path, monkeypatch):
     told = [{"n": n, "t": 'é"]}, \\ [{' * n} for n in range(20)]
     path = tmp_path / "a.json"
     path.write_text(json.dumps(told, ensure_ascii=False), encoding="utf-8")
-    monkeypatch.setattr("termwise.probes.sources.transfer.arrays._CHUNK", 7)
+    monkeypatch.setattr("termwise.probes.sources.transfer.json_array._CHUNK", 7)
     assert [record for _, record in read_json_array(path)] == told
     path.write_text("[]")
     assert list(read_json_array(path)) == []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from termwise.errors import MalformedRecordError, MissingExtraError, MissingFileError
 from termwise.probes import content_hash
 from termwise.probes.core.expectations import expectation_of
-from termwise.probes.sources.slots import count_of, filled, fillings, slots_of
+from termwise.probes.sources.template_probe import count_of, filled, fillings, slots_of
 from termwise.probes.sources.yaml_probes import read_probes
 
 pytest.importorskip("yaml")
@@ -148,24 +148,24 @@ CASE = "{query: q, first: a, second: b}"
 @pytest.mark.parametrize(
     ("text", "message", "place", "seen"),
     [
-        ("- a\n", "a mapping is needed here", "the whole file", "a list"),
+        ("- a\n", "a mapping is required here", "the whole file", "a list"),
         ("other: 1\n", "an unknown key", "other", "'other'"),
         ("{}\n", "a key is missing", "the whole file", "no key"),
-        ("probes:\n", "a list is needed here", "probes", "nothing"),
+        ("probes:\n", "a list is required here", "probes", "nothing"),
         ("probes: []\n", "a list is empty", "probes", "an empty list"),
-        ("probes: [x]\n", "a mapping is needed here", "probes[0]", "'x' (str)"),
-        ("probes: [{name: a, name: b}]\n", "a key stands twice", "probes[0].name", "'name'"),
+        ("probes: [x]\n", "a mapping is required here", "probes[0]", "'x' (str)"),
+        ("probes: [{name: a, name: b}]\n", "a key is duplicate", "probes[0].name", "'name'"),
         ("probes: [{nmae: a}]\n", "an unknown key", "probes[0].nmae", "'nmae'"),
         ("probes: [{name: a, title: b}]\n", "a key is missing", "probes[0]", "name, title"),
         (
             f"probes: [{{name: A b, title: t, cases: [{CASE}]}}]",
-            "a name that cannot be used",
+            "a name is invalid",
             "probes[0].name",
             "A b",
         ),
         (
             f"probes: [{{name: 5, title: t, cases: [{CASE}]}}]",
-            "a string is needed here",
+            "a string is required here",
             "probes[0].name",
             "'5' (int)",
         ),
@@ -177,7 +177,7 @@ CASE = "{query: q, first: a, second: b}"
         ),
         (
             f"probes: [{{name: a, title: t, cases: [{CASE}]}}, {{name: a, title: u, cases: [{CASE}]}}]",
-            "two probes have one name",
+            "two probes have the same name",
             "probes[1]",
             "a",
         ),
@@ -190,19 +190,19 @@ CASE = "{query: q, first: a, second: b}"
         ),
         (
             f"probes: [{{name: a, title: t, symmetric: yes, cases: [{CASE}]}}]",
-            "true or false is needed here",
+            "true or false is required here",
             "probes[0].symmetric",
             "'yes' (bool)",
         ),
         (
             f"probes: [{{name: a, title: t, limit: 0, cases: [{CASE}]}}]",
-            "a number is needed here",
+            "a number is required here",
             "probes[0].limit",
             "'0' (int)",
         ),
         (
             f"probes: [{{name: a, title: t, limit: 2.5, cases: [{CASE}]}}]",
-            "a number is needed here",
+            "a number is required here",
             "probes[0].limit",
             "'2.5' (float)",
         ),
@@ -220,25 +220,25 @@ CASE = "{query: q, first: a, second: b}"
         ),
         (
             f"probes: [{{name: a, title: t, slots: {{s: one}}, cases: [{CASE}]}}]",
-            "a list is needed here",
+            "a list is required here",
             "probes[0].slots.s",
             "'one' (str)",
         ),
         (
             f"probes: [{{name: a, title: t, slots: {{s: [one, 2020-01-01]}}, cases: [{CASE}]}}]",
-            "a string is needed here",
+            "a string is required here",
             "probes[0].slots.s[1]",
             "'2020-01-01' (timestamp)",
         ),
         (
             f"probes: [{{name: a, title: t, slots: {{s: [one, one]}}, cases: [{CASE}]}}]",
-            "a value stands twice",
+            "a value is duplicate",
             "probes[0].slots.s[1]",
             "'one'",
         ),
         (
             f"probes: [{{name: a, title: t, slots: {{S: [one]}}, cases: [{CASE}]}}]",
-            "a slot has a name that cannot be used",
+            "the name of a slot is invalid",
             "probes[0].slots.S",
             "S",
         ),
@@ -257,7 +257,7 @@ CASE = "{query: q, first: a, second: b}"
         (
             "probes: [{name: a, title: t, slots: {s: [u]}, cases: "
             '[{query: "{s}", first: a, second: b, slots: {s: [one]}}]}]',
-            "a slot of a case is one of the probe as well",
+            "a slot of a case has the name of a slot of the probe",
             "probes[0].cases[0].slots",
             "s",
         ),
@@ -269,26 +269,26 @@ CASE = "{query: q, first: a, second: b}"
         ),
         (
             'probes: [{name: a, title: t, cases: [{query: q, first: a, second: "a } b"}]}]',
-            "a brace that holds no slot",
+            "a brace encloses no slot name",
             "probes[0].cases[0].second",
             "}",
         ),
         (
             "probes: [{name: a, title: t, cases: [{query: q, first: a, second: a}]}]",
-            "both sides are the same",
+            "both sides are identical",
             "probes[0].cases[0]",
             "'a'",
         ),
         (
             "probes: [{name: a, title: t, combine: zip, slots: {s: [u], w: [u, v]}, cases: "
             '[{query: "{s}", first: "{w}", second: b}]}]',
-            "slots that are zipped differ in length",
+            "zipped slots differ in length",
             "probes[0].cases[0]",
             "s: 1, w: 2",
         ),
         (
             "probes: [{name: a, title: t, cases: [{query: q, first: null, second: b}]}]",
-            "a string is needed here",
+            "a string is required here",
             "probes[0].cases[0].first",
             "'null' (null)",
         ),
@@ -351,28 +351,28 @@ def test_what_is_wanted_may_be_said(tmp_path):
         (probe,) = read(tmp_path, f"probes: [{{name: typos, cases: [{CASE}]{said}}}]")
         assert expectation_of(probe) == wanted, "its name means nothing"
     for said in ("wanted: third", "wanted: first, symmetric: true"):
-        with pytest.raises(MalformedRecordError, match="an unknown wish"):
+        with pytest.raises(MalformedRecordError, match="an unknown value of wanted"):
             read(tmp_path, f"probes: [{{name: a, {said}, cases: [{CASE}]}}]")
 
 
 def test_an_empty_string_is_not_the_way_out_of_a_missing_one(tmp_path):
-    with pytest.raises(MalformedRecordError, match="a string is needed") as caught:
+    with pytest.raises(MalformedRecordError, match="a string is required") as caught:
         read(tmp_path, f"probes: [{{name: a, definition: , cases: [{CASE}]}}]")
     assert caught.value.fixes == ()
     with pytest.raises(MalformedRecordError, match="a string is empty"):
         read(tmp_path, f'probes: [{{name: a, title: "\\u200b", cases: [{CASE}]}}]')
-    with pytest.raises(MalformedRecordError, match="of 18 digits at most"):
+    with pytest.raises(MalformedRecordError, match="with at most 18 digits"):
         read(tmp_path, f"probes: [{{name: a, limit: {10**18}, cases: [{CASE}]}}]")
 
 
 @pytest.mark.parametrize("value", ["!!python/object/apply:os.getcwd []", "!own text", "!!binary aGk="])
 def test_no_tag_makes_anything(tmp_path, value):
-    with pytest.raises(MalformedRecordError, match="a string is needed"):
+    with pytest.raises(MalformedRecordError, match="a string is required"):
         one(tmp_path, f"{{query: q, first: a, second: {value} }}")
 
 
 def test_merged_keys_are_not_known(tmp_path):
-    with pytest.raises(MalformedRecordError, match=r"a string is needed|an unknown key"):
+    with pytest.raises(MalformedRecordError, match=r"a string is required|an unknown key"):
         one(tmp_path, "{<<: {query: q}, first: a, second: b}")
 
 

@@ -10,7 +10,7 @@ transformers = pytest.importorskip("transformers")
 
 from termwise import Document  # noqa: E402
 from termwise.errors import MissingFileError, ModelFormatError, ParameterError, UsageError  # noqa: E402
-from termwise.probes.manipulations.query_expansion import Expander  # noqa: E402
+from termwise.probes.manipulations.additions import QueryGenerator  # noqa: E402
 from termwise.rankers import ScorerContext, open_scorer  # noqa: E402
 from termwise.scorers import Background  # noqa: E402
 from termwise.train.pretrained import quiet  # noqa: E402
@@ -67,7 +67,7 @@ def expander(folder):
 
 
 def test_queries_do_not_depend_on_order_or_batch(folder, expander):
-    assert isinstance(expander, Expander)
+    assert isinstance(expander, QueryGenerator)
     found = expander.expand(TEXTS)
     assert [bool(queries) for queries in found] == [bool(text.strip()) for text in TEXTS]
     assert max(map(len, found)) == 4

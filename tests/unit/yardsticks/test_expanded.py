@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from termwise.errors import DataError, ParameterError
-from termwise.probes.manipulations.query_expansion import Expander
+from termwise.probes.manipulations.additions import QueryGenerator
 from termwise.scorers import FunctionScorer, ScoreCache
 from termwise.scorers.protocol import PairScorer
 from termwise.yardsticks import CachedExpander, ExpandedScorer
@@ -69,7 +69,7 @@ def test_queries_are_kept_by_expander_and_text(tmp_path):
     first.close()
     again = Asks()
     kept = CachedExpander(again, path)
-    assert isinstance(kept, Expander)
+    assert isinstance(kept, QueryGenerator)
     assert kept.expand(texts[::-1]) == found[::-1]
     assert kept("any id", "é one") == ("what is é",)
     assert not again.asked

@@ -1,4 +1,4 @@
-"""Probes beyond the published ones: negation, stuffing, position of the answer, noise, wording.
+"""Probes beyond the published ones: negation, stuffing, injection, position, length, noise, queries, facts, gender.
 
-Most are changes of texts, made over our own passages, which are always there, and over every judged collection.
+Most are manipulations of the written passages and of every judged collection.
 """

@@ -1,71 +1,63 @@
-"""Length and redundancy: texts that grow without saying more."""
+"""Length probes: texts that become longer without new information."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from termwise.probes.behaviour.changes import Change, changed
-from termwise.probes.behaviour.wording import best_sentence, sentences
+from termwise.probes.behaviour.builders import over_collections
+from termwise.probes.behaviour.words_and_sentences import best_sentence, sentences
 from termwise.probes.core.probe import Probe
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
-from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.base import Manipulation, ManipulationContext
 from termwise.probes.manipulations.text_edits import in_a_row
 from termwise.probes.sources.written_texts import neutral_sentences
 
-FILLERS = (1, 3, 10)
-"""Neutral sentences that are appended."""
+
+def _append_neutral(text: str, context: ManipulationContext, *, count: int) -> str:
+    return in_a_row(text, *context.random.sample(neutral_sentences(), count))
 
 
-def _doubled(text: str, around: Around) -> str:
-    return in_a_row(text, text)
-
-
-def _filled(text: str, around: Around, *, count: int) -> str:
-    return in_a_row(text, *around.random.sample(neutral_sentences(), count))
-
-
-def _copied(text: str, around: Around, *, best: bool) -> str | None:
-    found = sentences(around.language, text)
-    place = best_sentence(around.about.query, found, around.stop_words)
-    if place is None or len(found) < 2:
+def _repeat_sentence(text: str, context: ManipulationContext, *, best: bool) -> str | None:
+    parts = sentences(context.language, text)
+    place = best_sentence(context.about.query, parts, context.stop_words)
+    if place is None or len(parts) < 2:
         return None
     if not best:
-        place = around.random.choice([other for other in range(len(found)) if other != place])
-    return in_a_row(text, found[place])
+        place = context.random.choice([other for other in range(len(parts)) if other != place])
+    return in_a_row(text, parts[place])
 
 
-CHANGES = (
-    Change("length-doubled", "Text twice", "the text twice", _doubled),
+_MANIPULATIONS = [
+    Manipulation(
+        "length-doubled", "Text twice", "the text twice", lambda text, context: in_a_row(text, text)
+    ),
     *(
-        Change(
+        Manipulation(
             f"length-filler-{count}",
             f"Text + neutral sentences, {count}",
-            f"the text with {count} neutral sentence{'s' if count > 1 else ''} behind it",
-            partial(_filled, count=count),
+            f"the text followed by {count} neutral sentence{'s' if count > 1 else ''}",
+            partial(_append_neutral, count=count),
         )
-        for count in FILLERS
+        for count in (1, 3, 10)
     ),
-    Change(
+    Manipulation(
         "length-best-again",
         "Text + its best sentence again",
-        "the text with the sentence that has most words of the query said again behind it",
-        partial(_copied, best=True),
+        "the text followed by a copy of its sentence with most query words",
+        partial(_repeat_sentence, best=True),
     ),
-    Change(
+    Manipulation(
         "length-other-again",
         "Text + another of its sentences again",
-        "the text with another of its sentences said again behind it: a control of the best one",
-        partial(_copied, best=False),
+        "the text followed by a copy of another of its sentences, a control of length-best-again",
+        partial(_repeat_sentence, best=False),
     ),
-)
+]
 
 
-def length_probes(material: ProbeInputs) -> list[Probe]:
-    """Make the probes, over our passages and every judged collection.
-
-    The best sentence is the one with most words of the query; ``length-other-again`` is its control.
-    """
-    return [*changed(CHANGES, material)]
+def length_probes(inputs: ProbeInputs) -> list[Probe]:
+    """Make the probes."""
+    return [*over_collections(_MANIPULATIONS, inputs)]
 
 
-FAMILY = Family("length", "does a text win or lose by growing without saying more?", length_probes)
+FAMILY = Family("length", "effect of length without new information", length_probes)

@@ -1,17 +1,18 @@
-"""Surface noise: what a reader overlooks, and what scanners, browsers and crawlers leave in a text."""
+"""Noise probes: typography, invisible characters, and remains of scanners, browsers and crawlers."""
 
 from __future__ import annotations
 
 import html
-import random
 import re
 import unicodedata
+from collections.abc import Callable
+from random import Random
 
-from termwise.probes.behaviour.changes import Change, changed
-from termwise.probes.behaviour.wording import sentence_starts, with_some_words
+from termwise.probes.behaviour.builders import over_collections
+from termwise.probes.behaviour.words_and_sentences import put_before, sentence_starts, with_some_words
 from termwise.probes.core.probe import Probe
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
-from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.base import Change, Manipulation, ManipulationContext
 from termwise.probes.manipulations.text_edits import in_a_row
 
 MARKS = dict.fromkeys("aeiouAEIOU", "\u0301\u0300\u0302\u0308") | {
@@ -19,13 +20,13 @@ MARKS = dict.fromkeys("aeiouAEIOU", "\u0301\u0300\u0302\u0308") | {
     for letters, mark in (("nN", "\u0303"), ("cC", "\u0327"), ("sSzZ", "\u030c"))
     for letter in letters
 }
-"""Accents that a letter can bear, as combining characters."""
+"""Possible accents of a letter, as combining characters."""
 
 LOOKALIKES = dict(zip("aceopxyijsABCEHKMOPTX", "асеорхуіјѕАВСЕНКМОРТХ", strict=True))
-"""Latin letters, and Cyrillic ones that look the same."""
+"""Cyrillic letters by the Latin letters of the same form."""
 
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff"
-"""Characters of no width."""
+"""Zero-width characters."""
 
 MISREAD = {
     "rn": "m",
@@ -45,7 +46,7 @@ MISREAD = {
     "0": "O",
     "1": "l",
 }
-"""What a scanner takes for something else."""
+"""Scanner errors: output by printed letters."""
 
 EMOJI = ("😀", "👍", "🔥", "✨", "🎉", "🙏", "💡", "🚀")
 
@@ -64,152 +65,128 @@ _URLS = " ".join(
 )
 
 
-def _accented(word: str, drawing: random.Random) -> str | None:
+def _accented(word: str, random: Random) -> str | None:
     places = [place for place, letter in enumerate(word) if letter in MARKS]
     if not places:
         return None
-    place = drawing.choice(places)
-    letter = unicodedata.normalize("NFC", word[place] + drawing.choice(MARKS[word[place]]))
+    place = random.choice(places)
+    letter = unicodedata.normalize("NFC", word[place] + random.choice(MARKS[word[place]]))
     return word[:place] + letter + word[place + 1 :]
 
 
-def _lookalike(word: str, drawing: random.Random) -> str | None:
+def _lookalike(word: str, random: Random) -> str | None:
     return "".join(LOOKALIKES.get(letter, letter) for letter in word)
 
 
-def _with_invisible(word: str, drawing: random.Random) -> str | None:
+def _with_invisible(word: str, random: Random) -> str | None:
     if len(word) < 2:
         return None
-    place = drawing.randrange(1, len(word))
-    return word[:place] + drawing.choice(INVISIBLE) + word[place:]
+    place = random.randrange(1, len(word))
+    return word[:place] + random.choice(INVISIBLE) + word[place:]
 
 
-def _misread(word: str, drawing: random.Random) -> str | None:
+def _misread(word: str, random: Random) -> str | None:
     places = [
-        (place, seen)
-        for seen in MISREAD
-        for place in range(len(word) - len(seen) + 1)
-        if word.startswith(seen, place)
+        (place, printed)
+        for printed in MISREAD
+        for place in range(len(word) - len(printed) + 1)
+        if word.startswith(printed, place)
     ]
     if not places:
         return None
-    place, seen = drawing.choice(places)
-    return word[:place] + MISREAD[seen] + word[place + len(seen) :]
+    place, printed = random.choice(places)
+    return word[:place] + MISREAD[printed] + word[place + len(printed) :]
 
 
-def _bold(word: str, drawing: random.Random) -> str | None:
+def _bold(word: str, random: Random) -> str | None:
     return f"**{word}**" if len(word) > 3 else None
 
 
-def _upper(text: str, around: Around) -> str:
-    return text.upper()
+def _some_words(change: Callable[[str, Random], str | None]) -> Change:
+    return lambda text, context: with_some_words(text, context.random, change)
 
 
-def _lower(text: str, around: Around) -> str:
-    return text.lower()
-
-
-def _accents(text: str, around: Around) -> str | None:
-    return with_some_words(text, around.random, _accented)
-
-
-def _lookalikes(text: str, around: Around) -> str | None:
-    return with_some_words(text, around.random, _lookalike)
-
-
-def _invisible(text: str, around: Around) -> str | None:
-    return with_some_words(text, around.random, _with_invisible)
-
-
-def _scanned(text: str, around: Around) -> str | None:
-    return with_some_words(text, around.random, _misread)
-
-
-def _wide(text: str, around: Around) -> str:
+def _double_spaces(text: str, context: ManipulationContext) -> str:
     return re.sub(r"(?<=\S) (?=\S)", "  ", text)
 
 
-def _html(text: str, around: Around) -> str:
+def _html(text: str, context: ManipulationContext) -> str:
     return f'<div class="content"><p>{html.escape(text, quote=False)}</p>&nbsp;<br/></div>'
 
 
-def _markdown(text: str, around: Around) -> str:
-    bold = with_some_words(text, around.random, _bold, share=0.1) or text
+def _markdown(text: str, context: ManipulationContext) -> str:
+    bold = with_some_words(text, context.random, _bold, share=0.1) or text
     return f"## Text\n\n> {bold}\n\n---\n[back](#top) ![](image.png)"
 
 
-def _emoji(text: str, around: Around) -> str:
-    for start in reversed(sentence_starts(text, around.language)):
-        text = f"{text[:start]}{around.random.choice(EMOJI)} {text[start:]}"
-    return in_a_row(text, around.random.choice(EMOJI))
+def _emoji(text: str, context: ManipulationContext) -> str:
+    for start in reversed(sentence_starts(text, context.language)):
+        text = put_before(text, context.random.choice(EMOJI), start)
+    return in_a_row(text, context.random.choice(EMOJI))
 
 
-def _urls(text: str, around: Around) -> str:
-    return in_a_row(text, _URLS)
-
-
-def _boilerplate(text: str, around: Around) -> str:
-    return BEFORE + text + AFTER
-
-
-CHANGES = (
-    Change("noise-upper-case", "Upper case", "the text in capitals", _upper),
-    Change("noise-lower-case", "Lower case", "the text in small letters", _lower),
-    Change(
+MANIPULATIONS = [
+    Manipulation(
+        "noise-upper-case", "Upper case", "the text in upper case", lambda text, context: text.upper()
+    ),
+    Manipulation(
+        "noise-lower-case", "Lower case", "the text in lower case", lambda text, context: text.lower()
+    ),
+    Manipulation(
         "noise-accents",
         "Accents on a third of the words",
-        "the text with an accent on a letter of every third word or so",
-        _accents,
+        "the text with an accent on a letter of about every third word",
+        _some_words(_accented),
     ),
-    Change(
+    Manipulation(
         "noise-lookalikes",
         "Cyrillic letters that look the same",
-        "the text with Cyrillic letters in every third word or so, which look the same",
-        _lookalikes,
+        "the text with Cyrillic letters of the same form in about every third word",
+        _some_words(_lookalike),
     ),
-    Change(
+    Manipulation(
         "noise-invisible",
         "Characters of no width",
-        "the text with a character of no width within every third word or so",
-        _invisible,
+        "the text with a zero-width character in about every third word",
+        _some_words(_with_invisible),
     ),
-    Change(
+    Manipulation(
         "noise-scanner",
         "Letters as scanners misread them",
-        "the text with every third word or so as a scanner might misread it",
-        _scanned,
+        "the text with a scanner error in about every third word",
+        _some_words(_misread),
     ),
-    Change("noise-spaces", "Blanks doubled", "the text with two blanks between words", _wide),
-    Change(
-        "noise-html", "Rests of HTML", "the text between tags of HTML, with entities for its signs", _html
+    Manipulation("noise-spaces", "Blanks doubled", "the text with two spaces between words", _double_spaces),
+    Manipulation(
+        "noise-html", "Rests of HTML", "the text between HTML tags, with special characters escaped", _html
     ),
-    Change(
+    Manipulation(
         "noise-markdown",
         "Rests of Markdown",
-        "the text as a quotation in Markdown, some words in bold",
+        "the text as a Markdown quotation with some words in bold",
         _markdown,
     ),
-    Change(
+    Manipulation(
         "noise-emoji", "An emoji after each sentence", "the text with an emoji after each sentence", _emoji
     ),
-    Change(
+    Manipulation(
         "noise-urls",
         "Addresses of web pages appended",
-        "the text with five addresses of web pages behind it",
-        _urls,
+        "the text followed by five URLs",
+        lambda text, context: in_a_row(text, _URLS),
     ),
-    Change(
+    Manipulation(
         "noise-boilerplate",
         "What web pages have above and below",
-        "the text between menu, notice of cookies and imprint of a web page",
-        _boilerplate,
+        "the text between the menu, cookie notice and imprint of a web page",
+        lambda text, context: BEFORE + text + AFTER,
     ),
-)
+]
 
 
-def noise_probes(material: ProbeInputs) -> list[Probe]:
-    """Make the probes, over our passages and every judged collection."""
-    return [*changed(CHANGES, material)]
+def noise_probes(inputs: ProbeInputs) -> list[Probe]:
+    """Make the probes."""
+    return [*over_collections(MANIPULATIONS, inputs)]
 
 
-FAMILY = Family("noise", "does a text lose by what a reader overlooks?", noise_probes)
+FAMILY = Family("noise", "effect of noise that readers overlook", noise_probes)

@@ -1,7 +1,7 @@
-"""Position: where in a text the answer stands.
+"""Position probes: the place of the answer in a text.
 
-The sentence that answers moves; all others keep their order, and nothing is added or lost. In our own passages it is
-marked, in XQuAD it holds the answer, and in judged texts it is the one with most words of the query.
+The sentence with the answer moves; the other sentences keep their order. In the written passages the answer is marked,
+in XQuAD it is given, and in judged texts it is the sentence with most query words.
 """
 
 from __future__ import annotations
@@ -14,33 +14,31 @@ from pathlib import Path
 
 from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
-from termwise.probes.behaviour.changes import Change, changed
-from termwise.probes.behaviour.wording import best_sentence, sentences
+from termwise.probes.behaviour.builders import over_collections
+from termwise.probes.behaviour.words_and_sentences import PLACES, best_sentence, sentences
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe import Probe, SourcedProbe, Strategy, define_pair
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.language.base import Language
-from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.base import Manipulation, ManipulationContext
 from termwise.probes.manipulations.text_edits import in_a_row
-from termwise.probes.sources.transfer.files import found
-from termwise.probes.sources.transfer.pair_files import string_of
+from termwise.probes.sources.transfer.files import find_file
+from termwise.probes.sources.transfer.pair_files import strings_of
 from termwise.probes.sources.written_texts import WRITTEN, Passage, neutral_sentences, written_passages
 
 CONTRASTS = (("start", "end"), ("start", "middle"), ("middle", "end"))
-"""Where the answer stands in the first text, and in the second."""
-
-PLACES = {"start": "at the start", "middle": "in the middle", "end": "at the end"}
+"""Places of the answer in the first and in the second text."""
 
 SHORTEST = 3
 """Sentences that a text needs to have a start, a middle and an end."""
 
 PADDINGS = (3, 10, 40)
-"""Neutral sentences on one side; the most of them fill the window of many a network."""
+"""Numbers of neutral sentences on one side; the largest fills the window of many networks."""
 
 
 def moved(passage: Passage, place: str) -> str:
-    """Return the passage with its answer at the start, in the middle or at the end.
+    """Return the passage with its answer at one of `PLACES`.
 
     Examples
     --------
@@ -54,35 +52,35 @@ def moved(passage: Passage, place: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
-    """Where a passage comes from; its sentences are looked for when they are wanted.
+class PassageSource:
+    """Passage whose sentences are found on demand.
 
     Attributes
     ----------
     passage_id : str
     passage : callable
-        Returns the passage, None where there is none.
+        Returns the passage; None if no sentence has a query word.
     """
 
     passage_id: str
     passage: Callable[[], Passage | None]
 
 
-class PassageProbe(SourcedProbe[Source]):
-    """A passage, laid out in two ways.
+class PassageProbe(SourcedProbe[PassageSource]):
+    """Passages in two arrangements.
 
     Parameters
     ----------
     name, title, definition : str
         See `Probe`.
     sources : callable
-        Returns where the passages come from.
+        Returns the passages.
     """
 
     strategy: Strategy = "manipulation"
 
     def __init__(
-        self, name: str, title: str, definition: str, sources: Callable[[], Iterable[Source]]
+        self, name: str, title: str, definition: str, sources: Callable[[], Iterable[PassageSource]]
     ) -> None:
         self.name = name
         self.title = title
@@ -91,54 +89,49 @@ class PassageProbe(SourcedProbe[Source]):
 
     @abstractmethod
     def texts(self, passage: Passage, seed: int) -> tuple[str, str] | None:
-        """Return both texts; None where the passage has not two."""
+        """Return both texts; None if they would be the same."""
 
-    def sources(self) -> Iterable[Source]:
+    def sources(self) -> Iterable[PassageSource]:
         """See `SourcedProbe`."""
         return self._sources()
 
-    def source_id(self, source: Source) -> str:
+    def source_id(self, source: PassageSource) -> str:
         """See `SourcedProbe`."""
         return source.passage_id
 
-    def sample(self, seed: int, source: Source) -> Sample | None:
+    def sample(self, seed: int, source: PassageSource) -> Sample | None:
         """See `SourcedProbe`."""
         passage = source.passage()
         texts = None if passage is None else self.texts(passage, seed)
         if passage is None or texts is None:
             return None
-        return Sample(
-            sample_id=passage.passage_id,
-            query=passage.query,
-            first=texts[0],
-            second=texts[1],
-            query_id=passage.query_id,
-            facts={"answer": passage.sentences[passage.answer]},
-        )
+        facts = {"answer": passage.sentences[passage.answer]}
+        return Sample(passage.passage_id, passage.query, *texts, passage.query_id, facts)
 
 
 class PositionProbe(PassageProbe):
-    """A text with its answer in one place, and in another. Positive: the first place is preferred.
+    """Passages with the answer at two places. Positive: the first place is preferred.
 
     Parameters
     ----------
-    source : str
-        What the name and nothing else says of the passages.
+    collection : str
+        Collection in the name of the probe.
     sources : callable
-        See `PassageProbe`; passages of less than three sentences are left out.
+        See `PassageProbe`; passages of fewer than three sentences are left out.
     contrast : (str, str)
-        The two places: start, middle, end.
+        Two of `PLACES`.
     """
 
     def __init__(
-        self, source: str, sources: Callable[[], Iterable[Source]], contrast: tuple[str, str]
+        self, collection: str, sources: Callable[[], Iterable[PassageSource]], contrast: tuple[str, str]
     ) -> None:
+        first, second = (PLACES[place] for place in contrast)
         super().__init__(
-            f"position-{'-'.join(contrast)}@{source}",
-            f"Answer {PLACES[contrast[0]]} against {PLACES[contrast[1]]}",
+            f"position-{'-'.join(contrast)}@{collection}",
+            f"Answer {first} against {second}",
             define_pair(
-                f"the text with its answer {PLACES[contrast[0]]}",
-                f"the text with its answer {PLACES[contrast[1]]}, all other sentences in their order",
+                f"the text with its answer {first}",
+                f"the text with its answer {second}, all other sentences in their order",
             ),
             sources,
         )
@@ -151,22 +144,23 @@ class PositionProbe(PassageProbe):
 
 
 class PaddingProbe(PassageProbe):
-    """A text with neutral sentences before it, and with the same ones behind it. Positive: before is preferred.
+    """Passages with neutral sentences before them, and with the same after them. Positive: before is preferred.
 
     Parameters
     ----------
-    source, sources
-        See `PositionProbe`; a single sentence is enough.
+    collection, sources
+        See `PositionProbe`; a passage of one sentence is enough.
     count : int
-        How many neutral sentences.
+        Number of neutral sentences.
     """
 
-    def __init__(self, source: str, sources: Callable[[], Iterable[Source]], count: int) -> None:
+    def __init__(self, collection: str, sources: Callable[[], Iterable[PassageSource]], count: int) -> None:
         super().__init__(
-            f"position-padding-{count}@{source}",
+            f"position-padding-{count}@{collection}",
             f"Neutral sentences before against behind, {count}",
             define_pair(
-                f"the text with {count} neutral sentences before it", "the text with the same ones behind it"
+                f"the text with {count} neutral sentences before it",
+                "the text with the same sentences after it",
             ),
             sources,
         )
@@ -174,93 +168,89 @@ class PaddingProbe(PassageProbe):
 
     def texts(self, passage: Passage, seed: int) -> tuple[str, str]:
         """See `PassageProbe`."""
-        drawing = random_for(seed, "position-padding", passage.passage_id)
-        padding = " ".join(drawing.sample(neutral_sentences(), self._count))
+        random = random_for(seed, "position-padding", passage.passage_id)
+        padding = " ".join(random.sample(neutral_sentences(), self._count))
         text = " ".join(passage.sentences)
         return in_a_row(padding, text), in_a_row(text, padding)
 
 
-def written_sources() -> Iterator[Source]:
-    """Yield our own passages, in which the answer is marked."""
+def _written_sources() -> Iterator[PassageSource]:
+    """Yield the written passages, in which the answer is marked."""
     for passage in written_passages():
-        yield Source(passage.passage_id, partial(_itself, passage))
+        yield PassageSource(passage.passage_id, partial(_identity, passage))
 
 
-def judged_sources(judged: JudgedTexts, language: Language, stop_words: frozenset[str]) -> Iterator[Source]:
-    """Yield the relevant texts; the answer is the sentence with most words of the query."""
-
-    def passage(one: JudgedText) -> Passage | None:
-        parts = tuple(sentences(language, one.text))
-        best = best_sentence(one.query, parts, stop_words)
-        return None if best is None else Passage(one.judgment_id, one.query_id, one.query, parts, best)
-
-    for one in judged:
-        if one.grade > judged.lowest:
-            yield Source(one.judgment_id, partial(passage, one))
+def _identity(passage: Passage) -> Passage:
+    return passage
 
 
-def xquad_sources(path: Path, language: Language) -> Iterator[Source]:
-    """Yield the paragraphs of XQuAD with a question each; the answer is the sentence that it begins in.
+def _judged_sources(judged: JudgedTexts, inputs: ProbeInputs) -> Iterator[PassageSource]:
+    """Yield the relevant texts; the answer is the sentence with most query words."""
+
+    def passage(text: JudgedText) -> Passage | None:
+        parts = tuple(sentences(inputs.language, text.text))
+        best = best_sentence(text.query, parts, inputs.stop_words)
+        return None if best is None else Passage(text.judgment_id, text.query_id, text.query, parts, best)
+
+    for text in judged:
+        if text.grade > judged.lowest:
+            yield PassageSource(text.judgment_id, partial(passage, text))
+
+
+def xquad_sources(path: Path, language: Language) -> Iterator[PassageSource]:
+    """Yield the paragraphs of XQuAD with a question each; the answer is the sentence in which it begins.
 
     Raises
     ------
     MalformedRecordError
-        If a line lacks something, or the answer does not stand where the line says.
+        If a line lacks a field, or the answer is not at its offset.
     """
 
     def passage(question_id: str, query: str, context: str, start: int) -> Passage:
         parsed = language.parse(context)
         spans = [span for span in parsed.sentences if span.last > span.first]
-        place = max(
-            (which for which, span in enumerate(spans) if parsed.tokens[span.first].start <= start), default=0
-        )
-        return Passage(question_id, question_id, query, tuple(map(parsed.of, spans)), place)
+        begun = (place for place, span in enumerate(spans) if parsed.tokens[span.first].start <= start)
+        return Passage(question_id, question_id, query, tuple(map(parsed.of, spans)), max(begun, default=0))
 
-    for number, record in read_json_lines(path):
-        question_id, query, context, answer = (
-            string_of(record, (name,), path, number) for name in ("id", "question", "context", "answer")
+    for line, record in read_json_lines(path):
+        question_id, query, context, answer = strings_of(
+            record, ("id", "question", "context", "answer"), path, line
         )
         start = record.get("answer_start")
         if not isinstance(start, int) or not answer or context[start : start + len(answer)] != answer:
-            raise MalformedRecordError.at(
-                path, number, expected=f"{answer!r} at 'answer_start'", seen=f"answer_start: {start!r}"
-            )
-        yield Source(question_id, partial(passage, question_id, query, context, start))
+            expected = f"{answer!r} at 'answer_start'"
+            raise MalformedRecordError.at(path, line, expected=expected, seen=f"answer_start: {start!r}")
+        yield PassageSource(question_id, partial(passage, question_id, query, context, start))
 
 
-def _itself(passage: Passage) -> Passage:
-    return passage
+def _prepend_neutral(text: str, context: ManipulationContext, *, count: int) -> str:
+    return in_a_row(*context.random.sample(neutral_sentences(), count), text)
 
 
-def _padded(text: str, around: Around, *, count: int) -> str:
-    return in_a_row(*around.random.sample(neutral_sentences(), count), text)
+_MANIPULATIONS = [
+    Manipulation(
+        f"position-before-{count}",
+        f"Neutral sentences + text, {count}",
+        f"a relevant text with {count} neutral sentences before it",
+        partial(_prepend_neutral, count=count),
+    )
+    for count in PADDINGS
+]
 
 
-def _of(source: str, sources: Callable[[], Iterable[Source]]) -> list[Probe]:
-    return [
-        *(PositionProbe(source, sources, contrast) for contrast in CONTRASTS),
-        *(PaddingProbe(source, sources, count) for count in PADDINGS),
-    ]
-
-
-def position_probes(material: ProbeInputs) -> list[Probe]:
+def position_probes(inputs: ProbeInputs) -> list[Probe]:
     """Make the probes."""
-    made = _of(WRITTEN, written_sources)
-    for judged in material.judged:
-        made += _of(judged.name, partial(judged_sources, judged, material.language, material.stop_words))
-    path = found(material.folders["xquad"], "qa.jsonl") if "xquad" in material.folders else None
-    if path is not None:
-        made += _of("xquad", partial(xquad_sources, path, material.language))
-    before = [
-        Change(
-            f"position-before-{count}",
-            f"Neutral sentences + text, {count}",
-            f"a relevant text with {count} neutral sentences before it",
-            partial(_padded, count=count),
-        )
-        for count in PADDINGS
+    sources_of: list[tuple[str, Callable[[], Iterable[PassageSource]]]] = [
+        (WRITTEN, _written_sources),
+        *((judged.name, partial(_judged_sources, judged, inputs)) for judged in inputs.judged),
     ]
-    return [*made, *changed(before, material, "relevant")]
+    if "xquad" in inputs.folders and (path := find_file(inputs.folders["xquad"], "qa.jsonl")) is not None:
+        sources_of.append(("xquad", partial(xquad_sources, path, inputs.language)))
+    probes: list[Probe] = []
+    for collection, sources in sources_of:
+        probes += [PositionProbe(collection, sources, contrast) for contrast in CONTRASTS]
+        probes += [PaddingProbe(collection, sources, count) for count in PADDINGS]
+    return [*probes, *over_collections(_MANIPULATIONS, inputs, "relevant")]
 
 
-FAMILY = Family("position", "does it matter where in a text the answer stands?", position_probes, ("xquad",))
+FAMILY = Family("position", "effect of the place of the answer in a text", position_probes, ("xquad",))

@@ -1,36 +1,35 @@
-"""Changed queries: the same text is scored for a query and for another way to put it.
+"""Query probes: the same text scored for a query and for a variation of it.
 
-Both sides of a sample have one text; the query differs, see `Sample.second_query`. Each change makes two probes:
+Both sides of a sample have one text and two queries, see `Sample.second_query`. Each change of the query makes two
+probes:
 
-- ``…-moves`` is symmetric, over all texts: does the score move by more than counts as a tie?
-- ``…-kept`` is over relevant texts alone. Positive: the query as it was gives the higher score.
+- ``…-moves`` is symmetric, over all texts: does the score change by more than the tie width?
+- ``…-kept`` is over relevant texts. Positive: the original query gives the higher score.
 
-Scores for two queries are compared. That means something as long as the two say the same; a scorer that sums over the
-words of a query gives a lower sum to fewer words, so that dropping words is best read by the symmetric probe of several
-scorers, or not at all.
+Scores for two queries are comparable only if the queries mean the same. A scorer that sums over query words gives a
+lower sum to fewer words. The symmetric probe therefore compares scorers best if the variation has fewer words.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from random import Random
 
 from termwise.collection import read_json_lines
-from termwise.probes.behaviour.changes import collections, grades
-from termwise.probes.behaviour.wording import WORD, content_words
+from termwise.probes.behaviour.builders import collections, selected_grades
+from termwise.probes.behaviour.words_and_sentences import WORD, content_words
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe import Probe, Strategy, define_pair
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.manipulations.text_edits import Place, replaced
-from termwise.probes.sources.transfer.files import any_of
-from termwise.probes.sources.transfer.pair_files import string_of
+from termwise.probes.sources.transfer.files import find_files
+from termwise.probes.sources.transfer.pair_files import strings_of
 from termwise.probes.sources.written_texts import written, written_texts
 
-KINDS = {
+VARIATION_TYPES = {
     "real_typo": ("real-typo", "typos that people made"),
     "synthetic_typo": ("rule-typo", "typos by rule"),
     "mispelling": ("misspelling", "misspellings"),
@@ -39,7 +38,7 @@ KINDS = {
     "paraphrase": ("paraphrase", "paraphrase"),
     "synonym": ("synonym", "synonyms"),
 }
-"""Kinds of variations, as files name them, and what probes and tables call them."""
+"""Types of variations: their form in names of probes, and in titles."""
 
 NEIGHBOURS = {
     key: row[max(0, place - 1) : place] + row[place + 1 : place + 2]
@@ -48,41 +47,12 @@ NEIGHBOURS = {
 }
 """Keys to the left and the right of a key."""
 
-Variants = Callable[[int, str, str], Iterable[tuple[str, str]]]
-"""Returns the variations of a query, with a name each that may be empty, for a seed, its identifier and its text."""
+Variations = Callable[[int, str, str], Iterable[tuple[str, str]]]
+"""Returns the variations of a query with their identifiers, possibly empty, for a seed, a query id and a query."""
 
 
-@dataclass(frozen=True)
-class QueryChange:
-    """A way to change a query.
-
-    Attributes
-    ----------
-    name, title : str
-        As in a manipulation.
-    change : callable
-        Returns the changed query; None where it cannot be done.
-    """
-
-    name: str
-    title: str
-    change: Callable[[str, frozenset[str], random.Random], str | None]
-
-    def variants(
-        self, stop_words: frozenset[str], seed: int, query_id: str, query: str
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the changed query, if it can be changed."""
-        found = self.change(query, stop_words, random_for(seed, self.name, query_id))
-        if found is not None:
-            yield "", found
-
-
-def typo(query: str, stop_words: frozenset[str], drawing: random.Random) -> str | None:
-    """Make one slip of the fingers in a word of four letters or more that says something.
-
-    A letter is left out, doubled, exchanged with the next one, or its neighbour on the keyboard is hit. The first
-    letter stays.
-    """
+def typo(query: str, stop_words: frozenset[str], random: Random) -> str | None:
+    """Make one typing error in a word of four letters or more that is no stop word."""
     matches = [
         match
         for match in WORD.finditer(query)
@@ -90,103 +60,105 @@ def typo(query: str, stop_words: frozenset[str], drawing: random.Random) -> str 
     ]
     if not matches:
         return None
-    match = drawing.choice(matches)
-    return replaced(query, [Place(*match.span())], [slip(match[0], drawing)])
+    match = random.choice(matches)
+    return replaced(query, [Place(*match.span())], [mistyped_word(match[0], random)])
 
 
-def slip(word: str, drawing: random.Random) -> str:
-    """Return a word with one slip that changes it."""
-    place = drawing.randrange(1, len(word))
+def mistyped_word(word: str, random: Random) -> str:
+    """Return a word with a letter dropped, doubled, swapped with the next or replaced by a neighbouring key.
+
+    The first letter stays. `termwise.probes.manipulations.typos.mistyped` has another choice of errors.
+    """
+    place = random.randrange(1, len(word))
     before, letter, after = word[:place], word[place], word[place + 1 :]
-    found = [before + after, before + letter + letter + after]
+    errors = [before + after, before + letter + letter + after]
     if after and after[0] != letter:
-        found.append(before + after[0] + letter + after[1:])
-    if near := NEIGHBOURS.get(letter.lower()):
-        found.append(before + drawing.choice(near) + after)
-    return drawing.choice(found)
+        errors.append(before + after[0] + letter + after[1:])
+    if neighbours := NEIGHBOURS.get(letter.lower()):
+        errors.append(before + random.choice(neighbours) + after)
+    return random.choice(errors)
 
 
-def reordered(query: str, stop_words: frozenset[str], drawing: random.Random) -> str | None:
-    """Bring the words of a query into another order, without its punctuation at the end."""
+def reordered(query: str, stop_words: frozenset[str], random: Random) -> str | None:
+    """Shuffle the words of a query, without punctuation at its end."""
     words = query.rstrip("?.! ").split()
     if len(set(words)) < 2:
         return None
-    while (mixed := drawing.sample(words, len(words))) == words:
+    while (shuffled := random.sample(words, len(words))) == words:
         pass
-    return " ".join(mixed)
+    return " ".join(shuffled)
 
 
-def without_function_words(query: str, stop_words: frozenset[str], drawing: random.Random) -> str | None:
-    """Leave the words that say something."""
+def without_stop_words(query: str, stop_words: frozenset[str], random: Random) -> str | None:
+    """Remove stop words and punctuation."""
     return " ".join(content_words(query, stop_words)) or None
 
 
-def in_capitals(query: str, stop_words: frozenset[str], drawing: random.Random) -> str | None:
-    """Write everything in capitals."""
+def in_upper_case(query: str, stop_words: frozenset[str], random: Random) -> str | None:
+    """Convert the query to upper case."""
     return query.upper()
 
 
-CHANGES = (
-    QueryChange("query-typo", "a typo", typo),
-    QueryChange("query-order", "words in another order", reordered),
-    QueryChange("query-content-words", "without function words", without_function_words),
-    QueryChange("query-upper-case", "upper case", in_capitals),
+_CHANGES = (
+    ("query-typo", "a typo", typo),
+    ("query-order", "words in another order", reordered),
+    ("query-content-words", "without function words", without_stop_words),
+    ("query-upper-case", "upper case", in_upper_case),
 )
+"""Name, title and function; the function returns None for a query that it cannot change."""
 
 
 class QueryProbe(Probe):
-    """Texts scored for a query, and for a variation of it.
+    """Texts scored for a query and for a variation of it.
 
     Parameters
     ----------
     name, title : str
-        Of the change.
+        Name and title of the change.
     judged : JudgedTexts
-        Whose queries and texts.
-    variants : callable
-        See `Variants`.
+    variations : callable
+        See `Variations`.
     symmetric : bool
-        Whether every move of the score counts, over all texts; else relevant texts alone, and a positive effect says
-        that the query as it was gives the higher score.
+        True for the probe ``…-moves``, False for ``…-kept``, see the module.
     """
 
     strategy: Strategy = "manipulation"
 
     def __init__(
-        self, name: str, title: str, judged: JudgedTexts, variants: Variants, *, symmetric: bool
+        self, name: str, title: str, judged: JudgedTexts, variations: Variations, *, symmetric: bool
     ) -> None:
         self.name = f"{name}-{'moves' if symmetric else 'kept'}@{judged.name}"
         self.title = f"Query, {title}: {'score moves' if symmetric else 'first one scores higher'}"
         self.definition = define_pair(
-            f"a {'judged' if symmetric else 'relevant'} text, scored for the query as it was",
-            f"the same text, scored for the query changed: {title}",
+            f"a {'judged' if symmetric else 'relevant'} text, scored for the original query",
+            f"the same text, scored for the changed query: {title}",
         )
         self.symmetric = symmetric
         self._judged = judged
-        self._variants = variants
-        self._grades = grades(judged, "all" if symmetric else "relevant")
+        self._variations = variations
+        self._grades = selected_grades(judged, "all" if symmetric else "relevant")
 
     def samples(self, seed: int) -> Iterator[Sample]:
-        """See `Probe`; a query that comes out as it was gives none."""
+        """See `Probe`; an unchanged query makes no sample."""
         for query_id, query in sorted(self._judged.queries.items()):
-            found = [one for one in self._variants(seed, query_id, query) if one[1] != query]
-            for one in self._judged.of(query_id) if query_id in self._judged.grades else ():
-                if self._grades is not None and one.grade not in self._grades:
+            variations = [each for each in self._variations(seed, query_id, query) if each[1] != query]
+            for text in self._judged.of(query_id) if query_id in self._judged.grades else ():
+                if self._grades is not None and text.grade not in self._grades:
                     continue
-                for variant_id, variant in found:
+                for variation_id, variation in variations:
                     yield Sample(
-                        sample_id="/".join(filter(None, (query_id, one.doc_id, variant_id))),
+                        sample_id="/".join(filter(None, (query_id, text.doc_id, variation_id))),
                         query=query,
-                        first=one.text,
-                        second=one.text,
+                        first=text.text,
+                        second=text.text,
                         query_id=query_id,
-                        facts={"document": one.doc_id, "grade": one.grade},
-                        second_query=variant,
+                        facts={"document": text.doc_id, "grade": text.grade},
+                        second_query=variation,
                     )
 
 
 def read_variations(folder: Path) -> dict[str, dict[str, list[tuple[str, str]]]]:
-    """Read variations of queries from all files of a folder, by kind and by the query in lower case.
+    """Read variations of queries from all files of a folder, by type and by normalised query.
 
     A line has ``id``, ``query``, ``variant`` and ``kind``; those with ``valid`` false are left out.
 
@@ -195,53 +167,67 @@ def read_variations(folder: Path) -> dict[str, dict[str, list[tuple[str, str]]]]
     MissingFileError
         If there is no file of JSON lines.
     MalformedRecordError
-        If a line lacks something.
+        If a line lacks a field.
     """
-    found: dict[str, dict[str, list[tuple[str, str]]]] = {}
-    for path in any_of(folder, "the query variations", ["*.jsonl"]):
-        for number, record in read_json_lines(path):
-            variant_id, query, variant, kind = (
-                string_of(record, (name,), path, number) for name in ("id", "query", "variant", "kind")
+    variations: dict[str, dict[str, list[tuple[str, str]]]] = {}
+    for path in find_files(folder, "the query variations", ["*.jsonl"]):
+        for line, record in read_json_lines(path):
+            variation_id, query, variation, variation_type = strings_of(
+                record, ("id", "query", "variant", "kind"), path, line
             )
             if record.get("valid", True):
-                of_query = found.setdefault(kind, {}).setdefault(_plain(query), [])
-                of_query.append((variant_id, variant))
-    return found
+                by_query = variations.setdefault(variation_type, {})
+                by_query.setdefault(_normalised(query), []).append((variation_id, variation))
+    return variations
 
 
-def _plain(query: str) -> str:
+def _normalised(query: str) -> str:
     return " ".join(query.lower().split())
 
 
-def _known(
+def _changed(
+    change: Callable[[str, frozenset[str], Random], str | None],
+    name: str,
+    stop_words: frozenset[str],
+    seed: int,
+    query_id: str,
+    query: str,
+) -> Iterator[tuple[str, str]]:
+    changed = change(query, stop_words, random_for(seed, name, query_id))
+    if changed is not None:
+        yield "", changed
+
+
+def _from_file(
     by_query: Mapping[str, Iterable[tuple[str, str]]], seed: int, query_id: str, query: str
 ) -> Iterable[tuple[str, str]]:
-    return by_query.get(_plain(query), ())
+    return by_query.get(_normalised(query), ())
 
 
-def _keywords(seed: int, query_id: str, query: str) -> Iterator[tuple[str, str]]:
+def _written_keywords(seed: int, query_id: str, query: str) -> Iterator[tuple[str, str]]:
     for item in written("passages"):
         if item["id"] == query_id:
             yield "", item["keywords"]
 
 
-def _both(name: str, title: str, judged: JudgedTexts, variants: Variants) -> list[Probe]:
-    return [QueryProbe(name, title, judged, variants, symmetric=symmetric) for symmetric in (True, False)]
+def _both(name: str, title: str, judged: JudgedTexts, variations: Variations) -> list[Probe]:
+    return [QueryProbe(name, title, judged, variations, symmetric=symmetric) for symmetric in (True, False)]
 
 
-def query_probes(material: ProbeInputs) -> list[Probe]:
-    """Make the probes; variations from a folder are asked of every judged collection that has such a query."""
-    made: list[Probe] = _both("query-keywords", "keywords", written_texts(), _keywords)
-    for judged in collections(material):
-        for change in CHANGES:
-            made += _both(change.name, change.title, judged, partial(change.variants, material.stop_words))
-    if material.judged and "query-variations" in material.folders:
-        for kind, by_query in sorted(read_variations(material.folders["query-variations"]).items()):
-            for judged in material.judged:
-                if any(_plain(query) in by_query for query in judged.queries.values()):
-                    name, title = KINDS.get(kind, (kind, kind))
-                    made += _both(f"query-variation-{name}", title, judged, partial(_known, by_query))
-    return made
+def query_probes(inputs: ProbeInputs) -> list[Probe]:
+    """Make the probes; variations of a folder apply to every judged collection with one of their queries."""
+    probes: list[Probe] = _both("query-keywords", "keywords", written_texts(), _written_keywords)
+    for judged in collections(inputs):
+        for name, title, change in _CHANGES:
+            probes += _both(name, title, judged, partial(_changed, change, name, inputs.stop_words))
+    if inputs.judged and "query-variations" in inputs.folders:
+        for variation_type, by_query in sorted(read_variations(inputs.folders["query-variations"]).items()):
+            name, title = VARIATION_TYPES.get(variation_type, (variation_type, variation_type))
+            for judged in inputs.judged:
+                if any(_normalised(query) in by_query for query in judged.queries.values()):
+                    variations = partial(_from_file, by_query)
+                    probes += _both(f"query-variation-{name}", title, judged, variations)
+    return probes
 
 
-FAMILY = Family("queries", "does it matter how the same thing is asked?", query_probes, ("query-variations",))
+FAMILY = Family("queries", "effect of the wording of the query", query_probes, ("query-variations",))

@@ -1,7 +1,6 @@
-"""Stuffing: texts into which the query was put.
+"""Stuffing probes: texts with copies of the query.
 
-Titles say what stands first. Each attack has its control: the same characters in an order that makes no words, or the
-query of another topic.
+Each kind of stuffing has a control: the same characters in random order, or the query of another topic.
 """
 
 from __future__ import annotations
@@ -9,111 +8,115 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from termwise.probes.behaviour.changes import Change, changed, collections
-from termwise.probes.behaviour.wording import content_words, inserted, put, scrambled, sentence_starts
+from termwise.probes.behaviour.builders import collections, over_collections
+from termwise.probes.behaviour.words_and_sentences import (
+    content_words,
+    inserted,
+    put_before,
+    scrambled,
+    sentence_starts,
+)
 from termwise.probes.core.judged_texts import NOT_RELEVANT, JudgedText, JudgedTexts
 from termwise.probes.core.probe import Probe, Strategy, define_pair
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
-from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.base import Manipulation, ManipulationContext
 from termwise.probes.manipulations.text_edits import in_a_row
 
 TIMES = (1, 2, 5)
-"""How often the query is put there."""
-
-_PLACES = {"append": "end", "prepend": "start"}
-_SIDES = {"end": "behind", "start": "before"}
+"""Numbers of copies of the query."""
 
 
 def repeated(payload: str, times: int) -> str:
-    """Return something several times, with blanks between."""
+    """Return copies of a payload, joined by spaces."""
     return " ".join([payload] * times)
 
 
-def _query(text: str, around: Around, *, place: str, times: int) -> str | None:
-    return inserted(text, repeated(around.about.query, times), place, around.language)
+def _add_query(text: str, context: ManipulationContext, *, place: str, times: int) -> str | None:
+    return inserted(text, repeated(context.about.query, times), place, context.language)
 
 
-def _scrambled(text: str, around: Around, *, times: int) -> str:
-    return in_a_row(text, repeated(scrambled(around.about.query, around.random), times))
+def _add_scrambled_query(text: str, context: ManipulationContext, *, times: int) -> str:
+    return in_a_row(text, repeated(scrambled(context.about.query, context.random), times))
 
 
-def _terms(text: str, around: Around, *, times: int) -> str:
-    words = content_words(around.about.query, around.stop_words)
+def _add_query_words(text: str, context: ManipulationContext, *, times: int) -> str:
+    words = content_words(context.about.query, context.stop_words)
     return in_a_row(text, repeated(" ".join(words), times))
 
 
-def _other_query(text: str, around: Around) -> str | None:
-    own = around.about.query
-    others = sorted({query for query in around.judged.queries.values() if query != own})
-    return in_a_row(text, around.random.choice(others)) if others else None
+def _add_other_query(text: str, context: ManipulationContext) -> str | None:
+    query = context.about.query
+    others = sorted({other for other in context.judged.queries.values() if other != query})
+    return in_a_row(text, context.random.choice(others)) if others else None
 
 
-def _anywhere(text: str, around: Around) -> str:
-    starts = sentence_starts(text, around.language)
+def _insert_query(text: str, context: ManipulationContext) -> str:
+    """Insert the query between two sentences, or append it to a single sentence."""
+    starts = sentence_starts(text, context.language)
     if not starts:
-        return in_a_row(text, around.about.query)
-    return put(text, around.about.query, around.random.choice(starts))
+        return in_a_row(text, context.about.query)
+    return put_before(text, context.about.query, context.random.choice(starts))
 
 
-CHANGES = (
+_MANIPULATIONS = [
     *(
-        Change(
+        Manipulation(
             f"stuffing-{name}-{times}",
             f"Query {name}ed, {times}×",
-            f"the text with the query {_SIDES[place]} it, {times}×",
-            partial(_query, place=place, times=times),
+            f"the text with the query {side} it, {times}×",
+            partial(_add_query, place=place, times=times),
         )
-        for name, place in _PLACES.items()
+        for name, place, side in (("append", "end", "after"), ("prepend", "start", "before"))
         for times in TIMES
     ),
-    Change(
+    Manipulation(
         "stuffing-terms-5",
         "Words of the query appended, 5×",
-        "the text with the words of the query behind it, five times, without function words",
-        partial(_terms, times=5),
+        "the text with the query words except stop words after it, 5×",
+        partial(_add_query_words, times=5),
     ),
     *(
-        Change(
+        Manipulation(
             f"stuffing-scrambled-{times}",
             f"Scrambled query appended, {times}×",
-            f"the text with the letters of the query behind it in an order that makes no words, {times}×",
-            partial(_scrambled, times=times),
+            f"the text with the query after it, its letters in random order, {times}×",
+            partial(_add_scrambled_query, times=times),
         )
         for times in (1, 5)
     ),
-    Change(
+    Manipulation(
         "stuffing-other-query",
         "Query of another topic appended",
-        "the text with the query of another topic behind it",
-        _other_query,
+        "the text with the query of another topic after it",
+        _add_other_query,
     ),
-)
-"""What is done to any text."""
+]
 
-INSERTED = Change(
+_INSERTION = Manipulation(
     "stuffing-unrelated",
     "Query put between the sentences of a non-relevant text",
     "a text that was judged not relevant, with the query between two of its sentences",
-    _anywhere,
+    _insert_query,
+    needs=NOT_RELEVANT,
 )
 
 
 class AttackProbe(Probe):
-    """A non-relevant text with something added, against a relevant one. Positive: the attack wins.
+    """Stuffed non-relevant texts against relevant texts. Positive: the stuffed text is preferred.
 
-    Every non-relevant text meets one of the texts with the highest grade for its query, the same one in all attacks.
+    Each non-relevant text is paired with one of the texts with the highest grade for the query, the same for all
+    attacks.
 
     Parameters
     ----------
     name, title : str
         See `Probe`.
     judged : JudgedTexts
-        Whose texts.
     times : int
-        How often the query is added, half of it before the text and the rest behind; 0 shows what happens without.
+        Number of copies of the query, half of them before the text; 0 leaves the text unchanged.
     scramble : bool, optional
-        Whether its characters are scrambled.
+        Whether the characters of the query are shuffled.
     """
 
     strategy: Strategy = "manipulation"
@@ -123,10 +126,10 @@ class AttackProbe(Probe):
     ) -> None:
         self.name = f"{name}@{judged.name}"
         self.title = title
-        said = "the query, scrambled," if scramble else "the query"
-        added = f"with {said} added {times}×" if times else "as it is"
+        query = "the scrambled query" if scramble else "the query"
+        change = f"with {query} added {times}×" if times else "unchanged"
         self.definition = define_pair(
-            f"a text that was judged not relevant, {added}", "one of the most relevant texts of the query"
+            f"a text that was judged not relevant, {change}", "one of the most relevant texts for the query"
         )
         self.needs = NOT_RELEVANT
         self._judged = judged
@@ -134,48 +137,47 @@ class AttackProbe(Probe):
         self._scramble = scramble
 
     def samples(self, seed: int) -> Iterator[Sample]:
-        """See `Probe`; a query without relevant or without non-relevant text gives none."""
+        """See `Probe`; a query without relevant or without non-relevant texts makes no sample."""
+        lowest = self._judged.lowest
         for query_id in sorted(self._judged.grades):
-            of_query = self._judged.of(query_id)
-            top = max((one.grade for one in of_query), default=self._judged.lowest)
-            if top == self._judged.lowest:
+            texts = self._judged.of(query_id)
+            top = max((text.grade for text in texts), default=lowest)
+            if top == lowest:
                 continue
-            targets = [one for one in of_query if one.grade == top]
-            for one in of_query:
-                if one.grade == self._judged.lowest:
-                    target = random_for(seed, "attack", query_id, one.doc_id).choice(targets)
+            targets = [text for text in texts if text.grade == top]
+            for text in texts:
+                if text.grade == lowest:
+                    target = random_for(seed, "attack", query_id, text.doc_id).choice(targets)
                     yield Sample(
-                        sample_id=one.judgment_id,
-                        query=one.query,
-                        first=self._attacked(one, seed),
+                        sample_id=text.judgment_id,
+                        query=text.query,
+                        first=self._stuffed(text, seed),
                         second=target.text,
                         query_id=query_id,
-                        facts={"document": one.doc_id, "against": target.doc_id},
+                        facts={"document": text.doc_id, "against": target.doc_id},
                     )
 
-    def _attacked(self, one: JudgedText, seed: int) -> str:
-        payload = one.query
+    def _stuffed(self, text: JudgedText, seed: int) -> str:
+        payload = text.query
         if self._scramble:
-            payload = scrambled(payload, random_for(seed, self.name, one.query_id, one.doc_id))
+            payload = scrambled(payload, random_for(seed, self.name, text.query_id, text.doc_id))
         before = self._times // 2
-        return in_a_row(repeated(payload, before), one.text, repeated(payload, self._times - before))
+        return in_a_row(repeated(payload, before), text.text, repeated(payload, self._times - before))
 
 
 def _attacks(judged: JudgedTexts) -> list[Probe]:
+    target = "against relevant"
     return [
-        AttackProbe("attack-none", "Non-relevant against relevant", judged, times=0),
+        AttackProbe("attack-none", f"Non-relevant {target}", judged, times=0),
         *(
             AttackProbe(
-                f"attack-query-{times}",
-                f"Non-relevant + query, {times}×, against relevant",
-                judged,
-                times=times,
+                f"attack-query-{times}", f"Non-relevant + query, {times}×, {target}", judged, times=times
             )
             for times in TIMES
         ),
         AttackProbe(
             "attack-scrambled-5",
-            "Non-relevant + scrambled query, 5×, against relevant",
+            f"Non-relevant + scrambled query, 5×, {target}",
             judged,
             times=5,
             scramble=True,
@@ -183,10 +185,13 @@ def _attacks(judged: JudgedTexts) -> list[Probe]:
     ]
 
 
-def stuffing_probes(material: ProbeInputs) -> list[Probe]:
-    """Make the probes, over our passages and every judged collection."""
-    attacks = [probe for judged in collections(material) for probe in _attacks(judged)]
-    return [*changed(CHANGES, material), *changed([INSERTED], material, "unrelated"), *attacks]
+def stuffing_probes(inputs: ProbeInputs) -> list[Probe]:
+    """Make the probes."""
+    return [
+        *over_collections(_MANIPULATIONS, inputs),
+        *over_collections([_INSERTION], inputs, "unrelated"),
+        *(probe for judged in collections(inputs) for probe in _attacks(judged)),
+    ]
 
 
-FAMILY = Family("stuffing", "is a text preferred because the query was put into it?", stuffing_probes)
+FAMILY = Family("stuffing", "effect of copies of the query in a text", stuffing_probes)

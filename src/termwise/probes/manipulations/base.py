@@ -1,86 +1,89 @@
-"""What changes a text, and the probe that comes of it."""
+"""Manipulations of texts, and the probes that they make."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from random import Random
 
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe import SourcedProbe, Strategy, define_pair
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.language.base import Language
 
 
 @dataclass(frozen=True, eq=False)
-class Around:
-    """What a manipulation may look at besides the text.
+class ManipulationContext:
+    """Context of a text during its manipulation.
 
     Attributes
     ----------
     about : JudgedText
         The text with its query.
     judged : JudgedTexts
-        The collection that it comes from.
+        Collection of the text.
     language : Language
-        Words and sentences.
+        Finds words and sentences.
     stop_words : frozenset of str
         In lower case.
-    random : random.Random
-        For this text and this manipulation alone, so that nothing depends on which texts came before.
+    random : Random
+        Generator for this text and manipulation, independent of other texts.
     """
 
     about: JudgedText
     judged: JudgedTexts
     language: Language
     stop_words: frozenset[str]
-    random: random.Random
+    random: Random
+
+    def is_stop_word(self, word: str) -> bool:
+        """Whether a word is a stop word, ignoring case and the form of apostrophes."""
+        return word.lower().replace("’", "'") in self.stop_words
 
 
-@runtime_checkable
-class Manipulation(Protocol):
-    """Changes one thing in a text."""
+Change = Callable[[str, ManipulationContext], str | None]
+"""Returns the changed text; None, or the same text, if there is nothing to change, and then there is no sample."""
 
-    @property
-    def name(self) -> str:
-        """Lower case with hyphens; names the probe together with the collection."""
-        ...
 
-    @property
-    def title(self) -> str:
-        """What tables call it."""
-        ...
+@dataclass(frozen=True)
+class Manipulation:
+    """Change of one property of a text.
 
-    @property
-    def makes(self) -> str:
-        """What comes of a text, such as "the text with its words in another order"."""
-        ...
+    Attributes
+    ----------
+    name : str
+        Lower case with hyphens; with the collection it makes the name of the probe.
+    title : str
+        For tables.
+    makes : str
+        Description of the changed text, such as "the text with its words in random order".
+    apply : callable
+        See `Change`.
+    needs : str
+        See `Probe`.
+    """
 
-    def apply(self, text: str, around: Around) -> str | None:
-        """Return the changed text; None, or the same text, where it cannot be done: there is no sample then."""
-        ...
+    name: str
+    title: str
+    makes: str
+    apply: Change
+    needs: str = ""
 
 
 class ManipulationProbe(SourcedProbe[JudgedText]):
-    """Each judged text against itself, manipulated. Positive: the manipulated text is preferred.
+    """Each judged text against its manipulated form. Positive: the manipulated text is preferred.
 
     Parameters
     ----------
     manipulation : Manipulation
-        What is done to the texts.
     judged : JudgedTexts
-        Whose texts.
-    language, stop_words
-        See `Around`.
+    inputs : ProbeInputs
+        Language and stop words.
     grades : frozenset of int, optional
-        Judgments whose texts are taken; all unless given.
+        Grades of the texts that are used; all by default.
     part : str, optional
-        What name and title say of these grades, such as "higher". The samples are those of the probe over all grades.
-    symmetric : bool, optional
-        Whether only being told apart counts.
-    needs : str, optional
-        See `Probe`.
+        Name of these grades in name and title, such as "higher". Samples are those of the probe over all grades.
     """
 
     strategy: Strategy = "manipulation"
@@ -89,40 +92,36 @@ class ManipulationProbe(SourcedProbe[JudgedText]):
         self,
         manipulation: Manipulation,
         judged: JudgedTexts,
+        inputs: ProbeInputs,
         *,
-        language: Language,
-        stop_words: frozenset[str],
         grades: frozenset[int] | None = None,
         part: str = "",
-        symmetric: bool = False,
-        needs: str = "",
     ) -> None:
         self.name = f"{manipulation.name}{part and '-' + part}@{judged.name}"
         self.title = manipulation.title + (part and f", {part} grades")
         self.definition = define_pair(
-            manipulation.makes, "the text as it was" + (part and f". Texts of the {part} grades alone")
+            manipulation.makes, "the original text" + (part and f". Only texts of the {part} grades")
         )
-        self.symmetric = symmetric
-        self.needs = needs
+        self.needs = manipulation.needs
         self._manipulation = manipulation
         self._judged = judged
-        self._language = language
-        self._stop_words = stop_words
+        self._inputs = inputs
         self._grades = grades
 
     def sources(self) -> Iterator[JudgedText]:
         """See `SourcedProbe`."""
-        return (one for one in self._judged if self._grades is None or one.grade in self._grades)
+        return (text for text in self._judged if self._grades is None or text.grade in self._grades)
 
     def source_id(self, source: JudgedText) -> str:
         """See `SourcedProbe`."""
         return source.judgment_id
 
     def sample(self, seed: int, source: JudgedText) -> Sample | None:
-        """See `SourcedProbe`; a text that cannot be manipulated, or comes out as it was, gives none."""
-        drawing = random_for(seed, self._manipulation.name, source.query_id, source.doc_id)
-        around = Around(source, self._judged, self._language, self._stop_words, drawing)
-        changed = self._manipulation.apply(source.text, around)
+        """See `SourcedProbe`; a text that the manipulation leaves unchanged makes no sample."""
+        random = random_for(seed, self._manipulation.name, source.query_id, source.doc_id)
+        language, stop_words = self._inputs.language, self._inputs.stop_words
+        context = ManipulationContext(source, self._judged, language, stop_words, random)
+        changed = self._manipulation.apply(source.text, context)
         if changed is None or changed == source.text:
             return None
         return Sample(

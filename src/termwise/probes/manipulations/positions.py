@@ -1,4 +1,4 @@
-"""Where the words, sentences and noun chunks of a text are that can change places without running into each other."""
+"""Places of words, sentences and noun chunks that can be exchanged without merging with their neighbours."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from termwise.text.characters import character_table, classify
 from termwise.text.tokenizer import WhitespaceWords
 
 Groups = list[list[Place]]
-"""Places of a text by group: things change places within a group."""
+"""Places of a text by group: parts are exchanged within a group."""
 
 _APOSTROPHES = frozenset("'’")
 
 
 def words(text: str) -> list[Place]:
-    """Return the places of words: what stands between white space, without punctuation before and after it.
+    """Return the places of words: text between white space, without punctuation at its ends.
 
-    What is glued together, such as *state-of-the-art* and *don't*, is one word: whatever comes to its place, the words
-    that an analyzer finds in the text stay the same.
+    *state-of-the-art* and *don't* are one word: if such words are exchanged, an analyzer finds the same words.
 
     Examples
     --------
@@ -30,12 +29,12 @@ def words(text: str) -> list[Place]:
     >>> [text[start:end] for start, end in words(text)]
     ['The', 'well-known', 'dogs', 'two']
     """
-    found = []
+    places = []
     for start, end in WhitespaceWords().spans(text):
         core = _core().search(classify(text[start:end]))
         if core is not None:
-            found.append(Place(start + core.start(), start + core.end()))
-    return found
+            places.append(Place(start + core.start(), start + core.end()))
+    return places
 
 
 def all_words(parsed: Parsed) -> Groups:
@@ -44,22 +43,22 @@ def all_words(parsed: Parsed) -> Groups:
 
 
 def words_of_sentences(parsed: Parsed) -> Groups:
-    """Return `words` by sentence, but for a word that a sentence ends in: the last token of a sentence stays."""
+    """Return `words` by sentence, without a word at the end of a sentence."""
     return _by_sentence(parsed, words(parsed.text))
 
 
 def words_and_chunks(parsed: Parsed) -> Groups:
-    """Return `words` in one group; those of a noun chunk are one, with what stands between them."""
+    """Return `words` in one group; the words of a noun chunk are one place."""
     return [_joined(parsed, words(parsed.text))]
 
 
 def words_and_chunks_of_sentences(parsed: Parsed) -> Groups:
-    """Return what `words_and_chunks` does, by sentence, but for what a sentence ends in."""
+    """Return the places of `words_and_chunks` by sentence, without a place at the end of a sentence."""
     return _by_sentence(parsed, _joined(parsed, words(parsed.text)))
 
 
 def sentences(parsed: Parsed) -> Groups:
-    """Return the places of sentences in one group; where no space divides two sentences, they are one."""
+    """Return the places of sentences in one group; sentences without a space between them are one place."""
     places: list[Place] = []
     for start, end in (place_of(parsed, sentence) for sentence in parsed.sentences):
         if places and places[-1].end == start:
@@ -69,58 +68,58 @@ def sentences(parsed: Parsed) -> Groups:
 
 
 def prepositions(parsed: Parsed) -> Groups:
-    """Return the places of prepositions in one group; those that are part of a longer word are left out."""
+    """Return the places of prepositions in one group, without those inside a longer word."""
     places = (Place(token.start, token.end) for token in parsed.tokens if token.tag == "ADP")
-    return [_free(parsed.text, places)]
+    return [_separate(parsed.text, places)]
 
 
 def noun_chunks(parsed: Parsed) -> Groups:
-    """Return the places of noun chunks in one group; those that begin or end within a word are left out."""
-    return [_free(parsed.text, (place_of(parsed, chunk) for chunk in parsed.chunks))]
+    """Return the places of noun chunks in one group, without those that begin or end inside a word."""
+    return [_separate(parsed.text, (place_of(parsed, chunk) for chunk in parsed.chunks))]
 
 
 def place_of(parsed: Parsed, span: Span) -> Place:
-    """Return the characters that a range of tokens covers."""
+    """Return the character range of a range of tokens."""
     return Place(parsed.tokens[span.first].start, parsed.tokens[span.last - 1].end)
 
 
 def has_word(text: str) -> bool:
-    """Whether there is a letter, a mark or a number."""
+    """Whether a text has a letter, a mark or a number."""
     return _core().search(classify(text)) is not None
 
 
 def is_punctuation(word: str) -> bool:
-    """Whether a word is made of punctuation; that is told by its characters, as a tag can be wrong."""
+    """Whether a word consists of punctuation, judged by its characters because tags can be wrong."""
     return all(category(character)[0] == "P" for character in word)
 
 
-def _free(text: str, places: Iterable[Place]) -> list[Place]:
-    """Leave out what has part of a word beside it, or another place without anything between."""
-    found: list[Place] = []
+def _separate(text: str, places: Iterable[Place]) -> list[Place]:
+    """Leave out places that touch a word or another place."""
+    separate: list[Place] = []
     for start, end in places:
         beside = text[max(0, start - 1) : start] + text[end : end + 1]
         is_free = not has_word(beside) and not _APOSTROPHES.intersection(beside)
-        if is_free and not (found and found[-1].end == start):
-            found.append(Place(start, end))
-    return found
+        if is_free and not (separate and separate[-1].end == start):
+            separate.append(Place(start, end))
+    return separate
 
 
 def _joined(parsed: Parsed, places: Sequence[Place]) -> list[Place]:
-    """Make one place of all that a noun chunk touches."""
-    found: list[Place] = []
+    """Merge the places that a noun chunk touches."""
+    merged: list[Place] = []
     chunks = iter([place_of(parsed, chunk) for chunk in parsed.chunks])
     chunk = next(chunks, None)
     for place in places:
         while chunk is not None and chunk.end <= place.start:
             chunk = next(chunks, None)
-        if found and chunk is not None and chunk.start < found[-1].end:
-            place = Place(found.pop().start, place.end)
-        found.append(place)
-    return found
+        if merged and chunk is not None and chunk.start < merged[-1].end:
+            place = Place(merged.pop().start, place.end)
+        merged.append(place)
+    return merged
 
 
 def _by_sentence(parsed: Parsed, places: Iterable[Place]) -> Groups:
-    """Divide places by the sentences they begin in, without what the last token of a sentence is part of."""
+    """Group places by the sentence they begin in, without those that include the last token of a sentence."""
     groups: Groups = [[] for _ in parsed.sentences]
     ends = [place_of(parsed, sentence).end for sentence in parsed.sentences]
     number = 0
@@ -134,6 +133,6 @@ def _by_sentence(parsed: Parsed, places: Iterable[Place]) -> Groups:
 
 @cache
 def _core() -> re.Pattern[str]:
-    """Return what reaches from the first to the last letter, mark or number, as an expression over classes."""
+    """Return the expression, over character classes, from the first to the last letter, mark or number."""
     kinds = character_table().where(lambda kind, _: kind in "LMN")
     return re.compile(f"[{kinds}](?:.*[{kinds}])?", re.DOTALL)

@@ -1,183 +1,179 @@
-"""All manipulations by name."""
+"""Registry of all manipulations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from termwise.errors import UnknownNameError
-from termwise.probes.manipulations import joined_tokens as joining
+from termwise.probes.core.judged_texts import NOT_RELEVANT
+from termwise.probes.manipulations import additions, joined_tokens, removal, word_forms
 from termwise.probes.manipulations import positions as places
-from termwise.probes.manipulations import removal as removing
 from termwise.probes.manipulations.base import Manipulation
-from termwise.probes.manipulations.joined_tokens import Joined
-from termwise.probes.manipulations.keystrokes import Mistyped
-from termwise.probes.manipulations.lemmas import Lemmatized
-from termwise.probes.manipulations.letter_case import CaseFolded
-from termwise.probes.manipulations.nonrelevant import NonRelevantSentenceAdded
-from termwise.probes.manipulations.query_text import QueryPrepended, ReplacedByQuery
-from termwise.probes.manipulations.removal import Removed
-from termwise.probes.manipulations.reordering import Rearranged, reversed_, shuffled
-from termwise.probes.manipulations.some_words import SomeWordsShuffled
-from termwise.probes.manipulations.typos import Misspelled
+from termwise.probes.manipulations.joined_tokens import joined
+from termwise.probes.manipulations.reordering import in_reverse, reordering, shuffle_some_words, shuffled
+from termwise.probes.manipulations.typos import misspelling, mistype
 
-_ALL: tuple[Manipulation, ...] = (
-    Removed(
+_ALL = (
+    Manipulation(
         "rem-stops-punct",
         "Stop words and punctuation removed",
         "the text without stop words and punctuation",
-        removing.stop_words_and_punctuation,
+        removal.removal(removal.stop_words_and_punctuation),
     ),
-    Lemmatized(),
-    Rearranged(
+    Manipulation(
+        "lemmatize",
+        "Words lemmatized",
+        "the text with lemmas in place of words, except stop words",
+        word_forms.lemmatize,
+    ),
+    Manipulation(
         "shuffle-words",
         "Words shuffled",
-        "the text with its words in a random order, spaces and punctuation where they were",
-        places.all_words,
-        shuffled,
+        "the text with its words in random order; spaces and punctuation stay",
+        reordering(places.all_words, shuffled),
     ),
-    Rearranged(
+    Manipulation(
         "shuffle-words-in-sentences",
         "Words shuffled in sentences",
-        "the text with the words of each sentence in a random order, the last of each in its place",
-        places.words_of_sentences,
-        shuffled,
+        "the text with the words of each sentence in random order; the last word of each sentence stays",
+        reordering(places.words_of_sentences, shuffled),
     ),
-    Rearranged(
+    Manipulation(
         "shuffle-sentences",
         "Sentences shuffled",
-        "the text with its sentences in a random order",
-        places.sentences,
-        shuffled,
+        "the text with its sentences in random order",
+        reordering(places.sentences, shuffled),
     ),
-    Rearranged(
+    Manipulation(
         "shuffle-prepositions",
         "Prepositions shuffled",
-        "the text with its prepositions in each other's places",
-        places.prepositions,
-        shuffled,
+        "the text with its prepositions in random order",
+        reordering(places.prepositions, shuffled),
     ),
-    Misspelled(),
-    Mistyped(),
-    NonRelevantSentenceAdded(),
-    NonRelevantSentenceAdded("prepend-nonrelevant-sentence", "Non-relevant sentence + text", first=True),
-    CaseFolded(),
-    Removed(
-        "remove-punctuation", "Punctuation removed", "the text without punctuation", removing.punctuation
+    misspelling(),
+    Manipulation("keystrokes", "Typing errors", "the text with a typing error in one of 10 words", mistype),
+    Manipulation(
+        "append-nonrelevant-sentence",
+        "Text + non-relevant sentence",
+        "the text followed by a sentence of a text that was judged not relevant to the query",
+        additions.append_nonrelevant_sentence,
+        needs=NOT_RELEVANT,
     ),
-    Removed("remove-stops", "Stop words removed", "the text without stop words", removing.stop_words),
-    Removed(
+    Manipulation(
+        "prepend-nonrelevant-sentence",
+        "Non-relevant sentence + text",
+        "the text after a sentence of a text that was judged not relevant to the query",
+        additions.prepend_nonrelevant_sentence,
+        needs=NOT_RELEVANT,
+    ),
+    Manipulation("fold-case", "Capitals made small", "the text in lower case", word_forms.fold_case),
+    Manipulation(
+        "remove-punctuation",
+        "Punctuation removed",
+        "the text without punctuation",
+        removal.removal(removal.punctuation),
+    ),
+    Manipulation(
+        "remove-stops",
+        "Stop words removed",
+        "the text without stop words",
+        removal.removal(removal.stop_words),
+    ),
+    Manipulation(
         "remove-first-sentence",
         "First sentence removed",
         "the text without its first sentence",
-        removing.first_sentence,
+        removal.removal(removal.first_sentence),
     ),
-    Removed(
+    Manipulation(
         "remove-last-sentence",
         "Last sentence removed",
         "the text without its last sentence",
-        removing.last_sentence,
+        removal.removal(removal.last_sentence),
     ),
-    Removed(
+    Manipulation(
         "remove-random-sentence",
         "Random sentence removed",
-        "the text without one of its sentences",
-        removing.random_sentence,
+        "the text without a random sentence",
+        removal.removal(removal.random_sentence),
     ),
-    Rearranged(
+    Manipulation(
         "reverse-words",
         "Words reversed",
-        "the text with its words from the last to the first",
-        places.all_words,
-        reversed_,
+        "the text with its words in reverse order",
+        reordering(places.all_words, in_reverse),
     ),
-    Rearranged(
+    Manipulation(
         "reverse-sentences",
         "Sentences reversed",
-        "the text with its sentences from the last to the first",
-        places.sentences,
-        reversed_,
+        "the text with its sentences in reverse order",
+        reordering(places.sentences, in_reverse),
     ),
-    Rearranged(
+    Manipulation(
         "shuffle-noun-chunks",
         "Noun chunks shuffled",
-        "the text with its noun chunks in each other's places",
-        places.noun_chunks,
-        shuffled,
+        "the text with its noun chunks in random order",
+        reordering(places.noun_chunks, shuffled),
     ),
-    Rearranged(
+    Manipulation(
         "reverse-noun-chunks",
         "Noun chunks reversed",
-        "the text with its noun chunks from the last to the first, in each other's places",
-        places.noun_chunks,
-        reversed_,
+        "the text with its noun chunks in reverse order",
+        reordering(places.noun_chunks, in_reverse),
     ),
-    Rearranged(
+    Manipulation(
         "shuffle-words-keep-chunks",
         "Words shuffled, noun chunks kept",
-        "the text with its words in a random order, those of a noun chunk together",
-        places.words_and_chunks,
-        shuffled,
+        "the text with its words in random order; noun chunks stay together",
+        reordering(places.words_and_chunks, shuffled),
     ),
-    Rearranged(
+    Manipulation(
         "shuffle-words-in-sentences-keep-chunks",
         "Words shuffled in sentences, noun chunks kept",
-        "the text with the words of each sentence in a random order, those of a noun chunk together",
-        places.words_and_chunks_of_sentences,
-        shuffled,
+        "the text with the words of each sentence in random order; noun chunks stay together",
+        reordering(places.words_and_chunks_of_sentences, shuffled),
     ),
-    SomeWordsShuffled(),
-    QueryPrepended(),
-    ReplacedByQuery(),
-    Joined(
+    Manipulation(
+        "shuffle-some-words",
+        "As many words shuffled as there are noun chunks",
+        "the text with as many shuffled words as it has noun chunks",
+        shuffle_some_words,
+    ),
+    Manipulation(
+        "prepend-query", "Query + text", "the text with the query before it", additions.prepend_query
+    ),
+    Manipulation("replace-by-query", "Query in place of the text", "the query", additions.replace_by_query),
+    Manipulation(
         "rejoin",
         "Tokens joined by blanks",
-        "the tokens of the text, a blank between any two: a control of whatever joins them",
-        joining.tokens,
+        "the tokens of the text, joined by spaces: a control of the probes that join tokens",
+        joined(joined_tokens.tokens),
     ),
-    Joined(
+    Manipulation(
         "rem-stops-punct-joined",
         "Stop words and punctuation removed, joined by blanks",
-        "the tokens of the text without stop words and punctuation, a blank between any two",
-        joining.without_stop_words_and_punctuation,
+        "the tokens of the text without stop words and punctuation, joined by spaces",
+        joined(joined_tokens.without_stop_words_and_punctuation),
     ),
-    Joined(
+    Manipulation(
         "lemmatize-joined",
         "Words lemmatized, joined by blanks",
-        "the tokens of the text as they stand in a dictionary, a blank between any two",
-        joining.lemmas,
+        "the lemmas of the text, joined by spaces",
+        joined(joined_tokens.lemmas),
     ),
-    Joined(
+    Manipulation(
         "shuffle-words-joined",
         "Tokens shuffled, joined by blanks",
-        "the tokens of the text in a random order, a blank between any two",
-        joining.shuffled_tokens,
+        "the tokens of the text in random order, joined by spaces",
+        joined(joined_tokens.shuffled_tokens),
     ),
-    Joined(
+    Manipulation(
         "shuffle-words-in-sentences-joined",
         "Tokens shuffled in sentences, joined by blanks",
-        "the tokens of each sentence in a random order, the last of each in its place, a blank between any two",
-        joining.shuffled_tokens_of_sentences,
+        "the tokens of each sentence in random order except the last, joined by spaces",
+        joined(joined_tokens.shuffled_tokens_of_sentences),
     ),
 )
 
-MANIPULATIONS: Mapping[str, Manipulation] = MappingProxyType({one.name: one for one in _ALL})
-"""Whatever needs nothing but a text and what is around it, by name. The list of typos is that of codespell."""
-
-
-def manipulation_of(name: str) -> Manipulation:
-    """Return the manipulation of a name.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is none.
-
-    Examples
-    --------
-    >>> manipulation_of("shuffle-words").title
-    'Words shuffled'
-    """
-    if name not in MANIPULATIONS:
-        raise UnknownNameError.of("manipulation", name, MANIPULATIONS)
-    return MANIPULATIONS[name]
+MANIPULATIONS: Mapping[str, Manipulation] = MappingProxyType({each.name: each for each in _ALL})
+"""Manipulations that need no data of the user, by name; ``typos`` uses the list of codespell."""

@@ -1,87 +1,69 @@
-"""Parts of a text are left out."""
+"""Manipulations that remove parts of a text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from termwise.probes.language.base import Parsed
-from termwise.probes.manipulations.base import Around
+from termwise.probes.manipulations.base import Change, ManipulationContext
 from termwise.probes.manipulations.positions import has_word, is_punctuation, place_of
-from termwise.probes.manipulations.stop_words import is_stop_word
 from termwise.probes.manipulations.text_edits import Place, without
 
 
-@dataclass(frozen=True)
-class Removed:
-    """Parts of a text are left out, so that one space remains where there was one.
+def removal(places: Callable[[Parsed, ManipulationContext], list[Place]]) -> Change:
+    """Return the change that removes parts of a text, such as `punctuation`; one space stays if there was one.
 
-    There is no sample where nothing would be left.
-
-    Attributes
-    ----------
-    name, title, makes : str
-        See `Manipulation`.
-    places : callable
-        Finds what is left out: one of the functions here.
+    A text without any other word makes no sample.
     """
 
-    name: str
-    title: str
-    makes: str
-    places: Callable[[Parsed, Around], list[Place]]
+    def apply(text: str, context: ManipulationContext) -> str | None:
+        removed = places(context.language.parse(text), context)
+        changed = without(text, removed)
+        return changed if removed and has_word(changed) else None
 
-    def apply(self, text: str, around: Around) -> str | None:
-        """See `Manipulation`."""
-        places = self.places(around.language.parse(text), around)
-        if not places:
-            return None
-        changed = without(text, places)
-        return changed if has_word(changed) else None
+    return apply
 
 
-def punctuation(parsed: Parsed, around: Around) -> list[Place]:
-    """Return the places of punctuation that is not part of a word, as it is in *don't* and *3.14*."""
+def punctuation(parsed: Parsed, context: ManipulationContext) -> list[Place]:
+    """Return the places of punctuation outside words; that of *don't* and *3.14* is inside."""
     return [Place(token.start, token.end) for token in parsed.tokens if is_punctuation(token.text)]
 
 
-def stop_words(parsed: Parsed, around: Around) -> list[Place]:
-    """Return the places of stop words.
-
-    Where a language takes *don't* for two words, the whole is looked up.
-    """
-    places = _whole_words(parsed)
-    return [place for place in places if is_stop_word(parsed.text[place.start : place.end], around)]
+def stop_words(parsed: Parsed, context: ManipulationContext) -> list[Place]:
+    """Return the places of stop words. If the language splits *don't* into two tokens, the whole is looked up."""
+    return [
+        place for place in _whole_words(parsed) if context.is_stop_word(parsed.text[place.start : place.end])
+    ]
 
 
-def stop_words_and_punctuation(parsed: Parsed, around: Around) -> list[Place]:
+def stop_words_and_punctuation(parsed: Parsed, context: ManipulationContext) -> list[Place]:
     """Return the places of both."""
-    return sorted([*stop_words(parsed, around), *punctuation(parsed, around)])
+    return sorted([*stop_words(parsed, context), *punctuation(parsed, context)])
 
 
-def first_sentence(parsed: Parsed, around: Around) -> list[Place]:
+def first_sentence(parsed: Parsed, context: ManipulationContext) -> list[Place]:
     """Return the place of the first sentence."""
     return [place_of(parsed, sentence) for sentence in parsed.sentences[:1]]
 
 
-def last_sentence(parsed: Parsed, around: Around) -> list[Place]:
+def last_sentence(parsed: Parsed, context: ManipulationContext) -> list[Place]:
     """Return the place of the last sentence."""
     return [place_of(parsed, sentence) for sentence in parsed.sentences[-1:]]
 
 
-def random_sentence(parsed: Parsed, around: Around) -> list[Place]:
-    """Return the place of a sentence that is drawn."""
-    return [place_of(parsed, around.random.choice(parsed.sentences))] if parsed.sentences else []
+def random_sentence(parsed: Parsed, context: ManipulationContext) -> list[Place]:
+    """Return the place of a random sentence."""
+    return [place_of(parsed, context.random.choice(parsed.sentences))] if parsed.sentences else []
 
 
 def _whole_words(parsed: Parsed) -> list[Place]:
-    """Return the places of words, tokens that follow each other without anything between taken as one."""
-    found: list[Place] = []
+    """Return the places of words; tokens without anything between them make one word."""
+    places: list[Place] = []
     for token in parsed.tokens:
         if is_punctuation(token.text):
             continue
         start = token.start
-        if found and found[-1].end == start:
-            start = found.pop().start
-        found.append(Place(start, token.end))
-    return found
+        if places and places[-1].end == start:
+            start = places.pop().start
+        places.append(Place(start, token.end))
+    return places

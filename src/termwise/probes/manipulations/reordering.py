@@ -1,65 +1,63 @@
-"""Words, sentences or noun chunks in another order."""
+"""Manipulations that reorder words, sentences or noun chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from random import Random
 
 from termwise.probes.language.base import Parsed
-from termwise.probes.manipulations.base import Around
-from termwise.probes.manipulations.positions import Groups
+from termwise.probes.manipulations.base import Change, ManipulationContext
+from termwise.probes.manipulations.positions import Groups, words
 from termwise.probes.manipulations.text_edits import contents, replaced
 
 Order = Callable[[Sequence[str], Random], list[str]]
-"""Puts things into another order."""
+"""`shuffled` or `in_reverse`."""
 
 
-@dataclass(frozen=True)
-class Rearranged:
-    """Things of a text change places; spaces, and what stands between the places, stay.
+def reordering(places: Callable[[Parsed], Groups], order: Order) -> Change:
+    """Return the change that reorders the parts of each group; the text between them stays.
 
-    No word is lost, added or changed: to whatever counts words, the text is what it was.
+    No word is lost, added or changed: a ranker that counts words sees the same text.
 
-    Attributes
+    Parameters
     ----------
-    name, title, makes : str
-        See `Manipulation`.
     places : callable
-        Finds the things that change places, by group; see `termwise.probes.manipulations.positions`.
+        Finds the groups of parts, see `termwise.probes.manipulations.positions`.
     order : callable
-        `shuffled` or `reversed_`, of each group by itself.
     """
 
-    name: str
-    title: str
-    makes: str
-    places: Callable[[Parsed], Groups]
-    order: Order
-
-    def apply(self, text: str, around: Around) -> str | None:
-        """See `Manipulation`."""
-        groups = self.places(around.language.parse(text))
-        ordered = [self.order(contents(text, group), around.random) for group in groups]
+    def apply(text: str, context: ManipulationContext) -> str:
+        groups = places(context.language.parse(text))
+        ordered = [order(contents(text, group), context.random) for group in groups]
         return replaced(text, [*chain(*groups)], [*chain(*ordered)])
 
+    return apply
 
-def shuffled(things: Sequence[str], random: Random) -> list[str]:
-    """Return things in an order drawn from all that can be told from theirs; as they are, if there is none.
+
+def shuffle_some_words(text: str, context: ManipulationContext) -> str:
+    """Shuffle as many random words as the text has noun chunks, as a control of shuffled noun chunks."""
+    places = words(text)
+    count = min(len(places), len(context.language.parse(text).chunks))
+    chosen = sorted(context.random.sample(places, count))
+    return replaced(text, chosen, shuffled(contents(text, chosen), context.random))
+
+
+def shuffled(items: Sequence[str], random: Random) -> list[str]:
+    """Return items in a random order that differs from theirs, if there is one.
 
     Examples
     --------
     >>> shuffled(["a", "b"], Random(0)), shuffled(["a", "a"], Random(0))
     (['b', 'a'], ['a', 'a'])
     """
-    found = list(things)
-    if len(set(found)) > 1:
-        while found == list(things):
-            random.shuffle(found)
-    return found
+    result = list(items)
+    if len(set(result)) > 1:
+        while result == list(items):
+            random.shuffle(result)
+    return result
 
 
-def reversed_(things: Sequence[str], random: Random) -> list[str]:
-    """Return things from the last to the first; nothing is drawn."""
-    return list(things)[::-1]
+def in_reverse(items: Sequence[str], random: Random) -> list[str]:
+    """Return items in reverse order; nothing is random."""
+    return list(items)[::-1]

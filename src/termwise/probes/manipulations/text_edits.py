@@ -1,4 +1,4 @@
-"""Editing a text by ranges of characters, so that what is not meant to change does not."""
+"""Edits of a text by character ranges; the rest of the text stays unchanged."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ class Place(NamedTuple):
 
 
 def contents(text: str, places: Iterable[Place]) -> list[str]:
-    """Return what stands at some places."""
+    """Return the parts of a text at some places."""
     return [text[start:end] for start, end in places]
 
 
 def replaced(text: str, places: Sequence[Place], words: Sequence[str]) -> str:
-    """Put words at the places of others; everything between stays.
+    """Replace the parts of a text at some places by words.
 
     Parameters
     ----------
     text : str
-        What is edited.
     places : sequence of Place
         In order, not overlapping.
     words : sequence of str
-        What comes there.
+        One for each place.
 
     Examples
     --------
@@ -43,15 +42,14 @@ def replaced(text: str, places: Sequence[Place], words: Sequence[str]) -> str:
 
 
 def without(text: str, places: Iterable[Place]) -> str:
-    r"""Take out what stands at some places, so that one space is left between words, and none at the ends.
+    r"""Remove the parts of a text at some places, with one space left between words and none at the ends.
 
-    The space that stays is that before or after, a line break rather than a blank; where there was none, a blank keeps
-    the neighbours apart.
+    The remaining space is that before or after the part, preferably a line break; if there was none, a space is
+    inserted.
 
     Parameters
     ----------
     text : str
-        What is edited.
     places : iterable of Place
         In order, not overlapping.
 
@@ -66,7 +64,7 @@ def without(text: str, places: Iterable[Place]) -> str:
         if holes and start <= holes[-1].end:
             start = holes.pop().start
         holes.append(Place(start, end))
-    return replaced(text, holes, [_what_stays(text, hole) for hole in holes])
+    return replaced(text, holes, [_remaining_space(text, hole) for hole in holes])
 
 
 def _with_space(text: str, place: Place) -> Place:
@@ -78,25 +76,25 @@ def _with_space(text: str, place: Place) -> Place:
     return Place(start, end)
 
 
-def _what_stays(text: str, hole: Place) -> str:
+def _remaining_space(text: str, hole: Place) -> str:
     if hole.start == 0 or hole.end == len(text):
         return ""
-    taken = text[hole.start : hole.end]
-    before = taken[: len(taken) - len(taken.lstrip())]
-    after = taken[len(taken.rstrip()) :]
+    removed = text[hole.start : hole.end]
+    before = removed[: len(removed) - len(removed.lstrip())]
+    after = removed[len(removed.rstrip()) :]
     return next((space for space in (before, after) if "\n" in space), before or after or " ")
 
 
 def in_a_row(*texts: str) -> str:
-    r"""Return texts one after the other, with a blank where there is no space between two.
+    r"""Concatenate texts, with a space between two if there is none.
 
     Examples
     --------
     >>> in_a_row("one\n", "two", "", "three")
     'one\ntwo three'
     """
-    found = ""
+    result = ""
     for text in texts:
-        apart = not found or not text or found[-1].isspace() or text[0].isspace()
-        found += text if apart else f" {text}"
-    return found
+        is_separated = not result or not text or result[-1].isspace() or text[0].isspace()
+        result += text if is_separated else f" {text}"
+    return result

@@ -1,4 +1,4 @@
-"""Lists of misspellings, the other way round: for a word, how people misspell it."""
+"""Lists of misspellings by correct word."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from termwise.errors import DataError, MalformedRecordError, MissingExtraError
 from termwise.text.unicode_words import UnicodeWords
 
 Misspellings = Mapping[str, tuple[str, ...]]
-"""By the word in lower case, in order."""
+"""Sorted misspellings by correct word in lower case."""
 
 _JSON = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 _EXPECTED = '{"correct": "...", "typos": ["...", ...]} or {"correct": "...", "typo": "..."}'
@@ -21,12 +21,12 @@ _EXPECTED = '{"correct": "...", "typos": ["...", ...]} or {"correct": "...", "ty
 
 @cache
 def codespell_misspellings() -> Misspellings:
-    """Return the misspellings that the package codespell [1]_ knows.
+    """Return the misspellings of the package codespell [1]_.
 
     Raises
     ------
     MissingExtraError
-        If it is not installed.
+        If the package is not installed.
 
     References
     ----------
@@ -46,25 +46,24 @@ def codespell_misspellings() -> Misspellings:
 def read_misspellings(path: str | Path) -> Misspellings:
     r"""Read a list of misspellings.
 
-    Left out are corrections of several words, and misspellings that are words of the list themselves, or hold one: once
-    every word has come to a misspelling, no word of the list is left.
+    Corrections of several words are left out, and misspellings that are or contain a correct word of the list: after
+    the manipulation no correct word of the list remains.
 
     Parameters
     ----------
     path : str or Path
-        Plain or compressed. If the name ends in ``.jsonl``, a JSON object a line,
-        ``{"correct": "...", "typos": ["..."]}`` or ``{"correct": "...", "typo": "..."}``. Otherwise lines as codespell
-        has them: ``misspelling->word``, or ``misspelling->word, another, why``, where what follows the last comma is a
-        remark and may be empty. Lines that begin with ``#`` are skipped.
+        Plain or compressed. Files ``.jsonl`` have a JSON object per line, ``{"correct": "...", "typos": ["..."]}`` or
+        ``{"correct": "...", "typo": "..."}``. Other files have the format of codespell: ``misspelling->word``, or
+        ``misspelling->word, another, remark``, where the remark can be empty. Lines that begin with ``#`` are skipped.
 
     Raises
     ------
     MissingFileError
         If the file cannot be read.
     MalformedRecordError
-        If a line is something else.
+        If a line has another format.
     DataError
-        If nothing is left.
+        If no misspelling is usable.
 
     Examples
     --------
@@ -78,16 +77,16 @@ def read_misspellings(path: str | Path) -> Misspellings:
     path = Path(path)
     pairs = list(_objects(path) if path.name.endswith(_JSON) else _arrows(path))
     words = {correct.lower() for _, correct in pairs}
-    found: dict[str, set[str]] = {}
+    typos_of: dict[str, set[str]] = {}
     for typo, correct in pairs:
-        if correct and not _has_space(typo + correct) and not _holds(typo.lower(), words):
-            found.setdefault(correct.lower(), set()).add(typo)
-    if not found:
-        raise DataError("a list of typos has none that can be used", facts=[("file", path)])
-    return {correct: tuple(sorted(typos)) for correct, typos in found.items()}
+        if correct and not _has_space(typo + correct) and not _contains(typo.lower(), words):
+            typos_of.setdefault(correct.lower(), set()).add(typo)
+    if not typos_of:
+        raise DataError("a list of misspellings has no usable entry", facts=[("file", path)])
+    return {correct: tuple(sorted(typos)) for correct, typos in typos_of.items()}
 
 
-def _holds(typo: str, words: Collection[str]) -> bool:
+def _contains(typo: str, words: Collection[str]) -> bool:
     return any(word in words for word in (typo, *UnicodeWords().words(typo)))
 
 
@@ -99,13 +98,13 @@ def _objects(path: Path) -> Iterator[tuple[str, str]]:
     for line, record in read_json_lines(path):
         typos: Any = record.get("typos", [record.get("typo")])
         correct = record.get("correct")
-        if not isinstance(correct, str) or not _are_texts(typos):
+        if not isinstance(correct, str) or not _are_words(typos):
             raise MalformedRecordError.at(path, line, expected=_EXPECTED, seen=str(record))
         for typo in typos:
             yield typo.strip(), correct.strip()
 
 
-def _are_texts(values: object) -> bool:
+def _are_words(values: object) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) and value.strip() for value in values)
 
 

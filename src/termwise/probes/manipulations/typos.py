@@ -1,64 +1,68 @@
-"""Words as people misspell them."""
+"""Manipulations that misspell words: common misspellings, and typing errors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
+from random import Random
 
-from termwise.probes.manipulations.base import Around
-from termwise.probes.manipulations.letter_case import cased_like
+from termwise.probes.manipulations.base import Manipulation, ManipulationContext
 from termwise.probes.manipulations.positions import words
-from termwise.probes.manipulations.stop_words import is_stop_word
-from termwise.probes.manipulations.text_edits import Place, replaced
+from termwise.probes.manipulations.text_edits import Place, contents, replaced
 from termwise.probes.manipulations.typo_list import Misspellings, codespell_misspellings
+from termwise.probes.manipulations.word_forms import cased_like
 from termwise.text.characters import lower_case
 from termwise.text.unicode_words import UnicodeWords
 
+SHORTEST = 4
+"""Letters that a mistyped word has at least."""
 
-@dataclass(frozen=True, eq=False)
-class Misspelled:
-    """Every word of a list comes to one of its misspellings, with its capitals; stop words stay.
+_KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_ADJACENT = {(0, -1), (0, 1), (1, -1), (1, 0), (-1, 0), (-1, 1)}
+"""Rows and columns between adjacent keys: each row is half a key to the right of the row above."""
 
-    Attributes
+
+def misspelling(misspellings: Misspellings | None = None) -> Manipulation:
+    """Return the manipulation that misspells every listed word except stop words, keeping the case of the word.
+
+    Parameters
     ----------
     misspellings : mapping, optional
-        By the word in lower case, see `termwise.probes.manipulations.typo_list`; those of codespell unless given,
-        which needs the extra ``probe``.
+        See `termwise.probes.manipulations.typo_list`; those of codespell by default, which needs the extra ``probe``.
     """
+    return Manipulation(
+        "typos",
+        "Typos",
+        "the text with a misspelling of every listed word except stop words",
+        partial(_misspell, misspellings=misspellings),
+    )
 
-    misspellings: Misspellings | None = None
-    name: str = "typos"
-    title: str = "Typos"
-    makes: str = "the text with every word of a list of misspellings misspelt, but for stop words"
 
-    def apply(self, text: str, around: Around) -> str | None:
-        """See `Manipulation`."""
-        known = codespell_misspellings() if self.misspellings is None else self.misspellings
-        places = [
-            place for place in _listed(text, known) if not is_stop_word(text[place.start : place.end], around)
-        ]
-        found = [text[start:end] for start, end in places]
-        drawn = [cased_like(around.random.choice(known[_key(word)]), word) for word in found]
-        return replaced(text, places, drawn)
+def _misspell(text: str, context: ManipulationContext, misspellings: Misspellings | None) -> str:
+    known = codespell_misspellings() if misspellings is None else misspellings
+    places = [
+        place for place in _listed(text, known) if not context.is_stop_word(text[place.start : place.end])
+    ]
+    typos = [cased_like(context.random.choice(known[_key(word)]), word) for word in contents(text, places)]
+    return replaced(text, places, typos)
 
 
 def _listed(text: str, known: Misspellings) -> list[Place]:
-    """Return the places of words that are listed: all that is glued together, or else what hyphens divide."""
-    found = []
+    """Return the places of listed words: words between spaces, or otherwise their parts between hyphens."""
+    places = []
     for start, end in words(text):
         if _key(text[start:end]) in known:
-            found.append(Place(start, end))
+            places.append(Place(start, end))
         else:
-            found += [
-                Place(start + first, start + last) for first, last in _listed_parts(text[start:end], known)
-            ]
-    return found
+            parts = _listed_parts(text[start:end], known)
+            places += [Place(start + first, start + last) for first, last in parts]
+    return places
 
 
 def _listed_parts(text: str, known: Misspellings) -> Iterator[tuple[int, int]]:
     for start, end in UnicodeWords().spans(text):
-        bare = start + len(_key(text[start:end]).partition("'")[0])
-        for last in (end, bare):
+        without_suffix = start + len(_key(text[start:end]).partition("'")[0])
+        for last in (end, without_suffix):
             if _key(text[start:last]) in known:
                 yield start, last
                 break
@@ -66,3 +70,61 @@ def _listed_parts(text: str, known: Misspellings) -> Iterator[tuple[int, int]]:
 
 def _key(word: str) -> str:
     return lower_case(word).replace("’", "'")
+
+
+def mistype(text: str, context: ManipulationContext, every: int = 10) -> str:
+    """Make a typing error in one of `every` words, at least one.
+
+    Only words of at least 4 letters from a to z are mistyped, no stop words, and their first letter stays.
+    """
+    places = [Place(*span) for span in UnicodeWords().spans(text)]
+    count = max(1, round(len(places) / every))
+    candidates = [place for place in places if _can_mistype(text[place.start : place.end], context)]
+    chosen = sorted(context.random.sample(candidates, min(count, len(candidates))))
+    return replaced(text, chosen, [mistyped(word, context.random) for word in contents(text, chosen)])
+
+
+def _can_mistype(word: str, context: ManipulationContext) -> bool:
+    is_long = len(word) >= SHORTEST
+    return is_long and word.isascii() and word.isalpha() and not context.is_stop_word(word)
+
+
+def mistyped(word: str, random: Random) -> str:
+    """Return a word with one typing error: a letter hit beside, dropped, doubled or swapped with the one before.
+
+    Parameters
+    ----------
+    word : str
+        Two letters or more from a to z, in any case.
+    random : random.Random
+        Draws the place, the error and the adjacent key.
+
+    Examples
+    --------
+    >>> [mistyped("keyboard", Random(seed)) for seed in range(1, 6)]
+    ['ketboard', 'keyboar', 'keuboard', 'keboard', 'keybosrd']
+    """
+    place = random.randrange(1, len(word))
+    before, letter, after = word[:place], word[place], word[place + 1 :]
+    errors = [
+        before + after,
+        before + letter + letter + after,
+        before + _adjacent_key(letter, random) + after,
+    ]
+    if place > 1 and word[place - 1] != letter:
+        errors.append(before[:-1] + letter + before[-1] + after)
+    return random.choice(errors)
+
+
+def _adjacent_key(letter: str, random: Random) -> str:
+    key = letter.lower()
+    row = next(number for number, keys in enumerate(_KEYBOARD) if key in keys)
+    column = _KEYBOARD[row].index(key)
+    adjacent = [
+        other
+        for other_row, keys in enumerate(_KEYBOARD)
+        for other_column, other in enumerate(keys)
+        if (other_row - row, other_column - column) in _ADJACENT
+    ]
+    chosen = random.choice(adjacent)
+    return chosen.upper() if letter.isupper() else chosen

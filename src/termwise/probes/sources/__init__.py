@@ -1,1 +1,1 @@
-"""Where pairs of texts come from: judged texts, data sets, our own written pairs, and YAML files."""
+"""Sources of text pairs: judged texts, data sets, written pairs, and YAML files of users."""

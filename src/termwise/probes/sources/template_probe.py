@@ -1,30 +1,91 @@
-"""A probe that was written as templates with slots."""
+"""Probes of users, written as templates with slots."""
 
 from __future__ import annotations
 
 import hashlib
 import heapq
+import itertools
 import json
-from collections.abc import Iterator, Mapping
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from termwise.probes.core.probe import Probe, Strategy
 from termwise.probes.core.sample import Sample, random_for
-from termwise.probes.sources.slots import filled, fillings
+
+SLOT_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+_PART = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]")
+_BRACES = {"{{": "{", "}}": "}"}
+
+
+def slots_of(template: str) -> list[str]:
+    """Return the slot names of a template, without duplicates.
+
+    Raises
+    ------
+    ValueError
+        If a brace is unpaired, or does not enclose a slot name.
+
+    Examples
+    --------
+    >>> slots_of("{city} by {when}, {city} {{as it is}}")
+    ['city', 'when']
+    """
+    names: dict[str, None] = {}
+    for part in _PART.findall(template):
+        if part in _BRACES:
+            continue
+        name = part[1:-1]
+        if not SLOT_NAME.fullmatch(name):
+            raise ValueError(part)
+        names[name] = None
+    return list(names)
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """Replace slots by values, and double braces by single ones.
+
+    Examples
+    --------
+    >>> filled("{city} {{as it is}}", {"city": "Lyon"})
+    'Lyon {as it is}'
+    """
+    return _PART.sub(lambda part: _BRACES.get(part[0]) or values[part[0][1:-1]], template)
+
+
+def fillings(slots: Mapping[str, Sequence[str]], *, zipped: bool) -> Iterator[dict[str, str]]:
+    """Yield values for all slots: every combination, or the first values, the second values, and so on.
+
+    Examples
+    --------
+    >>> list(fillings({"a": ["1", "2"], "b": ["x", "y"]}, zipped=True))
+    [{'a': '1', 'b': 'x'}, {'a': '2', 'b': 'y'}]
+    """
+    rows = zip(*slots.values(), strict=True) if zipped and slots else itertools.product(*slots.values())
+    for row in rows:
+        yield dict(zip(slots, row, strict=True))
+
+
+def count_of(slots: Mapping[str, Sequence[str]], *, zipped: bool) -> int:
+    """Return the number of fillings."""
+    lengths = [len(values) for values in slots.values()]
+    return lengths[0] if zipped and lengths else math.prod(lengths)
 
 
 @dataclass(frozen=True)
 class Case:
-    """Templates, and what fills their slots.
+    """Templates and the values of their slots.
 
     Attributes
     ----------
     query, first, second : str
         Templates.
     second_query : str or None
-        The template of the query that the second text is scored for, where that is another one.
+        Template of the query of the second text, if it differs.
     slots : mapping of str to tuple of str
-        Values of the slots that stand in the templates.
+        Values by slot.
     """
 
     query: str
@@ -34,42 +95,41 @@ class Case:
     slots: Mapping[str, tuple[str, ...]]
 
     def samples(self, *, zipped: bool) -> Iterator[Sample]:
-        """Yield a sample for each filling that makes two different sides."""
+        """Yield a sample for each filling whose two sides differ."""
         for values in fillings(self.slots, zipped=zipped):
             query, first, second = (filled(text, values) for text in (self.query, self.first, self.second))
-            other = None if self.second_query is None else filled(self.second_query, values)
-            said = json.dumps([query, first, second, other])
+            second_query = None if self.second_query is None else filled(self.second_query, values)
+            content = json.dumps([query, first, second, second_query])
             sample = Sample(
-                sample_id=hashlib.sha256(said.encode("ascii")).hexdigest()[:16],
+                sample_id=hashlib.sha256(content.encode("ascii")).hexdigest()[:16],
                 query=query,
                 first=first,
                 second=second,
                 facts={"slots": values} if values else {},
-                second_query=other,
+                second_query=second_query,
             )
             if not sample.identical:
                 yield sample
 
 
 class UserProbe(Probe):
-    """A probe from a file.
+    """Probe of a YAML file.
 
     Parameters
     ----------
     name, title : str
         See `Probe`.
     cases : tuple of Case
-        What is asked.
     definition : str, optional
         See `Probe`.
     symmetric : bool, optional
-        Whether only being told apart counts.
+        See `Probe`.
     wanted : str, optional
-        What a good ranker does, one of `termwise.probes.core.probe.EXPECTATIONS`.
+        Behaviour of a good ranker, see `Probe`.
     zipped : bool, optional
-        Whether values of slots that stand at the same place belong together, rather than all combinations.
+        Whether values at the same place in their lists belong together; otherwise all combinations are made.
     limit : int, optional
-        At most so many samples of each case.
+        Upper bound for the samples of each case.
     """
 
     strategy: Strategy = "transfer"
@@ -96,7 +156,7 @@ class UserProbe(Probe):
         self._limit = limit
 
     def samples(self, seed: int) -> Iterator[Sample]:
-        """See `Probe`; what two cases both say comes once."""
+        """See `Probe`; a sample that two cases make is yielded once."""
         seen: set[str] = set()
         for case in self._cases:
             for sample in self._limited(case, seed):
@@ -105,10 +165,10 @@ class UserProbe(Probe):
                     yield sample
 
     def _limited(self, case: Case, seed: int) -> Iterator[Sample]:
-        found = case.samples(zipped=self._zipped)
+        samples = case.samples(zipped=self._zipped)
         if self._limit is None:
-            return found
-        drawn = heapq.nsmallest(
-            self._limit, found, key=lambda sample: random_for(seed, self.name, sample.sample_id).random()
+            return samples
+        smallest = heapq.nsmallest(
+            self._limit, samples, key=lambda sample: random_for(seed, self.name, sample.sample_id).random()
         )
-        return iter(drawn)
+        return iter(smallest)

@@ -1,81 +1,70 @@
-"""Our own pairs, written by hand: small, and always there.
+"""Probes of pairs written by hand, which ship with the package: about thirty pairs for each quality.
 
-About thirty for each quality, in ``written/``. The first text has the quality, and the query fits both: the two say the
-same, but for factuality, where one thing is wrong in the second: a person, a place, a nationality, an organisation or a
-number. They show which way a ranker leans; data sets of thousands of pairs (`termwise.probes.sources.transfer`) say
-how far.
+The first text has the quality, and the query fits both texts. Both say the same, except for factuality: there the
+second text has one wrong fact, a person, place, nationality, organisation or number. The pairs show the direction of a
+preference; data sets of thousands of pairs (`termwise.probes.sources.transfer`) measure its size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from importlib import resources
 from types import MappingProxyType
+from typing import Any
 
 from termwise.probes.core.probe import Probe, define_pair
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
-from termwise.probes.sources.transfer.pair import Pair
-from termwise.probes.sources.transfer.pair_files import read_pairs
+from termwise.probes.sources.transfer.pairs import Pair, given_query
 from termwise.probes.sources.transfer.probe import TransferProbe
-from termwise.probes.sources.transfer.queries import GivenQuery
+from termwise.probes.sources.written_texts import WRITTEN, written
 
-QUALITIES: Mapping[str, tuple[str, str]] = MappingProxyType(
+QUALITIES: Mapping[str, str] = MappingProxyType(
     {
-        "paraphrase": ("Paraphrase", "Two texts that say the same in other words; neither comes first."),
-        "fluency": (
-            "Fluency",
-            define_pair("a text in good English", "the same with mistakes of grammar and wording"),
-        ),
-        "formality": ("Formality", define_pair("a text in formal wording", "the same, said informally")),
-        "simplicity": (
-            "Simplicity",
-            define_pair("a text in simple words and sentences", "the same, said in a complex way"),
-        ),
-        "neutrality": (
-            "Neutrality",
-            define_pair("a text that takes no side", "the same in words that judge"),
-        ),
-        "succinctness": ("Succinctness", define_pair("a text in few words", "the same in many")),
-        "factuality": (
-            "Factuality",
-            define_pair("a text that is true", "the same with something in it that is wrong"),
-        ),
+        "paraphrase": "Two texts with the same meaning in different words; neither comes first.",
+        "fluency": define_pair("a text in good English", "the same with errors of grammar and wording"),
+        "formality": define_pair("a text in formal wording", "the same in informal wording"),
+        "simplicity": define_pair("a text in simple words and sentences", "the same in complex ones"),
+        "neutrality": define_pair("a text in neutral wording", "the same in judgmental wording"),
+        "succinctness": define_pair("a text in few words", "the same in many words"),
+        "factuality": define_pair("a true text", "the same with one wrong fact"),
     }
 )
-"""Titles and definitions by name, in the order of the published table. Of paraphrases neither is the better one."""
+"""Definitions of the probes by quality, in the order of the published table."""
+
+
+def written_probe(
+    name: str, title: str, pairs: Callable[[], Iterable[Pair]], definition: str, *, symmetric: bool = False
+) -> TransferProbe:
+    """Make a probe of written pairs, which have their own queries."""
+    return TransferProbe(
+        f"{name}@{WRITTEN}", title, pairs, given_query, definition=definition, symmetric=symmetric
+    )
 
 
 def written_pairs(quality: str) -> Iterator[Pair]:
-    """Yield our pairs for one of `QUALITIES`.
+    """Yield the written pairs of one of `QUALITIES`.
 
     Examples
     --------
     >>> next(written_pairs("simplicity")).first
     'Earthworms dig holes that let air and water into the soil.'
     """
-    file = resources.files("termwise.probes.sources").joinpath("written", f"{quality}.jsonl")
-    with resources.as_file(file) as path:
-        yield from read_pairs(path)
+    for item in written(quality):
+        facts: dict[str, Any] = {name: item[name] for name in ("source", "type") if name in item}
+        yield Pair(item["id"], item["first"], item["second"], query=item["query"], facts=facts)
 
 
-def written_probes() -> list[Probe]:
-    """Make a probe for each quality."""
+def _written_probes(inputs: ProbeInputs) -> list[Probe]:
     return [
-        TransferProbe(
-            f"{quality}@written",
-            title,
+        written_probe(
+            quality,
+            quality.capitalize(),
             partial(written_pairs, quality),
-            GivenQuery(),
-            definition=definition,
+            definition,
             symmetric=quality == "paraphrase",
         )
-        for quality, (title, definition) in QUALITIES.items()
+        for quality, definition in QUALITIES.items()
     ]
 
 
-def _made(material: ProbeInputs) -> list[Probe]:
-    return written_probes()
-
-
-FAMILY = Family("written", "our own small pairs: fluent, formal, simple, neutral, succinct, true", _made)
+FAMILY = Family("written", "written pairs: fluent, formal, simple, neutral, succinct, true", _written_probes)

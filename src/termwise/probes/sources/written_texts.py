@@ -1,4 +1,4 @@
-"""What we wrote for probes: short passages that answer a question, neutral sentences, and pairs."""
+"""Texts written for the probes: passages that answer a question, neutral sentences, and pairs of texts."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from typing import Any, NamedTuple
 from termwise.probes.core.judged_texts import JudgedTexts
 
 WRITTEN = "written"
-"""The name of the collection that our passages make."""
+"""Name of the collection of written passages."""
 
 
 class Passage(NamedTuple):
-    """Sentences, one of which answers a query.
+    """Sentences with the answer to a query.
 
     Attributes
     ----------
     passage_id : str
-        Distinct among the passages of a probe.
+        Unique among the passages of a probe.
     query_id, query : str
-        What is asked.
     sentences : tuple of str
-        In their order.
+        In text order.
     answer : int
-        Which of them says what is asked for.
+        Place of the sentence that answers the query.
     """
 
     passage_id: str
@@ -37,12 +36,12 @@ class Passage(NamedTuple):
 
 @cache
 def written(name: str) -> tuple[dict[str, Any], ...]:
-    """Return the items of one of the files that come with the package.
+    """Return the records of a file of written texts.
 
     Parameters
     ----------
     name : str
-        Of the file, without ending.
+        File name without ``.jsonl``.
 
     Examples
     --------
@@ -55,13 +54,13 @@ def written(name: str) -> tuple[dict[str, Any], ...]:
 
 @cache
 def neutral_sentences() -> tuple[str, ...]:
-    """Return sentences that say nothing about anything one might ask."""
+    """Return sentences that answer no query."""
     return tuple(item["text"] for item in written("neutral"))
 
 
 @cache
 def written_passages() -> tuple[Passage, ...]:
-    """Return our passages; each of their sentences can stand alone, so that any order reads well."""
+    """Return the written passages; their sentences read well in any order."""
     return tuple(
         Passage(item["id"], item["id"], item["query"], tuple(item["sentences"]), item["answer"])
         for item in written("passages")
@@ -70,17 +69,18 @@ def written_passages() -> tuple[Passage, ...]:
 
 @cache
 def written_texts() -> JudgedTexts:
-    """Return our passages as a judged collection: one that answers each query, and one about something else.
+    """Return the written passages as a judged collection: per query a relevant and an unrelated passage.
 
     Examples
     --------
-    >>> [(one.doc_id, one.grade) for one in written_texts().of("everest")]
+    >>> [(text.doc_id, text.grade) for text in written_texts().of("everest")]
     [('everest', 1), ('panama-canal', 0)]
     """
+    items = written("passages")
     return JudgedTexts(
         name=WRITTEN,
-        queries={item["id"]: item["query"] for item in written("passages")},
-        texts={item["id"]: " ".join(item["sentences"]) for item in written("passages")},
-        grades={item["id"]: {item["id"]: 1, item["unrelated"]: 0} for item in written("passages")},
+        queries={item["id"]: item["query"] for item in items},
+        texts={item["id"]: " ".join(item["sentences"]) for item in items},
+        grades={item["id"]: {item["id"]: 1, item["unrelated"]: 0} for item in items},
         lowest=0,
     )

@@ -1,14 +1,13 @@
-"""YAML as it stands there, with the place of everything, and nothing made from it but strings.
+"""Strict YAML reader: a tree of nodes with their lines.
 
-A document is read as a tree of nodes, so that no tag can build an object, keys that stand twice are seen, and every
-complaint can name its line.
+Values are read from nodes: no tag can build an object, duplicate keys are found, and every error names its line.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +15,22 @@ from termwise.collection.lines import CONVERT, opened
 from termwise.errors import MalformedRecordError, MissingExtraError, near_names
 
 _STRING, _TRUTH, _WHOLE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "bool", "int"))
-_HALF = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _ESCAPE = re.compile(r"\\U([0-9A-Fa-f]{8})")
 _TRUTHS = {"true": True, "false": False}
 
 
 class Node:
-    """One value of a YAML file.
+    """Value in a YAML file.
 
     Parameters
     ----------
     path : Path
-        Of the file.
+        The file.
     place : str
-        Inside it, such as ``probes[0].title``; empty for the whole.
+        Place in the file, such as ``probes[0].title``; empty for the root.
     raw : yaml.Node
-        The value.
     """
 
     def __init__(self, path: Path, place: str, raw: Any) -> None:
@@ -43,7 +41,7 @@ class Node:
     def error(
         self, message: str, *, expected: str, seen: str | None = None, fixes: Iterable[str] = ()
     ) -> MalformedRecordError:
-        """Return the error for this value: it names file, line and place."""
+        """Return an error that names file, line and place of this value."""
         return MalformedRecordError(
             message,
             facts=[
@@ -56,32 +54,31 @@ class Node:
             fixes=fixes,
         )
 
-    def mapping(self, required: Iterable[str] = (), optional: Iterable[str] | None = ()) -> dict[str, Node]:
+    def mapping(self, required: Sequence[str] = (), optional: Sequence[str] | None = ()) -> dict[str, Node]:
         """Return the values by key.
 
         Parameters
         ----------
-        required, optional : iterable of str
-            Keys that have to be there, and that may be; None where any may.
+        required, optional : sequence of str
+            Required and allowed keys; any key is allowed if `optional` is None.
 
         Raises
         ------
         MalformedRecordError
-            If this is no mapping, a key stands twice, is unknown or missing, or is no string.
+            If this is no mapping, or a key is duplicate, unknown, missing or no string.
         """
         if self._kind() != "mapping":
             keys = ", ".join(f"{key}:" for key in required)
-            raise self.error("a mapping is needed here", expected=f"keys with values: {keys}".rstrip(": "))
-        found: dict[str, Node] = {}
+            raise self.error("a mapping is required here", expected=f"keys with values: {keys}".rstrip(": "))
+        nodes: dict[str, Node] = {}
         for raw_key, raw_value in self._raw.value:
             key = Node(self.path, self.place, raw_key).text(empty=True)
             value = Node(self.path, f"{self.place}.{key}".lstrip("."), raw_value)
-            if key in found:
-                raise value.error("a key stands twice", expected="each key once", seen=repr(key))
-            found[key] = value
-        needed = tuple(required)
-        known = None if optional is None else (*needed, *optional)
-        for key, value in found.items():
+            if key in nodes:
+                raise value.error("a key is duplicate", expected="each key once", seen=repr(key))
+            nodes[key] = value
+        known = None if optional is None else (*required, *optional)
+        for key, value in nodes.items():
             if known is not None and key not in known:
                 near = near_names(key, known)
                 raise value.error(
@@ -90,72 +87,48 @@ class Node:
                     seen=repr(key),
                     fixes=[f"did you mean {' or '.join(near)}?"] if near else [],
                 )
-        for key in needed:
-            if key not in found:
-                raise self.error("a key is missing", expected=repr(key), seen=", ".join(found) or "no key")
-        return found
+        for key in required:
+            if key not in nodes:
+                raise self.error("a key is missing", expected=repr(key), seen=", ".join(nodes) or "no key")
+        return nodes
 
     def sequence(self) -> list[Node]:
-        """Return the values of a list that is not empty.
-
-        Raises
-        ------
-        MalformedRecordError
-            If this is no list, or an empty one.
-        """
+        """Return the values of a non-empty list; anything else is an error."""
         if self._kind() != "sequence":
-            raise self.error("a list is needed here", expected="a list")
+            raise self.error("a list is required here", expected="a list")
         if not self._raw.value:
             raise self.error("a list is empty", expected="one value or more")
         return [Node(self.path, f"{self.place}[{n}]", raw) for n, raw in enumerate(self._raw.value)]
 
     def text(self, *, empty: bool = False) -> str:
-        """Return a string with something to see in it, unless it may be empty.
-
-        Raises
-        ------
-        MalformedRecordError
-            If this is something else.
-        """
+        """Return a string, which must have a visible character unless it may be empty."""
         if self._kind() != "scalar" or self._raw.tag != _STRING:
             written = self._raw.value if self._kind() == "scalar" else ""
             fixes = [f'put it in quotes: "{written}"'] if written or empty else []
-            raise self.error("a string is needed here", expected="a string", fixes=fixes)
-        if half := _HALF.search(self._raw.value):
+            raise self.error("a string is required here", expected="a string", fixes=fixes)
+        if surrogate := _SURROGATE.search(self._raw.value):
             raise self.error(
-                "a string holds half of a surrogate pair, which is not a character",
+                "a string has an unpaired surrogate, which is not a character",
                 expected="whole characters",
-                seen=f"\\u{ord(half[0]):04x}",
-                fixes=[r"write the character itself, or all of its code at once: \U0001F600"],
+                seen=f"\\u{ord(surrogate[0]):04x}",
+                fixes=[r"write the character itself, or its whole code: \U0001F600"],
             )
         if not empty and not any(letter.isprintable() and letter != " " for letter in self._raw.value):
-            raise self.error("a string is empty", expected="a string that says something")
+            raise self.error("a string is empty", expected="a string with visible characters")
         return str(self._raw.value)
 
     def truth(self) -> bool:
-        """Return true or false.
-
-        Raises
-        ------
-        MalformedRecordError
-            If this is something else.
-        """
+        """Return a truth value; anything else is an error."""
         if self._kind() != "scalar" or self._raw.tag != _TRUTH or self._raw.value not in _TRUTHS:
-            raise self.error("true or false is needed here", expected="true or false")
+            raise self.error("true or false is required here", expected="true or false")
         return _TRUTHS[self._raw.value]
 
     def count(self) -> int:
-        """Return a whole number of 1 or more.
-
-        Raises
-        ------
-        MalformedRecordError
-            If this is something else.
-        """
+        """Return a whole number of 1 or more; anything else is an error."""
         is_whole = self._kind() == "scalar" and self._raw.tag == _WHOLE
         if not is_whole or not re.fullmatch("[1-9][0-9]{0,17}", self._raw.value):
             raise self.error(
-                "a number is needed here", expected="a whole number of 1 or more, of 18 digits at most"
+                "a number is required here", expected="a whole number of 1 or more, with at most 18 digits"
             )
         return int(self._raw.value)
 
@@ -171,7 +144,7 @@ class Node:
 
 
 def read_yaml(path: Path) -> Node:
-    """Read a file with one YAML document.
+    """Read the root of a file with one YAML document.
 
     Raises
     ------

@@ -1,35 +1,34 @@
-"""Probes that users write in YAML.
+"""Reader of user-defined probes in YAML.
 
-A file has a list of probes. This one has two cases; the first makes six samples, the second one::
+A file has a list of probes. The probe of this example has two cases; the first makes six samples, the second one::
 
     probes:
-      - name: opening-hours              # small letters, digits, hyphens; distinct in the file
-        title: The right day             # what tables call it
-        definition: The first is open.   # optional; what the two texts are
-        symmetric: false                 # optional; true: only being told apart counts
-        wanted: first                    # optional; what a good ranker prefers: first, second or neither
-        combine: all                     # optional; all combinations of the values of slots, or zip
-        limit: 100                       # optional; at most so many samples of each case, drawn with the seed
+      - name: opening-hours              # lower case, digits, hyphens; unique in the file
+        title: The right day             # for tables; the name by default
+        definition: The first is open.   # optional; describes the two texts
+        symmetric: false                 # optional; true: only a difference of the scores counts
+        wanted: first                    # optional; preference of a good ranker: first, second or neither
+        combine: all                     # optional; all combinations of slot values, or zip
+        limit: 100                       # optional; upper bound for the samples of each case, drawn with the seed
         slots:                           # optional; for all cases of this probe
           day: [Monday, Sunday, Friday]
         cases:
           - query: museum open on {day}
             first: The museum of {thing} is open on {day}.
             second: The museum of {thing} is closed on {day}.
-            slots:                       # optional; for this case, besides those of the probe
+            slots:                       # optional; for this case, in addition to those of the probe
               thing: [clocks, tea]
           - query: shops open at night
             first: The shop is open at night.
             second: The shop is closed at night.
-            second_query: shops open all day    # optional; what the second text is scored for
+            second_query: shops open all day    # optional; query of the second text
 
-A positive effect says that the first text is preferred. ``{{`` and ``}}`` stand for braces. Every value is a string;
-what YAML takes for a number, a date or a truth value has to be put in quotes. With ``combine: zip`` all slots of a case
-have the same number of values. A case can use the slots that it needs; those of the probe that no case uses, and those
-of a case that it does not use itself, are refused. A filling that makes both sides the same gives no sample.
+A positive effect means that the first text is preferred. ``{{`` and ``}}`` stand for braces. Every value is a string;
+values that YAML reads as numbers, dates or truth values need quotes. With ``combine: zip`` all slots of a case have the
+same number of values. Unused slots are an error. A filling with two identical sides makes no sample.
 
-A sample is named by a digest of what it says, and all samples of one query belong together. Which samples a limit keeps
-depends on the seed and on the samples themselves, not on their order.
+The identifier of a sample is a hash of its content, and samples with the same query are grouped. The samples that a
+limit keeps depend on the seed and on the samples, not on their order.
 """
 
 from __future__ import annotations
@@ -39,12 +38,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from termwise.probes.core.probe import EXPECTATIONS, SYMMETRIC_EXPECTATIONS
-from termwise.probes.sources.slots import SLOT_NAME, count_of, slots_of
-from termwise.probes.sources.template_probe import Case, UserProbe
+from termwise.probes.sources.template_probe import SLOT_NAME, Case, UserProbe, count_of, slots_of
 from termwise.probes.sources.yaml_nodes import Node, read_yaml
 
-MOST = 1_000_000
-"""Fillings that a case may have."""
+MAX_FILLINGS = 1_000_000
+"""Upper bound for the fillings of a case."""
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _TEXTS = ("query", "first", "second")
@@ -52,7 +50,7 @@ _COMBINE = ("all", "zip")
 
 
 def read_probes(path: str | Path) -> list[UserProbe]:
-    """Read the probes of a YAML file; its form is described at the top of this module.
+    """Read the probes of a YAML file; the module describes the format.
 
     Raises
     ------
@@ -61,7 +59,7 @@ def read_probes(path: str | Path) -> list[UserProbe]:
     MissingFileError, StorageError
         If the file cannot be read.
     MalformedRecordError
-        If it is not in this form; the facts name file, line and the place inside the file.
+        If the file has another format; the facts name file, line and place in the file.
 
     Examples
     --------
@@ -80,13 +78,13 @@ def read_probes(path: str | Path) -> list[UserProbe]:
     [['A blue car.', 'A red car.']]
     """
     root = read_yaml(Path(path)).mapping(["probes"])
-    found: dict[str, UserProbe] = {}
+    probes: dict[str, UserProbe] = {}
     for node in root["probes"].sequence():
         probe = _probe(node)
-        if probe.name in found:
-            raise node.error("two probes have one name", expected="distinct names", seen=probe.name)
-        found[probe.name] = probe
-    return list(found.values())
+        if probe.name in probes:
+            raise node.error("two probes have the same name", expected="unique names", seen=probe.name)
+        probes[probe.name] = probe
+    return list(probes.values())
 
 
 def _probe(node: Node) -> UserProbe:
@@ -96,7 +94,7 @@ def _probe(node: Node) -> UserProbe:
     name = given["name"].text()
     if not _NAME.fullmatch(name):
         raise given["name"].error(
-            "a name that cannot be used", expected="small letters and digits, with single hyphens between"
+            "a name is invalid", expected="lower-case letters and digits, separated by single hyphens"
         )
     combine = given["combine"].text() if "combine" in given else "all"
     if combine not in _COMBINE:
@@ -110,7 +108,7 @@ def _probe(node: Node) -> UserProbe:
     wanted = given["wanted"].text() if "wanted" in given else ""
     wishes = SYMMETRIC_EXPECTATIONS if symmetric else EXPECTATIONS
     if wanted not in wishes:
-        raise given["wanted"].error("an unknown wish", expected=" or ".join(filter(None, wishes)))
+        raise given["wanted"].error("an unknown value of wanted", expected=" or ".join(filter(None, wishes)))
     return UserProbe(
         name,
         given["title"].text() if "title" in given else name,
@@ -124,24 +122,24 @@ def _probe(node: Node) -> UserProbe:
 
 
 def _slots(node: Node) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    slots: dict[str, tuple[str, ...]] = {}
     given = node.mapping(optional=None)
     if not given:
         raise node.error("there are no slots", expected="names with lists of values")
     for name, values in given.items():
         if not SLOT_NAME.fullmatch(name):
             raise values.error(
-                "a slot has a name that cannot be used",
-                expected="a small letter, then small letters, digits and _",
+                "the name of a slot is invalid",
+                expected="a lower-case letter, then lower-case letters, digits and _",
                 seen=name,
             )
         seen: dict[str, None] = {}
         for value in values.sequence():
             if (text := value.text()) in seen:
-                raise value.error("a value stands twice", expected="distinct values", seen=repr(text))
+                raise value.error("a value is duplicate", expected="distinct values", seen=repr(text))
             seen[text] = None
-        found[name] = tuple(seen)
-    return found
+        slots[name] = tuple(seen)
+    return slots
 
 
 def _case(node: Node, shared: Mapping[str, tuple[str, ...]], *, zipped: bool) -> Case:
@@ -150,7 +148,7 @@ def _case(node: Node, shared: Mapping[str, tuple[str, ...]], *, zipped: bool) ->
     for slot in own:
         if slot in shared:
             raise given["slots"].error(
-                "a slot of a case is one of the probe as well", expected="distinct names", seen=slot
+                "a slot of a case has the name of a slot of the probe", expected="unique names", seen=slot
             )
     known = {**shared, **own}
     texts = {name: given[name].text() for name in (*_TEXTS, "second_query") if name in given}
@@ -160,9 +158,9 @@ def _case(node: Node, shared: Mapping[str, tuple[str, ...]], *, zipped: bool) ->
             if slot not in known:
                 raise given[name].error(
                     "a slot has no values",
-                    expected=f"one of: {', '.join(known)}" if known else "values of it, under slots",
+                    expected=f"one of: {', '.join(known)}" if known else "its values under slots",
                     seen=f"{{{slot}}}",
-                    fixes=["{{ and }} stand for braces"],
+                    fixes=["write {{ and }} for literal braces"],
                 )
             used[slot] = known[slot]
     for slot in own:
@@ -170,7 +168,7 @@ def _case(node: Node, shared: Mapping[str, tuple[str, ...]], *, zipped: bool) ->
             raise given["slots"].error("a slot is not used", expected=f"{{{slot}}} in the case", seen=slot)
     _check_fillings(node, used, zipped=zipped)
     if texts["first"] == texts["second"] and texts.get("second_query", texts["query"]) == texts["query"]:
-        raise node.error("both sides are the same", expected="a difference", seen=repr(texts["first"][:60]))
+        raise node.error("both sides are identical", expected="a difference", seen=repr(texts["first"][:60]))
     return Case(texts["query"], texts["first"], texts["second"], texts.get("second_query"), used)
 
 
@@ -179,10 +177,10 @@ def _slots_in(node: Node, text: str) -> list[str]:
         return slots_of(text)
     except ValueError as error:
         raise node.error(
-            "a brace that holds no slot",
+            "a brace encloses no slot name",
             expected="{slot}",
             seen=str(error),
-            fixes=["write {{ and }} for braces that stay"],
+            fixes=["write {{ and }} for literal braces"],
         ) from error
 
 
@@ -190,14 +188,14 @@ def _check_fillings(node: Node, slots: Mapping[str, tuple[str, ...]], *, zipped:
     lengths = {name: len(values) for name, values in slots.items()}
     if zipped and len(set(lengths.values())) > 1:
         raise node.error(
-            "slots that are zipped differ in length",
-            expected="as many values in each",
+            "zipped slots differ in length",
+            expected="equal numbers of values",
             seen=", ".join(f"{name}: {length}" for name, length in lengths.items()),
         )
-    if (count := count_of(slots, zipped=zipped)) > MOST:
+    if (count := count_of(slots, zipped=zipped)) > MAX_FILLINGS:
         raise node.error(
-            "the slots of a case combine to too many samples",
-            expected=f"{MOST:,} at most",
+            "the slots of a case have too many combinations",
+            expected=f"{MAX_FILLINGS:,} at most",
             seen=f"{count:,}",
             fixes=["give fewer values, or combine: zip"],
         )

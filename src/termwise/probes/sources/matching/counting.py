@@ -1,4 +1,4 @@
-"""The judged texts of a query, counted once for all measurements."""
+"""Term counts of the judged texts of a query, shared by all measurements."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
-from termwise.probes.sources.matching.terms import Terms
+from termwise.probes.sources.matching.terms import TermExtractor
 
 Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
-    """The n judged texts of a query, which has t distinct terms.
+class CountedQuery:
+    """Counts for the n judged texts of a query with t distinct terms.
 
     Attributes
     ----------
@@ -25,9 +25,9 @@ class Counted:
         Ordered by document.
     grades : ndarray of shape (n,), int64
     lengths : ndarray of shape (n,), int64
-        Terms of each text.
+        Number of terms of each text.
     counts : ndarray of shape (n, t), int64
-        How often each text has each term of the query; the terms are in alphabetical order.
+        Count of each query term in each text; terms are in alphabetical order.
     """
 
     texts: tuple[JudgedText, ...]
@@ -37,14 +37,13 @@ class Counted:
 
 
 class CountedTexts:
-    """The judged texts of a collection, counted when they are first asked for.
+    """Judged texts of a collection, counted on first use.
 
     Parameters
     ----------
     judged : JudgedTexts
-        Whose texts.
-    terms : Terms
-        What is counted.
+    terms : TermExtractor
+        Defines the counted terms.
 
     Examples
     --------
@@ -55,28 +54,30 @@ class CountedTexts:
     ([2, 1], [[0, 2], [0, 0]])
     """
 
-    def __init__(self, judged: JudgedTexts, terms: Terms) -> None:
+    def __init__(self, judged: JudgedTexts, terms: TermExtractor) -> None:
         self.judged = judged
         self._terms = terms
         self._counters: dict[str, Mapping[str, int]] = {}
-        self._counted: dict[str, Counted] = {}
+        self._counted: dict[str, CountedQuery] = {}
 
-    def of(self, query_id: str) -> Counted:
-        """Return the texts of one query."""
+    def of(self, query_id: str) -> CountedQuery:
+        """Return the counts for a query."""
         if query_id not in self._counted:
             self._counted[query_id] = self._count(query_id)
         return self._counted[query_id]
 
-    def _count(self, query_id: str) -> Counted:
+    def _count(self, query_id: str) -> CountedQuery:
         texts = tuple(self.judged.of(query_id))
-        wanted = sorted(set(self._terms.tokens(self.judged.queries[query_id])))
-        counters = [self._counter(one.doc_id) for one in texts]
-        counts = np.array([[counter.get(term, 0) for term in wanted] for counter in counters], dtype=np.int64)
-        return Counted(
+        query_terms = sorted(set(self._terms.tokens(self.judged.queries[query_id])))
+        counters = [self._counter(text.doc_id) for text in texts]
+        counts = np.array(
+            [[counter.get(term, 0) for term in query_terms] for counter in counters], dtype=np.int64
+        )
+        return CountedQuery(
             texts=texts,
-            grades=np.array([one.grade for one in texts], dtype=np.int64),
+            grades=np.array([text.grade for text in texts], dtype=np.int64),
             lengths=np.array([sum(counter.values()) for counter in counters], dtype=np.int64),
-            counts=counts.reshape(len(texts), len(wanted)),
+            counts=counts.reshape(len(texts), len(query_terms)),
         )
 
     def _counter(self, doc_id: str) -> Mapping[str, int]:

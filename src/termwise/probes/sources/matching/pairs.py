@@ -1,7 +1,7 @@
-"""Which texts agree in one measurement while another is strictly larger for one of them.
+"""Search for texts that agree in one measurement and differ in another.
 
-Values are rows. Two rows agree if all their entries are equal; one is larger than another if no entry is smaller and at
-least one is larger. For rows of a single number this is the usual order.
+Values are rows. Two rows agree if all entries are equal; a row is larger if no entry is smaller and at least one is
+larger. For rows of one number this is the usual order.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from termwise.validation import is_finite_number, wrong
+from termwise.validation import wrong
 
 Values = npt.NDArray[Any]
 Places = npt.NDArray[np.int64]
@@ -23,20 +23,19 @@ def matched_pairs(variable: Values, control: Values, *, tolerance: float = 0.0) 
     Parameters
     ----------
     variable, control : ndarray of shape (n, k) and (n, m)
-        A row for each text.
+        A row per text.
     tolerance : float, optional
-        How far apart two control values may be, and still agree; needs m = 1 unless it is 0.
+        Largest difference of two control values that agree, 0 or more; must be 0 unless m = 1.
 
     Returns
     -------
     higher, lower : ndarray of shape (p,), int64
-        Places of the text whose variable is larger, and of the other one; ordered. No two texts make more than one
-        pair.
+        Places of the text with the larger variable and of the other text, sorted. Two texts make at most one pair.
 
     Raises
     ------
     ParameterError
-        If the tolerance is negative, or the control is a vector and the tolerance is not 0.
+        If the control is a vector and the tolerance is not 0.
 
     Examples
     --------
@@ -45,7 +44,6 @@ def matched_pairs(variable: Values, control: Values, *, tolerance: float = 0.0) 
     >>> list(zip(higher.tolist(), lower.tolist()))
     [(0, 1), (0, 3), (3, 1)]
     """
-    check_tolerance(tolerance)
     if not tolerance:
         _, labels = np.unique(control, axis=0, return_inverse=True)
         key = labels.reshape(-1)
@@ -59,17 +57,11 @@ def matched_pairs(variable: Values, control: Values, *, tolerance: float = 0.0) 
     ends = np.searchsorted(ranked, key + tolerance, side="right")
     higher, lower = [], []
     for place, row in enumerate(variable):
-        near = order[begins[place] : ends[place]]
-        others = variable[near]
-        found = near[(row >= others).all(axis=1) & (row > others).any(axis=1)]
-        higher.append(np.full(len(found), place, dtype=np.int64))
-        lower.append(np.sort(found))
+        candidates = order[begins[place] : ends[place]]
+        others = variable[candidates]
+        smaller = candidates[(row >= others).all(axis=1) & (row > others).any(axis=1)]
+        higher.append(np.full(len(smaller), place, dtype=np.int64))
+        lower.append(np.sort(smaller))
     if not higher:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     return np.concatenate(higher), np.concatenate(lower)
-
-
-def check_tolerance(tolerance: object) -> None:
-    """Refuse what is not a finite number of at least 0."""
-    if not is_finite_number(tolerance) or tolerance < 0:
-        raise wrong("tolerance", tolerance, "a number of at least 0")

@@ -1,8 +1,8 @@
-"""Terms that measurements count: those of any analyzer, or the published ones.
+"""Terms for measurements: those of any analyzer, or the published ones.
 
-The published pipeline is that of Terrier's English indexing, as the experiments of MacAvaney et al. (TACL 2022) use it:
-words are runs of ASCII letters and digits; left out are those longer than 20 characters, with more than 4 digits or
-with more than 3 identical characters in a row, and stop words; the rest is lower-cased and stemmed by Porter's program.
+The published pipeline is that of Terrier's English indexing as MacAvaney et al. (TACL 2022) use it: words are runs of
+ASCII letters and digits. Words are left out if they are longer than 20 characters, have more than 4 digits or more than
+3 identical characters in a row, or are stop words. The rest is lower-cased and stemmed by Porter's program.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from termwise.text import Porter
 _WORD = re.compile("[A-Za-z0-9]+")
 _DIGIT = re.compile("[0-9]")
 _FOUR_ALIKE = re.compile(r"(.)\1{3}")
-_LONGEST, _MOST_DIGITS = 20, 4
+_MAX_LENGTH, _MAX_DIGITS = 20, 4
 
 
 @runtime_checkable
-class Terms(Protocol):
-    """What measurements need of an analyzer; every `termwise.text.Analyzer` has it."""
+class TermExtractor(Protocol):
+    """Extracts the terms of a text; every `termwise.text.Analyzer` is one."""
 
     def tokens(self, text: str) -> Sequence[str]:
         """Return the terms of a text, in order."""
@@ -36,7 +36,7 @@ class PublishedTerms:
     Parameters
     ----------
     stop_words : frozenset of str
-        In lower case. The published list is Terrier's, of 733 words; it does not ship with the package.
+        In lower case. The published list is Terrier's, of 733 words, which does not ship with the package.
 
     Examples
     --------
@@ -46,20 +46,20 @@ class PublishedTerms:
     """
 
     stop_words: frozenset[str]
-    _known: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _cache: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def tokens(self, text: str) -> list[str]:
         """Return the terms of a text, in order."""
-        found = (self._form(word.lower()) for word in _WORD.findall(text))
-        return [form for form in found if form is not None]
+        stems = (self._stem(word.lower()) for word in _WORD.findall(text))
+        return [stem for stem in stems if stem is not None]
 
-    def _form(self, word: str) -> str | None:
-        if word not in self._known:
-            dropped = (
-                len(word) > _LONGEST
-                or len(_DIGIT.findall(word)) > _MOST_DIGITS
+    def _stem(self, word: str) -> str | None:
+        if word not in self._cache:
+            is_dropped = (
+                len(word) > _MAX_LENGTH
+                or len(_DIGIT.findall(word)) > _MAX_DIGITS
                 or _FOUR_ALIKE.search(word) is not None
                 or word in self.stop_words
             )
-            self._known[word] = None if dropped else Porter()(word)
-        return self._known[word]
+            self._cache[word] = None if is_dropped else Porter()(word)
+        return self._cache[word]

@@ -1,4 +1,4 @@
-"""Finds the files of a data set in the folder where a user keeps it."""
+"""Finds the files of a data set in a folder."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from pathlib import Path
 
 from termwise.errors import MissingFileError
 
-Forms = Mapping[str, Mapping[str, Sequence[str]]]
-"""Forms of a data set by name; of each its parts, by name; of each part the files."""
+Layouts = Mapping[str, Mapping[str, Sequence[str]]]
+"""Layouts by name, preferred first; of each layout its parts by name; of each part its file names."""
 
 
-def found(folder: Path, name: str) -> Path | None:
-    """Return the file of a name, plain or with ``.gz``, that lies highest in a folder; the path itself if it is it."""
+def find_file(folder: Path, name: str) -> Path | None:
+    """Return the file with this name, plain or with ``.gz``, nearest to the top of a folder.
+
+    A path that is itself a file with this name is returned.
+    """
     names = (name, f"{name}.gz")
     if folder.is_file():
         return folder if folder.name in names else None
@@ -20,47 +23,49 @@ def found(folder: Path, name: str) -> Path | None:
     return min(paths, key=lambda path: (len(path.parts), str(path)), default=None)
 
 
-def chosen(folder: Path, data_set: str, forms: Forms) -> tuple[str, dict[str, list[Path]]]:
-    """Return the first form that a folder has a part of, and the files of all parts that are there.
+def find_layout(folder: Path, title: str, layouts: Layouts) -> tuple[str, dict[str, list[Path]]]:
+    """Return the first layout with a complete part, and the files of its complete parts.
 
     Parameters
     ----------
     folder : Path
-    data_set : str
-        Its name, for the error.
-    forms : mapping
-        See `Forms`; best first.
+    title : str
+        Title of the data set, for the error.
+    layouts : mapping
+        See `Layouts`.
 
     Raises
     ------
     MissingFileError
-        If there is no complete part of any form, or a part of the chosen form is there by half.
+        If no layout has a complete part, or a part of the chosen layout is incomplete.
     """
-    for form, parts in forms.items():
-        there = {part: {name: found(folder, name) for name in names} for part, names in parts.items()}
+    for layout, parts in layouts.items():
+        files = {part: {name: find_file(folder, name) for name in names} for part, names in parts.items()}
         complete = {
             part: [path for path in paths.values() if path is not None]
-            for part, paths in there.items()
+            for part, paths in files.items()
             if None not in paths.values()
         }
         if not complete:
             continue
-        for part, paths in there.items():
+        for part, paths in files.items():
             missing = [name for name, path in paths.items() if path is None]
             if 0 < len(missing) < len(paths):
-                raise _missing(folder, data_set, [(part, missing)])
-        return form, complete
-    wanted = [(f"{form}, {part}", names) for form, parts in forms.items() for part, names in parts.items()]
-    raise _missing(folder, data_set, wanted)
+                raise _missing(folder, title, [(part, missing)])
+        return layout, complete
+    expected = [
+        (f"{layout}, {part}", names) for layout, parts in layouts.items() for part, names in parts.items()
+    ]
+    raise _missing(folder, title, expected)
 
 
-def any_of(folder: Path, data_set: str, patterns: Sequence[str]) -> list[Path]:
-    """Return all files that fit the first pattern that any fits, ordered; a path that is a file is the answer itself.
+def find_files(folder: Path, title: str, patterns: Sequence[str]) -> list[Path]:
+    """Return the files that match the first pattern with a match, sorted; a path that is a file is returned itself.
 
     Raises
     ------
     MissingFileError
-        If there is none.
+        If no file matches.
     """
     if folder.is_file():
         return [folder]
@@ -68,17 +73,14 @@ def any_of(folder: Path, data_set: str, patterns: Sequence[str]) -> list[Path]:
         paths = sorted({path for each in (pattern, f"{pattern}.gz") for path in folder.rglob(each)})
         if paths:
             return paths
-    raise _missing(folder, data_set, [("files", patterns)])
+    raise _missing(folder, title, [("files", patterns)])
 
 
-def _missing(folder: Path, data_set: str, wanted: Sequence[tuple[str, Sequence[str]]]) -> MissingFileError:
-    reason = [] if folder.exists() else [("reason", "there is no such folder")]
+def _missing(folder: Path, title: str, expected: Sequence[tuple[str, Sequence[str]]]) -> MissingFileError:
+    reason = [] if folder.exists() else [("reason", "no such folder")]
+    looked_for = [(f"looked for {part}", ", ".join(names)) for part, names in expected]
     return MissingFileError(
-        f"the files of {data_set} are not where they should be",
-        facts=[
-            ("folder", folder),
-            *reason,
-            *((f"looked for {part}", ", ".join(names)) for part, names in wanted),
-        ],
-        fixes=[f"name the folder that {data_set} was unpacked to"],
+        f"the files of {title} were not found",
+        facts=[("folder", folder), *reason, *looked_for],
+        fixes=[f"name the folder that {title} was unpacked to"],
     )

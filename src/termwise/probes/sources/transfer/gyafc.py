@@ -1,10 +1,9 @@
-"""GYAFC: answers of a forum, written again more or less formally by four people (Rao & Tetreault, NAACL 2018).
+"""GYAFC: answers in a forum, rewritten more or less formally by four people (Rao & Tetreault, NAACL 2018).
 
-The first text is the formal one, whichever of the two was written first. The query is the title of the question that
-was answered, if it shares a lemma with both. The corpus does not name that question: files ``formal.qids`` and
-``informal.qids`` beside the texts do, a line for each text, with ``_`` where it is unknown. Titles are read from a file
-``questions.tsv`` (identifier, tab, title), or from the two XML files of Yahoo! Answers L6, whose questions are called
-``12345-q``.
+The first text is the formal one, whichever of the two is the original. The query is the title of the answered question
+if it shares a lemma with both texts. The corpus does not name the question. Files ``formal.qids`` and ``informal.qids``
+beside the texts do: a line per text, ``_`` if unknown. Titles come from a file ``questions.tsv`` (identifier, tab,
+title) or from the two XML files of Yahoo! Answers L6, whose identifiers have the suffix ``-q``.
 """
 
 from __future__ import annotations
@@ -17,87 +16,57 @@ from pathlib import Path
 
 from termwise.collection import read_lines
 from termwise.errors import MalformedRecordError
-from termwise.probes.core.probe import Probe, define_pair
-from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.sources.transfer.files import any_of, chosen
-from termwise.probes.sources.transfer.pair import Pair
+from termwise.probes.core.probe import define_pair
+from termwise.probes.sources.transfer.files import find_files, find_layout
 from termwise.probes.sources.transfer.pair_files import parallel_lines
-from termwise.probes.sources.transfer.probe import TransferProbe
-from termwise.probes.sources.transfer.queries import SharedLemma
+from termwise.probes.sources.transfer.pairs import Pair
+from termwise.probes.sources.transfer.probe import PairDataSet, ProbeDefinition, lemma_queries
 
-_DEFINITION = define_pair("an answer in a forum, worded formally", "the answer, worded informally")
-
-GENRES = {"Entertainment_Music": "entertainment", "Family_Relationships": "family"}
-REFERENCES = 4
-UNKNOWN = "_"
-
+_GENRES = {"Entertainment_Music": "entertainment", "Family_Relationships": "family"}
+_DIRECTIONS = (("formal", "informal"), ("informal", "formal"))
+"""Style of the original, and of its rewritten versions."""
+_DEFINITION = define_pair("an answer in a forum, in formal wording", "the same in informal wording")
+_UNKNOWN = "_"
 _URI = re.compile(r"<uri>(.*?)</uri>", re.DOTALL)
 _SUBJECT = re.compile(r"<subject>(.*?)</subject>", re.DOTALL)
-_WRITTEN = (("formal", "informal"), ("informal", "formal"))
-
-
-def probes(folder: Path, material: ProbeInputs) -> list[Probe]:
-    """Make the row of both genres, and one for each."""
-    corpus = _Corpus(folder)
-    asking = SharedLemma(material.language, material.stop_words)
-    rows: list[Probe] = [
-        TransferProbe("formality@gyafc", "Formality GYAFC", corpus.pairs, asking, definition=_DEFINITION)
-    ]
-    for genre, name in GENRES.items():
-        read = _OfGenre(corpus, genre)
-        rows.append(
-            TransferProbe(
-                f"formality-{name}@gyafc", f"Formality GYAFC {name}", read, asking, definition=_DEFINITION
-            )
-        )
-    return rows
-
-
-class _OfGenre:
-    def __init__(self, corpus: _Corpus, genre: str) -> None:
-        self._corpus, self._genre = corpus, genre
-
-    def __call__(self) -> Iterator[Pair]:
-        return (pair for pair in self._corpus.pairs() if pair.facts["source"]["genre"] == self._genre)
 
 
 class _Corpus:
-    """The files; titles of questions are read when they are first needed."""
+    """Files of the corpus; titles of questions are read on first use."""
 
     def __init__(self, folder: Path) -> None:
         parts = {
-            f"{genre}/{split}/{written}": [
+            f"{genre}/{split}/{style}": [
                 f"{genre}/{split}/{name}"
-                for name in (
-                    f"{written}.qids",
-                    written,
-                    *(f"{other}.ref{number}" for number in range(REFERENCES)),
-                )
+                for name in (f"{style}.qids", style, *(f"{other}.ref{number}" for number in range(4)))
             ]
-            for genre in GENRES
+            for genre in _GENRES
             for split in ("tune", "test")
-            for written, other in _WRITTEN
+            for style, other in _DIRECTIONS
         }
-        _, self._files = chosen(folder, "GYAFC", {"original": parts})
-        self._questions = any_of(folder, "the questions of GYAFC", ("questions.tsv", "FullOct2007.xml*"))
+        _, self._files = find_layout(folder, "GYAFC", {"original": parts})
+        self._questions = find_files(folder, "the questions of GYAFC", ("questions.tsv", "FullOct2007.xml*"))
 
-    def pairs(self) -> Iterator[Pair]:
+    def __call__(self, only: str) -> Iterator[Pair]:
+        """Yield the pairs of one genre, or all of them."""
         for part, paths in self._files.items():
-            genre, split, written = part.split("/")
+            genre, split, style = part.split("/")
+            if only and genre != only:
+                continue
             for line, (question, text, *others) in parallel_lines(paths):
-                if question == UNKNOWN or question not in self._titles:
+                if question == _UNKNOWN or question not in self._titles:
                     continue
                 for reference, other in enumerate(others):
-                    formal, informal = (text, other) if written == "formal" else (other, text)
+                    formal, informal = (text, other) if style == "formal" else (other, text)
                     source = {
                         "genre": genre,
                         "split": split,
-                        "written": written,
+                        "written": style,
                         "line": line,
                         "ref": reference,
                     }
                     yield Pair(
-                        f"gyafc-{genre}-{split}-{written}-{line}-{reference}",
+                        f"gyafc-{genre}-{split}-{style}-{line}-{reference}",
                         formal,
                         informal,
                         query=self._titles[question],
@@ -107,27 +76,26 @@ class _Corpus:
 
     @cached_property
     def _titles(self) -> dict[str, str]:
-        wanted = {
+        questions = {
             question for paths in self._files.values() for _, (question, *_) in parallel_lines(paths)
-        } - {UNKNOWN}
+        } - {_UNKNOWN}
         titles: dict[str, str] = {}
         for path in self._questions:
-            read = _from_columns if path.name.startswith("questions.tsv") else _from_xml
-            titles.update((question, title) for question, title in read(path) if question in wanted)
+            read = _titles_of_table if path.name.startswith("questions.tsv") else _titles_of_xml
+            titles.update((question, title) for question, title in read(path) if question in questions)
         return titles
 
 
-def _from_columns(path: Path) -> Iterator[tuple[str, str]]:
+def _titles_of_table(path: Path) -> Iterator[tuple[str, str]]:
     for number, line in read_lines(path):
         question, tab, title = line.partition("\t")
         if not tab:
-            raise MalformedRecordError.at(
-                path, number, expected="an identifier, a tab and a title", seen=line
-            )
+            expected = "an identifier, a tab and a title"
+            raise MalformedRecordError.at(path, number, expected=expected, seen=line)
         yield question, title.strip()
 
 
-def _from_xml(path: Path) -> Iterator[tuple[str, str]]:
+def _titles_of_xml(path: Path) -> Iterator[tuple[str, str]]:
     record = ""
     for _, line in read_lines(path):
         if record or "<vespaadd>" in line:
@@ -138,3 +106,16 @@ def _from_xml(path: Path) -> Iterator[tuple[str, str]]:
                 title = html.unescape(subject[1]).replace("<br />", "\n")
                 yield f"{uri[1].strip()}-q", title.strip()
             record = ""
+
+
+GYAFC = PairDataSet(
+    _Corpus,
+    lemma_queries,
+    (
+        ProbeDefinition("formality@gyafc", "Formality GYAFC", _DEFINITION),
+        *(
+            ProbeDefinition(f"formality-{name}@gyafc", f"Formality GYAFC {name}", _DEFINITION, variant=genre)
+            for genre, name in _GENRES.items()
+        ),
+    ),
+)

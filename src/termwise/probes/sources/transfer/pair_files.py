@@ -1,4 +1,4 @@
-"""Files of pairs: one JSON object a line, and what data sets have beside that."""
+"""Readers of text pairs from JSON lines, tables and parallel files."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, Literal
 from termwise.collection import read_json_lines
 from termwise.collection.lines import opened
 from termwise.errors import DataError, MalformedRecordError
-from termwise.probes.sources.transfer.pair import Pair
+from termwise.probes.sources.transfer.pairs import Pair
 
 FIRST, SECOND = ("doc_a", "first"), ("doc_b", "second")
-"""What the two texts may be called; the first name that is there counts."""
+"""Field names of the two texts; the first name that a record has counts."""
 
 _FACTS = ("source", "type", "answer", "substitute", "answer_type")
 
@@ -29,27 +29,27 @@ def read_pairs(
     keep: Callable[[Record], bool] = lambda record: True,
     group: Callable[[Record], str] = lambda record: "",
 ) -> Iterator[Pair]:
-    r"""Read pairs, one JSON object a line, plain or compressed.
+    r"""Read pairs from JSON lines, plain or compressed.
 
-    A line has ``id``, the text with the named quality as ``doc_a`` or ``first``, the other one as ``doc_b`` or
-    ``second``, and may have ``query`` and ``source``.
+    A record has ``id``, the first text as ``doc_a`` or ``first``, the second as ``doc_b`` or ``second``, and may have
+    ``query`` and ``source``.
 
     Parameters
     ----------
     path : Path
     second : sequence of str, optional
-        Other names for the second text.
+        Field names of the second text.
     keep : callable, optional
-        Tells of a record whether it is a pair.
+        Whether a record is used.
     group : callable, optional
-        Tells of a record which others share a text with it, see `Pair`.
+        Returns the group of a record, see `Pair`.
 
     Raises
     ------
     MissingFileError, StorageError
         If the file cannot be read.
     MalformedRecordError
-        If a line has no identifier or text.
+        If a record has no identifier or text.
 
     Examples
     --------
@@ -60,22 +60,20 @@ def read_pairs(
     ...     [pair.first for pair in read_pairs(path)]
     ['A cat.']
     """
-    for number, record in read_json_lines(path):
-        if not keep(record):
-            continue
-        query = record.get("query")
-        yield Pair(
-            pair_id=string_of(record, ("id",), path, number),
-            first=string_of(record, FIRST, path, number),
-            second=string_of(record, second, path, number),
-            query=None if query is None else string_of(record, ("query",), path, number),
-            group=group(record),
-            facts={name: record[name] for name in _FACTS if name in record},
-        )
+    for line, record in read_json_lines(path):
+        if keep(record):
+            yield Pair(
+                pair_id=string_of(record, ("id",), path, line),
+                first=string_of(record, FIRST, path, line),
+                second=string_of(record, second, path, line),
+                query=None if record.get("query") is None else string_of(record, ("query",), path, line),
+                group=group(record),
+                facts={name: record[name] for name in _FACTS if name in record},
+            )
 
 
 def by_source(*names: str) -> Callable[[Record], str]:
-    """Return what groups records by these fields of their source; records without them are in no group.
+    """Return a function that groups records by fields of their source; records without them have no group.
 
     Examples
     --------
@@ -92,53 +90,57 @@ def by_source(*names: str) -> Callable[[Record], str]:
     return group
 
 
-def string_of(record: Record, names: Sequence[str], path: Path, number: int) -> str:
+def string_of(record: Record, names: Sequence[str], path: Path, line: int) -> str:
     """Return the first of these fields that a record has.
 
     Raises
     ------
     MalformedRecordError
-        If it has none, or one that is no string; identifiers may not be empty.
+        If it has none, the value is no string, or an identifier is empty.
     """
     name = next((name for name in names if name in record), None)
     value = None if name is None else record[name]
     if not isinstance(value, str) or (name == "id" and not value):
         raise MalformedRecordError.at(
             path,
-            number,
+            line,
             expected=f"a string {' or '.join(map(repr, names))}",
             seen=f"fields {', '.join(record)}" if name is None else f"{name}: {value!r}",
         )
     return value
 
 
+def strings_of(record: Record, names: Sequence[str], path: Path, line: int) -> list[str]:
+    """Return the values of all these fields; errors as in `string_of`."""
+    return [string_of(record, (name,), path, line) for name in names]
+
+
 def read_table(
     path: Path, columns: Sequence[str], *, delimiter: str = ",", quoted: bool = True
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Read a table with a row of names.
+    """Read a table whose first row has the column names.
 
     Parameters
     ----------
     path : Path
         Plain or compressed.
     columns : sequence of str
-        Names that each row has a value for; others may be there.
+        Required columns; others are allowed.
     delimiter : str, optional
-        What stands between values.
     quoted : bool, optional
-        Whether quotes around a value are no part of it.
+        Whether values can be in quotes.
 
     Yields
     ------
     tuple of (int, dict)
-        The line that a row ends in, from 1, and its values by name.
+        Line number of the end of the row, from 1, and its values by column.
 
     Raises
     ------
     MissingFileError, StorageError
         If the file cannot be read.
     MalformedRecordError
-        If a row lacks one of the columns, or is none.
+        If a row lacks a required column or is malformed.
     """
     with opened(path) as stream:
         text = stream.read().decode("utf-8-sig", "replace")
@@ -161,7 +163,7 @@ def read_table(
 
 
 def parallel_lines(paths: Sequence[Path]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Read files whose lines belong together; empty lines count, and lines come without white space around them.
+    """Read parallel files: line n of each file belongs together. Lines are stripped; empty lines count.
 
     Yields
     ------
@@ -173,14 +175,13 @@ def parallel_lines(paths: Sequence[Path]) -> Iterator[tuple[int, tuple[str, ...]
     DataError
         If the files have different numbers of lines.
     MalformedRecordError
-        If one is not UTF-8.
+        If a file is not UTF-8.
     """
     files = [_lines(path) for path in paths]
-    counts = [len(lines) for lines in files]
-    if len(set(counts)) > 1:
+    if len(set(map(len, files))) > 1:
         raise DataError(
-            "files whose lines belong together differ in length",
-            facts=[(path.name, f"{count:,} lines") for path, count in zip(paths, counts, strict=True)],
+            "parallel files have different numbers of lines",
+            facts=[(path.name, f"{len(lines):,} lines") for path, lines in zip(paths, files, strict=True)],
             fixes=[f"fetch the files in {paths[0].parent} again"],
         )
     yield from enumerate(zip(*files, strict=True))
@@ -192,19 +193,18 @@ def _lines(path: Path) -> list[str]:
     lines = raw.split(b"\n")
     if not lines[-1]:
         lines.pop()
-    found = []
+    texts = []
     for number, line in enumerate(lines, 1):
         try:
-            found.append(line.decode("utf-8").strip())
+            texts.append(line.decode("utf-8").strip())
         except UnicodeDecodeError as error:
-            raise MalformedRecordError.at(
-                path, number, expected="UTF-8", seen=repr(line[max(0, error.start - 20) : error.start + 20])
-            ) from error
-    return found
+            seen = repr(line[max(0, error.start - 20) : error.start + 20])
+            raise MalformedRecordError.at(path, number, expected="UTF-8", seen=seen) from error
+    return texts
 
 
 def digest_of(*texts: str) -> str:
-    """Return twelve digits that stand for texts, for data that have no identifiers of their own."""
+    """Return the first 12 hexadecimal digits of a hash of texts, as an identifier for data without one."""
     digest = hashlib.sha256()
     for text in texts:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\0")

@@ -1,123 +1,122 @@
-"""Summaries beside what they sum up, with a title: XSum, CNN and Daily Mail, as users have them.
+"""Data sets of summaries with a title: XSum, CNN, Daily Mail and SciTLDR.
 
-The first text is the summary, the second the body, the query the title, if the three share a lemma. Files have one JSON
-object a line: ``id``, ``title``, ``summary``, ``body``. Of XSum the ``.summary`` files of its authors are read as well
-(Narayan et al., EMNLP 2018). The published experiments take a tenth of each set, see `in_the_tenth`; so do these
-probes.
+The first text is the summary, the second the article or abstract, the query the title if all three share a lemma. Files
+have JSON lines with ``id``, ``title``, ``summary`` and ``body``. For XSum (Narayan et al., EMNLP 2018) the ``.summary``
+files of its authors are read as well. Of the three news data sets only the tenth of the published experiments is used,
+see `in_published_tenth`. SciTLDR (Cachola et al., 2020) has abstracts of papers with one-sentence summaries by their
+authors; the original files have lists of sentences, ``source`` and ``target``, with ``paper_id`` and ``title``.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from termwise.collection import read_json_lines
 from termwise.collection.lines import opened
 from termwise.errors import MalformedRecordError
-from termwise.probes.core.probe import Probe, define_pair
-from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.sources.transfer.files import any_of
-from termwise.probes.sources.transfer.pair import Pair
-from termwise.probes.sources.transfer.pair_files import string_of
-from termwise.probes.sources.transfer.probe import TransferProbe
-from termwise.probes.sources.transfer.queries import SharedLemma
+from termwise.probes.core.probe import define_pair
+from termwise.probes.sources.transfer.pair_files import Record, read_pairs, string_of, strings_of
+from termwise.probes.sources.transfer.pairs import Pair
+from termwise.probes.sources.transfer.probe import (
+    Layout,
+    PairDataSet,
+    ProbeDefinition,
+    by_layout,
+    by_pattern,
+    lemma_queries,
+)
+
+_SECTIONS = ("TITLE", "FIRST-SENTENCE", "RESTBODY")
 
 
-class Summary(NamedTuple):
-    """A text with its summary and its title."""
+def in_published_tenth(name: str) -> bool:
+    """Whether a name belongs to the published tenth: the first byte of its SHA-256 is a multiple of 10.
 
-    summary_id: str
-    title: str
-    summary: str
-    body: str
-
-
-class Source(NamedTuple):
-    """A data set of summaries: its name, its title, the files that it may have, what ends the names that are hashed."""
-
-    name: str
-    title: str
-    patterns: tuple[str, ...]
-    hashed_ending: str
-
-
-XSUM = Source("xsum", "XSum", ("*.jsonl", "*.summary"), ".summary")
-CNN = Source("cnn", "CNN", ("*.jsonl",), "")
-DAILY_MAIL = Source("dailymail", "Daily Mail", ("*.jsonl",), "")
-
-
-def in_the_tenth(name: str) -> bool:
-    """Tell whether a name belongs to the published tenth: the first byte of its SHA-256 is a multiple of 10.
-
-    That holds of 26 bytes out of 256.
+    This holds for 26 of 256 bytes.
 
     Examples
     --------
-    >>> [number for number in range(40) if in_the_tenth(f"{number}.summary")]
+    >>> [number for number in range(40) if in_published_tenth(f"{number}.summary")]
     [8, 10, 25, 29, 33, 35]
     """
     return hashlib.sha256(name.encode("utf-8")).digest()[0] % 10 == 0
 
 
-def summary_probe(
-    source: Source, folder: Path, material: ProbeInputs, *, tenth: bool = True
-) -> TransferProbe:
-    """Make the row of a data set.
+def _news(name: str, title: str, *patterns: str, hashed_suffix: str = "") -> PairDataSet:
+    """Return a data set of news; the suffix completes the identifiers that select the published tenth."""
 
-    Parameters
-    ----------
-    source : Source
-    folder : Path
-    material : ProbeInputs
-    tenth : bool, optional
-        Whether only the published tenth is taken; the name of the probe says where it is not.
+    def read(path: Path, variant: str) -> Iterator[Pair]:
+        for summary_id, query, summary, body in _summaries(path):
+            if in_published_tenth(summary_id + hashed_suffix):
+                yield Pair(f"{name}-{summary_id}", summary, body, query=query)
 
-    Raises
-    ------
-    MissingFileError
-        If there is no file of it.
-    """
-    paths = any_of(folder, source.title, source.patterns)
-
-    def read() -> Iterator[Pair]:
-        for one in _summaries(paths):
-            if not tenth or in_the_tenth(one.summary_id + source.hashed_ending):
-                yield Pair(f"{source.name}-{one.summary_id}", one.summary, one.body, query=one.title)
-
-    return TransferProbe(
-        f"succinctness{'' if tenth else '-whole'}@{source.name}",
-        f"Succinctness {source.title}" + ("" if tenth else " (whole)"),
-        read,
-        SharedLemma(material.language, material.stop_words),
-        definition=define_pair("the summary of an article of the news", "the article without it"),
-    )
+    definition = define_pair("the summary of a news article", "the article without the summary")
+    rows = (ProbeDefinition(f"succinctness@{name}", f"Succinctness {title}", definition),)
+    return PairDataSet(by_pattern(title, patterns, read), lemma_queries, rows)
 
 
-def probes_of(source: Source) -> Callable[[Path, ProbeInputs], Sequence[Probe]]:
-    """Return what makes the row of a data set."""
-    return lambda folder, material: [summary_probe(source, folder, material)]
+def _summaries(path: Path) -> Iterator[list[str]]:
+    """Yield identifier, title, summary and body of each article of a file."""
+    if ".summary" in path.suffixes:
+        yield _sections(path)
+        return
+    for line, record in read_json_lines(path):
+        yield strings_of(record, ("id", "title", "summary", "body"), path, line)
 
 
-def _summaries(paths: Sequence[Path]) -> Iterator[Summary]:
-    for path in paths:
-        if ".summary" in path.suffixes:
-            yield _sections(path)
-            continue
-        for number, record in read_json_lines(path):
-            yield Summary(
-                *(string_of(record, (name,), path, number) for name in ("id", "title", "summary", "body"))
-            )
-
-
-def _sections(path: Path) -> Summary:
+def _sections(path: Path) -> list[str]:
     with opened(path) as stream:
         parts = stream.read().decode("utf-8", "replace").split("[SN]")
-    said = {name.strip(): text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=False)}
-    wanted = ("TITLE", "FIRST-SENTENCE", "RESTBODY")
-    if not all(name in said for name in wanted):
-        raise MalformedRecordError.at(
-            path, 1, expected=f"sections {', '.join(wanted)}", seen=", ".join(said) or "no section"
+    sections = {name.strip(): text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=False)}
+    if not all(name in sections for name in _SECTIONS):
+        seen = ", ".join(sections) or "no section"
+        raise MalformedRecordError.at(path, 1, expected=f"sections {', '.join(_SECTIONS)}", seen=seen)
+    return [path.name.split(".")[0], *(sections[name] for name in _SECTIONS)]
+
+
+XSUM = _news("xsum", "XSum", "*.jsonl", "*.summary", hashed_suffix=".summary")
+CNN = _news("cnn", "CNN", "*.jsonl")
+DAILY_MAIL = _news("dailymail", "Daily Mail", "*.jsonl")
+
+
+def _scitldr(split: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
+    (path,) = paths
+    first = next(read_json_lines(path), None)
+    if first is None or "target" not in first[1]:
+        yield from read_pairs(path)
+        return
+    for line, record in read_json_lines(path):
+        paper_id = string_of(record, ("paper_id",), path, line)
+        sentences, summaries = (_string_list(record, name, path, line) for name in ("source", "target"))
+        yield Pair(
+            f"scitldr-{split}-{paper_id}",
+            summaries[0] if summaries else "",
+            " ".join(sentences),
+            query=string_of(record, ("title",), path, line),
+            facts={"source": {"split": split, "paper_id": paper_id}},
         )
-    return Summary(path.name.split(".")[0], *(said[name] for name in wanted))
+
+
+def _string_list(record: Record, name: str, path: Path, line: int) -> list[str]:
+    value = record.get(name)
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise MalformedRecordError.at(path, line, expected=f"a list of strings {name!r}", seen=repr(value))
+    return value
+
+
+SCITLDR = PairDataSet(
+    by_layout(
+        "SciTLDR",
+        Layout("any", {split: [f"{split}.jsonl"] for split in ("train", "dev", "test")}, _scitldr),
+    ),
+    lemma_queries,
+    (
+        ProbeDefinition(
+            "succinctness@scitldr",
+            "Succinctness SciTLDR",
+            define_pair("a one-sentence summary of a paper by its authors", "the abstract of the paper"),
+        ),
+    ),
+)

@@ -1,4 +1,4 @@
-"""Reads a JSON array as a stream: some data sets are one array of several gigabytes."""
+"""Streaming reader of JSON arrays, for data sets that are one array of several gigabytes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from termwise.errors import MalformedRecordError
 
 _CHUNK = 1 << 20
 _LARGEST = 1 << 26
-"""Characters that an object may have; what does not end until then is damaged."""
+"""Upper bound for the characters of an object; a longer one counts as damaged."""
 
 
 def read_json_array(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    r"""Yield the objects of a JSON array with their numbers from 1, one at a time.
+    r"""Yield the objects of a JSON array one at a time, with their numbers from 1.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def read_json_array(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     MissingFileError, StorageError
         If the file cannot be read.
     MalformedRecordError
-        If it is no array of objects, or ends too early; its "line" is the number of the object.
+        If it is no array of objects, or is cut off; the fact ``line`` is the number of the object.
 
     Examples
     --------
@@ -41,59 +41,55 @@ def read_json_array(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     [(1, {'a': 1}), (2, {'a': 2})]
     """
     decoder = json.JSONDecoder()
-    number, waiting, begun = 0, "", False
-    for chunk, last in _chunks(path):
-        waiting += chunk
+    number, buffer, in_array = 0, "", False
+    for chunk, is_last in _chunks(path):
+        buffer += chunk
         place = 0
         while True:
-            place = _after(waiting, place, " \t\r\n," if begun else " \t\r\n\ufeff")
-            if place == len(waiting):
+            place = _skip(buffer, place, " \t\r\n," if in_array else " \t\r\n\ufeff")
+            if place == len(buffer):
                 break
-            if not begun:
-                if waiting[place] != "[":
-                    raise MalformedRecordError.at(
-                        path, 1, expected="a JSON array", seen=waiting[place : place + 60]
-                    )
-                begun, place = True, place + 1
+            start = buffer[place : place + 60]
+            if not in_array:
+                if start[0] != "[":
+                    raise MalformedRecordError.at(path, 1, expected="a JSON array", seen=start)
+                in_array, place = True, place + 1
                 continue
-            if waiting[place] == "]":
+            if start[0] == "]":
                 return
             try:
-                record, place = decoder.raw_decode(waiting, place)
+                record, place = decoder.raw_decode(buffer, place)
             except RecursionError as error:
+                seen = f"{start}  (nested too deeply)"
                 raise MalformedRecordError.at(
-                    path,
-                    number + 1,
-                    expected="a JSON object",
-                    seen=f"{waiting[place : place + 60]}  (nested too deeply)",
+                    path, number + 1, expected="a JSON object", seen=seen
                 ) from error
             except ValueError as error:
-                if last or len(waiting) - place > _LARGEST:
-                    seen = f"{waiting[place : place + 60]}  ({error})"
+                if is_last or len(buffer) - place > _LARGEST:
                     raise MalformedRecordError.at(
                         path,
                         number + 1,
                         expected="a JSON object",
-                        seen=seen,
-                        message="an array is damaged or cut off",
+                        seen=f"{start}  ({error})",
+                        message="a JSON array is damaged or cut off",
                     ) from error
                 break
             number += 1
             if not isinstance(record, dict):
                 raise MalformedRecordError.at(path, number, expected="a JSON object", seen=str(record))
             yield number, record
-        waiting = waiting[place:]
+        buffer = buffer[place:]
     raise MalformedRecordError.at(
         path,
         number + 1,
         expected="the end of the array",
         seen="the end of the file",
-        message="an array is cut off",
+        message="a JSON array is cut off",
     )
 
 
 def _chunks(path: Path) -> Iterator[tuple[str, bool]]:
-    """Yield the text of a file in pieces, and whether a piece is the last."""
+    """Yield the text of a file in chunks, and whether a chunk is the last."""
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     with opened(path) as stream:
         while raw := stream.read(_CHUNK):
@@ -101,7 +97,7 @@ def _chunks(path: Path) -> Iterator[tuple[str, bool]]:
     yield decode(b"", True), True
 
 
-def _after(text: str, place: int, skipped: str) -> int:
-    while place < len(text) and text[place] in skipped:
+def _skip(text: str, place: int, characters: str) -> int:
+    while place < len(text) and text[place] in characters:
         place += 1
     return place

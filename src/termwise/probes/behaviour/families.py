@@ -1,8 +1,9 @@
-"""All families of probes beyond the published ones."""
+"""All families of behaviour probes."""
 
 from __future__ import annotations
 
 from termwise.probes.behaviour import (
+    fact_swaps,
     gender,
     injection,
     length,
@@ -11,7 +12,6 @@ from termwise.probes.behaviour import (
     position,
     queries,
     stuffing,
-    swaps,
 )
 from termwise.probes.core.probe_inputs import Family
 
@@ -23,7 +23,7 @@ FAMILIES: tuple[Family, ...] = (
     length.FAMILY,
     noise.FAMILY,
     queries.FAMILY,
-    swaps.FAMILY,
+    fact_swaps.FAMILY,
     gender.FAMILY,
 )
 """In the order of tables."""

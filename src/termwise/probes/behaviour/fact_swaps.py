@@ -1,0 +1,145 @@
+"""Fact probes: wrong numbers, dates and names, exchanged roles and units.
+
+In probes of judged texts the first text is the changed one, so that a ranker that prefers correct facts has a negative
+score; it must know the facts. In the written pairs of roles and units the query tells the correct text, which is first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from termwise.probes.behaviour.builders import over_collections
+from termwise.probes.behaviour.name_swaps import NamePool
+from termwise.probes.behaviour.words_and_sentences import WORD
+from termwise.probes.core.probe import Probe, define_pair
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
+from termwise.probes.manipulations.base import Manipulation, ManipulationContext
+from termwise.probes.sources.transfer.pairs import Pair
+from termwise.probes.sources.written_pairs import written_probe
+from termwise.probes.sources.written_texts import written
+
+FACTORS = (2, 3, 5, 10)
+"""Numbers are multiplied by one of them."""
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+
+_NUMBER = re.compile(r"(?<![\w.,/-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w/-]|[.,]\d)")
+_BEFORE_DAY = tuple(f"{month} " for month in MONTHS)
+_AFTER_DAY = re.compile(rf" (?:{'|'.join(MONTHS)})\b")
+_YEAR = re.compile(r"1\d{3}|20\d{2}")
+_MONTH = re.compile(rf"(?<=\d )(?:{'|'.join(MONTHS)})\b|\b(?:{'|'.join(MONTHS)})(?= \d)")
+
+
+def multiplied(number: str, factor: int) -> str:
+    """Multiply a number in digits, keeping its format.
+
+    Examples
+    --------
+    >>> multiplied("1,600", 5), multiplied("42.195", 2), multiplied("8", 3)
+    ('8,000', '84.390', '24')
+    """
+    _, _, decimals = number.partition(".")
+    scale = 10 ** len(decimals)
+    value = round(float(number.replace(",", "")) * scale) * factor
+    whole = f"{value // scale:,}" if "," in number else str(value // scale)
+    return f"{whole}.{value % scale:0{len(decimals)}}" if decimals else whole
+
+
+class _Substitutes(dict[str, str]):
+    """New values by old ones, drawn on first use."""
+
+    def __init__(self, draw: Callable[[str], str]) -> None:
+        super().__init__()
+        self._draw = draw
+
+    def __missing__(self, old: str) -> str:
+        return self.setdefault(old, self._draw(old))
+
+
+def _multiply_numbers(text: str, context: ManipulationContext) -> str:
+    query_numbers = set(_NUMBER.findall(context.about.query))
+    substitutes = _Substitutes(lambda number: multiplied(number, context.random.choice(FACTORS)))
+
+    def new(match: re.Match[str]) -> str:
+        stays = match[0] in query_numbers or _YEAR.fullmatch(match[0]) or _is_day(match)
+        return match[0] if stays else substitutes[match[0]]
+
+    return _NUMBER.sub(new, text)
+
+
+def _is_day(match: re.Match[str]) -> bool:
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    return before.endswith(_BEFORE_DAY) or bool(_AFTER_DAY.match(after))
+
+
+def _change_dates(text: str, context: ManipulationContext) -> str:
+    query_words = set(WORD.findall(context.about.query))
+    years = _Substitutes(lambda year: str(int(year) - context.random.randrange(10, 100)))
+    months = _Substitutes(lambda month: context.random.choice([other for other in MONTHS if other != month]))
+
+    def new_year(match: re.Match[str]) -> str:
+        stays = match[0] in query_words or not _YEAR.fullmatch(match[0])
+        return match[0] if stays else years[match[0]]
+
+    def new_month(match: re.Match[str]) -> str:
+        return match[0] if match[0] in query_words else months[match[0]]
+
+    return _MONTH.sub(new_month, _NUMBER.sub(new_year, text))
+
+
+def _pairs(name: str) -> Iterator[Pair]:
+    for item in written(name):
+        yield Pair(item["id"], item["first"], item["second"], query=item["query"], group=item["id"])
+
+
+def fact_probes(inputs: ProbeInputs) -> list[Probe]:
+    """Make the probes of written pairs and of relevant texts.
+
+    Numbers, years, months and names of the query stay; repeated ones change in the same way.
+    """
+    manipulations = [
+        Manipulation(
+            "swap-numbers",
+            "Numbers multiplied",
+            "a relevant text with its numbers multiplied, except those of the query",
+            _multiply_numbers,
+        ),
+        Manipulation(
+            "swap-dates",
+            "Years and months changed",
+            "a relevant text with other years and months, except those of the query",
+            _change_dates,
+        ),
+        Manipulation(
+            "swap-names",
+            "Names exchanged for others of their kind",
+            "a relevant text with other names of persons, places or organisations, except those of the query",
+            NamePool(inputs.language).swap,
+        ),
+    ]
+    return [
+        written_probe(
+            "swap-roles",
+            "Right roles against exchanged ones",
+            partial(_pairs, "roles"),
+            define_pair("a text that answers the query", "the text with agent and patient exchanged"),
+        ),
+        written_probe(
+            "swap-units",
+            "Fitting unit against another",
+            partial(_pairs, "units"),
+            define_pair(
+                "a text that answers the query",
+                "the text with its number in another unit, so that it does not answer the query",
+            ),
+        ),
+        *over_collections(manipulations, inputs, "relevant"),
+    ]
+
+
+FAMILY = Family("swaps", "effect of wrong numbers, dates, names, roles and units", fact_probes)

@@ -1,0 +1,158 @@
+"""Measure-and-match probes: judged texts of a query that agree in a control and differ in a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+import numpy as np
+
+from termwise.probes.core.probe import Probe, Strategy
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
+from termwise.probes.core.sample import Sample
+from termwise.probes.sources.matching.counting import CountedQuery, CountedTexts
+from termwise.probes.sources.matching.measurements import (
+    LENGTH,
+    OVERLAP,
+    RELEVANCE,
+    SUM_TERM_FREQUENCY,
+    TERM_FREQUENCY,
+    Measurement,
+)
+from termwise.probes.sources.matching.pairs import matched_pairs
+from termwise.probes.sources.matching.terms import PublishedTerms, TermExtractor
+from termwise.validation import check, is_finite_number, wrong
+
+PUBLISHED = (RELEVANCE, LENGTH, TERM_FREQUENCY, OVERLAP)
+"""In the order of the published table."""
+
+
+class MatchedProbe(Probe):
+    """Judged texts of a query that agree in the control; the first has the larger value of the variable.
+
+    Parameters
+    ----------
+    variable, control : Measurement
+        Two different ones.
+    counted : CountedTexts
+        Shared by the probes of a collection.
+    tolerance : float, optional
+        Largest difference of two control values that agree; 0 as published.
+
+    Raises
+    ------
+    ParameterError
+        If variable and control are the same, or the tolerance is negative.
+
+    Examples
+    --------
+    >>> from termwise.probes.core.judged_texts import JudgedTexts
+    >>> from termwise.text import make_analyzer
+    >>> judged = JudgedTexts("toy", {"q": "cat"}, {"a": "A cat.", "b": "A dog."}, {"q": {"a": 2, "b": 0}}, 0)
+    >>> probe = MatchedProbe(RELEVANCE, LENGTH, CountedTexts(judged, make_analyzer("standard")))
+    >>> probe.name, probe.title
+    ('relevance-by-length@toy', 'Relevance | Length')
+    >>> probe.definition
+    'Two judged texts of a query, of equal length in terms; the first has the higher grade.'
+    >>> [(sample.first, sample.second) for sample in probe.samples(0)]
+    [('A cat.', 'A dog.')]
+    """
+
+    strategy: Strategy = "measure-and-match"
+
+    def __init__(
+        self, variable: Measurement, control: Measurement, counted: CountedTexts, *, tolerance: float = 0.0
+    ) -> None:
+        if variable.name == control.name:
+            raise wrong("control", control.name, "another measurement than the variable")
+        check(
+            "tolerance",
+            tolerance,
+            is_finite_number(tolerance) and tolerance >= 0,
+            "a number of at least 0",
+        )
+        suffix = f"-within-{tolerance:g}" if tolerance else ""
+        self.name = f"{variable.name}-by-{control.name}{suffix}@{counted.judged.name}"
+        self.title = f"{variable.title} | {control.title}" + (f" ± {tolerance:g}" if tolerance else "")
+        within = f", ± {tolerance:g}" if tolerance else ""
+        self.definition = f"Two judged texts of a query, {control.alike}{within}; the first {variable.more}."
+        self._variable, self._control = variable, control
+        self._counted = counted
+        self._tolerance = tolerance
+
+    def samples(self, seed: int) -> Iterator[Sample]:
+        """See `Probe`; nothing is random."""
+        for query_id in sorted(self._counted.judged.grades):
+            yield from self._of_query(self._counted.of(query_id))
+
+    def _of_query(self, counted: CountedQuery) -> Iterator[Sample]:
+        measurements = (self._variable, self._control)
+        values = [measurement.values(counted) for measurement in measurements]
+        is_used = np.ones(len(counted.texts), dtype=bool)
+        for measurement, rows in zip(measurements, values, strict=True):
+            if measurement.above_zero:
+                is_used &= rows[:, 0] > 0
+        places = np.flatnonzero(is_used)
+        variable, control = (rows[places] for rows in values)
+        texts = [counted.texts[place] for place in places]
+        higher, lower = matched_pairs(variable, control, tolerance=self._tolerance)
+        facts = {
+            measurement.name: [row[0] if len(row) == 1 else row for row in rows.tolist()]
+            for measurement, rows in zip(measurements, (variable, control), strict=True)
+        }
+        for one, other in zip(higher.tolist(), lower.tolist(), strict=True):
+            first, second = texts[one], texts[other]
+            yield Sample(
+                sample_id=f"{first.query_id}/{first.doc_id} > {second.doc_id}",
+                query=first.query,
+                first=first.text,
+                second=second.text,
+                query_id=first.query_id,
+                facts={
+                    "documents": [first.doc_id, second.doc_id],
+                    **{name: [rows[one], rows[other]] for name, rows in facts.items()},
+                },
+            )
+
+
+def matched_probes(inputs: ProbeInputs, *, terms: TermExtractor | None = None) -> list[Probe]:
+    """Make the 12 published probes for each judged collection.
+
+    Parameters
+    ----------
+    inputs : ProbeInputs
+        Its stop words belong to the published terms.
+    terms : TermExtractor, optional
+        Defines lengths and frequencies, such as the analyzer of the ranker; `PublishedTerms` by default.
+    """
+    return _probes(inputs, list(permutations(PUBLISHED, 2)), terms)
+
+
+def sum_tf_probes(inputs: ProbeInputs, *, terms: TermExtractor | None = None) -> list[Probe]:
+    """Make the 7 probes with the sum of term frequencies, which are not published.
+
+    The vector of term frequencies is no control here: where it agrees, the sum agrees too.
+    """
+    choices = [
+        pair for other in PUBLISHED for pair in ((SUM_TERM_FREQUENCY, other), (other, SUM_TERM_FREQUENCY))
+    ]
+    return _probes(inputs, [pair for pair in choices if pair[1] != TERM_FREQUENCY], terms)
+
+
+def _probes(
+    inputs: ProbeInputs, choices: Sequence[tuple[Measurement, Measurement]], terms: TermExtractor | None
+) -> list[Probe]:
+    probes: list[Probe] = []
+    for judged in inputs.judged:
+        counted = CountedTexts(judged, terms or PublishedTerms(inputs.stop_words))
+        probes += [MatchedProbe(variable, control, counted) for variable, control in choices]
+    return probes
+
+
+FAMILY = Family(
+    "matched",
+    "preference among judged texts that agree in one measurement and differ in another",
+    matched_probes,
+)
+
+FAMILY_SUM_TF = Family("matched-sum-tf", "the same with the total count of all query terms", sum_tf_probes)

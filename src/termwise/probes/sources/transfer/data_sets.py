@@ -1,0 +1,64 @@
+"""Registry of the transfer data sets, and the family of their probes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from termwise.probes.core.probe import Probe
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
+from termwise.probes.sources.transfer.gyafc import GYAFC
+from termwise.probes.sources.transfer.question_answers import TRUTHFULQA, natural_questions, xquad
+from termwise.probes.sources.transfer.rewritten_sentences import JFLEG, MSPC, WNC, onestop, turkcorpus
+from termwise.probes.sources.transfer.summaries import CNN, DAILY_MAIL, SCITLDR, XSUM
+
+DataSets = Mapping[str, Callable[[Path, ProbeInputs], Sequence[Probe]]]
+"""Makers of probes by data set name, in the order of tables: each is called with the folder of the data set."""
+
+DATA_SETS: DataSets = MappingProxyType(
+    {
+        "mspc": MSPC,
+        "jfleg": JFLEG,
+        "gyafc": GYAFC,
+        "turkcorpus": turkcorpus,
+        "onestop": onestop,
+        "wnc": WNC,
+        "xsum": XSUM,
+        "cnn": CNN,
+        "dailymail": DAILY_MAIL,
+        "scitldr": SCITLDR,
+        "nq": natural_questions,
+        "xquad": xquad,
+        "truthfulqa": TRUTHFULQA,
+    }
+)
+
+
+def data_set_probes(data_sets: DataSets, inputs: ProbeInputs) -> list[Probe]:
+    """Make the probes of the data sets that the user has.
+
+    Raises
+    ------
+    MissingFileError
+        If a folder lacks the files of its data set.
+    """
+    return [
+        probe
+        for name, make in data_sets.items()
+        if name in inputs.folders
+        for probe in make(Path(inputs.folders[name]), inputs)
+    ]
+
+
+def transfer_probes(inputs: ProbeInputs) -> list[Probe]:
+    """Make the probes of `DATA_SETS`."""
+    return data_set_probes(DATA_SETS, inputs)
+
+
+FAMILY = Family(
+    "transfer",
+    "preference for the more fluent, simple, true, … of two texts with the same content",
+    transfer_probes,
+    tuple(DATA_SETS),
+)

@@ -1,0 +1,96 @@
+"""Text pairs of data sets, and the rules that find a query for a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from termwise.probes.language.base import Language, Parsed, Token
+
+LONGER_THAN = 5
+"""Characters that a noun chunk must exceed to be a query, as published."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two texts with the same or nearly the same content; the first has the quality that the probe names.
+
+    Attributes
+    ----------
+    pair_id : str
+        Unique in its data set.
+    first, second : str
+    query : str, optional
+        None if the data set has no queries.
+    group : str
+        Pairs of a group share a text and are not independent; empty if pairs are grouped by query.
+    facts : mapping
+        Origin of the pair, JSON-like.
+    """
+
+    pair_id: str
+    first: str
+    second: str
+    query: str | None = None
+    group: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+QueryRule = Callable[[Pair, Random], str | None]
+"""Returns the query of a pair; None if there is none, and then the pair makes no sample."""
+
+
+def given_query(pair: Pair, random: Random) -> str | None:
+    """Return the query of the data set."""
+    return pair.query
+
+
+def common_chunk(language: Language) -> QueryRule:
+    """Return the rule that draws a noun chunk of both texts; a query of the data set has precedence."""
+
+    def query(pair: Pair, random: Random) -> str | None:
+        if pair.query is not None:
+            return pair.query
+        chunks = common_chunks(language.parse(pair.first), language.parse(pair.second))
+        return random.choice(chunks) if chunks else None
+
+    return query
+
+
+def shared_lemma(language: Language, stop_words: frozenset[str]) -> QueryRule:
+    """Return the rule that takes the query of the data set if both texts contain one of its lemmas.
+
+    Lemmas are compared in lower case. Stop words, numbers and punctuation of the query do not count.
+    """
+
+    def counts(token: Token) -> bool:
+        word = token.text.lower()
+        is_word = any(character.isalpha() for character in word)
+        return is_word and token.tag not in ("PUNCT", "NUM") and word not in stop_words
+
+    def query(pair: Pair, random: Random) -> str | None:
+        if pair.query is None:
+            return None
+        lemmas = {token.lemma.lower() for token in language.parse(pair.query).tokens if counts(token)}
+        for text in (pair.first, pair.second):
+            lemmas &= {token.lemma.lower() for token in language.parse(text).tokens}
+        return pair.query if lemmas else None
+
+    return query
+
+
+def common_chunks(first: Parsed, second: Parsed) -> list[str]:
+    """Return the noun chunks of more than 5 characters that two texts share, in lower case, sorted.
+
+    Examples
+    --------
+    >>> from termwise.probes.language import Parsed, Span, Token
+    >>> token = Token("Windmills", 0, 9, "windmill", "NOUN")
+    >>> parsed = Parsed("Windmills turn", (token,), (), (Span(0, 1),), ())
+    >>> common_chunks(parsed, parsed)
+    ['windmills']
+    """
+    chunks = [{parsed.of(span).lower() for span in parsed.chunks} for parsed in (first, second)]
+    return sorted(chunk for chunk in chunks[0] & chunks[1] if len(chunk) > LONGER_THAN)
