@@ -124,7 +124,7 @@ class UserProbe(Probe):
         See `Probe`.
     symmetric : bool, optional
         See `Probe`.
-    wanted : str, optional
+    expectation : str, optional
         Behaviour of a good ranker, see `Probe`.
     zipped : bool, optional
         Whether values at the same place in their lists belong together; otherwise all combinations are made.
@@ -142,7 +142,7 @@ class UserProbe(Probe):
         *,
         definition: str = "",
         symmetric: bool = False,
-        wanted: str = "",
+        expectation: str = "",
         zipped: bool = False,
         limit: int | None = None,
     ) -> None:
@@ -150,7 +150,7 @@ class UserProbe(Probe):
         self.title = title
         self.definition = definition
         self.symmetric = symmetric
-        self.expectation = wanted
+        self.expectation = expectation
         self._cases = cases
         self._zipped = zipped
         self._limit = limit

@@ -115,7 +115,7 @@ def _probe(node: Node) -> UserProbe:
         cases,
         definition=given["definition"].text() if "definition" in given else "",
         symmetric=symmetric,
-        wanted=wanted,
+        expectation=wanted,
         zipped=combine == "zip",
         limit=given["limit"].count() if "limit" in given else None,
     )
