@@ -58,7 +58,6 @@ QUERY_SIDE = {
 ON_REQUEST = {
     "termwise.train.neural_model1": {"cli/train_neural_model1.py", "yardsticks/bert_model1/network.py"},
     "termwise.yardsticks": {
-        "cli/rerank.py",
         "cli/train_bert_model1.py",
         "rankers/from_name.py",
     },

@@ -14,6 +14,7 @@ _COMMANDS = {
     "probe_rankers": "probe RANKER --out DIR",
     "rank_run": "search DIR --queries FILE --output RUN",
     "rerank": "rerank INDEX --run RUN --queries FILE --output FILE",
+    "train_bert_model1": "train bert-model1 --data DATA --base ENCODER --out DIR",
     "train_model1": "train model1 --data DATA --out DIR",
 }
 """Public functions, and the command that does the same."""

@@ -1,4 +1,4 @@
-"""``termwise rerank``: score and order the documents of a run anew."""
+"""``termwise rerank``: score the candidates of a run again, and sort them by the new scores."""
 
 from __future__ import annotations
 
@@ -39,15 +39,13 @@ def command(
     output: Annotated[
         Path, typer.Option("--output", metavar="FILE", help="Run file to write.", show_default=False)
     ],
-    k: Annotated[
-        int, typer.Option("-k", metavar="N", help="Candidates to keep for each query, best first.")
-    ] = 1000,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results for each query.")] = 1000,
     table: Annotated[
         str | None,
         typer.Option(
             "--table",
             metavar="NAME|DIR",
-            help="Score exactly by a translation table; the index is one of the model ml with --float then.",
+            help="Score exactly with a translation table; needs an index of the model ml with --float.",
             show_default=False,
         ),
     ] = None,
@@ -56,17 +54,15 @@ def command(
         typer.Option(
             "--scorer",
             metavar="NAME|DIR",
-            help="Score the stored texts by a network that reads them with the query: one of termwise train "
-            "bert-model1, a cross-encoder of sentence-transformers, or a published ranker as mono-t5:, colbert:, "
-            "epic: or ance:DIR; the index is one of any model with --store-text then.",
+            help="Score the stored texts with any scorer that termwise probe takes, such as a network of termwise "
+            "train bert-model1, a cross-encoder of sentence-transformers, or a published ranker as mono-t5:, "
+            "colbert:, epic: or ance:DIR; needs an index with --store-text.",
             show_default=False,
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="With --table: a parameter of model1; may be repeated."
-        ),
+        typer.Option("--set", metavar="NAME=VALUE", help="With --table: a parameter of model1; repeatable."),
     ] = None,
     tuned: TunedSettings = None,
     tag: Annotated[str, typer.Option("--tag", help="Name of the run, its last column.")] = "termwise",
@@ -74,25 +70,26 @@ def command(
     threads: Threads = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Re-rank the documents of a run with an index.
+    """Re-rank the candidates of a run.
 
-    Every candidate is scored; equal scores keep the order of the run.
+    Every candidate is scored; candidates with equal scores keep the order of the run.
     """
     from termwise.collection import read_run, write_run
 
-    refuse_overwriting([output], [run, queries, folder, tuned, _place(scorer), *table_places(table)])
-    between = column_separator(separator)
+    scorer_path = [Path(scorer)] if scorer is not None and Path(scorer).exists() else []
+    refuse_overwriting([output], [run, queries, folder, tuned, *scorer_path, *table_places(table)])
+    column = column_separator(separator)
     if scorer is None:
-        rank_many = _ranker(folder, table, settings, tuned, threads)
+        rank_many = _index_ranker(folder, table, settings, tuned, threads)
     else:
         _refuse_with_scorer({"--table": table, "--set": settings, "--settings": tuned, "--threads": threads})
-        rank_many = _reading_ranker(folder, scorer)
+        rank_many = _text_ranker(folder, scorer)
     candidates = read_run(run)
-    wanted = wanted_queries(queries)
+    query_list = wanted_queries(queries)
     with progress_bar() as progress:
-        timed = rank_many(wanted, k=k, candidates=candidates, name=tag, progress=progress)
-    write_run(timed.run, output, separator=between)
-    known = {query.query_id for query in wanted}
+        timed = rank_many(query_list, k=k, candidates=candidates, name=tag, progress=progress)
+    write_run(timed.run, output, separator=column)
+    known = {query.query_id for query in query_list}
     without_text = sorted(set(candidates.rankings) - known)
     without_candidates = sorted(known - set(candidates.rankings))
     if as_json:
@@ -104,15 +101,15 @@ def command(
                 "without_candidates": without_candidates,
             }
         )
-    _say_left_out(without_text, f"of {run} have no text in {queries}", f"of {run} has no text in {queries}")
-    _say_left_out(without_candidates, f"have no candidates in {run}", f"has no candidates in {run}")
+    _note_left_out(without_text, f"of {run} have no text in {queries}", f"of {run} has no text in {queries}")
+    _note_left_out(without_candidates, f"have no candidates in {run}", f"has no candidates in {run}")
     note(f"{output}: {len(timed.run):,} queries")
 
 
-def _ranker(
+def _index_ranker(
     folder: Path, table: str | None, settings: list[str] | None, tuned: Path | None, threads: int | None
 ) -> Callable[..., TimedRun]:
-    """Return what ranks: the weights of an index, or a translation table over what its documents say."""
+    """Return a ranker by the weights of an index, or by a translation table over its document terms."""
     if table is not None:
         if threads is not None:
             raise UsageError("with --table queries are scored on one thread", fixes=["leave --threads out"])
@@ -121,7 +118,7 @@ def _ranker(
         ).rank_many
     if settings is not None or tuned is not None:
         raise UsageError(
-            "--set and --settings go with --table; the settings of an index were chosen when it was built",
+            "--set and --settings need --table; the settings of an index are fixed when it is built",
             fixes=["add --table model1, or the folder of a table", "leave them out"],
         )
     from termwise.search import Searcher
@@ -129,22 +126,16 @@ def _ranker(
     return partial(Searcher.open(folder).rank_many, threads=threads or available_processors())
 
 
-def _reading_ranker(folder: Path, scorer: str) -> Callable[..., TimedRun]:
-    """Return what ranks by a network that reads query and text together, on a graphics processor if there is one."""
-    from termwise.train.requirements import require_training
-
-    require_training()
+def _text_ranker(folder: Path, scorer: str) -> Callable[..., TimedRun]:
+    """Return a ranker that scores the stored texts of an index."""
     from termwise.index import Index
+    from termwise.rankers import ScorerContext, open_scorer
     from termwise.scorers.candidate_ranker import TextReranker
-    from termwise.yardsticks.bert_model1.folder import fastest_device
-    from termwise.yardsticks.open_yardstick import open_text_scorer
+    from termwise.scorers.model_scorers import stored_texts
 
-    return TextReranker(Index.open(folder), open_text_scorer(scorer, device=fastest_device())).rank_many
-
-
-def _place(scorer: str | None) -> Path | None:
-    """Return the folder of a scorer, which is not to be overwritten; None for a name on a hub."""
-    return Path(scorer) if scorer is not None and Path(scorer).exists() else None
+    index = Index.open(folder)
+    context = ScorerContext(stored_texts(index), threads=available_processors())
+    return TextReranker(index, open_scorer(scorer, context)).rank_many
 
 
 def _refuse_with_scorer(options: Mapping[str, object]) -> None:
@@ -156,7 +147,7 @@ def _refuse_with_scorer(options: Mapping[str, object]) -> None:
         )
 
 
-def _say_left_out(query_ids: Sequence[str], several: str, one: str) -> None:
+def _note_left_out(query_ids: Sequence[str], several: str, one: str) -> None:
     if query_ids:
         shown = ", ".join(query_ids[:5]) + (", ..." if len(query_ids) > 5 else "")
         why = f"query {one} and was" if len(query_ids) == 1 else f"queries {several} and were"

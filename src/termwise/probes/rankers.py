@@ -55,7 +55,7 @@ class Mixture:
             If two rankers are not named that were opened before, one is a run, or the share is none.
         """
         names = asked.target.split("+")
-        settings = asked.take(("alpha",))
+        asked.check_settings(("alpha",))
         if len(names) != 2 or not set(names) <= set(opened):
             raise UsageError(
                 "two scorers are mixed that were named before",
@@ -73,7 +73,7 @@ class Mixture:
                     ],
                 )
         try:
-            alpha = float(settings.get("alpha", "0.5"))
+            alpha = float(asked.settings.get("alpha", "0.5"))
         except ValueError:
             alpha = -1.0
         if not 0 <= alpha <= 1:
@@ -192,7 +192,8 @@ def run_scorer(asked: ScorerSpecification, judged: Sequence[JudgedTexts]) -> Run
     DataError
         If no judged collection has queries and documents of the run.
     """
-    wanted = asked.take(("judged",)).get("judged")
+    asked.check_settings(("judged",))
+    wanted = asked.settings.get("judged")
     names = [one.name for one in judged]
     if wanted is not None and wanted not in names:
         raise UnknownNameError.of("judged collection", wanted, names)

@@ -1,17 +1,22 @@
-"""Opening whatever can score texts, by one line."""
+"""Opening of scorers by their specification, and the table of all kinds of scorers.
+
+To add a kind, write a function that takes a `ScorerSpecification` and a `ScorerContext` and returns a `TextScorer`, and
+add one line to `PREFIXES` or `FOLDERS`, and one to the table in the docstring of `open_scorer`.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
-from termwise.display.safe_text import error_said, shown
+from termwise.display.safe_text import error_said
 from termwise.errors import (
     MissingExtraError,
     MissingFileError,
@@ -22,53 +27,31 @@ from termwise.errors import (
 )
 from termwise.index import Index
 from termwise.rankers.specification import ScorerSpecification, parse_specification
-from termwise.scorers.background import Background
-from termwise.scorers.function import FunctionScorer, function_of
+from termwise.scorers.function import FunctionScorer, import_function
 from termwise.scorers.http import HttpScorer, is_address
 from termwise.scorers.model_scorers import index_scorer, model_scorer
 from termwise.scorers.protocol import TextScorer
+from termwise.scorers.token_statistics import Background
 from termwise.storage.model_folder import kind_of
 
-if TYPE_CHECKING:
-    from termwise.yardsticks.bi_encoder import Similarity
-    from termwise.yardsticks.expanded import CachedExpander
+_ADDRESS_WITHOUT_SCHEME = re.compile(r"[\w.-]+:\d{2,5}(/.*)?")
 
-_FUNCTION = "python:"
-_WORD_MOVER = "wmd:"
-_EXPANDED = "doc2query:"
-_OF_EXPANDER = ("count", "top", "longest", "length", "batch")
-_SAID_OF_EXPANDER = (*_OF_EXPANDER, "prompt", "seed", "device", "tokenizer", "kept")
-_CONFIG = "config.json"
-_DIGITS = 9
-"""Of a number in the settings of a scorer, at the most."""
-
-_PUBLISHED: Mapping[str, tuple[str, ...]] = {
-    "mono-t5:": ("tokenizer",),
-    "colbert:": ("mask_punctuation",),
-    "epic:": (),
-    "ance:": ("lower_case",),
-}
-"""Kinds of published checkpoints, and the settings of each alone; see `termwise.yardsticks.open_yardstick`."""
-
-_FLAGS = ("mask_punctuation", "lower_case")
-"""Settings that are true or false."""
-
-_NO_SCHEME = re.compile(r"[\w.-]+:\d{2,5}(/.*)?")
-"""An address without ``http://``."""
+_NETWORK = ("device", "length", "batch")
+"""Settings of every network."""
 
 
 @dataclass(frozen=True)
 class ScorerContext:
-    """What scorers are opened with.
+    """Resources shared by the scorers that are opened together.
 
     Attributes
     ----------
     background : Background
-        Collection whose statistics models of counts have.
+        Collection that gives the statistics of count models.
     threads : int
-        Of networks on the processor.
+        Threads of networks on the CPU.
     device : str or None
-        Where networks of torch run, as torch names it; a graphics processor, if there is one, unless given.
+        Torch device of networks; by default a GPU if there is one, else the CPU.
     """
 
     background: Background
@@ -76,341 +59,321 @@ class ScorerContext:
     device: str | None = None
 
 
-def open_scorer(text: str | ScorerSpecification, around: ScorerContext) -> TextScorer:
-    """Open a scorer by its line.
+def open_scorer(text: str | ScorerSpecification, context: ScorerContext) -> TextScorer:
+    """Open a scorer by its specification, ``[NAME=]TARGET[,SETTING=VALUE...]``.
 
-    ===============================  =================================================================================
-    ``bm25``, ``jm``, ``tildev2``    a model of termwise by name, with settings: ``bm25,k1=1.2,b=0.8,analyzer=stm2``
-    folder of an encoder or table    likewise
-    folder of an index               its model, with the statistics of its collection
-    folder of a cross-encoder, of    of sentence-transformers or ``termwise train``; settings ``length``, ``batch``,
-    a bi-encoder, or of a scorer     ``device``, and for bi-encoders ``similarity``, ``query_prompt``, ``text_prompt``
-    ``OWNER/NAME``                   such a network on the hub of transformers, downloaded once; likewise
-    folder of boosted trees          see `termwise.yardsticks.gradient_boosting`; no settings
-    ``http://...``                   an address, see `termwise.scorers.http`; ``batch``, ``timeout``, ``fingerprint``;
-                                     ``authorization=VARIABLE``, of the environment, holds the header of that name
-    ``python:MODULE:FUNCTION``       a function of a list of queries and a list of texts; ``fingerprint``
-    ``mono-t5:FOLDER``,              a published checkpoint of monoT5, ColBERT, EPIC or ANCE, see their modules in
-    ``colbert:FOLDER``,              `termwise.yardsticks`; ``length``, ``batch``, ``device``, and for ColBERT
-    ``epic:FOLDER``, ``ance:FOLDER`` ``mask_punctuation=false``, for ANCE ``lower_case=false``, for monoT5
-                                     ``tokenizer=FOLDER``. A folder may be a name on the hub, here and below
-    ``wmd:FILE``                     Word Mover's Distance on word vectors, see `termwise.collection.read_word_vectors`;
-                                     ``analyzer``, and ``unit=true`` for vectors that are made one long
-    ``doc2query:FOLDER``             texts with queries that a network generates of them
-                                     (`termwise.yardsticks.doc2query`),
-                                     scored by ``scorer=``, ``bm25`` unless given: ``count``, ``top``, ``longest``,
-                                     ``length``, ``batch``, ``prompt``, ``seed``, ``device``, ``tokenizer``;
-                                     ``kept=FILE`` remembers what was generated; all other settings are of the scorer
-    ===============================  =================================================================================
+    =================================  ================================================================================
+    target                             scorer and settings
+    =================================  ================================================================================
+    ``bm25``, ``jm``, ``tildev2``, …   a model of termwise with its parameters: ``bm25,k1=1.2,b=0.8,analyzer=stm2``
+    folder of an encoder or a table    a model of termwise, likewise
+    folder of an index                 the model of the index, with the statistics of its collection; no settings
+    folder of a cross-encoder          a network of sentence-transformers; ``length``, ``batch``, ``device``
+    folder of a bi-encoder             the same settings, and ``similarity``, ``query_prompt``, ``text_prompt``
+    ``OWNER/NAME``                     a cross-encoder or bi-encoder of the Hugging Face hub, downloaded once
+    folder of BERT-Model1              a network of `termwise.yardsticks.bert_model1`; ``batch``, ``device``
+    folder of boosted trees            see `termwise.yardsticks.gradient_boosting`; no settings
+    ``http://...``, ``https://...``    a service, see `termwise.scorers.http`; ``batch``, ``timeout``, ``fingerprint``,
+                                       and ``authorization=VARIABLE``, an environment variable that holds the value of
+                                       the ``Authorization`` header
+    ``python:MODULE:FUNCTION``         a function of a list of queries and a list of texts; ``fingerprint``
+    ``mono-t5:FOLDER``                 a published checkpoint; ``length``, ``batch``, ``device``, ``tokenizer=FOLDER``
+    ``colbert:FOLDER``                 a published checkpoint, with ``mask_punctuation=false`` if needed
+    ``epic:FOLDER``                    a published checkpoint
+    ``ance:FOLDER``                    a published checkpoint, with ``lower_case=false`` if needed
+    ``wmd:FILE``                       Word Mover's Distance on word vectors; ``analyzer``, and ``unit=true`` for
+                                       vectors normalised to length 1
+    ``doc2query:FOLDER``               texts expanded with queries that a network generates, scored by ``scorer=``
+                                       (by default ``bm25``); ``count``, ``top``, ``longest``, ``length``, ``batch``,
+                                       ``prompt``, ``seed``, ``device``, ``tokenizer``, and ``kept=FILE``, a cache of
+                                       generated queries; all other settings are those of the scorer
+    =================================  ================================================================================
+
+    A folder after a prefix may also be the name of a model on the hub.
 
     Parameters
     ----------
     text : str or ScorerSpecification
-        See `termwise.rankers.specification`.
-    around : ScorerContext
-        Collection, threads, device.
+    context : ScorerContext
 
     Raises
     ------
     UsageError
-        If the line says nothing that can be opened.
+        If the specification is invalid.
     TermwiseError
-        If what it names cannot be opened.
+        If the target cannot be opened.
     """
-    asked = parse_specification(text) if isinstance(text, str) else text
-    if is_address(asked.target):
-        return _http(asked, around)
-    if _NO_SCHEME.fullmatch(asked.target) and not Path(asked.target).exists():
+    spec = parse_specification(text) if isinstance(text, str) else text
+    if is_address(spec.target):
+        return _open_service(spec, context)
+    for prefix, opener in PREFIXES.items():
+        if spec.target.startswith(prefix):
+            return opener(spec._replace(target=spec.target.removeprefix(prefix)), context)
+    if _ADDRESS_WITHOUT_SCHEME.fullmatch(spec.target) and not Path(spec.target).exists():
         raise UsageError(
             "an address begins with http:// or https://",
-            facts=[("given", asked.target)],
-            fixes=[f"http://{asked.target}"],
+            facts=[("given", spec.target)],
+            fixes=[f"http://{spec.target}"],
         )
-    if asked.target.startswith(_FUNCTION):
-        return _function(asked, around)
-    if asked.target.startswith(_WORD_MOVER):
-        return _word_mover(asked)
-    if asked.target.startswith(_EXPANDED):
-        return _expanded(asked, around)
-    if asked.target.startswith(tuple(_PUBLISHED)):
-        return _published(asked, around)
-    if "/" in asked.target:
-        asked = _downloaded(asked)
-    folder = Path(asked.target)
-    if folder.is_dir():
-        for holds, opened in _FOLDERS.items():
-            if (folder / holds).is_file():
-                return opened(asked, around)
-        if (folder / _CONFIG).is_file():
-            return (_reader if _reads_pairs(folder / _CONFIG) else _bi_encoder)(asked, around)
-    return _model(asked, around)
+    if "/" in spec.target:
+        spec = _downloaded(spec)
+    for manifest, opener in FOLDERS.items():
+        if (Path(spec.target) / manifest).is_file():
+            return opener(spec, context)
+    return _open_model(spec, context)
 
 
-def _downloaded(asked: ScorerSpecification) -> ScorerSpecification:
-    """Return what asks for the copy of a network of the hub, if this is the name of one."""
-    from termwise.yardsticks.locate import is_hub_name, located, usual_name
+def _downloaded(spec: ScorerSpecification) -> ScorerSpecification:
+    """Return the specification of the local copy, if the target is the name of a model on the hub."""
+    from termwise.yardsticks.locate import default_name, is_hub_name, locate_model
 
-    if not is_hub_name(asked.target):
-        return asked
+    if not is_hub_name(spec.target):
+        return spec
     if find_spec("sentence_transformers") is None:  # before anything is downloaded
         raise MissingFileError(
             "there is no such folder",
-            facts=[("ranker", asked.target)],
+            facts=[("ranker", spec.target)],
             fixes=[
-                "name a model, or a folder that is there",
-                "pip install 'termwise[cross-encoder]', for networks that are named as on a hub",
+                "name a model or an existing folder",
+                "pip install 'termwise[cross-encoder]', for models of the Hugging Face hub",
             ],
         )
-    fixes = ("name a model, a folder that is there, or a network of sentence-transformers on the hub",)
-    copy = located("ranker", asked.target, fixes)
-    return asked._replace(target=str(copy), name=asked.name or usual_name(asked.target))
+    fixes = ("name a model, an existing folder, or a model of sentence-transformers on the hub",)
+    folder = locate_model("ranker", spec.target, fixes)
+    return spec._replace(target=str(folder), name=spec.name or default_name(spec.target))
 
 
-def _http(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
-    settings = asked.take(("batch", "timeout", "fingerprint", "authorization"))
-    variable = settings.get("authorization")
+def _open_service(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    spec.check_settings(("batch", "timeout", "fingerprint", "authorization"))
+    variable = spec.settings.get("authorization")
     if variable is not None and not os.environ.get(variable):
         raise UsageError(
-            "the environment lacks what a service is to be asked with",
-            facts=[("ranker", asked.target), ("variable", variable)],
+            "the environment variable with the authorization is not set",
+            facts=[("ranker", spec.target), ("variable", variable)],
             fixes=[f"export {variable}='Bearer KEY'"],
         )
+    timeout = spec.number("timeout")
     return HttpScorer(
-        asked.target,
-        name=asked.name,
-        batch=_whole(asked, "batch") or 128,
-        timeout=_seconds(asked, "timeout") if "timeout" in settings else 60.0,
-        fingerprint=_of_target(asked, settings.get("fingerprint")),
+        spec.target,
+        name=spec.name,
+        batch=spec.integer("batch") or 128,
+        timeout=60.0 if timeout is None else timeout,
+        fingerprint=_user_fingerprint(spec.target, spec),
         authorization=None if variable is None else os.environ[variable],
     )
 
 
-def _of_target(asked: ScorerSpecification, fingerprint: str | None) -> str | None:
-    """Tie what a user calls the state of a ranker to where it is: the same word may be said of another."""
-    return None if fingerprint is None else f"{asked.target} {fingerprint}"
-
-
-def _function(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
-    module, _, function = asked.target.removeprefix(_FUNCTION).partition(":")
-    settings = asked.take(("fingerprint",))
+def _open_function(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    spec.check_settings(("fingerprint",))
+    module, _, function = spec.target.partition(":")
     return FunctionScorer(
-        function_of(module, function),
-        name=asked.name or function,
-        fingerprint=_of_target(asked, settings.get("fingerprint")),
+        import_function(module, function),
+        name=spec.name or function,
+        fingerprint=_user_fingerprint(f"python:{spec.target}", spec),
     )
 
 
-def _word_mover(asked: ScorerSpecification) -> TextScorer:
+def _user_fingerprint(target: str, spec: ScorerSpecification) -> str | None:
+    """Return the target and the user's version of it, as two targets may have equal versions."""
+    version = spec.settings.get("fingerprint")
+    return None if version is None else f"{target} {version}"
+
+
+def _open_word_mover(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
     from termwise.yardsticks.word_mover import DEFAULT_ANALYZER, WordMoverScorer
 
-    settings = asked.take(("analyzer", "unit"))
+    spec.check_settings(("analyzer", "unit"))
     return WordMoverScorer.open(
-        asked.target.removeprefix(_WORD_MOVER),
-        analyzer=settings.get("analyzer", DEFAULT_ANALYZER),
-        unit=_yes(asked, "unit"),
-        name=asked.name or "wmd",
+        spec.target,
+        analyzer=spec.settings.get("analyzer", DEFAULT_ANALYZER),
+        unit=spec.flag("unit") or False,
+        name=spec.name or "wmd",
     )
 
 
-def _expanded(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
-    from termwise.yardsticks.expanded import ExpandedScorer
+def _open_expanded(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    from termwise.yardsticks.expanded import CachedExpander, ExpandedScorer
 
-    settings = dict(asked.settings)
-    inner = settings.pop("scorer", "bm25")
-    of_expander = {name: settings.pop(name) for name in _SAID_OF_EXPANDER if name in settings}
-    expander = open_expander(
-        asked._replace(target=asked.target.removeprefix(_EXPANDED), settings=of_expander), around
-    )
-    scorer = open_scorer(ScorerSpecification(asked.text, None, inner, settings), around)
-    return ExpandedScorer(scorer, expander, name=asked.name)
-
-
-def open_expander(asked: ScorerSpecification, around: ScorerContext) -> CachedExpander:
-    """Open a network that generates queries, by its folder and the settings of ``doc2query:FOLDER``.
-
-    Raises
-    ------
-    MissingExtraError
-        If torch or transformers is not installed.
-    TermwiseError
-        If it cannot be opened.
-    """
-    from termwise.yardsticks.expanded import CachedExpander
-
-    try:
+    with _extra("train", "doc2query"):
         from termwise.yardsticks.doc2query import Doc2Query
-    except ImportError:
-        raise MissingExtraError.of("torch", "train", "doc2query") from None
-    settings = asked.take(_SAID_OF_EXPANDER)
-    numbers = {name: found for name in _OF_EXPANDER if (found := _whole(asked, name)) is not None}
+    counts = ("count", "top", "longest", "length", "batch")
+    own = (*counts, "prompt", "seed", "device", "tokenizer", "kept")
     expander = Doc2Query.open(
-        asked.target,
-        device=_device(settings, around),
-        prompt=settings.get("prompt", ""),
-        seed=_whole(asked, "seed", least=0) or 0,
-        tokenizer=settings.get("tokenizer"),
-        **numbers,
+        spec.target,
+        device=_device(spec, context),
+        prompt=spec.settings.get("prompt", ""),
+        seed=spec.integer("seed", least=0) or 0,
+        tokenizer=spec.settings.get("tokenizer"),
+        **{name: value for name in counts if (value := spec.integer(name)) is not None},
     )
-    return CachedExpander(expander, settings.get("kept"))
+    settings = {name: value for name, value in spec.settings.items() if name not in (*own, "scorer")}
+    inner = ScorerSpecification(spec.text, None, spec.settings.get("scorer", "bm25"), settings)
+    return ExpandedScorer(
+        open_scorer(inner, context), CachedExpander(expander, spec.settings.get("kept")), name=spec.name
+    )
 
 
-def _index(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
-    asked.take(())
-    index = Index.open(asked.target)
-    background = None if index.stores_text else around.background
-    return index_scorer(index, background=background, name=asked.name, threads=around.threads)
+def _open_mono_t5(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    with _extra("cross-encoder", "monoT5"):
+        from termwise.yardsticks.mono_t5 import MonoT5Scorer
+    spec.check_settings((*_NETWORK, "tokenizer"))
+    return MonoT5Scorer.open(
+        spec.target, **_network_options(spec, context), tokenizer=spec.settings.get("tokenizer")
+    )
 
 
-def _boosted(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
+def _open_colbert(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    with _extra("cross-encoder", "ColBERT"):
+        from termwise.yardsticks.colbert import ColbertScorer
+    spec.check_settings((*_NETWORK, "mask_punctuation"))
+    return ColbertScorer.open(
+        spec.target, **_network_options(spec, context), mask_punctuation=spec.flag("mask_punctuation")
+    )
+
+
+def _open_epic(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    with _extra("cross-encoder", "EPIC"):
+        from termwise.yardsticks.epic import EpicScorer
+    spec.check_settings(_NETWORK)
+    return EpicScorer.open(spec.target, **_network_options(spec, context))
+
+
+def _open_ance(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    with _extra("cross-encoder", "ANCE"):
+        from termwise.yardsticks.ance import AnceScorer
+    spec.check_settings((*_NETWORK, "lower_case"))
+    return AnceScorer.open(
+        spec.target, **_network_options(spec, context), lower_case=spec.flag("lower_case") is not False
+    )
+
+
+def _open_index(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    spec.check_settings(())
+    index = Index.open(spec.target)
+    background = None if index.stores_text else context.background
+    return index_scorer(index, background=background, name=spec.name, threads=context.threads)
+
+
+def _open_boosted(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
     from termwise.yardsticks.gradient_boosting_folder import open_gradient_boosting
 
-    asked.take(())
-    return open_gradient_boosting(asked.target, name=asked.name)
+    spec.check_settings(())
+    return open_gradient_boosting(spec.target, name=spec.name)
 
 
-def _bi_encoder(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
-    try:
-        from termwise.yardsticks.bi_encoder import BiEncoderScorer
-    except ImportError:
-        raise MissingExtraError.of("torch", "cross-encoder", "a bi-encoder") from None
-    settings = asked.take(("device", "length", "batch", "similarity", "query_prompt", "text_prompt"))
+def _open_bert_model1(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    with _extra("cross-encoder", "BERT-Model1"):
+        from termwise.yardsticks.bert_model1.folder import read_scorer_folder
+    spec.check_settings(("device", "batch"))
+    return read_scorer_folder(
+        spec.target, name=spec.name, device=_device(spec, context), batch=spec.integer("batch") or 32
+    )
+
+
+def _open_transformer(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    """Open a cross-encoder or a bi-encoder of sentence-transformers."""
+    if _is_cross_encoder(Path(spec.target) / "config.json"):
+        with _extra("cross-encoder", "a cross-encoder"):
+            from termwise.yardsticks.cross_encoder import CrossEncoderScorer
+        spec.check_settings(_NETWORK)
+        return CrossEncoderScorer.open(spec.target, **_network_options(spec, context))
+    with _extra("cross-encoder", "a bi-encoder"):
+        from termwise.yardsticks.bi_encoder import BiEncoderScorer, Similarity
+    spec.check_settings((*_NETWORK, "similarity", "query_prompt", "text_prompt"))
     return BiEncoderScorer.open(
-        asked.target,
-        called=asked.name,
-        device=_device(settings, around),
-        length=_whole(asked, "length"),
-        batch=_whole(asked, "batch") or 32,
-        similarity=cast("Similarity", settings.get("similarity", "cosine")),
-        query_prompt=settings.get("query_prompt", ""),
-        text_prompt=settings.get("text_prompt", ""),
+        spec.target,
+        **_network_options(spec, context),
+        similarity=cast("Similarity", spec.settings.get("similarity", "cosine")),
+        query_prompt=spec.settings.get("query_prompt", ""),
+        text_prompt=spec.settings.get("text_prompt", ""),
     )
 
 
-def _published(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
-    """Open a published checkpoint by its kind."""
-    try:
-        from termwise.yardsticks.open_yardstick import PUBLISHED
-    except ImportError:
-        raise MissingExtraError.of("torch", "cross-encoder", "a published ranker") from None
-    prefix = next(prefix for prefix in _PUBLISHED if asked.target.startswith(prefix))
-    settings = asked.take(("device", "length", "batch", *_PUBLISHED[prefix]))
-    return PUBLISHED[prefix](
-        asked.target.removeprefix(prefix),
-        called=asked.name,
-        device=_device(settings, around),
-        length=_whole(asked, "length"),
-        batch=_whole(asked, "batch") or 32,
-        **{
-            name: _yes(asked, name) if name in _FLAGS else settings[name]
-            for name in _PUBLISHED[prefix]
-            if name in settings
-        },
-    )
-
-
-def _reader(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
-    """Open what reads query and text together."""
-    try:
-        from termwise.yardsticks.open_yardstick import open_text_scorer
-    except ImportError:
-        raise MissingExtraError.of("torch", "cross-encoder", "a network that reads pairs") from None
-    settings = asked.take(("device", "length", "batch"))
-    numbers = {name: found for name in ("length", "batch") if (found := _whole(asked, name)) is not None}
-    return open_text_scorer(asked.target, device=_device(settings, around), called=asked.name, **numbers)
-
-
-def _model(asked: ScorerSpecification, around: ScorerContext) -> TextScorer:
-    settings = dict(asked.settings)
-    analyzer = settings.pop("analyzer", None)
-    folder = Path(asked.target)
-    if folder.is_dir() and kind_of(folder) is None:
-        raise MissingFileError(
-            "this folder holds no scorer",
-            facts=[
-                ("folder", folder),
-                ("looked for", ", ".join(_FOLDERS)),
-            ],
-            fixes=["name an index, an encoder, a translation table, or a network of sentence-transformers"],
-        )
-    try:
-        return model_scorer(
-            asked.target,
-            around.background,
-            settings=settings,
-            analyzer=analyzer,
-            name=asked.name or (folder.resolve().name if folder.is_dir() else None),
-            threads=around.threads,
-        )
-    except UnknownNameError as error:
-        raise _with_analyzer(error) from None
-    except ParameterError as error:
-        # A specification writes the setting k1 of bm25 as bm25,k1=1.2.
-        fixes = [
-            re.sub(r"`(?=\w+=)", f"`{asked.target},", fix.replace("--set ", f"{asked.target},"))
-            for fix in error.fixes
-        ]
-        raise ParameterError(error.message, facts=error.facts, fixes=fixes) from None
-
-
-def _with_analyzer(error: UnknownNameError) -> UnknownNameError:
-    """Name the analyzer, too, where an error lists the parameters of a model."""
-    if not error.message.startswith("unknown parameter"):
-        return error
-    facts = [(name, f"{value}, analyzer" if name == "known" else value) for name, value in error.facts]
-    return UnknownNameError(error.message, facts=facts, fixes=error.fixes)
-
-
-_FOLDERS: Mapping[str, Callable[[ScorerSpecification, ScorerContext], TextScorer]] = {
-    "manifest.json": _index,
-    "encoder.json": _model,
-    "translation.json": _model,
-    "scorer.json": _reader,
-    "gradient-boosting.json": _boosted,
-}
-
-
-def _device(settings: Mapping[str, str], around: ScorerContext) -> str:
-    from termwise.yardsticks.bert_model1.folder import fastest_device
-
-    return settings.get("device") or around.device or fastest_device()
-
-
-def _reads_pairs(config: Path) -> bool:
-    """Whether a folder in the layout of transformers holds a network that gives one number for two texts."""
+def _is_cross_encoder(config: Path) -> bool:
+    """Whether the configuration of a transformer names a network with a classification head."""
     try:
         architectures = json.loads(config.read_text(encoding="utf-8")).get("architectures") or ()
-        return any(str(one).endswith("ForSequenceClassification") for one in architectures)
+        return any(str(name).endswith("ForSequenceClassification") for name in architectures)
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise ModelFormatError(
-            "the settings of the network cannot be read",
-            facts=[("file", config), ("Python says", error_said(error))],
+            "the configuration of the network cannot be read",
+            facts=[("file", config), ("Python error", error_said(error))],
         ) from error
 
 
-def _whole(asked: ScorerSpecification, setting: str, *, least: int = 1) -> int | None:
-    text = asked.settings.get(setting)
-    if text is None:
-        return None
-    if not text.isdecimal() or len(text) > _DIGITS or int(text) < least:
-        raise UsageError(
-            f"{setting} is a whole number from {least} to {10**_DIGITS - 1:,}",
-            facts=[("scorer", shown(asked.text)), (setting, shown(text))],
+def _open_model(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    folder = Path(spec.target)
+    if folder.is_dir() and kind_of(folder) is None:
+        raise MissingFileError(
+            "this folder does not contain a scorer",
+            facts=[("folder", folder), ("looked for", ", ".join(FOLDERS))],
+            fixes=["name an index, an encoder, a translation table, or a network of sentence-transformers"],
         )
-    return int(text)
-
-
-def _yes(asked: ScorerSpecification, setting: str) -> bool:
-    text = asked.settings.get(setting, "false")
-    if text not in ("true", "false"):
-        raise UsageError(f"{setting} is true or false", facts=[("scorer", asked.text), (setting, text)])
-    return text == "true"
-
-
-def _seconds(asked: ScorerSpecification, setting: str) -> float:
-    text = asked.settings[setting]
+    settings = dict(spec.settings)
+    analyzer = settings.pop("analyzer", None)
     try:
-        return float(text)
-    except ValueError:
-        raise UsageError(
-            f"{setting} is a number of seconds", facts=[("scorer", asked.text), (setting, text)]
-        ) from None
+        return model_scorer(
+            spec.target,
+            context.background,
+            settings=settings,
+            analyzer=analyzer,
+            name=spec.name or (folder.resolve().name if folder.is_dir() else None),
+            threads=context.threads,
+        )
+    except UnknownNameError as error:
+        if not error.message.startswith("unknown parameter"):
+            raise
+        facts = [(name, f"{value}, analyzer" if name == "known" else value) for name, value in error.facts]
+        raise UnknownNameError(error.message, facts=facts, fixes=error.fixes) from None
+    except ParameterError as error:
+        # A specification writes the setting k1 of bm25 as bm25,k1=1.2.
+        fixes = [re.sub(r"`(?=\w+=)", f"`{spec.target},", fix) for fix in error.fixes]
+        raise ParameterError(error.message, facts=error.facts, fixes=fixes) from None
+
+
+def _network_options(spec: ScorerSpecification, context: ScorerContext) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "device": _device(spec, context),
+        "length": spec.integer("length"),
+        "batch": spec.integer("batch") or 32,
+    }
+
+
+def _device(spec: ScorerSpecification, context: ScorerContext) -> str:
+    from termwise.yardsticks.compatibility import fastest_device
+
+    return spec.settings.get("device") or context.device or fastest_device()
+
+
+@contextmanager
+def _extra(extra: str, purpose: str) -> Iterator[None]:
+    """Translate a failed import of torch or transformers into the extra that brings it."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError.of("torch", extra, purpose) from None
+
+
+Opener = Callable[[ScorerSpecification, ScorerContext], TextScorer]
+
+PREFIXES: Mapping[str, Opener] = {
+    "python:": _open_function,
+    "wmd:": _open_word_mover,
+    "doc2query:": _open_expanded,
+    "mono-t5:": _open_mono_t5,
+    "colbert:": _open_colbert,
+    "epic:": _open_epic,
+    "ance:": _open_ance,
+}
+"""Kinds of scorers by the prefix of their target; the opener gets the target without it."""
+
+FOLDERS: Mapping[str, Opener] = {
+    "manifest.json": _open_index,
+    "encoder.json": _open_model,
+    "translation.json": _open_model,
+    "scorer.json": _open_bert_model1,
+    "gradient-boosting.json": _open_boosted,
+    "config.json": _open_transformer,
+}
+"""Kinds of scorers by a file of their folder; the first that exists decides."""

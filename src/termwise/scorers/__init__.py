@@ -1,7 +1,6 @@
 """Scorers of any text: the `TextScorer` protocol, and adapters for models, indexes, runs, functions and services."""
 
-from termwise.scorers.background import Background
-from termwise.scorers.count_weigher import CountWeigher, TokenStatistics
+from termwise.scorers.count_weigher import CountWeigher
 from termwise.scorers.encoder_weigher import EncoderWeigher, RowFrequencies
 from termwise.scorers.function import FunctionScorer
 from termwise.scorers.http import HttpScorer
@@ -10,6 +9,7 @@ from termwise.scorers.model_scorers import index_scorer, model_scorer
 from termwise.scorers.row_scorer import RowScorer, TextWeigher, WeightedRows
 from termwise.scorers.run import RunScorer
 from termwise.scorers.score_cache import ScoreCache
+from termwise.scorers.token_statistics import Background, TokenStatistics
 
 __all__ = [
     "Background",

@@ -1,4 +1,4 @@
-"""Reading what a ranker of others returns as scores, and asking any ranker for those of pairs."""
+"""Conversion of the scores of foreign scorers, and scores of pairs from any scorer."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from termwise.errors import DataError
 from termwise.scorers.protocol import PairScorer, TextScorer
 
 
-def as_scores(name: str, given: object, count: int) -> npt.NDArray[np.float64]:
+def as_scores(name: str, result: object, count: int) -> npt.NDArray[np.float64]:
     """Return scores as an array of float64.
 
     Parameters
     ----------
     name : str
-        The ranker.
-    given : object
-        What it returned: an array, a list, a tensor of torch on the processor.
+        Name of the scorer.
+    result : object
+        Its return value: an array, a list, or a torch tensor on the CPU.
     count : int
-        Texts that it was given.
+        Number of texts.
 
     Returns
     -------
@@ -31,66 +31,70 @@ def as_scores(name: str, given: object, count: int) -> npt.NDArray[np.float64]:
     Raises
     ------
     DataError
-        If it is not made of real numbers, one of them is larger than a float64 can be, or there is not one for each
-        text.
+        If the values are not real numbers in the range of float64, or their number is not `count`.
 
     Examples
     --------
     >>> as_scores("mine", [1, 2.5], 2)
     array([1. , 2.5])
     """
-    found, why = _numbers(given)
-    if found is None:
+    scores, problem = _numbers(result)
+    fixes = ["return a list or an array of floats, one for each text"]
+    if scores is None:
         raise DataError(
-            "the scorer gave scores that are no numbers",
-            facts=[("scorer", name), ("given", f"{type(given).__name__}, {shown(given)}"), ("why", why)],
-            fixes=["return a list or an array of floats, one for each text"],
+            "the scorer returned scores that are not numbers",
+            facts=[
+                ("scorer", name),
+                ("returned", f"{type(result).__name__}, {shown(result)}"),
+                ("why", problem),
+            ],
+            fixes=fixes,
         )
-    if found.shape != (count,):
+    if scores.shape != (count,):
         raise DataError(
-            "the scorer did not give one score for each text",
-            facts=[("scorer", name), ("texts", count), ("scores", f"shape {found.shape}")],
-            fixes=["return a list or an array of floats, one for each text"],
+            "the scorer did not return one score for each text",
+            facts=[("scorer", name), ("texts", count), ("scores", f"shape {scores.shape}")],
+            fixes=fixes,
         )
-    return found
+    return scores
 
 
-def _numbers(given: object) -> tuple[npt.NDArray[np.float64] | None, str]:
-    """Return what was given as numbers, or None and why it is none."""
+def _numbers(result: object) -> tuple[npt.NDArray[np.float64] | None, str]:
+    """Return the result as numbers, or None and the reason why it cannot be converted."""
     try:
-        if np.ma.is_masked(given):
-            return None, "numbers of it are masked"
-        found = np.asarray(given)
-        if found.dtype.kind in "biuf" or all(isinstance(one, int | float) for one in found.flat):
+        if np.ma.is_masked(result):
+            return None, "the array has masked values"
+        array = np.asarray(result)
+        if array.dtype.kind in "biuf" or all(isinstance(value, int | float) for value in array.flat):
             with np.errstate(over="raise"):
-                return found.astype(np.float64), ""
+                return array.astype(np.float64), ""
     except Exception as error:
         return None, error_said(error)
-    return None, f"{found.dtype} is no kind of real number"
+    return None, f"{array.dtype} is not a type of real numbers"
 
 
 def score_pairs_with(
     scorer: TextScorer, queries: Sequence[str], texts: Sequence[str]
 ) -> npt.NDArray[np.float64]:
-    """Score pairs by any scorer: all at once where it can, query by query otherwise.
+    """Score pairs with any scorer: all at once if it is a `PairScorer`, else query by query.
 
     Returns
     -------
     ndarray of shape (n,), float64
-        NaN where the scorer gives that.
+        May contain NaN.
 
     Raises
     ------
     DataError
-        If the scorer gives something else than a number for each pair.
+        See `as_scores`.
     """
     if isinstance(scorer, PairScorer):
         return as_scores(scorer.name, scorer.score_pairs(queries, texts), len(texts))
-    places: dict[str, list[int]] = {}
-    for place, query in enumerate(queries):
-        places.setdefault(query, []).append(place)
-    found = np.empty(len(texts))
-    for query, of_query in places.items():
-        given = scorer.score(query, [texts[place] for place in of_query])
-        found[of_query] = as_scores(scorer.name, given, len(of_query))
-    return found
+    positions: dict[str, list[int]] = {}
+    for position, query in enumerate(queries):
+        positions.setdefault(query, []).append(position)
+    scores = np.empty(len(texts))
+    for query, selected in positions.items():
+        result = scorer.score(query, [texts[position] for position in selected])
+        scores[selected] = as_scores(scorer.name, result, len(selected))
+    return scores

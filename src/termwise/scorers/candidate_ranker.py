@@ -1,4 +1,4 @@
-"""Re-ranking the documents of a run with a scorer of texts: what an index has stored of them is read and scored."""
+"""Re-ranking of candidates by their stored texts, with any text scorer."""
 
 from __future__ import annotations
 
@@ -15,21 +15,18 @@ from termwise.search.searcher import query_text
 
 
 class TextReranker(CandidateRanker):
-    """Scores documents of an index by their texts.
-
-    Stateless, like a `termwise.Searcher`: no call changes what a later call returns.
+    """Ranks candidates of an index by scoring their stored texts; stateless.
 
     Parameters
     ----------
     index : Index
-        Of any model, with texts (``--store-text``).
+        Of any model, built with ``store_text=True``.
     scorer : TextScorer
-        What scores them.
 
     Raises
     ------
     ParameterError
-        If the index has no texts.
+        If the index stores no texts.
     """
 
     run_name = "reranked"
@@ -37,9 +34,9 @@ class TextReranker(CandidateRanker):
     def __init__(self, index: Index, scorer: TextScorer) -> None:
         if not index.stores_text:
             raise ParameterError(
-                "a network reads texts, and the index has stored none",
+                "the index stores no texts, and the scorer reads texts",
                 facts=[("index", index.path)],
-                fixes=["termwise index COLLECTION --store-text --out DIR"],
+                fixes=["build the index with `store_text=True`"],
             )
         self._index = index
         self._scorer = scorer

@@ -1,8 +1,9 @@
-"""A ranker that is a Python function."""
+"""Scorer that calls a Python function of queries and texts."""
 
 from __future__ import annotations
 
 import importlib
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
 from typing import Any
@@ -10,78 +11,93 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from termwise.display.safe_text import error_said
 from termwise.errors import DataError, ParameterError, TermwiseError, UsageError
 from termwise.scorers.adapt import as_scores
 from termwise.scorers.protocol import BasePairScorer
-from termwise.scorers.traceback_facts import failure
-from termwise.validation import check, check_pairs
+from termwise.validation import check
 
 
-def function_of(module: str, name: str) -> Callable[..., Any]:
-    """Return a function of a module, which is imported.
+def import_function(module: str, name: str) -> Callable[..., Any]:
+    """Import a module and return one of its functions.
 
     Raises
     ------
     UsageError
-        If there is no such module, or no such function in it.
+        If there is no such module or function.
     DataError
-        If the module cannot be imported; the facts say where it fails.
+        If the module cannot be imported; the facts name the line that fails.
 
     Examples
     --------
-    >>> function_of("math", "sqrt")(4.0)
+    >>> import_function("math", "sqrt")(4.0)
     2.0
     """
-    where = f"{module}:{name}"
+    target = f"python:{module}:{name}"
     if not all(part.isidentifier() for part in (*module.split("."), name)):
-        raise _no_such(where, "a module and a function have names of letters, digits and _")
+        raise _no_such_function(target, "names of modules and functions have letters, digits and _")
     try:
-        found = importlib.import_module(module)
+        imported = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise _broken(where, failure(error)) from error
-        raise _no_such(where, error) from error
+            raise _import_failed(target, traceback_facts(error)) from error
+        raise _no_such_function(target, error) from error
     except SyntaxError as error:
-        facts = [("Python says", error.msg), ("where", f"{error.filename}, line {error.lineno}")]
-        raise _broken(where, facts) from error
+        facts = [("Python error", error.msg), ("where", f"{error.filename}, line {error.lineno}")]
+        raise _import_failed(target, facts) from error
     except (Exception, SystemExit) as error:
-        raise _broken(where, failure(error)) from error
+        raise _import_failed(target, traceback_facts(error)) from error
     try:
-        function: Callable[..., Any] = getattr(found, name)
+        function: Callable[..., Any] = getattr(imported, name)
     except AttributeError as error:
-        raise _no_such(where, error) from error
+        raise _no_such_function(target, error) from error
     except (Exception, SystemExit) as error:
-        raise _broken(where, failure(error)) from error
+        raise _import_failed(target, traceback_facts(error)) from error
     return function
 
 
-def _no_such(given: str, why: object) -> UsageError:
+def traceback_facts(error: BaseException) -> list[tuple[str, object]]:
+    """Return an error of foreign code as facts: its message, and the last line that was executed.
+
+    Examples
+    --------
+    >>> try:
+    ...     int("x")
+    ... except ValueError as error:
+    ...     [label for label, _ in traceback_facts(error)]
+    ['Python error', 'where']
+    """
+    facts: list[tuple[str, object]] = [("Python error", error_said(error))]
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames:
+        last = frames[-1]
+        facts.append(("where", f"{last.filename}, line {last.lineno}, in {last.name}"))
+    return facts
+
+
+def _no_such_function(target: str, why: object) -> UsageError:
     return UsageError(
         "there is no such function",
-        facts=[("given", f"python:{given}"), ("why", why)],
-        fixes=["python:MODULE:FUNCTION, of a module that is installed, or lies in the folder you are in"],
+        facts=[("given", target), ("why", why)],
+        fixes=["python:MODULE:FUNCTION, where the module is installed or lies in the current folder"],
     )
 
 
-def _broken(given: str, facts: Iterable[tuple[str, object]]) -> DataError:
-    return DataError(
-        "the module of a function cannot be imported", facts=[("given", f"python:{given}"), *facts]
-    )
+def _import_failed(target: str, facts: Iterable[tuple[str, object]]) -> DataError:
+    return DataError("the module of the function cannot be imported", facts=[("given", target), *facts])
 
 
 class FunctionScorer(BasePairScorer):
-    """Scores texts by a function of pairs; a `termwise.scorers.protocol.PairScorer`.
+    """Scores texts by a Python function; a `termwise.scorers.protocol.PairScorer`.
 
     Parameters
     ----------
     function : callable
-        Takes a list of queries and a list of texts, equally long, and returns a number for each pair: what
-        ``CrossEncoder.predict`` does with its list of pairs, say.
+        Takes a list of queries and a list of texts of the same length, and returns one number for each pair.
     name : str
-        What the scorer is called in tables.
+        Name of the scorer in tables.
     fingerprint : str, optional
-        Says that the same function gives the same scores. Without it nothing is kept of a scorer from one run to the
-        next: a function may change without anybody telling.
+        Version of the function. Scores are cached only with a fingerprint, as the function can change unnoticed.
 
     Examples
     --------
@@ -105,33 +121,26 @@ class FunctionScorer(BasePairScorer):
         check("function", function, callable(function), "a function of queries and texts")
         check("name", name, isinstance(name, str) and bool(name), "a name")
         check("fingerprint", fingerprint, isinstance(fingerprint, str | None), "a text, or None")
+        _check_signature(name, function)
         self._function = function
-        _check_takes_pairs(name, function)
         self.name = name
         self.fingerprint = fingerprint
 
-    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place.
-
-        Raises
-        ------
-        DataError
-            If the function fails or leaves the program, or does not return a number for each pair; the facts say where.
-        """
-        check_pairs(queries, texts)
+    def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Call the function; raise `DataError` if it fails, exits, or does not return a number for each pair."""
         try:
-            given = self._function(list(queries), list(texts))
+            result = self._function(list(queries), list(texts))
         except TermwiseError:
             raise
         except (Exception, SystemExit) as error:
             raise DataError(
-                "the function of a ranker failed", facts=[("scorer", self.name), *failure(error)]
+                "the function of the scorer failed", facts=[("scorer", self.name), *traceback_facts(error)]
             ) from error
-        return as_scores(self.name, given, len(texts))
+        return as_scores(self.name, result, len(texts))
 
 
-def _check_takes_pairs(name: str, function: Callable[..., object]) -> None:
-    """Refuse a function that cannot be called with two lists, where Python knows what it takes."""
+def _check_signature(name: str, function: Callable[..., object]) -> None:
+    """Refuse a function that cannot be called with two arguments, where Python knows its signature."""
     try:
         known = signature(function)
     except (TypeError, ValueError):
@@ -140,7 +149,7 @@ def _check_takes_pairs(name: str, function: Callable[..., object]) -> None:
         known.bind([], [])
     except TypeError as error:
         raise ParameterError(
-            "a ranker is a function of queries and texts, two lists",
-            facts=[("scorer", name), ("takes", f"{known}"), ("Python says", error)],
+            "a scorer is a function of queries and texts, two lists",
+            facts=[("scorer", name), ("signature", f"{known}"), ("Python error", error)],
             fixes=["def NAME(queries, texts): return [a number for each pair]"],
         ) from None

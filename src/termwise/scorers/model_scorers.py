@@ -1,4 +1,4 @@
-"""The models of termwise as scorers of any text: by name, by folder, or as an index has them."""
+"""Models of termwise as scorers of any text: from a name, a folder or an index."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from termwise.models import (
     model_from_parameters,
 )
 from termwise.records import Document
-from termwise.scorers.background import Background
 from termwise.scorers.count_weigher import CountWeigher
 from termwise.scorers.encoder_weigher import EncoderWeigher, RowFrequencies
 from termwise.scorers.row_scorer import RowScorer
+from termwise.scorers.token_statistics import Background
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
 
 DEFAULT_ANALYZER = "english"
@@ -48,26 +48,26 @@ def model_scorer(
     Parameters
     ----------
     model : str, Path or Model
-        A model, its name, the folder of an encoder or of a translation table; see `termwise.build_index`.
+        A model, its name, or the folder of an encoder or a translation table; see `termwise.build_index`.
     background : Background
-        Collection whose statistics texts are weighed with. A network that multiplies by a power of the idf takes the
-        number of documents that say a term, where an index also counts those that were expanded by it.
+        Collection that gives the statistics. For an encoder with a power of the idf, the document frequency of a term
+        is the number of documents that contain it; an index also counts documents that were expanded with it.
     settings : dict of str to str, optional
-        Parameters of a model given by name or folder. A translation table has all of its weights unless ``keep`` says
-        otherwise: what an index saves in room is nothing here.
+        Parameters of a model given by name or folder. A translation table keeps all of its weights unless ``keep`` is
+        set, as nothing is stored.
     analyzer : str or Analyzer, optional
-        What cuts texts for a model of counts, by default ``english``, or that of the table.
+        Analyzer of a count model; by default ``english``, or the analyzer of the table.
     name : str, optional
-        What the scorer is called in tables.
+        Name of the scorer in tables.
     threads, precision
-        Of a network, see `termwise.encode.open_document_encoder`.
+        See `termwise.encode.open_document_encoder`.
 
     Raises
     ------
     ParameterError
-        If the model is of another kind, or an analyzer comes with a network.
+        If the model cannot weigh single texts, or a network is given an analyzer.
     TermwiseError
-        As `termwise.build_index` does.
+        See `termwise.build_index`.
     """
     chosen = chosen_model(model, settings or {})
     if isinstance(chosen, Model1) and "keep" not in (settings or {}) and not isinstance(model, Model):
@@ -75,7 +75,7 @@ def model_scorer(
     if isinstance(chosen, NetworkModel):
         if analyzer is not None:
             raise ParameterError(
-                "a network cuts texts in the way it was trained with",
+                "a network uses the analyzer that it was trained with",
                 facts=[("model", chosen.name), ("analyzer", analyzer)],
                 fixes=["leave the analyzer out"],
             )
@@ -86,10 +86,13 @@ def model_scorer(
             frequencies = RowFrequencies(counts.document_frequencies, counts.n_documents)
         return RowScorer(EncoderWeigher(chosen, encoder, frequencies, name=name))
     if isinstance(chosen, CountModel):
-        cut = _analyzer(chosen, analyzer)
-        return RowScorer(CountWeigher(chosen, cut, background.tokens(cut), name=name))
+        if analyzer is None and chosen.analyzer is not None:
+            analyzer = analyzer_from_spec(chosen.analyzer)
+        elif not isinstance(analyzer, Analyzer):
+            analyzer = make_analyzer(analyzer or DEFAULT_ANALYZER)
+        return RowScorer(CountWeigher(chosen, analyzer, background.tokens(analyzer), name=name))
     raise ParameterError(
-        "this model has no weights for texts that were not weighed elsewhere",
+        "this model cannot weigh texts outside an index",
         facts=[("model", chosen.name)],
         fixes=["name bm25, jm, dirichlet, a translation table or an encoder"],
     )
@@ -104,36 +107,36 @@ def index_scorer(
 ) -> RowScorer:
     """Return the model of an index as a scorer of any text, with the statistics of its collection.
 
-    Scores are those of the index before its weights were rounded to one byte.
+    Scores are those of the index before quantisation.
 
     Parameters
     ----------
     index : Index
-        Of any model but a sum of several, or weights made elsewhere.
+        Of any model except a fusion of several, or external weights.
     background : Background, optional
-        Collection that the index was made of. A model of counts needs it where the index keeps no texts.
+        Collection of the index. A count model needs it if the index stores no texts.
     name : str, optional
-        By default that of the folder.
+        By default the name of the folder.
     threads : int, optional
-        Of a network.
+        Threads of a network.
 
     Raises
     ------
     UsageError
-        If the model cannot weigh other texts, or there is nothing to count.
+        If the model cannot weigh other texts, or there are no texts to count.
     TermwiseError
-        If the model cannot be made again.
+        If the model cannot be loaded.
     """
-    described = index.manifest.encoder.get("model", {})
-    kind = str(described.get("name", "unknown model"))
+    description = index.manifest.encoder.get("model", {})
+    kind = str(description.get("name", "unknown model"))
     name = index.path.resolve().name if name is None else name
-    if kind == FUSION or not described:
+    if kind == FUSION or not description:
         raise UsageError(
-            "an index of several models, or of weights made elsewhere, cannot weigh other texts",
+            "an index of fused models or external weights cannot weigh other texts",
             facts=[("index", index.path), ("model", kind)],
-            fixes=["name the indexes it was made of, and mix them: FIRST+SECOND,alpha=0.5"],
+            fixes=["mix the scorers of the single indexes: FIRST+SECOND,alpha=0.5"],
         )
-    model = model_from_parameters(kind, described.get("parameters", {}))
+    model = model_from_parameters(kind, description.get("parameters", {}))
     if isinstance(model, NetworkModel):
         precision = (index.manifest.encoder.get("network") or {}).get("precision")
         encoder = open_document_encoder(model, threads=threads, precision=precision)
@@ -141,28 +144,22 @@ def index_scorer(
         return RowScorer(EncoderWeigher(model, encoder, frequencies, name=name))
     if not isinstance(model, CountModel):
         raise UsageError(
-            "the weights of this index were made elsewhere, and other texts have none",
+            "an index of external weights cannot weigh other texts",
             facts=[("index", index.path), ("model", kind)],
         )
-    if background is None:
-        background = _stored(index)
-    analyzer = analyzer_of(index)
-    return RowScorer(CountWeigher(model, analyzer, background.tokens(analyzer), name=name))
-
-
-def _analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analyzer:
-    if analyzer is None and model.analyzer is not None:
-        return analyzer_from_spec(model.analyzer)
-    return analyzer if isinstance(analyzer, Analyzer) else make_analyzer(analyzer or DEFAULT_ANALYZER)
-
-
-def _stored(index: Index) -> Background:
-    if not index.stores_text:
+    if background is None and not index.stores_text:
         raise UsageError(
-            "this index keeps no texts, so the statistics of its collection have to come from elsewhere",
+            "the index stores no texts to count the statistics from",
             facts=[("index", index.path)],
-            fixes=["--collection COLLECTION, what the index was made of", "build it with --store-text"],
+            fixes=["`collection=COLLECTION`, the collection of the index", "build it with `store_text=True`"],
         )
+    analyzer = analyzer_of(index)
+    statistics = (background or stored_texts(index)).tokens(analyzer)
+    return RowScorer(CountWeigher(model, analyzer, statistics, name=name))
+
+
+def stored_texts(index: Index) -> Background:
+    """Return the stored texts of an index as a background collection."""
 
     def documents() -> Iterator[Document]:
         for first in range(0, len(index), _BATCH):

@@ -1,4 +1,4 @@
-"""What probes and re-rankers see of a ranker: a query, some texts, one score each."""
+"""The `TextScorer` protocol and its optional refinements."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from termwise.validation import check, check_texts
+from termwise.validation import check, check_pairs, check_texts
 
 
 @runtime_checkable
 class TextScorer(Protocol):
-    """Anything that can score texts for a query.
+    """Object that scores texts for a query.
 
-    The protocol is deliberately small: a probe can be run on a callable, a network or an index behind it.
+    Probes and re-rankers take any such object. They also use, where it has them, the methods of `PairScorer`,
+    `WindowedScorer` and `AdditiveScorer`, and the attribute ``fingerprint`` (`termwise.scorers.fingerprint`).
     """
 
     @property
     def name(self) -> str:
-        """What the scorer is called in tables."""
+        """Name of the scorer in tables."""
         ...
 
     def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -30,9 +31,8 @@ class TextScorer(Protocol):
         Parameters
         ----------
         query : str
-            The information need.
         texts : sequence of str of length n
-            The texts to score; they need not be part of any collection.
+            They need not belong to a collection.
 
         Returns
         -------
@@ -44,30 +44,37 @@ class TextScorer(Protocol):
 
 @runtime_checkable
 class PairScorer(TextScorer, Protocol):
-    """A scorer that takes many pairs at once, so that it can work on all of their texts together."""
+    """Scorer that takes pairs of several queries at once, so that it can batch their texts."""
 
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place.
+        """Score each text for the query at the same position.
 
         Parameters
         ----------
         queries, texts : sequence of str of length n
-            Both may repeat themselves.
+            Both may contain duplicates.
 
         Returns
         -------
         ndarray of shape (n,), float64
-            What `score` gives for each pair, but for rounding.
+            The same as `score` for each pair, up to rounding.
         """
         ...
 
 
 class BasePairScorer(ABC):
-    """Base of those `PairScorer` to which a query with n texts is n pairs."""
+    """Base class of pair scorers: checks the arguments, and implements `score` by pairs."""
 
-    @abstractmethod
     def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place; see `PairScorer`."""
+        """Score each text for the query at the same position; see `PairScorer`.
+
+        Raises
+        ------
+        ParameterError
+            If the lengths differ, or a query or text is not a string.
+        """
+        check_pairs(queries, texts)
+        return self._score_pairs(queries, texts)
 
     def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each text for the query; see `TextScorer`.
@@ -75,31 +82,23 @@ class BasePairScorer(ABC):
         Raises
         ------
         ParameterError
-            If query or texts are no strings.
-        TermwiseError
-            As `score_pairs` does.
+            If the query or a text is not a string.
         """
         check("query", query, isinstance(query, str), "a text")
         check_texts(texts)
-        return self.score_pairs([query] * len(texts), texts)
+        return self._score_pairs([query] * len(texts), texts)
 
-
-@runtime_checkable
-class FingerprintedScorer(TextScorer, Protocol):
-    """A scorer whose scores may be kept: whoever has the same fingerprint gives the same."""
-
-    @property
-    def fingerprint(self) -> str:
-        """``sha256:`` and a digest over everything that scores depend on."""
-        ...
+    @abstractmethod
+    def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Score pairs whose types and lengths have been checked."""
 
 
 @runtime_checkable
 class WindowedScorer(TextScorer, Protocol):
-    """A scorer that reads only so much of a text."""
+    """Scorer that reads a limited length of a text."""
 
     def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Say of each pair whether a part of the text is not read.
+        """Return which texts are truncated.
 
         Parameters
         ----------
@@ -113,13 +112,13 @@ class WindowedScorer(TextScorer, Protocol):
 
 
 class TermScore(NamedTuple):
-    """What one term adds to the score of a text.
+    """Share of one query term in the score of a text.
 
     Attributes
     ----------
     term : str
     value : float
-        Query weight times the weight of the term in the text, and what an absent term adds.
+        Query weight times the weight of the term in the text, plus the floor of an absent term.
     """
 
     term: str
@@ -128,8 +127,8 @@ class TermScore(NamedTuple):
 
 @runtime_checkable
 class AdditiveScorer(TextScorer, Protocol):
-    """A scorer whose scores are sums of terms."""
+    """Scorer whose score is a sum over query terms."""
 
     def contributions(self, query: str, text: str) -> list[TermScore]:
-        """Return what each term of the query adds, in the order of the vocabulary; they add up to the score."""
+        """Return the share of each query term, in vocabulary order; the shares add up to the score."""
         ...

@@ -1,4 +1,4 @@
-"""Rows of texts that were read before, so that a text is read once however many queries it is scored for."""
+"""Cache of term rows by text, so that a text is weighed once for all queries."""
 
 from __future__ import annotations
 
@@ -11,64 +11,58 @@ import numpy.typing as npt
 
 from termwise.weights import TermWeights
 
-MOST = 50_000
-"""Rows that are kept, at the most."""
+CAPACITY = 50_000
+"""Rows in a cache."""
 
 Row = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 """Terms, strictly increasing, and a number for each."""
 
 
 class RowCache:
-    """Rows by text; those that were asked for longest ago are forgotten first.
+    """Least-recently-used cache of rows; safe for several threads.
 
     Parameters
     ----------
-    read : callable
+    compute : callable
         Returns a row for each text.
-    most : int, optional
-        Rows that are kept.
+    capacity : int, optional
 
     Examples
     --------
-    >>> def read(texts):
-    ...     print("reads", texts)
+    >>> def compute(texts):
+    ...     print("computes", texts)
     ...     return [(np.array([len(text)], np.int32), np.ones(1, np.float32)) for text in texts]
-    >>> memory = RowCache(read)
-    >>> len(memory.rows(["a", "b"])), len(memory.rows(["b", "c"]))
-    reads ['a', 'b']
-    reads ['c']
+    >>> cache = RowCache(compute)
+    >>> len(cache.rows(["a", "b"])), len(cache.rows(["b", "c"]))
+    computes ['a', 'b']
+    computes ['c']
     (2, 2)
     """
 
-    def __init__(self, read: Callable[[Sequence[str]], Iterable[Row]], *, most: int = MOST) -> None:
-        self._read = read
-        self._most = most
-        self._known: OrderedDict[str, Row] = OrderedDict()
+    def __init__(
+        self, compute: Callable[[Sequence[str]], Iterable[Row]], *, capacity: int = CAPACITY
+    ) -> None:
+        self._compute = compute
+        self._capacity = capacity
+        self._rows: OrderedDict[str, Row] = OrderedDict()
         self._lock = Lock()
 
     def rows(self, texts: Sequence[str]) -> list[Row]:
         """Return the row of each text."""
         with self._lock:
-            missing = [text for text in dict.fromkeys(texts) if text not in self._known]
+            missing = [text for text in dict.fromkeys(texts) if text not in self._rows]
             if missing:
-                self._known.update(zip(missing, self._read(missing), strict=True))
-            found = [self._known[text] for text in texts]
+                self._rows.update(zip(missing, self._compute(missing), strict=True))
+            rows = [self._rows[text] for text in texts]
             for text in texts:
-                self._known.move_to_end(text)
-            while len(self._known) > self._most:
-                self._known.popitem(last=False)
-        return found
+                self._rows.move_to_end(text)
+            while len(self._rows) > self._capacity:
+                self._rows.popitem(last=False)
+        return rows
 
 
-def joined(rows: Sequence[Row], vocabulary: str) -> TermWeights:
-    """Return rows one after the other.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-    vocabulary : str
-        Identifier of the vocabulary.
-    """
+def stack_rows(rows: Sequence[Row], vocabulary: str) -> TermWeights:
+    """Return rows as one matrix over the vocabulary with this identifier."""
     indptr = np.zeros(len(rows) + 1, dtype=np.int64)
     np.cumsum([len(terms) for terms, _ in rows], out=indptr[1:])
     return TermWeights(

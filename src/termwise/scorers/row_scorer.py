@@ -1,4 +1,4 @@
-"""Scores as sums of terms: rows of texts times rows of queries, for texts that no index holds."""
+"""Scorer whose scores are dot products of query rows and text rows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class WeightedRows(NamedTuple):
     Attributes
     ----------
     queries, texts : TermWeights
-        A row for each.
+        One row each.
     floors : ndarray of shape (V,), float64; or None
-        What an absent term contributes, times its weight in the query; None where that is 0 for all.
+        Contribution of an absent term, per unit of query weight; None where it is 0 for all terms.
     token : callable
-        From the number of a term to the term.
+        Maps a term number to the term.
     """
 
     queries: TermWeights
@@ -33,16 +33,16 @@ class WeightedRows(NamedTuple):
 
 
 class TextWeigher(Protocol):
-    """Turns texts into rows, each by itself: the row of a text depends on no other text."""
+    """Turns queries and texts into rows; the row of a text does not depend on the other texts."""
 
     @property
     def name(self) -> str:
-        """What the scorer is called in tables."""
+        """Name of the scorer in tables."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Equal ones give equal rows."""
+        """Equal fingerprints mean equal rows."""
         ...
 
     def weigh(self, queries: Sequence[str], texts: Sequence[str]) -> WeightedRows:
@@ -51,14 +51,14 @@ class TextWeigher(Protocol):
 
 
 class RowScorer(BasePairScorer):
-    """Scores texts by the terms that they share with a query; a `termwise.scorers.protocol.PairScorer`.
+    """Scores texts by the weights of the query terms that they contain.
 
-    The score is that of an index without quantisation, sum over the terms of the query of q(t) (w(t, d) + floor(t)).
+    The score is that of an index without quantisation: the sum over query terms of q(t) (w(t, d) + floor(t)).
 
     Parameters
     ----------
     weigher : TextWeigher
-        A model, with whatever it has to know of a collection.
+        A model with the collection statistics that it needs.
 
     Examples
     --------
@@ -67,8 +67,8 @@ class RowScorer(BasePairScorer):
     >>> from termwise.scorers import CountWeigher, TokenStatistics
     >>> from termwise.text import make_analyzer
     >>> english = make_analyzer("english")
-    >>> counted = TokenStatistics.count([Document("1", "merge two lists"), Document("2", "a list")], english)
-    >>> scorer = RowScorer(CountWeigher(BM25(), english, counted))
+    >>> statistics = TokenStatistics.count([Document("1", "merge two lists"), Document("2", "a list")], english)
+    >>> scorer = RowScorer(CountWeigher(BM25(), english, statistics))
     >>> scorer.score("merging lists", ["sort a list", "nothing"]).round(4)
     array([0.096, 0.   ])
     """
@@ -78,67 +78,58 @@ class RowScorer(BasePairScorer):
 
     @property
     def name(self) -> str:
-        """What the scorer is called in tables."""
+        """Name of the scorer in tables."""
         return self._weigher.name
 
     @property
     def fingerprint(self) -> str:
-        """Equal ones give equal scores."""
+        """Equal fingerprints mean equal scores."""
         return self._weigher.fingerprint
 
-    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place; each distinct text is weighed once.
-
-        Raises
-        ------
-        ParameterError
-            If there are not as many queries as texts, or one is no string.
-        """
+    def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         from termwise.kernels.pairs import pair_scores
 
-        check_pairs(queries, texts)
         if not texts:
             return np.zeros(0)
-        asked, query_places = distinct(queries)
-        held, text_places = distinct(texts)
-        weighed = self._weigher.weigh(asked, held)
-        query_weights = weighed.queries.weights.astype(np.float64)
-        found: npt.NDArray[np.float64] = pair_scores(
-            weighed.queries.indptr,
-            weighed.queries.terms,
-            query_weights,
-            weighed.texts.indptr,
-            weighed.texts.terms,
-            weighed.texts.weights,
+        distinct_queries, query_places = distinct(queries)
+        distinct_texts, text_places = distinct(texts)
+        rows = self._weigher.weigh(distinct_queries, distinct_texts)
+        scores: npt.NDArray[np.float64] = pair_scores(
+            rows.queries.indptr,
+            rows.queries.terms,
+            rows.queries.weights.astype(np.float64),
+            rows.texts.indptr,
+            rows.texts.terms,
+            rows.texts.weights,
             query_places,
             text_places,
         )
-        if weighed.floors is None:
-            return found
-        background = np.array(
-            [float(weights.astype(np.float64) @ weighed.floors[terms]) for terms, weights in weighed.queries]
+        if rows.floors is None:
+            return scores
+        floor_sums = np.array(
+            [float(weights.astype(np.float64) @ rows.floors[terms]) for terms, weights in rows.queries]
         )
-        total: npt.NDArray[np.float64] = found + background[query_places]
+        total: npt.NDArray[np.float64] = scores + floor_sums[query_places]
         return total
 
     def contributions(self, query: str, text: str) -> list[TermScore]:
-        """Return what each term of the query adds; see `termwise.scorers.protocol.AdditiveScorer`."""
+        """Return the share of each query term; see `termwise.scorers.protocol.AdditiveScorer`."""
         check_pairs([query], [text])
-        weighed = self._weigher.weigh([query], [text])
-        (terms, weights), (held, values) = weighed.queries.row(0), weighed.texts.row(0)
-        row = dict(zip(held.tolist(), values.tolist(), strict=True))
-        floors = weighed.floors
+        rows = self._weigher.weigh([query], [text])
+        (terms, query_weights), (text_terms, text_weights) = rows.queries.row(0), rows.texts.row(0)
+        weight_of = dict(zip(text_terms.tolist(), text_weights.tolist(), strict=True))
+        floors = rows.floors
         return [
             TermScore(
-                weighed.token(term),
-                weight * (row.get(term, 0.0) + (0.0 if floors is None else float(floors[term]))),
+                rows.token(term),
+                weight * (weight_of.get(term, 0.0) + (0.0 if floors is None else float(floors[term]))),
             )
-            for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
+            for term, weight in zip(terms.tolist(), query_weights.tolist(), strict=True)
         ]
 
 
 def distinct(values: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """Return the distinct values, in the order in which they are met, and the place of each value among them.
+    """Return the distinct values in order of appearance, and the position of each value among them.
 
     Examples
     --------
@@ -146,7 +137,7 @@ def distinct(values: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
     (['b', 'a'], array([0, 1, 0]))
     """
     places: dict[str, int] = {}
-    found = np.fromiter(
+    positions = np.fromiter(
         (places.setdefault(value, len(places)) for value in values), dtype=np.int64, count=len(values)
     )
-    return list(places), found
+    return list(places), positions

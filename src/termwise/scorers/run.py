@@ -1,8 +1,7 @@
-"""A ranker of which there is a run and nothing else: whatever it ranked has a score, by its rank."""
+"""Scorer that reads scores from a TREC run."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -11,31 +10,28 @@ import numpy.typing as npt
 from termwise.errors import DuplicateIdError, UnknownIdError
 from termwise.records import Run
 from termwise.scorers.protocol import BasePairScorer
-from termwise.validation import check_pairs
 
 
 class RunScorer(BasePairScorer):
-    """Scores the documents of a run by their ranks; a `termwise.scorers.protocol.PairScorer`.
+    """Scores the documents of a run by their ranks: the score is minus the rank.
 
-    Ranks only: scores of a run say nothing of documents that are not in it, and a manipulated text never is. So such a
-    scorer can be asked what is made of real documents alone, and read by rank (`termwise.probes.ByRank`) or with the
-    threshold 0.
+    Scores of a run are not comparable between queries, and a text outside the run has none. So probes can use such a
+    scorer only with unchanged documents, and with the effect rule `termwise.probes.ByRank` or a threshold of 0.
 
     Parameters
     ----------
     run : Run
-        The rankings.
     queries : mapping of str to str
-        Text of each query, by identifier.
+        Query texts by identifier.
     texts : mapping of str to str
-        Text of each document, by identifier.
+        Document texts by identifier.
     name : str, optional
-        By default that of the run.
+        By default the name of the run.
 
     Raises
     ------
     DuplicateIdError
-        If two queries of the run say the same: a text alone would not tell which is meant.
+        If two queries of the run have the same text.
     """
 
     def __init__(
@@ -49,9 +45,9 @@ class RunScorer(BasePairScorer):
             query = queries[query_id]
             if query in self._ranks:
                 raise DuplicateIdError(
-                    "two queries of a run say the same, and a text alone does not tell which is meant",
-                    facts=[("run", self.name), ("query", query), ("identifier", query_id)],
-                    fixes=["leave one of them out of the run"],
+                    "two queries of the run have the same text",
+                    facts=[("run", self.name), ("query", query), ("query id", query_id)],
+                    fixes=["remove one of them from the run"],
                 )
             ranks = self._ranks[query] = {}
             for rank, doc_id in enumerate(ranking.doc_ids, start=1):
@@ -62,23 +58,15 @@ class RunScorer(BasePairScorer):
         """Whether the run ranks this text for this query."""
         return text in self._ranks.get(query, {})
 
-    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return minus the rank of each text for the query at the same place.
-
-        Raises
-        ------
-        UnknownIdError
-            If the run does not rank a text for its query.
-        """
-        check_pairs(queries, texts)
-        found = np.empty(len(texts))
-        for place, (query, text) in enumerate(zip(queries, texts, strict=True)):
-            rank = self._ranks.get(query, {}).get(text, math.nan)
-            if math.isnan(rank):
+    def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return minus the rank of each text, or raise `UnknownIdError` for a text that is not ranked."""
+        scores = np.empty(len(texts))
+        for position, (query, text) in enumerate(zip(queries, texts, strict=True)):
+            if not self.knows(query, text):
                 raise UnknownIdError(
                     "the run does not rank this text for this query",
                     facts=[("run", self.name), ("query", query[:80]), ("text", text[:80])],
-                    fixes=["ask a run only what is made of documents that it ranks"],
+                    fixes=["score only documents that the run ranks"],
                 )
-            found[place] = -rank
-        return found
+            scores[position] = -self._ranks[query][text]
+        return scores

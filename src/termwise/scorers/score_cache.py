@@ -1,19 +1,18 @@
-"""Scores that are kept from one run to the next, in a file of SQLite."""
+"""Persistent cache of scores, in a SQLite file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.scorers.sqlite_cache import Kept, KeptFile, is_kept
+from termwise.scorers.sqlite_cache import CacheSchema, SqliteCache, is_cache_file, text_key
 from termwise.validation import check, check_pairs
 
-_SCORES = Kept(
+_SCORES = CacheSchema(
     noun="scores",
     application=0x74776373,
     version=1,
@@ -28,54 +27,51 @@ _SCORES = Kept(
 class ScoreCache:
     """Scores by scorer, query and text.
 
-    A scorer is known by its fingerprint, queries and texts by a digest of 16 bytes: no text is kept. What was added is
-    safe once `add` returns, so that work that is interrupted goes on where it stopped. Several processes may use one
-    file.
+    Keys are the fingerprint of the scorer and 16-byte digests of query and text; texts are not stored. Scores are
+    durable once `add` returns, so interrupted work continues where it stopped. Several processes can use one file.
 
     Parameters
     ----------
     path : str or Path, optional
-        The file; made if there is none. In memory, and gone with the object, unless given.
+        Created if it does not exist. In memory unless given.
 
     Raises
     ------
     DataError
-        If the file is no store of scores, or damaged.
+        If the file is not a score cache, or is damaged.
     StorageError
         If it cannot be opened or written.
 
     Examples
     --------
-    >>> with ScoreCache() as store:
-    ...     store.add("sha256:1", ["q"], ["a text"], [0.5])
-    ...     store.find("sha256:1", ["q", "q"], ["another", "a text"])
+    >>> with ScoreCache() as cache:
+    ...     cache.add("sha256:1", ["q"], ["a text"], [0.5])
+    ...     cache.find("sha256:1", ["q", "q"], ["another", "a text"])
     array([nan, 0.5])
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
-        self._file = KeptFile(_SCORES, path)
+        self._file = SqliteCache(_SCORES, path)
 
     def __enter__(self) -> ScoreCache:
-        """Return the store itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the file."""
         self.close()
 
     @staticmethod
     def is_at(path: Path) -> bool:
-        """Tell whether a file is a store of scores, of whatever version; it is only read."""
-        return is_kept(_SCORES, path)
+        """Whether a file is a score cache, of any version; the file is only read."""
+        return is_cache_file(_SCORES, path)
 
     def close(self) -> None:
-        """Close the file; nothing is lost."""
+        """Close the file."""
         self._file.close()
 
     def find(self, scorer: str, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return the scores that are kept.
+        """Return the cached scores.
 
         Parameters
         ----------
@@ -86,7 +82,7 @@ class ScoreCache:
         Returns
         -------
         ndarray of shape (n,), float64
-            NaN where a pair has none.
+            NaN for a pair without a score.
 
         Raises
         ------
@@ -96,11 +92,11 @@ class ScoreCache:
             If it cannot be read, or is closed.
         """
         keys = _keys(queries, texts)
-        known = self._file.find(scorer, keys)
-        for score in known.values():
+        scores = self._file.find(scorer, keys)
+        for score in scores.values():
             if not isinstance(score, float):
                 raise self._file.damaged(score)
-        return np.array([known.get(key, np.nan) for key in keys], dtype=np.float64)
+        return np.array([scores.get(key, np.nan) for key in keys], dtype=np.float64)
 
     def add(
         self,
@@ -109,39 +105,27 @@ class ScoreCache:
         texts: Sequence[str],
         scores: Sequence[float] | npt.NDArray[np.float64],
     ) -> None:
-        """Keep scores; one that is there already is replaced.
+        """Add scores, replacing those of the same pairs.
 
         Raises
         ------
         ParameterError
-            If there is not one for each pair, or one is NaN.
+            If there is not one score for each pair, or one is NaN.
         StorageError
             If the file cannot be written, or is closed.
         """
         check_pairs(queries, texts)
-        given = np.asarray(scores, dtype=np.float64)
-        fits = given.shape == (len(texts),) and not np.isnan(given).any()
-        check("scores", scores, fits, "a number for each pair")
-        self._file.add(scorer, _keys(queries, texts), given.tolist())
+        values = np.asarray(scores, dtype=np.float64)
+        holds = values.shape == (len(texts),) and not np.isnan(values).any()
+        check("scores", scores, holds, "a number for each pair")
+        self._file.add(scorer, _keys(queries, texts), values.tolist())
 
     def __len__(self) -> int:
-        """Scores that are kept, of all scorers."""
+        """Return the number of scores of all scorers."""
         return len(self._file)
 
 
 def _keys(queries: Sequence[str], texts: Sequence[str]) -> list[bytes]:
-    """Return a digest of each pair; the one of a query or text is made once."""
-    digests: dict[str, bytes] = {}
-
-    def digest(text: str) -> bytes:
-        found = digests.get(text)
-        if found is None:
-            found = digests[text] = text_digest(text)
-        return found
-
-    return [digest(query) + digest(text) for query, text in zip(queries, texts, strict=True)]
-
-
-def text_digest(text: str) -> bytes:
-    """Return 16 bytes that stand for a text."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    """Return a key for each pair; each distinct query or text is hashed once."""
+    digests = {text: text_key(text) for text in {*queries, *texts}}
+    return [digests[query] + digests[text] for query, text in zip(queries, texts, strict=True)]

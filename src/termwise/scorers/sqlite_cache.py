@@ -1,4 +1,4 @@
-"""Files of SQLite in which results are kept from one run to the next."""
+"""SQLite files that cache computed values by owner and key."""
 
 from __future__ import annotations
 
@@ -6,34 +6,35 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, StorageError
-from termwise.validation import check, check_path
+from termwise.validation import check_path
 
-_AT_ONCE = 200
-"""Keys asked for in one statement, below the number of parameters that every SQLite takes."""
+_KEYS_PER_QUERY = 200
+"""Below the number of parameters that every build of SQLite accepts in one statement."""
 
-_PATIENCE = 60.0
+_LOCK_TIMEOUT = 60.0
 """Seconds to wait for another process."""
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What a kind of file holds: one table, from an owner and a key to a value.
+class CacheSchema:
+    """Contents of a kind of cache file: one table that maps an owner and a key to a value.
 
     Attributes
     ----------
     noun : str
-        The values, as messages name them.
+        Name of the values in messages.
     application, version : int
-        Mark a file as one of this kind.
+        ``application_id`` and ``user_version`` of the SQLite file.
     table, owner, key, value : str
         Names of the table and its columns.
     column : str
-        What SQLite calls the type of the values.
+        SQLite type of the values.
     """
 
     noun: str
@@ -46,176 +47,179 @@ class Kept:
     column: str
 
 
-def is_kept(kind: Kept, path: Path) -> bool:
-    """Tell whether a file is one of this kind, of whatever version, or empty as a new one is; it is only read."""
+def is_cache_file(schema: CacheSchema, path: Path) -> bool:
+    """Whether a file is empty or has the application id of this schema, of any version; the file is only read."""
     with path.open("rb") as file:
         header = file.read(100)
     return not header or (
-        header.startswith(b"SQLite format 3\0") and header[68:72] == kind.application.to_bytes(4, "big")
+        header.startswith(b"SQLite format 3\0") and header[68:72] == schema.application.to_bytes(4, "big")
     )
 
 
-class KeptFile:
-    """One file; several processes may use it, and what was added is safe once `add` returns.
+def text_key(text: str) -> bytes:
+    """Return a 16-byte digest of a text."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class SqliteCache:
+    """Cache in one file, which several processes can use; values are durable once `add` returns.
 
     Parameters
     ----------
-    kind : Kept
+    schema : CacheSchema
     path : str or Path, optional
-        Made if there is none. In memory, and gone with the object, unless given.
+        Created if it does not exist. In memory unless given.
 
     Raises
     ------
     DataError
-        If the file is of another kind, or damaged.
+        If the file has another schema, or is damaged.
     StorageError
-        If it cannot be opened or written, or another process writes it for longer than a minute.
+        If it cannot be opened or written, or another process holds the lock for more than a minute.
     """
 
-    def __init__(self, kind: Kept, path: str | Path | None = None) -> None:
+    def __init__(self, schema: CacheSchema, path: str | Path | None = None) -> None:
         if path is not None:
-            check_path(f"the file of {kind.noun}", path)
-            check(f"the file of {kind.noun}", path, "\0" not in str(path), "a path")
-        self._kind = kind
+            check_path(f"the file of {schema.noun}", path)
+        self._schema = schema
         self._path = None if path is None else Path(path)
-        with self._told():
-            self._open = sqlite3.connect(
+        with self._typed_errors():
+            self._connection = sqlite3.connect(
                 ":memory:" if self._path is None else self._path,
-                timeout=_PATIENCE,
+                timeout=_LOCK_TIMEOUT,
                 isolation_level=None,
                 check_same_thread=False,
             )
             try:
                 self._prepare()
             except BaseException:
-                self._open.close()
+                self._connection.close()
                 raise
 
     def close(self) -> None:
-        """Close the file; nothing is lost."""
-        self._open.close()
+        """Close the file."""
+        self._connection.close()
 
     def find(self, owner: str, keys: Sequence[bytes]) -> Mapping[bytes, Any]:
-        """Return the values that are kept, by key."""
-        found: dict[bytes, Any] = {}
-        wanted = list(dict.fromkeys(keys))
-        kind = self._kind
-        with self._told():
-            for begin in range(0, len(wanted), _AT_ONCE):
-                part = wanted[begin : begin + _AT_ONCE]
+        """Return the cached values by key; keys without a value are absent."""
+        values: dict[bytes, Any] = {}
+        distinct = list(dict.fromkeys(keys))
+        schema = self._schema
+        with self._typed_errors():
+            for begin in range(0, len(distinct), _KEYS_PER_QUERY):
+                part = distinct[begin : begin + _KEYS_PER_QUERY]
                 marks = ",".join("?" * len(part))
-                found.update(
-                    self._open.execute(
-                        f"SELECT {kind.key}, {kind.value} FROM {kind.table} "
-                        f"WHERE {kind.owner} = ? AND {kind.key} IN ({marks})",
+                values.update(
+                    self._connection.execute(
+                        f"SELECT {schema.key}, {schema.value} FROM {schema.table} "
+                        f"WHERE {schema.owner} = ? AND {schema.key} IN ({marks})",
                         (_utf8(owner), *part),
                     )
                 )
-        return found
+        return values
 
     def add(self, owner: str, keys: Sequence[bytes], values: Sequence[Any]) -> None:
-        """Keep values; one that is there already is replaced."""
-        with self._told(), self._writing():
-            self._open.executemany(
-                f"INSERT OR REPLACE INTO {self._kind.table} VALUES (?, ?, ?)",
+        """Add values, replacing those of the same keys."""
+        with self._typed_errors(), self._transaction():
+            self._connection.executemany(
+                f"INSERT OR REPLACE INTO {self._schema.table} VALUES (?, ?, ?)",
                 ((_utf8(owner), key, value) for key, value in zip(keys, values, strict=True)),
             )
 
     def __len__(self) -> int:
-        with self._told():
-            return int(self._open.execute(f"SELECT count(*) FROM {self._kind.table}").fetchone()[0])
-
-    def _prepare(self) -> None:
-        kind = self._kind
-        if not self._tables():
-            with self._writing():
-                if not self._tables():  # unless another process has made them by now
-                    self._open.execute(f"PRAGMA application_id = {kind.application}")
-                    self._open.execute(f"PRAGMA user_version = {kind.version}")
-                    self._open.execute(
-                        f"CREATE TABLE {kind.table} ({kind.owner} TEXT NOT NULL, "
-                        f"{kind.key} BLOB NOT NULL, {kind.value} {kind.column} NOT NULL, "
-                        f"PRIMARY KEY ({kind.owner}, {kind.key})) WITHOUT ROWID"
-                    )
-        mark = self._open.execute("PRAGMA application_id").fetchone()[0]
-        version = self._open.execute("PRAGMA user_version").fetchone()[0]
-        if mark != kind.application or version != kind.version:
-            raise self._unfit(("version", version), ("expected", kind.version))
-        columns = [row[1] for row in self._open.execute(f"PRAGMA table_info({kind.table})")]
-        expected = [kind.owner, kind.key, kind.value]
-        if columns != expected:
-            raise self._unfit(("columns", ", ".join(columns)), ("expected", ", ".join(expected)))
-
-    def _tables(self) -> int:
-        return int(self._open.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Write alone: all of it, or nothing where something fails."""
-        self._open.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._open.execute("COMMIT")
-        except BaseException:
-            if self._open.in_transaction:
-                self._open.execute("ROLLBACK")
-            raise
-
-    def _unfit(self, *facts: tuple[str, object]) -> DataError:
-        return DataError(
-            f"this file is no store of {self._kind.noun} that this version of termwise can read",
-            facts=[("file", self._path), *facts],
-            fixes=self._other_file(),
-        )
-
-    def _other_file(self) -> list[str]:
-        """Return what to do about a file that cannot be used; only one of ours is to be deleted."""
-        fixes = ["name another file"]
-        if self._path is not None and self._path.is_file() and is_kept(self._kind, self._path):
-            fixes.append(f"delete it: {self._kind.noun} can be computed again")
-        return fixes
+        with self._typed_errors():
+            return self._count_rows(self._schema.table)
 
     def damaged(self, value: object) -> DataError:
-        """Return the error for a value that is none of this kind."""
+        """Return the error for a value of a wrong type."""
         return DataError(
-            f"the file of {self._kind.noun} is damaged",
-            facts=[("file", self._path or "in memory"), ("seen", shown(value))],
-            fixes=self._other_file(),
+            f"the file of {self._schema.noun} is damaged",
+            facts=[("file", self._path or "in memory"), ("value", shown(value))],
+            fixes=self._replacement_fixes(),
         )
 
+    def _prepare(self) -> None:
+        schema = self._schema
+        if not self._count_rows("sqlite_master"):
+            with self._transaction():
+                if not self._count_rows("sqlite_master"):  # unless another process has created it by now
+                    self._connection.execute(f"PRAGMA application_id = {schema.application}")
+                    self._connection.execute(f"PRAGMA user_version = {schema.version}")
+                    self._connection.execute(
+                        f"CREATE TABLE {schema.table} ({schema.owner} TEXT NOT NULL, "
+                        f"{schema.key} BLOB NOT NULL, {schema.value} {schema.column} NOT NULL, "
+                        f"PRIMARY KEY ({schema.owner}, {schema.key})) WITHOUT ROWID"
+                    )
+        application = self._connection.execute("PRAGMA application_id").fetchone()[0]
+        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if application != schema.application or version != schema.version:
+            raise self._unreadable(("version", version), ("expected", schema.version))
+        columns = [row[1] for row in self._connection.execute(f"PRAGMA table_info({schema.table})")]
+        expected = [schema.owner, schema.key, schema.value]
+        if columns != expected:
+            raise self._unreadable(("columns", ", ".join(columns)), ("expected", ", ".join(expected)))
+
+    def _count_rows(self, table: str) -> int:
+        return int(self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Say what SQLite complains of as an error of ours."""
-        noun = self._kind.noun
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def _unreadable(self, *facts: tuple[str, object]) -> DataError:
+        return DataError(
+            f"this version of termwise cannot read the file as a cache of {self._schema.noun}",
+            facts=[("file", self._path), *facts],
+            fixes=self._replacement_fixes(),
+        )
+
+    def _replacement_fixes(self) -> list[str]:
+        """Return the fixes for an unusable file; deletion only for a file with the same application id."""
+        fixes = ["name another file"]
+        if self._path is not None and self._path.is_file() and is_cache_file(self._schema, self._path):
+            fixes.append(f"delete it: {self._schema.noun} can be computed again")
+        return fixes
+
+    @contextmanager
+    def _typed_errors(self) -> Iterator[None]:
+        """Translate errors of SQLite into typed errors."""
+        noun = self._schema.noun
         try:
             yield
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_INTERNAL) & 0xFF
             if code == sqlite3.SQLITE_ERROR:
-                raise self._unfit(("SQLite says", error)) from error
+                raise self._unreadable(("SQLite error", error)) from error
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise StorageError(
                     f"another process is writing the file of {noun}",
-                    facts=[("file", self._path), ("waited", f"{_PATIENCE:g} seconds")],
+                    facts=[("file", self._path), ("waited", f"{_LOCK_TIMEOUT:g} seconds")],
                     fixes=["wait until it is done", "name another file"],
                 ) from error
             raise StorageError(
                 f"the file of {noun} cannot be used",
-                facts=[("file", self._path), ("SQLite says", error)],
-                fixes=["name a file in a folder that can be written, on a disk with room"],
+                facts=[("file", self._path), ("SQLite error", error)],
+                fixes=["name a file in a writable folder, on a disk with free space"],
             ) from error
         except sqlite3.ProgrammingError as error:
             raise StorageError(
-                f"the file of {noun} is closed", facts=[("file", self._path), ("SQLite says", error)]
+                f"the file of {noun} is closed", facts=[("file", self._path), ("SQLite error", error)]
             ) from error
         except sqlite3.DatabaseError as error:
             raise DataError(
-                f"the file of {noun} is damaged, or is something else",
-                facts=[("file", self._path), ("SQLite says", error)],
-                fixes=self._other_file(),
+                f"the file of {noun} is damaged or of another type",
+                facts=[("file", self._path), ("SQLite error", error)],
+                fixes=self._replacement_fixes(),
             ) from error
 
 
 def _utf8(owner: str) -> str:
-    """Return a name as SQLite takes it: a byte that is no UTF-8, from a command line, becomes an escape."""
+    """Return a name that SQLite accepts: bytes of a command line that are not UTF-8 become escapes."""
     return owner.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,11 +1,8 @@
-"""Networks that read queries, at query time: yardsticks for what an index can do without one.
+"""Rankers to compare with: networks that run at query time, boosted trees, and Word Mover's Distance.
 
-Each is a `termwise.scorers.protocol.TextScorer`, so it re-ranks the candidates of a run and can be probed like any
-ranker. None
-retrieves: a network that reads both texts has to run once for each pair of them, and a bi-encoder is here to be
-compared with, text by text.
-
-Nothing imports this package but its own verbs and what opens scorers by name, and it needs the extra ``train``.
+Each is a `termwise.scorers.protocol.TextScorer`: it re-ranks the candidates of a run, and probes take it like any
+ranker. None of them retrieves. Networks need torch. Outside this package only `termwise.rankers` and the command that
+trains BERT-Model1 import it.
 
 A notice: a patent publication (US 12,026,187 B2, of the family of US20220253447A1) may concern neural Model 1 layers
 for ranking, of which `termwise.yardsticks.bert_model1` is one. Whoever uses it in earnest should take advice of

@@ -1,8 +1,7 @@
-"""Checkpoints of published rankers: the tensors of a file, and the configuration and the tokenizer beside it."""
+"""Checkpoints of published rankers: tensors, configuration and tokenizer."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,24 +14,27 @@ from torch import Tensor, nn
 from transformers import AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase
 
 from termwise.errors import ModelFormatError
+from termwise.scorers.fingerprint import text_fingerprint
 from termwise.storage.file_record import digest_of, folder_fingerprint
 from termwise.text import WordPieceAnalyzer
 from termwise.train.hub import CONFIG, TOKENIZER
 from termwise.train.messages import first_line
 from termwise.train.pretrained import quiet
 from termwise.yardsticks.compatibility import check_vocabulary
-from termwise.yardsticks.locate import located, usual_name
+from termwise.yardsticks.locate import default_name, locate_model
 
 _STATE = "model_state_dict"
 _PARALLEL = "module."
 _LAYER = ".layer."
-_TELLING = ("artifact.metadata", "ranker.json", "vocab.json")
-"""Files that say how a checkpoint reads, besides its configuration and tokenizer."""
+_SETTINGS = ("artifact.metadata", "ranker.json", "vocab.json")
+"""Files with settings of a ranker, besides configuration and tokenizer."""
 
 _TOKENIZERS = (*TOKENIZER, "vocab.json", "spiece.model", "sentencepiece.bpe.model")
 
 _SPARE = 64
-"""Rows of embeddings without a piece, at the most, where the vocabulary is BERT's."""
+"""Largest number of embedding rows without a token, for the vocabulary of BERT."""
+
+_TOKENIZER_FIX = "put the tokenizer.json of the network beside the weights"
 
 _Config = TypeVar("_Config", bound=PretrainedConfig)
 _Network = TypeVar("_Network", bound=nn.Module)
@@ -40,22 +42,22 @@ _Network = TypeVar("_Network", bound=nn.Module)
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """What a file of weights holds.
+    """Contents of a file of weights.
 
     Attributes
     ----------
     kind : str
-        What the network is called in errors.
+        Name of the kind of network in errors.
     name : str
-        What a scorer is called by default.
+        Default name of the scorer.
     place : Path
         The folder or the file.
     file : Path
-        The weights.
+        The file of weights.
     tensors : dict of str to tensor
-        By their published names, on the processor.
-    said : mapping
-        What stands beside the weights in the file, such as the arguments of a training.
+        By their published names, on the CPU.
+    metadata : mapping
+        Other values in the file, such as training arguments.
     """
 
     kind: str
@@ -63,58 +65,55 @@ class Checkpoint:
     place: Path
     file: Path
     tensors: Mapping[str, Tensor] = field(repr=False)
-    said: Mapping[str, Any] = field(repr=False)
+    metadata: Mapping[str, Any] = field(repr=False)
 
     @property
     def folder(self) -> Path:
-        """Where the configuration and the tokenizer lie."""
+        """Folder with configuration and tokenizer."""
         return self.file.parent
 
     def config(self, kind: type[_Config]) -> _Config:
-        """Return the configuration of the network inside.
+        """Return the configuration of the network.
 
         Parameters
         ----------
         kind : class of transformers
-            Its defaults hold where no ``config.json`` names a model: those of BERT are bert-base-uncased.
+            Its defaults are used if there is no ``config.json`` with a model type; those of BERT are bert-base-uncased.
 
         Raises
         ------
         ModelFormatError
-            If it is that of another kind of network.
+            If the configuration is of another kind of network.
         """
-        found = self.json(CONFIG[0])
-        model = found.get("model_type")
-        if model is None:
+        settings = self.json(CONFIG[0])
+        model_type = settings.get("model_type")
+        if model_type is None:
             return kind()
-        if model != kind.model_type:
+        file = ("file", self.folder / CONFIG[0])
+        if model_type != kind.model_type:
             raise ModelFormatError(
-                f"this is no checkpoint of {self.kind}",
-                facts=[
-                    ("file", self.folder / CONFIG[0]),
-                    ("model_type", model),
-                    ("expected", kind.model_type),
-                ],
+                f"this is not a checkpoint of {self.kind}",
+                facts=[file, ("model_type", model_type), ("expected", kind.model_type)],
             )
         try:
-            return kind.from_dict(found)
+            return kind.from_dict(settings)
         except Exception as error:  # transformers documents no type
             raise ModelFormatError(
                 "the configuration of the network cannot be used",
-                facts=[("file", self.folder / CONFIG[0]), ("transformers says", first_line(error))],
+                facts=[file, ("transformers error", first_line(error))],
             ) from error
 
     def json(self, name: str) -> dict[str, Any]:
-        """Return what a file of JSON beside the weights says; nothing where there is none.
+        """Return the JSON object in a file beside the weights; empty if there is no such file.
 
         Raises
         ------
         ModelFormatError
-            If it is no JSON object.
+            If it is not a JSON object.
         """
         path = self.folder / name
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError) as error:
@@ -122,133 +121,140 @@ class Checkpoint:
                 f"a file of the checkpoint of {self.kind} cannot be read",
                 facts=[("file", path), ("why", first_line(error))],
             ) from error
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise ModelFormatError(
-                f"a file of the checkpoint of {self.kind} is not what it should be",
-                facts=[("file", path), ("expected", "a JSON object"), ("seen", type(found).__name__)],
+                f"a file of the checkpoint of {self.kind} is not a JSON object",
+                facts=[("file", path), ("type", type(content).__name__)],
             )
-        return found
+        return content
 
-    def pieces(self, config: PretrainedConfig) -> WordPieceAnalyzer:
-        """Return the tokenizer of BERT: the one beside the weights, or the one of bert-base-uncased.
+    def wordpiece(self, config: PretrainedConfig) -> WordPieceAnalyzer:
+        """Return the WordPiece tokenizer beside the weights, or that of bert-base-uncased if there is none.
 
         Raises
         ------
         ModelFormatError
-            If it is not that of the network.
+            If it does not belong to the network.
         DataError
             If it cannot be read.
         """
-        beside = [self.folder / name for name in TOKENIZER if (self.folder / name).is_file()]
-        analyzer = WordPieceAnalyzer.from_file(beside[0]) if beside else WordPieceAnalyzer.shipped()
+        files = [self.folder / name for name in TOKENIZER if (self.folder / name).is_file()]
+        analyzer = WordPieceAnalyzer.from_file(files[0]) if files else WordPieceAnalyzer.shipped()
         check_vocabulary(self.kind, self.place, len(analyzer.vocabulary), config.vocab_size, spare=_SPARE)
         return analyzer
 
-    def fill(self, network: _Network, names: Mapping[str, str]) -> _Network:
-        """Put the tensors into a network.
+    def load_into(self, network: _Network, prefixes: Mapping[str, str]) -> _Network:
+        """Copy the tensors into a network.
 
         Parameters
         ----------
         network : Module
             Changed in place.
-        names : mapping of str to str
-            From the beginning of a name in the network to that of the published one.
+        prefixes : mapping of str to str
+            From a prefix of names in the network to the published prefix.
 
         Returns
         -------
         Module
-            The network, in evaluation mode.
+            The network, in float32 and evaluation mode.
 
         Raises
         ------
         ModelFormatError
-            If a tensor is missing, has another shape or holds what is no number, or the checkpoint has more layers than
-            the configuration.
+            If a tensor is missing, has another shape or a value that is not finite, or the checkpoint has more layers
+            than the configuration.
         """
-        wanted = network.state_dict()
-        published = {name: _published(name, names) for name in wanted}
+        state = network.state_dict()
+        published = {name: _published_name(name, prefixes) for name in state}
         missing = sorted(name for name in published.values() if name not in self.tensors)
         if missing:
-            raise self._unfit(
-                "weights are missing: it would rank by random numbers",
+            raise self._incomplete(
+                "weights are missing, so it would rank by random numbers",
                 ("missing", f"{len(missing)} tensors, first {missing[0]}"),
             )
-        for ours, name in published.items():
-            seen, expected = tuple(self.tensors[name].shape), tuple(wanted[ours].shape)
-            if seen != expected:
-                raise self._unfit(
-                    "a tensor has another shape than the configuration says",
+        for own_name, name in published.items():
+            shape, expected = tuple(self.tensors[name].shape), tuple(state[own_name].shape)
+            if shape != expected:
+                raise self._incomplete(
+                    "a tensor does not have the shape of the configuration",
                     ("tensor", name),
-                    ("shape", seen),
+                    ("shape", shape),
                     ("expected", expected),
                 )
             if not torch.isfinite(self.tensors[name]).all():
-                raise self._unfit("a weight is not a finite number", ("tensor", name))
-        roots = tuple(names.values())
-        more = sorted(set(self.tensors) - set(published.values()))
-        deeper = [name for name in more if name.startswith(roots) and _LAYER in name]
-        if deeper:
-            raise self._unfit(
-                "there are more layers than the configuration says",
-                ("left over", f"{len(deeper)} tensors, first {deeper[0]}"),
+                raise self._incomplete("a weight is not a finite number", ("tensor", name))
+        unused = sorted(set(self.tensors) - set(published.values()))
+        roots = tuple(prefixes.values())
+        layers = [name for name in unused if name.startswith(roots) and _LAYER in name]
+        if layers:
+            raise self._incomplete(
+                "the weights have more layers than the configuration",
+                ("unused", f"{len(layers)} tensors, first {layers[0]}"),
             )
-        network.load_state_dict({ours: self.tensors[name] for ours, name in published.items()})
+        network.load_state_dict({own_name: self.tensors[name] for own_name, name in published.items()})
         return network.float().eval()
 
-    def fingerprint(self, *said: object) -> str:
-        """Return ``sha256:`` and a digest of the checkpoint, what lies beside it, and what else is said."""
+    def fingerprint(self, *options: object) -> str:
+        """Return a digest of the weights, the files beside them, and the options."""
         if self.place.is_dir():
-            return folder_fingerprint(self.place, self.kind, *said)
-        beside = [self.folder / name for name in (*CONFIG, *TOKENIZER, *_TELLING)]
-        files = [self.file, *(path for path in beside if path.is_file())]
-        told = repr((self.kind, said, [(path.suffix, digest_of(path)) for path in files]))
-        return f"sha256:{hashlib.sha256(told.encode()).hexdigest()}"
+            return folder_fingerprint(self.place, self.kind, *options)
+        others = [self.folder / name for name in (*CONFIG, *TOKENIZER, *_SETTINGS)]
+        files = [self.file, *(path for path in others if path.is_file())]
+        return text_fingerprint(
+            repr((self.kind, options, [(path.suffix, digest_of(path)) for path in files]))
+        )
 
-    def _unfit(self, what: str, *facts: tuple[str, object]) -> ModelFormatError:
+    def invalid_setting(self, name: str, value: object, expected: str) -> ModelFormatError:
+        """Build the error for a setting with a wrong value."""
         return ModelFormatError(
-            f"this is no whole checkpoint of {self.kind}",
-            facts=[("file", self.file), ("why", what), *facts],
-            fixes=["name the published checkpoint, with the config.json that belongs to it"],
+            f"a setting of the checkpoint of {self.kind} cannot be used",
+            facts=[("checkpoint", self.place), ("setting", name), ("value", value), ("expected", expected)],
+        )
+
+    def _incomplete(self, why: str, *facts: tuple[str, object]) -> ModelFormatError:
+        return ModelFormatError(
+            f"this is not a complete checkpoint of {self.kind}",
+            facts=[("file", self.file), ("why", why), *facts],
+            fixes=["name the published checkpoint, with its config.json"],
         )
 
 
 def read_checkpoint(
     kind: str, place: str | Path, weights: tuple[str, ...], *, fixes: tuple[str, ...]
 ) -> Checkpoint:
-    """Read the tensors of a checkpoint; nothing in it is run.
+    """Read the tensors of a checkpoint, without running code in it.
 
     Parameters
     ----------
     kind : str
-        What the network is called in errors.
+        Name of the kind of network in errors.
     place : str or Path
-        A file of weights, a folder with one, or a name on the hub of transformers.
+        A file of weights, a folder with one, or a name on the Hugging Face hub.
     weights : tuple of str
-        The names that a file of weights has in a folder; the first that is there is read.
+        Names of a file of weights; the first that exists in a folder is read.
     fixes : tuple of str
-        What to do where there is none.
+        Fixes of the error for a place without weights.
 
     Raises
     ------
     MissingFileError
         If there is no such file or folder.
     ModelFormatError
-        If the hub has no such model, the folder has no weights, or they cannot be read without running code.
+        If the hub has no such model, there are no weights, or they cannot be read without running code.
     """
-    name = usual_name(place)
-    place = located(f"checkpoint of {kind}", place, fixes)
-    file = place
+    name = default_name(place)
+    place = file = locate_model(f"checkpoint of {kind}", place, fixes)
     if place.is_dir():
-        found = [place / name for name in weights if (place / name).is_file()]
-        if not found:
+        files = [place / name for name in weights if (place / name).is_file()]
+        if not files:
             raise ModelFormatError(
-                f"this folder holds no checkpoint of {kind}",
+                f"this folder does not contain a checkpoint of {kind}",
                 facts=[("folder", place), ("looked for", ", ".join(weights))],
                 fixes=fixes,
             )
-        file = found[0]
+        file = files[0]
     try:
-        held = (
+        content = (
             load_file(file)
             if file.suffix == ".safetensors"
             else torch.load(file, map_location="cpu", weights_only=True)
@@ -257,43 +263,30 @@ def read_checkpoint(
         raise ModelFormatError(
             f"the weights of {kind} cannot be read",
             facts=[("file", file), ("why", first_line(error))],
-            fixes=["name a file of tensors; one that would run code when it is read is refused"],
+            fixes=["name a file of tensors; files that run code when they are read are refused"],
         ) from error
-    said = {}
-    if isinstance(held, dict) and isinstance(held.get(_STATE), dict):
-        said = {name: value for name, value in held.items() if name != _STATE}
-        held = held[_STATE]
-    tensors = (
-        {}
-        if not isinstance(held, dict)
-        else {
-            str(name).removeprefix(_PARALLEL): value
-            for name, value in held.items()
-            if isinstance(value, Tensor)
-        }
-    )
+    metadata = {}
+    if isinstance(content, dict) and isinstance(content.get(_STATE), dict):
+        metadata = {name: value for name, value in content.items() if name != _STATE}
+        content = content[_STATE]
+    items = content.items() if isinstance(content, dict) else ()
+    tensors = {str(name).removeprefix(_PARALLEL): value for name, value in items if isinstance(value, Tensor)}
     if not tensors:
         raise ModelFormatError(
-            f"there are no weights of {kind} in this file", facts=[("file", file)], fixes=fixes
+            f"this file contains no weights of {kind}", facts=[("file", file)], fixes=fixes
         )
-    return Checkpoint(kind, name, place, file, tensors, said)
+    return Checkpoint(kind, name, place, file, tensors, metadata)
 
 
 def tokenizer_folder(tokenizer: str | Path | None, folder: Path) -> Path:
-    """Return where a tokenizer lies: where it is said to, or in the folder of the network.
-
-    Raises
-    ------
-    TermwiseError
-        As `located` does.
-    """
+    """Return the folder of a tokenizer: the given one or its local copy, or that of the network."""
     fixes = ("name a folder with tokenizer.json, or a name on the hub, such as google-t5/t5-base",)
-    return folder if tokenizer is None else located("tokenizer", tokenizer, fixes, weights=False)
+    return folder if tokenizer is None else locate_model("tokenizer", tokenizer, fixes, weights=False)
 
 
-def foreign_tokenizer(beside: Path, folder: Path) -> tuple[str, ...]:
-    """Return what the fingerprint of a network says of a tokenizer that lies elsewhere; nothing of its own."""
-    return () if beside == folder else (folder_fingerprint(beside),)
+def tokenizer_fingerprint(tokenizer: Path, folder: Path) -> tuple[str, ...]:
+    """Return the fingerprint of a tokenizer outside the folder of its network; empty for one inside."""
+    return () if tokenizer == folder else (folder_fingerprint(tokenizer),)
 
 
 def open_tokenizer(
@@ -304,19 +297,19 @@ def open_tokenizer(
     Parameters
     ----------
     kind : str
-        What the network is called in errors.
+        Name of the kind of network in errors.
     folder : Path
     vocabulary : int
-        Rows of the embeddings of the network.
+        Number of rows of the embeddings.
     fixes : tuple of str
-        What to do where there is none.
+        Fixes of the errors.
 
     Raises
     ------
     ModelFormatError
-        If there is none, or it is not that of the network.
+        If there is no tokenizer, or it does not belong to the network.
     """
-    # without a file, transformers makes one up
+    # transformers builds an empty tokenizer if there is no file
     if not any((folder / name).is_file() for name in _TOKENIZERS):
         raise ModelFormatError(
             f"there is no tokenizer of {kind}",
@@ -329,41 +322,27 @@ def open_tokenizer(
     except Exception as error:  # transformers documents no type
         raise ModelFormatError(
             f"the tokenizer of {kind} cannot be loaded",
-            facts=[("folder", folder), ("transformers says", first_line(error))],
+            facts=[("folder", folder), ("transformers error", first_line(error))],
             fixes=fixes,
         ) from error
     check_vocabulary(kind, folder, len(tokenizer), vocabulary)
     return cast(PreTrainedTokenizerBase, tokenizer)
 
 
-def special_piece(analyzer: WordPieceAnalyzer, piece: str) -> int:
-    """Return the number of a piece that is not text.
-
-    Raises
-    ------
-    ModelFormatError
-        If the vocabulary does not have it.
-    """
-    found = analyzer.vocabulary.number(piece)
-    if found is None:
+def special_token(analyzer: WordPieceAnalyzer, token: str) -> int:
+    """Return the id of a special token, or raise `ModelFormatError` if the vocabulary lacks it."""
+    number = analyzer.vocabulary.number(token)
+    if number is None:
         raise ModelFormatError(
-            "the tokenizer is not that of the network: a piece that it reads is missing",
-            facts=[("missing", piece), ("pieces", len(analyzer.vocabulary))],
-            fixes=["put the tokenizer.json that belongs to it beside the weights"],
+            "the tokenizer does not belong to the network: a special token is missing",
+            facts=[("missing", token), ("tokens", len(analyzer.vocabulary))],
+            fixes=[_TOKENIZER_FIX],
         )
-    return found
-
-
-def odd_setting(held: Checkpoint, name: str, value: object, expected: str) -> ModelFormatError:
-    """Build the error for a setting of a checkpoint that is not what it should be."""
-    return ModelFormatError(
-        f"a setting of the checkpoint of {held.kind} cannot be used",
-        facts=[("checkpoint", held.place), ("setting", name), ("value", value), ("expected", expected)],
-    )
+    return number
 
 
 def readable_words(text: str, length: int) -> str:
-    """Cut off words that no window of so many pieces holds: tokenizers take time and memory for what is not read.
+    """Drop the words that no window of `length` tokens can contain, to save tokenisation of long texts.
 
     Examples
     --------
@@ -374,6 +353,6 @@ def readable_words(text: str, length: int) -> str:
     return text if len(words) <= length + 1 else " ".join(words[: length + 1])
 
 
-def _published(name: str, names: Mapping[str, str]) -> str:
-    ours = max((one for one in names if name.startswith(one)), key=len, default="")
-    return names.get(ours, "") + name.removeprefix(ours)
+def _published_name(name: str, prefixes: Mapping[str, str]) -> str:
+    prefix = max((prefix for prefix in prefixes if name.startswith(prefix)), key=len, default="")
+    return prefixes.get(prefix, "") + name.removeprefix(prefix)

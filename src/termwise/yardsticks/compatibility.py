@@ -1,75 +1,88 @@
-"""Whether a tokenizer and a window fit a network."""
+"""Checks that a device exists, and that tokenizer and window length fit a network."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import torch
 from transformers import PretrainedConfig
 
 from termwise.errors import ModelFormatError, ParameterError
+from termwise.train.messages import first_line
 
 SPARE = 1024
-"""Rows of embeddings that may be without a piece: networks are made larger than their vocabulary, to a round number."""
+"""Largest number of embedding rows without a token: vocabularies are rounded up in networks."""
 
-_AFTER_PADDING = frozenset(
+_POSITIONS_AFTER_PADDING = frozenset(
     {"camembert", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl", "xmod"}
 )
-"""Kinds of networks whose first place comes after the number of the padding."""
+"""Types of networks whose first position is the one after the id of the padding."""
 
 
-def check_vocabulary(kind: str, place: str | Path, pieces: int, rows: int, *, spare: int = SPARE) -> None:
-    """Refuse a tokenizer with more pieces than a network has, or with far fewer.
+def fastest_device() -> str:
+    """Return ``cuda`` if torch can use a GPU, else ``cpu``."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def torch_device(name: str) -> torch.device:
+    """Return a torch device by name, or raise `ParameterError` if it does not exist."""
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+        problem = "it computes nothing" if device.type == "meta" else None
+    except (RuntimeError, AssertionError, TypeError) as error:  # the last two from builds without the device
+        problem = first_line(error)
+    if problem is not None:
+        raise ParameterError(
+            "there is no such device", facts=[("device", name), ("why", problem)], fixes=["device=cpu"]
+        )
+    return device
+
+
+def check_vocabulary(kind: str, place: str | Path, tokens: int, rows: int, *, spare: int = SPARE) -> None:
+    """Raise `ModelFormatError` if the sizes of a tokenizer and of the embeddings do not fit.
 
     Parameters
     ----------
     kind : str
-        What the network is called.
+        Name of the kind of network.
     place : str or Path
-        Where it is.
-    pieces, rows : int
-        Of the tokenizer, and of the embeddings of the network.
+        Folder or name of the checkpoint.
+    tokens, rows : int
+        Number of tokens of the tokenizer, and of rows of the embeddings.
     spare : int, optional
-        Rows that may be without a piece; no more than half of all are in any case.
-
-    Raises
-    ------
-    ModelFormatError
+        Largest number of rows without a token; never more than half of all rows.
     """
-    if not (pieces <= rows < 2 * pieces and rows - pieces <= spare):
+    if not (tokens <= rows < 2 * tokens and rows - tokens <= spare):
         raise ModelFormatError(
-            f"the tokenizer is not that of the network of {kind}",
-            facts=[("checkpoint", place), ("pieces of the tokenizer", pieces), ("of the network", rows)],
-            fixes=["put the tokenizer.json that belongs to it beside the weights"],
+            f"the tokenizer does not belong to the network of {kind}",
+            facts=[("checkpoint", place), ("tokens of the tokenizer", tokens), ("of the network", rows)],
+            fixes=["put the tokenizer.json of the network beside the weights"],
         )
 
 
-def check_length(place: str | Path, length: int, least: int, readable: int | None = None) -> None:
-    """Refuse a window that a network cannot read.
-
-    Raises
-    ------
-    ParameterError
-    """
-    if not (least <= length and (readable is None or length <= readable)):
-        span = f"{least} pieces or more" if readable is None else f"{least} to {readable} pieces"
+def check_length(place: str | Path, length: int, least: int, longest: int | None = None) -> None:
+    """Raise `ParameterError` if a network cannot read windows of `length` tokens."""
+    if not (least <= length and (longest is None or length <= longest)):
+        expected = f"{least} tokens or more" if longest is None else f"{least} to {longest} tokens"
         raise ParameterError(
             "the network cannot read texts of this length",
-            facts=[("scorer", place), ("length", length), ("readable", span)],
+            facts=[("scorer", place), ("length", length), ("expected", expected)],
         )
 
 
-def readable_pieces(config: PretrainedConfig) -> int | None:
-    """Return the pieces that a network has places for; None where it knows no end.
+def max_length(config: PretrainedConfig) -> int | None:
+    """Return the number of positions of a network; None if it has no limit.
 
     Examples
     --------
     >>> from transformers import BertConfig, MPNetConfig, T5Config
-    >>> readable_pieces(BertConfig()), readable_pieces(MPNetConfig(max_position_embeddings=514))
+    >>> max_length(BertConfig()), max_length(MPNetConfig(max_position_embeddings=514))
     (512, 512)
-    >>> readable_pieces(T5Config()) is None
+    >>> max_length(T5Config()) is None
     True
     """
-    places: int | None = getattr(config, "max_position_embeddings", None)
-    if places is None or config.model_type not in _AFTER_PADDING:
-        return places
-    return places - (1 if config.pad_token_id is None else config.pad_token_id) - 1
+    positions: int | None = getattr(config, "max_position_embeddings", None)
+    if positions is None or config.model_type not in _POSITIONS_AFTER_PADDING:
+        return positions
+    return positions - (1 if config.pad_token_id is None else config.pad_token_id) - 1

@@ -1,11 +1,10 @@
-"""A cross-encoder of sentence-transformers as a scorer of texts.
+"""Cross-encoders of sentence-transformers.
 
-BERT reads ``[CLS] query [SEP] document [SEP]``, and a linear layer over what stands at ``[CLS]`` gives one number
-(Nogueira & Cho, arXiv 1901.04085). The score is that number as it leaves the layer: whatever function the model would
-put over it, a logistic one mostly, rounds scores of good documents to 1 and changes no order.
+BERT reads ``[CLS] query [SEP] document [SEP]``, and a linear layer over the vector of ``[CLS]`` gives one number
+(Nogueira & Cho, arXiv 1901.04085). The score is this number without the activation function of the model: a logistic
+function would round scores of good documents to 1, and does not change the order.
 
-Where the two texts are too long together, the tokenizer takes pieces off the end of the longer one, so that of two long
-documents each keeps half of the window.
+Where query and document are too long together, the tokenizer truncates the longer one.
 """
 
 from __future__ import annotations
@@ -20,48 +19,39 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from termwise.errors import MissingExtraError, ModelFormatError, TermwiseError
-from termwise.scorers.protocol import BasePairScorer
 from termwise.storage.file_record import folder_fingerprint
 from termwise.train.messages import first_line
 from termwise.train.pretrained import quiet
-from termwise.validation import check, check_count, check_pairs
-from termwise.yardsticks.bert_model1.folder import torch_device
-from termwise.yardsticks.compatibility import check_length, check_vocabulary, readable_pieces
-from termwise.yardsticks.locate import located, usual_name
-from termwise.yardsticks.network_scorer import check_scores
+from termwise.yardsticks.compatibility import check_length, check_vocabulary, max_length, torch_device
+from termwise.yardsticks.locate import default_name, locate_model
+from termwise.yardsticks.network_scorer import NetworkScorer
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
-_USUAL = 512
-"""Pieces of a window where a model does not say."""
+_LENGTH = 512
+"""Number of tokens of a window, if the model does not specify it."""
 
-_LONGEST = 100_000
-"""Words that are read at the most, where a tokenizer names a window without end."""
+_MAX_WORDS = 100_000
+"""Largest number of words that are tokenised, for tokenizers without a limit."""
 
-_FIX = "name a folder that CrossEncoder has saved, with config.json, model.safetensors and a tokenizer, or one of a hub"
+_FIX = "name a folder saved by CrossEncoder, with config.json, model.safetensors and a tokenizer, or a name on the hub"
 
 
-class CrossEncoderScorer(BasePairScorer):
-    """Scores texts by a cross-encoder; a `termwise.scorers.protocol.TextScorer`.
-
-    Stateless: no call changes what a later call returns.
+class CrossEncoderScorer(NetworkScorer):
+    """Scores texts by a cross-encoder; stateless.
 
     Parameters
     ----------
     model : sentence_transformers.CrossEncoder
         With one output.
-    name : str, optional
-        What the scorer is called in tables.
-    batch : int, optional
-        Texts that go through the network at once. Scores do not depend on it, but for rounding.
-    fingerprint : str, optional
-        Says that the same model gives the same scores; see `termwise.scorers.protocol.FingerprintedScorer`.
+    name, batch, fingerprint
+        See `termwise.yardsticks.network_scorer.NetworkScorer`.
 
     Raises
     ------
     ModelFormatError
-        If the model has several outputs, as one that tells classes apart has.
+        If the model has several outputs, like a classifier.
     """
 
     def __init__(
@@ -72,70 +62,52 @@ class CrossEncoderScorer(BasePairScorer):
         batch: int = 32,
         fingerprint: str | None = None,
     ) -> None:
-        check("name", name, isinstance(name, str), "a name")
-        check_count("batch", batch)
+        super().__init__(name=name, batch=batch, fingerprint=fingerprint)
         if model.num_labels != 1:
             raise ModelFormatError(
-                "a ranker gives one score, and this network several",
+                "a ranker returns one score, and this network has several outputs",
                 facts=[("scorer", name), ("outputs", model.num_labels)],
                 fixes=["name a cross-encoder that was trained to rank"],
             )
         self._model = model
-        self._name = name
-        self._batch = batch
-        self.fingerprint = fingerprint
 
     @classmethod
     def open(
         cls,
-        model: str | Path,
+        place: str | Path,
         *,
         device: str = "cpu",
         length: int | None = None,
         batch: int = 32,
-        called: str | None = None,
+        name: str | None = None,
     ) -> CrossEncoderScorer:
-        """Load a cross-encoder.
+        """Load a cross-encoder; see `termwise.yardsticks.network_scorer` for the common options.
 
         Parameters
         ----------
-        model : str or Path
-            A folder in the layout of transformers, or a name on its hub, such as
+        place : str or Path
+            A folder in the layout of transformers, or a name on the hub, such as
             ``cross-encoder/ms-marco-MiniLM-L6-v2``.
-        device : str, optional
-            Where the network runs, as torch names it.
         length : int, optional
-            Most pieces of query and document together, special ones included; what the model brings unless given.
-        batch : int, optional
-            Texts that go through the network at once.
-        called : str, optional
-            What the scorer is called in tables; by default like the folder, or like the name on the hub.
-
-        Returns
-        -------
-        CrossEncoderScorer
+            Largest number of tokens of query and document together; by default that of the model.
 
         Raises
         ------
         MissingExtraError
             If sentence-transformers is not installed.
-        ModelFormatError
-            If there is no such model, or it is none that gives one score for two texts.
-        ParameterError
-            If there is no such device, or the network reads fewer pieces than `length`.
         """
         try:
             from sentence_transformers import CrossEncoder
         except ImportError:
             raise MissingExtraError.of("sentence-transformers", "cross-encoder", "a cross-encoder") from None
-        placed = torch_device(device)
-        folder = located("cross-encoder", model, (_FIX,))
+        torch_place = torch_device(device)
+        folder = locate_model("cross-encoder", place, (_FIX,))
         try:
             with quiet(bars=False):
-                _check_whole(folder)
+                _check_complete(folder)
                 loaded = CrossEncoder(
                     str(folder),
-                    device=str(placed),
+                    device=str(torch_place),
                     local_files_only=True,
                     max_length=length,
                     activation_fn=torch.nn.Identity(),
@@ -145,40 +117,30 @@ class CrossEncoderScorer(BasePairScorer):
         except Exception as error:  # neither library documents a type
             raise ModelFormatError(
                 "the cross-encoder cannot be loaded",
-                facts=[("scorer", model), ("sentence-transformers says", first_line(error))],
+                facts=[("scorer", place), ("sentence-transformers error", first_line(error))],
                 fixes=[_FIX],
             ) from error
         if length is not None:
-            check_length(model, length, 4, readable_pieces(loaded.model.config))
+            check_length(place, length, 4, max_length(loaded.model.config))
         return cls(
             loaded,
-            name=called or usual_name(model),
+            name=name or default_name(place),
             batch=batch,
             fingerprint=folder_fingerprint(folder, length),
         )
 
-    @property
-    def name(self) -> str:
-        """What the scorer is called in tables."""
-        return self._name
+    def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Return which pairs are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
+        rows = self._model.tokenizer(
+            [self._readable(query) for query in queries],
+            [self._readable(text) for text in texts],
+            truncation=False,
+            verbose=False,
+        )["input_ids"]
+        return np.array([len(row) > self._window for row in rows], dtype=np.bool_)
 
-    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place.
-
-        Returns
-        -------
-        ndarray of shape (n,), float64
-            Any number.
-
-        Raises
-        ------
-        ModelFormatError
-            If a score is not a finite number.
-        """
-        check_pairs(queries, texts)
-        if not texts:
-            return np.zeros(0)
-        found = self._model.predict(
+    def _compute(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        scores = self._model.predict(
             [
                 (self._readable(query), self._readable(text))
                 for query, text in zip(queries, texts, strict=True)
@@ -188,42 +150,24 @@ class CrossEncoderScorer(BasePairScorer):
             activation_fn=torch.nn.Identity(),
             convert_to_numpy=True,
         )
-        scores = np.asarray(found, dtype=np.float64)
-        check_scores(self._name, scores)
-        return scores
-
-    def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Say of each pair whether its pieces are more than the window; see `WindowedScorer`."""
-        longest = self._window
-        pieces = self._model.tokenizer(
-            [self._readable(query) for query in queries],
-            [self._readable(text) for text in texts],
-            truncation=False,
-            verbose=False,
-        )["input_ids"]
-        return np.array([len(row) > longest for row in pieces], dtype=np.bool_)
+        return np.asarray(scores, dtype=np.float64)
 
     @property
     def _window(self) -> int:
-        """Pieces of query and text together."""
-        known = "max_seq_length" if hasattr(type(self._model), "max_seq_length") else "max_length"  # before 6
-        return min(getattr(self._model, known) or _USUAL, _LONGEST)
+        """Largest number of tokens of query and text together."""
+        attribute = (
+            "max_seq_length" if hasattr(type(self._model), "max_seq_length") else "max_length"
+        )  # before 6
+        return min(getattr(self._model, attribute) or _LENGTH, _MAX_WORDS)
 
     def _readable(self, text: str) -> str:
-        """Cut off words that no window holds: the tokenizer takes time and memory for what it cuts off itself."""
-        longest = self._window
-        words = text.split(maxsplit=longest)
-        return text if len(words) <= longest else " ".join(words[:longest])
+        """Drop the words that no window can contain, to save tokenisation of long texts."""
+        words = text.split(maxsplit=self._window)
+        return text if len(words) <= self._window else " ".join(words[: self._window])
 
 
-def _check_whole(model: Path) -> None:
-    """See that no weight would be filled with random numbers, and that the tokenizer is that of the network.
-
-    Raises
-    ------
-    ModelFormatError
-        If weights are missing, or most pieces of the vocabulary.
-    """
+def _check_complete(model: Path) -> None:
+    """Raise `ModelFormatError` if weights are missing, or the tokenizer belongs to another network."""
     options = {"local_files_only": True, "trust_remote_code": False}
     network, report = AutoModelForSequenceClassification.from_pretrained(
         model, output_loading_info=True, **options
@@ -231,9 +175,9 @@ def _check_whole(model: Path) -> None:
     missing = sorted(report["missing_keys"])
     if missing:
         raise ModelFormatError(
-            "weights of the cross-encoder are missing: it would rank by random numbers",
+            "weights of the cross-encoder are missing, so it would rank by random numbers",
             facts=[("scorer", model), ("missing", f"{len(missing)} tensors, first {missing[0]}")],
-            fixes=["name a cross-encoder that was trained to rank; an encoder by itself is none"],
+            fixes=["name a cross-encoder that was trained to rank; an encoder alone does not suffice"],
         )
-    pieces = len(AutoTokenizer.from_pretrained(model, **options))
-    check_vocabulary("a cross-encoder", model, pieces, network.config.vocab_size)
+    tokens = len(AutoTokenizer.from_pretrained(model, **options))
+    check_vocabulary("a cross-encoder", model, tokens, network.config.vocab_size)

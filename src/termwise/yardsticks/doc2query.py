@@ -1,11 +1,11 @@
-"""doc2query: queries that a text might answer, drawn from a network that was taught to ask them.
+"""doc2query: generation of queries that a text could answer, by a sequence-to-sequence network.
 
 Nogueira, Yang, Lin and Cho, arXiv 1904.08375; with T5, Nogueira and Lin, 2019. The network reads the text, and each
-piece of a query is drawn from the most probable ones, as often as they are probable.
+token of a query is sampled from the most probable tokens, in proportion to their probabilities.
 
-What is drawn depends on a seed and the text alone: not on other texts, their order, or how many go through the network
-at once. Numbers of a network change in their last places with the batch, so on the rare edge between two pieces a draw
-can still fall to the other side; with ``batch=1`` it never does.
+Samples depend on the seed and the text only, not on other texts, their order, or the batch size. The outputs of a
+network change in their last digits with the batch, so that in rare cases a sample falls on the other side of the border
+between two tokens; with ``batch=1`` this cannot happen.
 """
 
 from __future__ import annotations
@@ -24,63 +24,67 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from termwise.encode.pieces import padded
 from termwise.errors import ModelFormatError
+from termwise.scorers.fingerprint import text_fingerprint
 from termwise.storage.file_record import folder_fingerprint
 from termwise.text.characters import without_surrogates
 from termwise.train.pretrained import load_pretrained, quiet
 from termwise.validation import check, check_count, check_texts, is_whole_number
-from termwise.yardsticks.bert_model1.folder import torch_device
-from termwise.yardsticks.checkpoint import foreign_tokenizer, open_tokenizer, readable_words, tokenizer_folder
-from termwise.yardsticks.compatibility import check_length
-from termwise.yardsticks.locate import located
+from termwise.yardsticks.checkpoint import (
+    open_tokenizer,
+    readable_words,
+    tokenizer_fingerprint,
+    tokenizer_folder,
+)
+from termwise.yardsticks.compatibility import check_length, torch_device
+from termwise.yardsticks.locate import locate_model
 
 COUNT = 4
-"""Queries of a text."""
+"""Default number of queries per text."""
 
 TOP = 10
-"""Pieces among which the next one is drawn."""
+"""Default number of tokens to sample from."""
 
 LONGEST = 64
-"""Pieces of a query at the most, its end included."""
-
-MOST = {"count": 1000, "longest": 1000}
-"""What fits into memory with a batch of one text."""
+"""Default limit of the tokens of a query, the end token included."""
 
 LENGTH = 512
-"""Pieces of a text at the most; the rest is not read."""
+"""Default limit of the tokens of a text."""
+
+_MOST = 1000
+"""Largest `count` and `longest`: a batch of one text fits into memory."""
 
 _KIND = "doc2query"
 _FIXES = (
-    "name a folder that Seq2SeqTrainer has saved, with config.json, model.safetensors and a tokenizer, or "
+    "name a folder saved by Seq2SeqTrainer, with config.json, model.safetensors and a tokenizer, or "
     "castorini/doc2query-t5-base-msmarco on the hub, with tokenizer=google-t5/t5-base",
 )
 
 
 class Doc2Query:
-    """Generates queries; a `termwise.scorers.TextExpander`, and an expander of the probe ``append-queries``.
+    """Generates queries; a `termwise.yardsticks.TextExpander`, and an expander of the probe ``append-queries``.
 
-    Stateless: no call changes what a later call returns.
+    Stateless.
 
     Parameters
     ----------
     network : PreTrainedModel
-        An encoder with a decoder, in evaluation mode.
+        An encoder-decoder in evaluation mode.
     tokenizer : tokenizer of transformers
     fingerprint : str
-        Of network and tokenizer: equal ones give equal queries.
+        Of network and tokenizer.
     count : int, optional
-        Queries of a text. The first ones are the same for any count.
+        Queries per text. The first queries are the same for any count.
     top : int, optional
-        Pieces among which the next one is drawn; 1 for the most probable.
+        Number of most probable tokens to sample from; 1 for greedy decoding.
     longest : int, optional
-        Pieces of a query at the most.
+        Largest number of tokens of a query.
     length : int, optional
-        Pieces of a text at the most.
+        Largest number of tokens of a text.
     prompt : str, optional
-        Put before every text, for networks that were taught several tasks.
+        Prefix of every text, for networks that were trained on several tasks.
     seed : int, optional
-        Of the draws.
     batch : int, optional
-        Texts that go through the network at once.
+        Texts in one forward pass.
     """
 
     def __init__(
@@ -97,15 +101,13 @@ class Doc2Query:
         seed: int = 0,
         batch: int = 8,
     ) -> None:
-        for name, value in (("top", top), ("batch", batch)):
-            check_count(name, value)
-        for name, value in (("count", count), ("longest", longest)):
-            most = MOST[name]
-            check(
-                name, value, is_whole_number(value, least=1, most=most), f"a whole number from 1 to {most:,}"
-            )
+        check_count("top", top)
+        check_count("batch", batch)
         check_count("length", length, least=8)
         check_count("seed", seed, least=0)
+        for name, value in (("count", count), ("longest", longest)):
+            holds = is_whole_number(value, least=1, most=_MOST)
+            check(name, value, holds, f"a whole number from 1 to {_MOST:,}")
         check("prompt", prompt, isinstance(prompt, str), "a text")
         self._network = network
         self._tokenizer = tokenizer
@@ -113,8 +115,9 @@ class Doc2Query:
         self._prompt = prompt
         self._seed = seed
         self._batch = batch
-        said = repr((_KIND, count, top, longest, length, prompt, seed, fingerprint))
-        self.fingerprint = f"sha256:{sha256(said.encode()).hexdigest()}"
+        self.fingerprint = text_fingerprint(
+            repr((_KIND, count, top, longest, length, prompt, seed, fingerprint))
+        )
 
     @classmethod
     def open(
@@ -131,38 +134,38 @@ class Doc2Query:
         batch: int = 8,
         tokenizer: str | Path | None = None,
     ) -> Doc2Query:
-        """Load a network from a folder in the layout of transformers.
+        """Load a network.
 
         Parameters
         ----------
         place : str or Path
-            A folder in the layout of transformers, or a name on its hub, such as
+            A folder in the layout of transformers, or a name on the hub, such as
             ``castorini/doc2query-t5-base-msmarco``.
         device : str, optional
-            Where the network runs, as torch names it.
+            Torch device.
         count, top, longest, length, prompt, seed, batch
             See the class.
         tokenizer : str or Path, optional
-            A folder with the tokenizer, or a name on the hub, where the network brings none; that of
-            ``castorini/doc2query-t5-base-msmarco`` is ``google-t5/t5-base``.
+            Folder or hub name of the tokenizer, if the network has none; ``google-t5/t5-base`` for
+            ``castorini/doc2query-t5-base-msmarco``.
 
         Raises
         ------
         MissingFileError
             If there is no such folder.
         ModelFormatError
-            If the hub has no such model, it is no encoder with a decoder, weights are missing, or the tokenizer is
-            another.
+            If the hub has no such model, it is not an encoder-decoder, weights are missing, or the tokenizer does not
+            belong to it.
         ParameterError
             If there is no such device, or a number is out of range.
         """
-        placed = torch_device(device)
-        folder = located(f"checkpoint of {_KIND}", place, _FIXES)
+        torch_place = torch_device(device)
+        folder = locate_model(f"checkpoint of {_KIND}", place, _FIXES)
         check_length(folder, length, 8)
         network = load_pretrained(AutoModelForSeq2SeqLM, folder).eval()
         if network.config.decoder_start_token_id is None or network.config.eos_token_id is None:
             raise ModelFormatError(
-                "the configuration of the network does not say how a query begins and ends",
+                "the configuration of the network lacks the start or end token of a query",
                 facts=[
                     ("folder", folder),
                     ("decoder_start_token_id", network.config.decoder_start_token_id),
@@ -170,10 +173,10 @@ class Doc2Query:
                 ],
                 fixes=_FIXES,
             )
-        beside = tokenizer_folder(tokenizer, folder)
+        tokenizer_place = tokenizer_folder(tokenizer, folder)
         return cls(
-            cast(PreTrainedModel, network.to(placed)),
-            open_tokenizer(_KIND, beside, network.config.vocab_size, _FIXES),
+            cast(PreTrainedModel, network.to(torch_place)),
+            open_tokenizer(_KIND, tokenizer_place, network.config.vocab_size, _FIXES),
             count=count,
             top=top,
             longest=longest,
@@ -181,92 +184,92 @@ class Doc2Query:
             prompt=prompt,
             seed=seed,
             batch=batch,
-            fingerprint=folder_fingerprint(folder, _KIND, *foreign_tokenizer(beside, folder)),
+            fingerprint=folder_fingerprint(folder, _KIND, *tokenizer_fingerprint(tokenizer_place, folder)),
         )
 
     def expand(self, texts: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return the queries of each text, in the order in which they were drawn; none of a text without a word.
+        """Return the queries of each text, in the order of sampling; none for a blank text.
 
         Raises
         ------
         ParameterError
-            If a text is no string.
+            If a text is not a string.
         ModelFormatError
-            If the network gives a number that is not finite.
+            If an output of the network is not finite.
         """
         check_texts(texts)
-        rows = [self._pieces(text) if text.strip() else [] for text in texts]
-        found: list[tuple[str, ...]] = [()] * len(texts)
+        rows = [self._token_ids(text) if text.strip() else [] for text in texts]
+        queries: list[tuple[str, ...]] = [()] * len(texts)
         order = [place for place in np.argsort([len(row) for row in rows], kind="stable") if rows[place]]
         for begin in range(0, len(order), self._batch):
             places = order[begin : begin + self._batch]
-            draws = np.stack([self._draws(texts[place]) for place in places])
-            drawn = self._drawn([rows[place] for place in places], draws)
-            for place, start in zip(places, range(0, len(drawn), self._count), strict=True):
-                found[place] = self._read(drawn[start : start + self._count])
-        return found
+            uniforms = np.stack([self._uniforms(texts[place]) for place in places])
+            sampled = self._sample([rows[place] for place in places], uniforms)
+            for place, start in zip(places, range(0, len(sampled), self._count), strict=True):
+                queries[place] = self._decode(sampled[start : start + self._count])
+        return queries
 
     def __call__(self, doc_id: str, text: str) -> tuple[str, ...]:
-        """Return the queries of one text; its identifier does not count."""
+        """Return the queries of one text; the identifier is ignored."""
         return self.expand([text])[0]
 
-    def _pieces(self, text: str) -> list[int]:
-        found: list[int] = self._tokenizer(
+    def _token_ids(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer(
             self._prompt + without_surrogates(readable_words(text, self._length)),
             truncation=True,
             max_length=self._length,
             verbose=False,
         )["input_ids"]
-        return found
+        return ids
 
-    def _draws(self, text: str) -> npt.NDArray[np.float64]:
-        """Return a number from 0 to 1 for each piece of each query."""
+    def _uniforms(self, text: str) -> npt.NDArray[np.float64]:
+        """Return a uniform number from 0 to 1 for each token of each query."""
         digest = sha256(f"{self._seed} {text}".encode("utf-8", "surrogatepass")).digest()
         generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
         return generator.random((self._count, self._longest))
 
     @torch.inference_mode()
-    def _drawn(self, rows: list[list[int]], draws: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        """Draw the pieces of queries, `count` rows a text; what follows an end is padding."""
+    def _sample(self, rows: list[list[int]], uniforms: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Sample the tokens of queries, `count` rows per text; padding follows the end token."""
         config, device = self._network.config, self._network.device
         ids, mask = padded([np.array(row) for row in rows], config.pad_token_id)
-        read = torch.from_numpy(mask).to(device)
-        held = self._network.get_encoder()(
-            input_ids=torch.from_numpy(ids).to(device), attention_mask=read
+        attention = torch.from_numpy(mask).to(device)
+        hidden = self._network.get_encoder()(
+            input_ids=torch.from_numpy(ids).to(device), attention_mask=attention
         ).last_hidden_state.repeat_interleave(self._count, dim=0)
-        read = read.repeat_interleave(self._count, dim=0)
-        chances = torch.from_numpy(draws.reshape(-1, self._longest)).to(device)
-        last = torch.full((len(held), 1), config.decoder_start_token_id, device=device)
-        ended = torch.zeros(len(held), dtype=torch.bool, device=device)
+        attention = attention.repeat_interleave(self._count, dim=0)
+        thresholds = torch.from_numpy(uniforms.reshape(-1, self._longest)).to(device)
+        last = torch.full((len(hidden), 1), config.decoder_start_token_id, device=device)
+        ended = torch.zeros(len(hidden), dtype=torch.bool, device=device)
         past = None
-        found = []
+        tokens = []
         for step in range(self._longest):
-            out = self._network(
-                encoder_outputs=BaseModelOutput(last_hidden_state=held),
-                attention_mask=read,
+            output = self._network(
+                encoder_outputs=BaseModelOutput(last_hidden_state=hidden),
+                attention_mask=attention,
                 decoder_input_ids=last,
                 past_key_values=past,
                 use_cache=True,
             )
-            past = out.past_key_values
-            last = self._next(out.logits[:, -1], chances[:, step : step + 1])
+            past = output.past_key_values
+            last = self._next(output.logits[:, -1], thresholds[:, step : step + 1])
             last = last.masked_fill(ended[:, None], config.pad_token_id)
-            found.append(last)
+            tokens.append(last)
             ended |= last[:, 0] == config.eos_token_id
             if bool(ended.all()):
                 break
-        pieces: npt.NDArray[np.int64] = torch.cat(found, dim=1).cpu().numpy()
-        return pieces
+        sampled: npt.NDArray[np.int64] = torch.cat(tokens, dim=1).cpu().numpy()
+        return sampled
 
-    def _next(self, logits: Tensor, chances: Tensor) -> Tensor:
+    def _next(self, logits: Tensor, thresholds: Tensor) -> Tensor:
         if not bool(torch.isfinite(logits).all()):
-            raise ModelFormatError("the network of doc2query gave a number that is not finite")
-        best, places = logits.double().topk(min(self._top, logits.shape[1]), dim=1)
-        shares = best.softmax(1).cumsum(1)
-        chosen = (shares[:, :-1] <= chances).sum(1, keepdim=True)
-        return places.gather(1, chosen)
+            raise ModelFormatError("an output of the network of doc2query is not finite")
+        best, ids = logits.double().topk(min(self._top, logits.shape[1]), dim=1)
+        cumulative = best.softmax(1).cumsum(1)
+        chosen = (cumulative[:, :-1] <= thresholds).sum(1, keepdim=True)
+        return ids.gather(1, chosen)
 
-    def _read(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    def _decode(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         with quiet(bars=False):
             texts = [self._tokenizer.decode(row.tolist(), skip_special_tokens=True) for row in rows]
         return tuple(query for text in texts if (query := " ".join(str(text).split())))

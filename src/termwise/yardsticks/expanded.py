@@ -1,14 +1,13 @@
-"""Texts that are scored together with queries that they might answer, as doc2query does it.
+"""Scoring of texts together with generated queries, as in doc2query.
 
-Nogueira, Yang, Lin and Cho, arXiv 1904.08375; with T5, Nogueira and Lin, 2019. Before BM25 they make an index of
-expanded texts; before another ranker a text may grow out of its window.
+Nogueira, Yang, Lin and Cho, arXiv 1904.08375; with T5, Nogueira and Lin, 2019. With BM25 this is doc2query; with
+another scorer, an expanded text can exceed its window.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from hashlib import sha256
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -16,16 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.scorers.adapt import score_pairs_with
-from termwise.scorers.protocol import BasePairScorer, FingerprintedScorer, TextScorer
+from termwise.scorers.fingerprint import fingerprint_of, json_fingerprint
+from termwise.scorers.protocol import BasePairScorer, TextScorer
 from termwise.scorers.row_scorer import distinct
-from termwise.scorers.score_cache import text_digest
-from termwise.scorers.sqlite_cache import Kept, KeptFile
-from termwise.validation import check_pairs, check_texts
+from termwise.scorers.sqlite_cache import CacheSchema, SqliteCache, text_key
+from termwise.validation import check_texts
 
-_AT_ONCE = 64
-"""Texts whose queries are generated before they are kept."""
+_TEXTS_PER_COMMIT = 64
 
-_EXPANSIONS = Kept(
+_EXPANSIONS = CacheSchema(
     noun="generated queries",
     application=0x74776571,
     version=1,
@@ -38,91 +36,84 @@ _EXPANSIONS = Kept(
 
 
 class TextExpander(Protocol):
-    """Generates queries that texts might answer; `termwise.yardsticks.doc2query.Doc2Query` is one."""
+    """Generator of queries that texts could answer, such as `termwise.yardsticks.doc2query.Doc2Query`."""
 
     @property
     def fingerprint(self) -> str:
-        """Equal ones give equal queries."""
+        """Equal fingerprints mean equal queries."""
         ...
 
     def expand(self, texts: Sequence[str]) -> Sequence[tuple[str, ...]]:
-        """Return the queries of each text, best first; those of a text depend on no other text."""
+        """Return the queries of each text, best first; they do not depend on the other texts."""
         ...
 
 
 class CachedExpander:
-    """Generates the queries of a text once; an expander of the probe ``append-queries`` as well.
+    """Text expander with a cache; also an expander of the probe ``append-queries``.
 
     Parameters
     ----------
     expander : TextExpander
     path : str or Path, optional
-        A file of SQLite in which queries are kept by the fingerprint of the expander and a digest of the text; made if
-        there is none. In memory unless given.
+        SQLite file with the queries by fingerprint of the expander and digest of the text; created if it does not
+        exist. In memory unless given.
 
     Raises
     ------
     DataError
-        If the file is something else, or damaged.
+        If the file is of another type, or damaged.
     StorageError
         If it cannot be opened or written.
     """
 
     def __init__(self, expander: TextExpander, path: str | Path | None = None) -> None:
         self._expander = expander
-        self._file = KeptFile(_EXPANSIONS, path)
+        self._cache = SqliteCache(_EXPANSIONS, path)
         self.fingerprint = expander.fingerprint
 
     def expand(self, texts: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return the queries of each text; what was generated is safe after every few texts."""
+        """Return the queries of each text; generated queries are stored after every few texts."""
         check_texts(texts)
-        asked, places = distinct(texts)
-        keys = [text_digest(text) for text in asked]
-        found = dict(self._file.find(self.fingerprint, keys))
-        missing = [(key, text) for key, text in zip(keys, asked, strict=True) if key not in found]
-        for begin in range(0, len(missing), _AT_ONCE):
-            part = missing[begin : begin + _AT_ONCE]
-            queries = self._expander.expand([text for _, text in part])
-            made = {key: json.dumps(said) for (key, _), said in zip(part, queries, strict=True)}
-            self._file.add(self.fingerprint, list(made), list(made.values()))
-            found |= made
-        read = [self._queries(found[key]) for key in keys]
-        return [read[place] for place in places.tolist()]
+        distinct_texts, places = distinct(texts)
+        keys = [text_key(text) for text in distinct_texts]
+        encoded = dict(self._cache.find(self.fingerprint, keys))
+        missing = [(key, text) for key, text in zip(keys, distinct_texts, strict=True) if key not in encoded]
+        for begin in range(0, len(missing), _TEXTS_PER_COMMIT):
+            part = missing[begin : begin + _TEXTS_PER_COMMIT]
+            generated = self._expander.expand([text for _, text in part])
+            new = {key: json.dumps(queries) for (key, _), queries in zip(part, generated, strict=True)}
+            self._cache.add(self.fingerprint, list(new), list(new.values()))
+            encoded |= new
+        decoded = [self._decode(encoded[key]) for key in keys]
+        return [decoded[place] for place in places.tolist()]
 
     def __call__(self, doc_id: str, text: str) -> tuple[str, ...]:
-        """Return the queries of one text; its identifier does not count."""
+        """Return the queries of one text; the identifier is ignored."""
         return self.expand([text])[0]
 
     def close(self) -> None:
-        """Close the file; nothing is lost."""
-        self._file.close()
+        """Close the file."""
+        self._cache.close()
 
-    def _queries(self, text: str) -> tuple[str, ...]:
-        """Read what was kept of a text.
-
-        Raises
-        ------
-        DataError
-            If it is no list of texts.
-        """
+    def _decode(self, value: str) -> tuple[str, ...]:
+        """Return the queries of a cached value, or raise `DataError`."""
         try:
-            found = json.loads(text)
+            queries = json.loads(value)
         except (TypeError, ValueError, RecursionError):
-            found = None
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            raise self._file.damaged(text)
-        return tuple(found)
+            queries = None
+        if not isinstance(queries, list) or not all(isinstance(query, str) for query in queries):
+            raise self._cache.damaged(value)
+        return tuple(queries)
 
 
 class ExpandedScorer(BasePairScorer):
-    """Scores texts, each with the queries generated of it behind it; a `termwise.scorers.protocol.PairScorer`.
+    """Scores texts with their generated queries appended; a `termwise.scorers.protocol.PairScorer`.
 
     Parameters
     ----------
     scorer : TextScorer
-        Any; with BM25 this is doc2query.
     expander : TextExpander
-        Mostly a `CachedExpander`.
+        Usually a `CachedExpander`.
     name : str, optional
         By default ``doc2query+`` and the name of the scorer.
 
@@ -131,12 +122,12 @@ class ExpandedScorer(BasePairScorer):
     >>> from termwise.scorers import FunctionScorer
     >>> def shared_words(queries, texts):
     ...     return [len(set(q.split()) & set(t.split())) for q, t in zip(queries, texts)]
-    >>> class Asks:
-    ...     fingerprint = "asks"
+    >>> class QuestionExpander:
+    ...     fingerprint = "questions"
     ...
     ...     def expand(self, texts):
     ...         return [("what about " + text.split()[0],) for text in texts]
-    >>> scorer = ExpandedScorer(FunctionScorer(shared_words, name="shared"), Asks())
+    >>> scorer = ExpandedScorer(FunctionScorer(shared_words, name="shared"), QuestionExpander())
     >>> scorer.name, scorer.score("what about cats", ["cats sleep", "dogs bark"])
     ('doc2query+shared', array([3., 2.]))
     """
@@ -148,21 +139,14 @@ class ExpandedScorer(BasePairScorer):
 
     @property
     def fingerprint(self) -> str | None:
-        """Equal ones give equal scores; None where that of the scorer is not known."""
-        known = self._scorer.fingerprint if isinstance(self._scorer, FingerprintedScorer) else None
-        if known is None:
-            return None
-        said = json.dumps(["expanded", known, self._expander.fingerprint])
-        return f"sha256:{sha256(said.encode()).hexdigest()}"
+        """Equal fingerprints mean equal scores; None if the scorer has none."""
+        inner = fingerprint_of(self._scorer)
+        return None if inner is None else json_fingerprint(["expanded", inner, self._expander.fingerprint])
 
-    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place; each distinct text is expanded once."""
-        check_pairs(queries, texts)
-        asked, places = distinct(texts)
-        longer = list(_longer(asked, self._expander.expand(asked)))
-        return score_pairs_with(self._scorer, queries, [longer[place] for place in places.tolist()])
-
-
-def _longer(texts: Sequence[str], queries: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    for text, said in zip(texts, queries, strict=True):
-        yield " ".join([text, *said])
+    def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        distinct_texts, places = distinct(texts)
+        expansions = self._expander.expand(distinct_texts)
+        expanded = [
+            " ".join([text, *expansion]) for text, expansion in zip(distinct_texts, expansions, strict=True)
+        ]
+        return score_pairs_with(self._scorer, queries, [expanded[place] for place in places.tolist()])

@@ -1,14 +1,13 @@
-"""A ranker of boosted trees over what can be counted of a query and a text: LambdaRank by LightGBM.
+"""Gradient-boosted trees over lexical features of query and text: LambdaRank by LightGBM.
 
-Burges, "From RankNet to LambdaRank to LambdaMART", 2010; Ke et al., NeurIPS 2017. It is here as a ranker that learned
-from judgments and knows of no meaning, beside those that count and those that read.
+Burges, "From RankNet to LambdaRank to LambdaMART", 2010; Ke et al., NeurIPS 2017. This ranker learns from judgments
+without a semantic model, as a comparison for count models and networks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
@@ -16,57 +15,57 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DataError, MissingExtraError, ModelFormatError
-from termwise.scorers.background import Background
+from termwise.scorers.fingerprint import text_fingerprint
 from termwise.scorers.protocol import BasePairScorer
+from termwise.scorers.token_statistics import Background
 from termwise.settings import TypedSettings
 from termwise.text import make_analyzer
-from termwise.validation import check, check_names, check_pairs
+from termwise.validation import check, check_names
 from termwise.yardsticks.text_features import TextFeatures
 
 ANALYZERS = ("standard", "english")
 
 MOST_GRADE = 30
-"""What a grade may be at the most, above the lowest; the gain of a text is 2 to the power of it."""
+"""Largest difference between a grade and the lowest one; the gain of a text is 2 to this power."""
 
 
 class Judgments(Protocol):
-    """Texts that somebody judged for queries; `termwise.probes.core.judged_texts.JudgedTexts` is one."""
+    """Judged texts of queries, such as `termwise.probes.core.judged_texts.JudgedTexts`."""
 
     @property
     def queries(self) -> Mapping[str, str]:
-        """Texts of queries, by identifier."""
+        """Query texts by identifier."""
         ...
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """Texts of documents, by identifier."""
+        """Document texts by identifier."""
         ...
 
     @property
     def grades(self) -> Mapping[str, Mapping[str, int]]:
-        """By query and document."""
+        """Grades by query and document."""
         ...
 
     @property
     def lowest(self) -> int:
-        """The grade of what has nothing to do with a query."""
+        """Grade of irrelevant documents."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoostingSettings(TypedSettings):
-    """How trees are grown; see the documentation of LightGBM.
+    """Training settings; see the documentation of LightGBM.
 
     Attributes
     ----------
     rounds : int
-        Trees.
+        Number of trees.
     learning_rate : float
-        What each tree adds.
     leaves : int
-        Of a tree, at the most.
+        Largest number of leaves of a tree.
     least : int
-        Texts in a leaf, at the least.
+        Smallest number of texts in a leaf.
     seed : int
     """
 
@@ -87,37 +86,39 @@ class BoostingSettings(TypedSettings):
 
 
 class GradientBoostingScorer(BasePairScorer):
-    """Scores texts by boosted trees; a `termwise.scorers.protocol.PairScorer`.
+    """Scores texts by gradient-boosted trees; a `termwise.scorers.protocol.PairScorer`.
+
+    Scores are sums of leaf values, so texts in the same leaves have equal scores.
 
     Parameters
     ----------
     model : str
-        As LightGBM writes it.
+        Text format of LightGBM.
     features : TextFeatures
-        What the trees were grown on, in the same order.
+        Features of the training, in the same order.
     name : str, optional
-        What the scorer is called in tables.
+        Name of the scorer in tables.
 
     Raises
     ------
     MissingExtraError
         If LightGBM is not installed.
     ModelFormatError
-        If LightGBM cannot read the model, or it was grown on other features.
+        If LightGBM cannot read the model, or it was trained on other features.
     """
 
     def __init__(self, model: str, features: TextFeatures, *, name: str = "gradient-boosting") -> None:
         check("name", name, isinstance(name, str) and bool(name), "a name")
-        lightgbm = _library()
+        lightgbm = _lightgbm()
         try:
             self._trees = lightgbm.Booster(model_str=model)
         except (lightgbm.basic.LightGBMError, ValueError, TypeError) as error:
             raise ModelFormatError(
-                "the trees of the ranker cannot be read", facts=[("LightGBM says", str(error)[:200])]
+                "the trees of the ranker cannot be read", facts=[("LightGBM error", str(error)[:200])]
             ) from error
         if tuple(self._trees.feature_name()) != features.names:
             raise ModelFormatError(
-                "the trees of the ranker were grown on other features",
+                "the trees of the ranker were trained on other features",
                 facts=[
                     ("features of the trees", ", ".join(self._trees.feature_name())[:200]),
                     ("features here", ", ".join(features.names)[:200]),
@@ -126,27 +127,18 @@ class GradientBoostingScorer(BasePairScorer):
         self.model = model
         self.features = features
         self.name = name
-        self.fingerprint = f"sha256:{sha256((features.fingerprint + model).encode()).hexdigest()}"
+        self.fingerprint = text_fingerprint(features.fingerprint + model)
 
-    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place.
-
-        Returns
-        -------
-        ndarray of shape (n,), float64
-            Sums of leaves: texts that fall into the same ones have equal scores.
-        """
-        check_pairs(queries, texts)
+    def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         if not texts:
             return np.zeros(0)
-        return np.asarray(
-            self._trees.predict(self.features.of_pairs(queries, texts), num_threads=1), np.float64
-        )
+        rows = self.features.of_pairs(queries, texts)
+        return np.asarray(self._trees.predict(rows, num_threads=1), np.float64)
 
     def gains(self) -> dict[str, float]:
-        """Return what splits on each feature gained in training, the largest first."""
-        found = dict(zip(self.features.names, self._trees.feature_importance("gain").tolist(), strict=True))
-        return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+        """Return the total gain of the splits on each feature, largest first."""
+        gains = dict(zip(self.features.names, self._trees.feature_importance("gain").tolist(), strict=True))
+        return dict(sorted(gains.items(), key=lambda item: (-item[1], item[0])))
 
 
 def train_gradient_boosting(
@@ -157,18 +149,16 @@ def train_gradient_boosting(
     settings: BoostingSettings | None = None,
     name: str = "gradient-boosting",
 ) -> GradientBoostingScorer:
-    """Grow trees on the judgments of a collection.
-
-    The same judgments, statistics and settings give the same trees.
+    """Train trees on the judgments of a collection; deterministic.
 
     Parameters
     ----------
     judged : Judgments
-        Only texts that were judged are read: what nobody judged is unknown.
+        Texts without a judgment are not used.
     background : Background
-        Collection whose statistics BM25 and idf have.
+        Collection that gives the statistics of BM25 and idf.
     analyzers : sequence of str, optional
-        What makes terms; each gives features of its own.
+        Each analyzer gives features of its own.
     settings : BoostingSettings, optional
     name : str, optional
 
@@ -180,24 +170,20 @@ def train_gradient_boosting(
         If no query has texts of different grades, or a grade is too high.
     """
     check_names("analyzers", analyzers)
-    check(
-        "analyzers",
-        analyzers,
-        bool(analyzers) and len(set(analyzers)) == len(analyzers),
-        "different analyzers",
-    )
-    lightgbm = _library()
-    chosen = BoostingSettings() if settings is None else settings
-    cuts = [make_analyzer(each) for each in analyzers]
-    features = TextFeatures([(cut, background.tokens(cut)) for cut in cuts])
+    unique = bool(analyzers) and len(set(analyzers)) == len(analyzers)
+    check("analyzers", analyzers, unique, "different analyzers")
+    lightgbm = _lightgbm()
+    settings = settings or BoostingSettings()
+    made = [make_analyzer(analyzer) for analyzer in analyzers]
+    features = TextFeatures([(analyzer, background.tokens(analyzer)) for analyzer in made])
     queries, texts, grades, sizes = _rows(judged)
     trees = lightgbm.train(
         {
             "objective": "lambdarank",
-            "learning_rate": chosen.learning_rate,
-            "num_leaves": chosen.leaves,
-            "min_data_in_leaf": chosen.least,
-            "seed": chosen.seed,
+            "learning_rate": settings.learning_rate,
+            "num_leaves": settings.leaves,
+            "min_data_in_leaf": settings.least,
+            "seed": settings.seed,
             "deterministic": True,
             "force_row_wise": True,
             "num_threads": 1,
@@ -207,39 +193,40 @@ def train_gradient_boosting(
         lightgbm.Dataset(
             features.of_pairs(queries, texts), label=grades, group=sizes, feature_name=list(features.names)
         ),
-        num_boost_round=chosen.rounds,
+        num_boost_round=settings.rounds,
     )
     return GradientBoostingScorer(trees.model_to_string(), features, name=name)
 
 
 def _rows(judged: Judgments) -> tuple[list[str], list[str], list[int], list[int]]:
+    """Return query, text and grade of each judged pair, and the number of pairs of each query."""
     queries: list[str] = []
     texts: list[str] = []
     grades: list[int] = []
     sizes = []
     for query_id in sorted(judged.grades):
-        of_query = judged.grades[query_id]
-        above = {doc_id: max(0, of_query[doc_id] - judged.lowest) for doc_id in sorted(of_query)}
-        if len(set(above.values())) < 2:
+        judgments = judged.grades[query_id]
+        relative = {doc_id: max(0, judgments[doc_id] - judged.lowest) for doc_id in sorted(judgments)}
+        if len(set(relative.values())) < 2:
             continue
-        sizes.append(len(above))
-        queries += [judged.queries[query_id]] * len(above)
-        texts += [judged.texts[doc_id] for doc_id in above]
-        grades += above.values()
+        sizes.append(len(relative))
+        queries += [judged.queries[query_id]] * len(relative)
+        texts += [judged.texts[doc_id] for doc_id in relative]
+        grades += relative.values()
     if not sizes or max(grades) > MOST_GRADE:
         raise DataError(
-            "there is nothing to learn from" if not sizes else "a grade is too high",
+            "a grade is too high" if sizes else "there is nothing to learn from",
             facts=[
                 ("queries", len(judged.grades)),
                 ("with texts of different grades", len(sizes)),
                 ("highest grade above the lowest", max(grades, default=0)),
-                ("allowed", MOST_GRADE),
+                ("limit", MOST_GRADE),
             ],
         )
     return queries, texts, grades, sizes
 
 
-def _library() -> Any:
+def _lightgbm() -> Any:
     try:
         import lightgbm
     except ImportError:

@@ -1,10 +1,10 @@
-"""The folder of a ranker of boosted trees.
+"""Folder of a ranker of gradient-boosted trees: format, writer and reader.
 
 ::
 
-    gradient-boosting.json    the manifest: features, analyzers, statistics, files
-    model.txt                 the trees, as LightGBM writes them
-    statistics.json           for each analyzer, how many documents have each term, and how often
+    gradient-boosting.json    manifest: features, analyzers, statistics, files
+    model.txt                 trees, in the text format of LightGBM
+    statistics.json           document and collection frequencies of each analyzer
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from termwise.collection import CollectionStatistics
 from termwise.errors import DataError, MissingFileError, ModelFormatError
-from termwise.scorers.count_weigher import TokenStatistics
+from termwise.scorers.token_statistics import TokenStatistics
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import FileRecord
 from termwise.storage.manifest_json import (
@@ -60,19 +60,18 @@ _NUMBERS = {"tokens", "documents", "occurrences", "n_documents", "longest"}
 
 @dataclass(frozen=True, kw_only=True)
 class BoostingManifest:
-    """Everything the folder says of itself.
+    """Manifest of the folder.
 
     Attributes
     ----------
     features : tuple of str
-        What the trees were grown on, in order.
+        Features of the trees, in order.
     analyzers : tuple of AnalyzerRecord
-        What makes terms.
     statistics : tuple of str
-        Of each analyzer, the digest of its statistics.
+        Digest of the statistics of each analyzer.
     files : mapping of str to FileRecord
     trained : mapping
-        What is known of the training, free JSON; never read here.
+        Facts on the training, free JSON; not read by this package.
     version : int
         Version of the format.
     """
@@ -88,7 +87,7 @@ class BoostingManifest:
 def write_gradient_boosting(
     scorer: GradientBoostingScorer, out: str | Path, *, trained: Mapping[str, Any] = {}
 ) -> None:
-    """Write the folder of a ranker, whole or not at all; one that was there before is replaced.
+    """Write the folder of a ranker atomically, replacing a ranker that is there.
 
     Parameters
     ----------
@@ -100,21 +99,21 @@ def write_gradient_boosting(
     Raises
     ------
     ForeignFolderError
-        If `out` holds something else.
+        If `out` contains something else.
     StorageError
         If the folder cannot be written.
     """
     check_path("out", out)
     out = Path(out)
-    counted = scorer.features.counted
+    statistics = scorer.features.statistics
     with FOLDER.stage(out) as stage:
         (stage / MODEL).write_text(scorer.model, encoding="utf-8")
-        held = [_as_json(statistics) for _, statistics in counted]
-        (stage / STATISTICS).write_text(json.dumps(held) + "\n", encoding="ascii")
+        content = json.dumps([_to_json(counted) for _, counted in statistics])
+        (stage / STATISTICS).write_text(content + "\n", encoding="ascii")
         manifest = BoostingManifest(
             features=scorer.features.names,
-            analyzers=tuple(AnalyzerRecord.of(analyzer.spec) for analyzer, _ in counted),
-            statistics=tuple(statistics.digest for _, statistics in counted),
+            analyzers=tuple(AnalyzerRecord.of(analyzer.spec) for analyzer, _ in statistics),
+            statistics=tuple(counted.digest for _, counted in statistics),
             files={name: FileRecord.of(stage / name) for name in (MODEL, STATISTICS)},
             trained=trained,
         )
@@ -123,21 +122,21 @@ def write_gradient_boosting(
 
 
 def open_gradient_boosting(folder: str | Path, *, name: str | None = None) -> GradientBoostingScorer:
-    """Open the folder of a ranker, comparing every file with the manifest.
+    """Open the folder of a ranker, and verify its files against the manifest.
 
     Parameters
     ----------
     folder : str or Path
-        One that `write_gradient_boosting` wrote.
+        Written by `write_gradient_boosting`.
     name : str, optional
-        By default that of the folder.
+        By default the name of the folder.
 
     Raises
     ------
     MissingFileError
-        If there is no such folder, or a file of it cannot be read.
+        If there is no such folder, or one of its files cannot be read.
     ModelFormatError
-        If it holds something else, or features that this version does not count.
+        If it contains something else, or features that this version does not compute.
     CorruptModelError
         If a file was changed.
     MissingExtraError
@@ -152,20 +151,21 @@ def open_gradient_boosting(folder: str | Path, *, name: str | None = None) -> Gr
             raise FOLDERS.damaged(folder / NAME, f"a file {file}", ", ".join(manifest.files) or "none")
         files[file] = FOLDERS.read_recorded(folder / file, manifest.files[file])
     try:
-        held = json.loads(files[STATISTICS])
-        expect_whole(len(held), "statistics", len(manifest.analyzers), len(manifest.analyzers))
-        counted = [
-            (read_analyzer(FOLDERS, folder, record, analyzer_from_spec), _of_json(value, record))
-            for record, value in zip(manifest.analyzers, held, strict=True)
+        values = json.loads(files[STATISTICS])
+        expect_whole(len(values), "statistics", len(manifest.analyzers), len(manifest.analyzers))
+        statistics = [
+            (read_analyzer(FOLDERS, folder, record, analyzer_from_spec), _from_json(value, record))
+            for record, value in zip(manifest.analyzers, values, strict=True)
         ]
     except Misfit as misfit:
         raise FOLDERS.damaged(folder / STATISTICS, misfit.expected, misfit.seen) from None
     except (ValueError, TypeError) as error:
         raise FOLDERS.damaged(folder / STATISTICS, "statistics of a collection", error) from None
-    features = TextFeatures(counted)
-    if (features.names, tuple(one.digest for _, one in counted)) != (manifest.features, manifest.statistics):
+    features = TextFeatures(statistics)
+    digests = tuple(counted.digest for _, counted in statistics)
+    if (features.names, digests) != (manifest.features, manifest.statistics):
         raise ModelFormatError(
-            "this ranker was trained on features that are counted in another way",
+            "this ranker was trained on features that this version computes differently",
             facts=[
                 ("folder", folder),
                 ("features", ", ".join(manifest.features)[:200]),
@@ -173,11 +173,11 @@ def open_gradient_boosting(folder: str | Path, *, name: str | None = None) -> Gr
             ],
             fixes=FOLDERS.repairs,
         )
-    called = name or folder.resolve().name or "gradient-boosting"
-    return GradientBoostingScorer(files[MODEL].decode("utf-8"), features, name=called)
+    name = name or folder.resolve().name or "gradient-boosting"
+    return GradientBoostingScorer(files[MODEL].decode("utf-8"), features, name=name)
 
 
-def _as_json(statistics: TokenStatistics) -> dict[str, Any]:
+def _to_json(statistics: TokenStatistics) -> dict[str, Any]:
     counts = statistics.counts
     return {
         "tokens": list(statistics.tokens),
@@ -188,7 +188,7 @@ def _as_json(statistics: TokenStatistics) -> dict[str, Any]:
     }
 
 
-def _of_json(value: object, record: AnalyzerRecord) -> TokenStatistics:
+def _from_json(value: object, record: AnalyzerRecord) -> TokenStatistics:
     body = expect_object(value, _NUMBERS, "statistics")
     occurrences = np.array(body["occurrences"], dtype=np.int64)
     try:
@@ -200,7 +200,7 @@ def _of_json(value: object, record: AnalyzerRecord) -> TokenStatistics:
             body["longest"],
         )
     except DataError as error:
-        raise Misfit("counts that go together", error.message) from None
+        raise Misfit("consistent counts", error.message) from None
     expect_whole(len(body["tokens"]), "tokens", counts.n_terms, counts.n_terms)
     return TokenStatistics(tuple(body["tokens"]), counts, record.fingerprint)
 
@@ -233,7 +233,7 @@ def _manifest_bytes(folder: Path) -> bytes:
         folder / NAME,
         missing=lambda: MissingFileError("there is no such ranker", facts=[("path", folder)], fixes=[train]),
         other=lambda: ModelFormatError(
-            "this folder does not hold a ranker of boosted trees",
+            "this folder does not contain a ranker of boosted trees",
             facts=[("path", folder), ("missing", NAME)],
             fixes=[train],
         ),

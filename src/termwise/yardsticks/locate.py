@@ -1,4 +1,4 @@
-"""Where a network lies: in a folder, in a file, or on a hub, from where it is downloaded."""
+"""Location of networks: a folder, a file, or a downloaded copy of a model on the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from termwise.errors import MissingFileError
 from termwise.train.hub import hub_copy
 from termwise.validation import check_path
 
-_NAME = re.compile(r"[\w.-]*\w/[\w.-]+")
+_HUB_NAME = re.compile(r"[\w.-]*\w/[\w.-]+")
 
 
 def is_hub_name(name: str | Path) -> bool:
-    """Whether this is how a hub names a model, owner first, and no path that is there.
+    """Whether a name has the form ``OWNER/NAME`` and is not an existing path.
 
     Examples
     --------
     >>> is_hub_name("cross-encoder/ms-marco-MiniLM-L6-v2"), is_hub_name("./models/mine"), is_hub_name("bm25")
     (True, False, False)
     """
-    return _NAME.fullmatch(str(name)) is not None and not Path(name).exists()
+    return _HUB_NAME.fullmatch(str(name)) is not None and not Path(name).exists()
 
 
-def located(noun: str, place: str | Path, fixes: tuple[str, ...], *, weights: bool = True) -> Path:
-    """Return the folder or file that is named, or a copy of what a hub has under that name.
+def locate_model(noun: str, place: str | Path, fixes: tuple[str, ...], *, weights: bool = True) -> Path:
+    """Return an existing path, or the local copy of a model on the hub.
 
     Parameters
     ----------
     noun : str
-        What is looked for, for errors.
+        Name of the kind of model in errors.
     place : str or Path
-        A path, or a name with its owner, such as ``castorini/monot5-base-msmarco``.
+        A path, or a name on the hub such as ``castorini/monot5-base-msmarco``.
     fixes : tuple of str
-        What to do where there is none.
+        Fixes of the errors.
     weights : bool, optional
-        Whether the network itself is needed, or what lies beside it.
+        Whether to download the weights too, or only the other files.
 
     Raises
     ------
     MissingFileError
-        If the path is not there.
+        If the path does not exist.
     ModelFormatError
-        If it could be a name, the hub has no such model or does not answer, and it was not downloaded before.
+        If the hub has no such model or does not respond, and there is no local copy.
     """
     check_path(f"the {noun}", place)
     if is_hub_name(place):
@@ -52,12 +52,12 @@ def located(noun: str, place: str | Path, fixes: tuple[str, ...], *, weights: bo
     return Path(place)
 
 
-def usual_name(place: str | Path) -> str:
-    """Return what a scorer is called by default: like its folder or file, or its name on the hub without the owner.
+def default_name(place: str | Path) -> str:
+    """Return the default name of a scorer: that of its folder or file, or the name on the hub without its owner.
 
     Examples
     --------
-    >>> usual_name("castorini/monot5-base-msmarco"), usual_name("/models/epic.p")
+    >>> default_name("castorini/monot5-base-msmarco"), default_name("/models/epic.p")
     ('monot5-base-msmarco', 'epic')
     """
     path = Path(place)

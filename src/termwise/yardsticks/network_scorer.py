@@ -1,4 +1,19 @@
-"""Rankers that read queries and texts apart, and compare what they made of them."""
+"""Base classes of scorers that run a network for each query or pair.
+
+The subclasses have a class method ``open``, which takes these options besides its own:
+
+device : str
+    Torch device, by default ``cpu``.
+length : int
+    Largest number of tokens of a text, special tokens included.
+batch : int
+    Number of texts in one forward pass. Scores do not depend on it, up to rounding.
+name : str
+    Name of the scorer in tables; by default the name of the folder or file, or the name on the hub without its owner.
+
+It raises `MissingFileError` or `ModelFormatError` if the checkpoint is missing, incomplete or of another kind, and
+`ParameterError` if the device does not exist or the network cannot read texts of this length.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +28,23 @@ from torch import Tensor
 
 from termwise.errors import ModelFormatError
 from termwise.scorers.protocol import BasePairScorer
-from termwise.validation import check, check_count, check_pairs
+from termwise.validation import check, check_count
 
 _Query = TypeVar("_Query")
 _Text = TypeVar("_Text")
 
 
-class DualEncoderScorer(BasePairScorer, Generic[_Query, _Text]):
-    """Scores texts by two readings; a `termwise.scorers.protocol.PairScorer`.
-
-    Of the pairs of one call each query and each text is read once. Nothing is kept from one call to the next.
+class NetworkScorer(BasePairScorer):
+    """Scores pairs by a network, and refuses scores that are not finite.
 
     Parameters
     ----------
     name : str
-        What the scorer is called in tables.
+        Name of the scorer in tables.
     batch : int
-        Texts that go through the network at once. Scores do not depend on it, but for rounding.
-    fingerprint : str, optional
-        See `termwise.scorers.protocol.FingerprintedScorer`.
+        Number of texts in one forward pass.
+    fingerprint : str or None
+        See `termwise.scorers.fingerprint.fingerprint_of`.
     """
 
     def __init__(self, *, name: str, batch: int, fingerprint: str | None) -> None:
@@ -42,56 +55,71 @@ class DualEncoderScorer(BasePairScorer, Generic[_Query, _Text]):
         self._batch = batch
 
     @abstractmethod
-    def _read_queries(self, queries: Sequence[str]) -> list[_Query]:
-        """Read a batch of queries."""
+    def _compute(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return the score of each pair; there is at least one."""
 
     @abstractmethod
-    def _read_texts(self, texts: Sequence[str]) -> list[_Text]:
-        """Read a batch of texts."""
+    def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Return which texts are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
+
+    def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        if not texts:
+            return np.zeros(0)
+        scores = self._compute(queries, texts)
+        invalid = np.flatnonzero(~np.isfinite(scores))
+        if len(invalid):
+            raise ModelFormatError(
+                "the network returned a score that is not a finite number",
+                facts=[
+                    ("scorer", self.name),
+                    ("text", f"number {invalid[0] + 1}"),
+                    ("score", scores[invalid[0]]),
+                ],
+            )
+        return scores
+
+
+class DualEncoderScorer(NetworkScorer, Generic[_Query, _Text]):
+    """Scores pairs by comparing separate encodings of query and text.
+
+    In one call each distinct query and text is encoded once. Nothing is cached between calls.
+    """
+
+    @abstractmethod
+    def _encode_queries(self, queries: Sequence[str]) -> list[_Query]:
+        """Encode a batch of queries."""
+
+    @abstractmethod
+    def _encode_texts(self, texts: Sequence[str]) -> list[_Text]:
+        """Encode a batch of texts."""
 
     @abstractmethod
     def _compare(self, query: _Query, text: _Text) -> Tensor:
         """Return the score of a pair, a tensor of shape ()."""
 
-    @abstractmethod
-    def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Say of each pair whether a part of the text is not read; see `termwise.scorers.protocol.WindowedScorer`."""
-
-    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place.
-
-        Raises
-        ------
-        ModelFormatError
-            If a score is not a finite number.
-        """
-        check_pairs(queries, texts)
+    @torch.inference_mode()
+    def _compute(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        encoded: dict[str, _Query] = {}
+        for batch in batches_by_length(dict.fromkeys(queries), self._batch):
+            encoded.update(zip(batch, self._encode_queries(batch), strict=True))
         places: dict[str, list[int]] = {}
         for place, text in enumerate(texts):
             places.setdefault(text, []).append(place)
         scores = np.zeros(len(texts), dtype=np.float64)
-        with torch.inference_mode():
-            asked = self._all_queries(queries)
-            for batch in batches_by_length(places, self._batch):
-                where = [place for text in batch for place in places[text]]
-                found = [
-                    self._compare(asked[queries[place]], read)
-                    for text, read in zip(batch, self._read_texts(batch), strict=True)
-                    for place in places[text]
-                ]
-                scores[where] = torch.stack(found).double().cpu().numpy()
-        check_scores(self.name, scores)
+        for batch in batches_by_length(places, self._batch):
+            values = [
+                self._compare(encoded[queries[place]], encoded_text)
+                for text, encoded_text in zip(batch, self._encode_texts(batch), strict=True)
+                for place in places[text]
+            ]
+            scores[[place for text in batch for place in places[text]]] = (
+                torch.stack(values).double().cpu().numpy()
+            )
         return scores
-
-    def _all_queries(self, queries: Sequence[str]) -> dict[str, _Query]:
-        found: dict[str, _Query] = {}
-        for batch in batches_by_length(dict.fromkeys(queries), self._batch):
-            found.update(zip(batch, self._read_queries(batch), strict=True))
-        return found
 
 
 def batches_by_length(texts: Iterable[str], batch: int) -> list[list[str]]:
-    """Put texts of like length together, so that little is padded.
+    """Return texts in batches of similar lengths, which need little padding.
 
     Examples
     --------
@@ -102,22 +130,7 @@ def batches_by_length(texts: Iterable[str], batch: int) -> list[list[str]]:
     return [ordered[begin : begin + batch] for begin in range(0, len(ordered), batch)]
 
 
-def truncation(texts: Sequence[str], count: Callable[[str], int], longest: int) -> npt.NDArray[np.bool_]:
-    """Say which texts have more pieces than a window; each distinct text is counted once."""
-    known = {text: count(text) > longest for text in dict.fromkeys(texts)}
-    return np.array([known[text] for text in texts], dtype=np.bool_)
-
-
-def check_scores(name: str, scores: npt.NDArray[np.float64]) -> None:
-    """Refuse scores that are no numbers.
-
-    Raises
-    ------
-    ModelFormatError
-    """
-    wrong = np.flatnonzero(~np.isfinite(scores))
-    if len(wrong):
-        raise ModelFormatError(
-            "the network gave a score that is not a finite number",
-            facts=[("scorer", name), ("text", f"number {wrong[0] + 1}"), ("score", scores[wrong[0]])],
-        )
+def longer_than(texts: Sequence[str], count: Callable[[str], int], longest: int) -> npt.NDArray[np.bool_]:
+    """Return which texts have more tokens than `longest`; each distinct text is counted once."""
+    longer = {text: count(text) > longest for text in dict.fromkeys(texts)}
+    return np.array([longer[text] for text in texts], dtype=np.bool_)

@@ -1,70 +1,71 @@
-"""What can be counted of a query and a text, without a network: the features of a learned ranker.
+"""Lexical features of query and text, for a learned ranker.
 
-For each analyzer, over the terms that it makes (number of a feature, what it says):
+For the terms of each analyzer:
 
 ==================  ===================================================================================================
-``bm25``            BM25 with the statistics of a collection
-``covered``         distinct terms of the query that the text has
-``covered_share``   of all distinct terms of the query
-``idf``             idf of the terms of the query, together: ln(1 + (N - df + 0.5) / (df + 0.5))
-``idf_covered``     of those that the text has
-``idf_share``       the one by the other
-``tf``              occurrences of terms of the query in the text, together
-``tf_most``         of the most frequent one
-``tf_idf``          idf * ln(1 + tf), together
-``overlap``         ``tf`` by the terms of the text
-``first``           place of the first term of the query in the text, from 0
-``span``            terms in the longest row of terms that query and text have in common
-``span_share``      by the terms of the query
-``window``          terms in the shortest piece of the text with all terms that are covered, by their number
+``bm25``            BM25 with the statistics of a background collection
+``query_terms``     number of terms of the query
+``text_terms``      number of terms of the text
+``covered``         number of distinct query terms in the text
+``covered_share``   ``covered`` / number of distinct query terms
+``idf``             sum of the idf of the distinct query terms: ln(1 + (N - df + 0.5) / (df + 0.5))
+``idf_covered``     sum of the idf of the query terms in the text
+``idf_share``       ``idf_covered`` / ``idf``
+``tf``              occurrences of query terms in the text
+``tf_most``         occurrences of the most frequent query term
+``tf_idf``          sum of idf * ln(1 + tf) over query terms
+``overlap``         ``tf`` / ``text_terms``
+``first``           position of the first query term in the text, from 0
+``span``            length of the longest common run of terms
+``span_share``      ``span`` / ``query_terms``
+``window``          length of the shortest window with all covered terms / ``covered``
 ==================  ===================================================================================================
 
-And once: ``query_terms`` and ``text_terms`` of each analyzer, ``query_characters``, ``text_characters``, and the shares
-of the runs of three and four characters of the query that the text has, ``runs_of_3`` and ``runs_of_4``. What is not
-defined, such as the first place of no term, is NaN, and not 0.
+Independent of the analyzer: ``query_characters``, ``text_characters``, and the shares of the distinct character 3-grams
+and 4-grams of the query that the text contains, ``runs_of_3`` and ``runs_of_4``. An undefined feature, such as
+``first`` without a covered term, is NaN.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from hashlib import sha256
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.models import BM25
-from termwise.scorers.count_weigher import CountWeigher, TokenStatistics
+from termwise.scorers.count_weigher import CountWeigher
+from termwise.scorers.fingerprint import json_fingerprint
 from termwise.scorers.row_scorer import RowScorer, distinct
+from termwise.scorers.token_statistics import TokenStatistics
 from termwise.text import Analyzer
-from termwise.validation import check_pairs
 
-RUNS = (3, 4)
+NGRAMS = (3, 4)
 
-OF_PAIR = ("query_characters", "text_characters", *(f"runs_of_{size}" for size in RUNS))
+OF_PAIR = ("query_characters", "text_characters", *(f"runs_of_{size}" for size in NGRAMS))
 OF_TERMS = (
     "bm25", "query_terms", "text_terms", "covered", "covered_share", "idf", "idf_covered", "idf_share", "tf",
     "tf_most", "tf_idf", "overlap", "first", "span", "span_share", "window",
 )  # fmt: skip
 
 VERSION = 1
-"""Of what features mean; part of the fingerprint."""
+"""Version of the definitions; part of the fingerprint."""
 
-_NONE = math.nan
+_UNDEFINED = math.nan
 
 Idf = Callable[[str], float]
-Places = Mapping[str, Sequence[int]]
+Positions = Mapping[str, Sequence[int]]
 
 
 class TextFeatures:
-    """Counts the features of pairs.
+    """Computes the features of pairs.
 
     Parameters
     ----------
-    counted : sequence of (Analyzer, TokenStatistics)
-        What makes terms, each with the statistics of a collection that it has cut.
+    statistics : sequence of (Analyzer, TokenStatistics)
+        Analyzers, each with the statistics of the background collection.
 
     Examples
     --------
@@ -74,51 +75,54 @@ class TextFeatures:
     >>> statistics = TokenStatistics.count([Document("1", "a cat"), Document("2", "a dog")], words)
     >>> features = TextFeatures([(words, statistics)])
     >>> row = features.of_pairs(["the old cat"], ["An old cat sleeps."])[0]
-    >>> found = dict(zip(features.names, row.tolist()))
-    >>> found["standard.covered"], found["standard.span"], found["standard.first"]
+    >>> values = dict(zip(features.names, row.tolist()))
+    >>> values["standard.covered"], values["standard.span"], values["standard.first"]
     (2.0, 2.0, 1.0)
     """
 
-    def __init__(self, counted: Sequence[tuple[Analyzer, TokenStatistics]]) -> None:
-        self.counted = tuple(counted)
-        self._bm25 = [RowScorer(CountWeigher(BM25(), *each)) for each in counted]
-        self._idf = [_idf_of(statistics) for _, statistics in counted]
+    def __init__(self, statistics: Sequence[tuple[Analyzer, TokenStatistics]]) -> None:
+        self.statistics = tuple(statistics)
+        self._bm25 = [RowScorer(CountWeigher(BM25(), *each)) for each in statistics]
+        self._idf = [_idf_function(counted) for _, counted in statistics]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What the columns are, in order."""
-        return OF_PAIR + tuple(f"{cut.spec.name}.{name}" for cut, _ in self.counted for name in OF_TERMS)
+        """Names of the columns, in order."""
+        return OF_PAIR + tuple(
+            f"{analyzer.spec.name}.{name}" for analyzer, _ in self.statistics for name in OF_TERMS
+        )
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal ones give equal features."""
-        said = [VERSION, self.names, [statistics.digest for _, statistics in self.counted]]
-        return f"sha256:{sha256(json.dumps(said).encode()).hexdigest()}"
+        """Equal fingerprints mean equal features."""
+        return json_fingerprint([VERSION, self.names, [counted.digest for _, counted in self.statistics]])
 
     def of_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return a row for each pair.
+        """Return the features of each pair.
 
         Returns
         -------
         ndarray of shape (n, f), float64
-            NaN where a feature is not defined.
+            NaN where a feature is undefined.
         """
-        check_pairs(queries, texts)
-        asked, query_places = distinct(queries)
-        held, text_places = distinct(texts)
+        distinct_queries, query_places = distinct(queries)
+        distinct_texts, text_places = distinct(texts)
         pairs = list(zip(query_places.tolist(), text_places.tolist(), strict=True))
-        parts = [_of_characters(asked, held, pairs)]
-        for (analyzer, _), bm25, idf in zip(self.counted, self._bm25, self._idf, strict=True):
-            wanted = [analyzer.tokens(query) for query in asked]
-            cut = [analyzer.tokens(text) for text in held]
-            found = [_places_of(terms) for terms in cut]
-            parts.append(np.asarray(bm25.score_pairs(queries, texts)).reshape(-1, 1))
-            rows = [_of_terms(wanted[query], cut[text], found[text], idf) for query, text in pairs]
-            parts.append(np.array(rows, dtype=np.float64).reshape(-1, len(OF_TERMS) - 1))
-        return np.hstack(parts)
+        columns = [_character_features(distinct_queries, distinct_texts, pairs)]
+        for (analyzer, _), bm25, idf in zip(self.statistics, self._bm25, self._idf, strict=True):
+            query_terms = [analyzer.tokens(query) for query in distinct_queries]
+            text_terms = [analyzer.tokens(text) for text in distinct_texts]
+            positions = [_positions(terms) for terms in text_terms]
+            columns.append(np.asarray(bm25.score_pairs(queries, texts)).reshape(-1, 1))
+            rows = [
+                _term_features(query_terms[query], text_terms[text], positions[text], idf)
+                for query, text in pairs
+            ]
+            columns.append(np.array(rows, dtype=np.float64).reshape(-1, len(OF_TERMS) - 1))
+        return np.hstack(columns)
 
 
-def _idf_of(statistics: TokenStatistics) -> Idf:
+def _idf_function(statistics: TokenStatistics) -> Idf:
     frequencies = dict(zip(statistics.tokens, statistics.counts.document_frequencies.tolist(), strict=True))
     documents = statistics.counts.n_documents
 
@@ -129,40 +133,43 @@ def _idf_of(statistics: TokenStatistics) -> Idf:
     return idf
 
 
-def _places_of(terms: Sequence[str]) -> Places:
-    found: dict[str, list[int]] = {}
-    for place, term in enumerate(terms):
-        found.setdefault(term, []).append(place)
-    return found
+def _positions(terms: Sequence[str]) -> Positions:
+    positions: dict[str, list[int]] = {}
+    for position, term in enumerate(terms):
+        positions.setdefault(term, []).append(position)
+    return positions
 
 
-def _of_terms(query: Sequence[str], text: Sequence[str], places: Places, idf: Idf) -> list[float]:
+def _term_features(query: Sequence[str], text: Sequence[str], positions: Positions, idf: Idf) -> list[float]:
+    """Return the features `OF_TERMS` except ``bm25``."""
     terms = list(dict.fromkeys(query))
-    covered = [term for term in terms if term in places]
-    counts = [len(places[term]) for term in covered]
-    whole, held = sum(map(idf, terms)), sum(map(idf, covered))
-    span = longest_span(query, text, places)
+    covered = [term for term in terms if term in positions]
+    counts = [len(positions[term]) for term in covered]
+    idf_total, idf_covered = sum(map(idf, terms)), sum(map(idf, covered))
+    span = longest_span(query, text, positions)
     return [
         len(query),
         len(text),
         len(covered),
-        _share(len(covered), len(terms)),
-        whole,
-        held,
-        _share(held, whole),
+        _ratio(len(covered), len(terms)),
+        idf_total,
+        idf_covered,
+        _ratio(idf_covered, idf_total),
         sum(counts),
         max(counts, default=0),
         math.fsum(idf(term) * math.log1p(count) for term, count in zip(covered, counts, strict=True)),
-        _share(sum(counts), len(text)),
-        min((places[term][0] for term in covered), default=_NONE),
+        _ratio(sum(counts), len(text)),
+        min((positions[term][0] for term in covered), default=_UNDEFINED),
         span,
-        _share(span, len(query)),
-        shortest_window([places[term] for term in covered]) / len(covered) if len(covered) > 1 else _NONE,
+        _ratio(span, len(query)),
+        shortest_window([positions[term] for term in covered]) / len(covered)
+        if len(covered) > 1
+        else _UNDEFINED,
     ]
 
 
-def longest_span(query: Sequence[str], text: Sequence[str], places: Places) -> int:
-    """Return how many terms in a row query and text have in common at the most.
+def longest_span(query: Sequence[str], text: Sequence[str], positions: Positions) -> int:
+    """Return the length of the longest run of terms that query and text have in common.
 
     Examples
     --------
@@ -174,53 +181,54 @@ def longest_span(query: Sequence[str], text: Sequence[str], places: Places) -> i
     for start, term in enumerate(query):
         if len(query) - start <= longest:
             break
-        for place in places.get(term, ()):
+        for position in positions.get(term, ()):
             size = 1
             while (
                 start + size < len(query)
-                and place + size < len(text)
-                and query[start + size] == text[place + size]
+                and position + size < len(text)
+                and query[start + size] == text[position + size]
             ):
                 size += 1
             longest = max(longest, size)
     return longest
 
 
-def shortest_window(places: Sequence[Sequence[int]]) -> int:
-    """Return how long the shortest piece of a text is that holds one of the places of every term.
+def shortest_window(positions: Sequence[Sequence[int]]) -> int:
+    """Return the length of the shortest window of a text that contains a position of every term.
 
     Parameters
     ----------
-    places : sequence of increasing sequences of int
-        Of each term, one or more.
+    positions : sequence of increasing sequences of int
+        One or more positions of each term.
 
     Examples
     --------
     >>> shortest_window([[0, 7], [3, 9], [8]])
     3
     """
-    events = sorted((place, term) for term, own in enumerate(places) for place in own)
+    events = sorted((position, term) for term, own in enumerate(positions) for position in own)
     last: dict[int, int] = {}
     shortest = events[-1][0] - events[0][0] + 1
-    for place, term in events:
-        last[term] = place
-        if len(last) == len(places):
-            shortest = min(shortest, place - min(last.values()) + 1)
+    for position, term in events:
+        last[term] = position
+        if len(last) == len(positions):
+            shortest = min(shortest, position - min(last.values()) + 1)
     return shortest
 
 
-def _of_characters(
+def _character_features(
     queries: Sequence[str], texts: Sequence[str], pairs: Sequence[tuple[int, int]]
 ) -> npt.NDArray[np.float64]:
-    asked = [_runs(query) for query in queries]
-    held = [_runs(text) for text in texts]
+    """Return the features `OF_PAIR`."""
+    query_ngrams = [_ngrams(query) for query in queries]
+    text_ngrams = [_ngrams(text) for text in texts]
     rows = [
         [
             len(queries[query]),
             len(texts[text]),
             *(
-                _share(len(mine & theirs), len(mine))
-                for mine, theirs in zip(asked[query], held[text], strict=True)
+                _ratio(len(of_query & of_text), len(of_query))
+                for of_query, of_text in zip(query_ngrams[query], text_ngrams[text], strict=True)
             ),
         ]
         for query, text in pairs
@@ -228,10 +236,13 @@ def _of_characters(
     return np.array(rows, dtype=np.float64).reshape(-1, len(OF_PAIR))
 
 
-def _runs(text: str) -> list[frozenset[str]]:
+def _ngrams(text: str) -> list[frozenset[str]]:
+    """Return the distinct character n-grams of a text, for each length."""
     plain = " ".join(text.lower().split())
-    return [frozenset(plain[start : start + size] for start in range(len(plain) - size + 1)) for size in RUNS]
+    return [
+        frozenset(plain[start : start + size] for start in range(len(plain) - size + 1)) for size in NGRAMS
+    ]
 
 
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else _NONE
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else _UNDEFINED

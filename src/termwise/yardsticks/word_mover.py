@@ -1,24 +1,22 @@
-"""Word Mover's Distance: how far the words of a query are from those of a text.
+"""Word Mover's Distance between the words of query and text.
 
-Kusner, Sun, Kolkin and Weinberger, ICML 2015. Query and text are heaps of words, each word as heavy as its share of all
-words there; moving a share from one word to another costs the share times the Euclidean distance of their vectors; the
-distance of the heaps is what the cheapest way to turn one into the other costs. The score is the distance with a minus.
+Kusner, Sun, Kolkin and Weinberger, ICML 2015. Query and text are distributions over their words. Moving mass from one
+word to another costs the mass times the Euclidean distance of the word vectors, and the distance of two distributions
+is the minimal total cost. The score is minus the distance.
 
-Departures and gaps of the source:
+Departures from the source, and cases it leaves open:
 
-- Stop words go where the analyzer drops them, not by a list of ours: ``standard+stop``.
-- Words without a vector are left out of both heaps, as usual. The source does not say what a text gets of which no word
-  is left; infinitely far, as others have it, makes means and tests of scores meaningless. Here it might say anything,
-  and is as far away as a word of the table is on average.
-- A query of which no word is left says nothing of any text: all score 0.
+- Stop words are removed by the analyzer, such as ``standard+stop``, not by a fixed list.
+- Words without a vector are left out of both distributions, as usual. The source does not define the distance of a text
+  without known words. An infinite distance, as in other implementations, makes means and tests of scores meaningless.
+  Here such a text has the mean distance of the query words to all words of the table.
+- For a query without known words, all texts score 0.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,42 +26,43 @@ from scipy.spatial.distance import cdist
 
 from termwise.collection.word_vectors import WordTable, read_word_vectors
 from termwise.errors import MissingExtraError
+from termwise.scorers.fingerprint import json_fingerprint
 from termwise.scorers.protocol import BasePairScorer
 from termwise.scorers.row_scorer import distinct
 from termwise.text import Analyzer, make_analyzer
-from termwise.validation import check, check_flag, check_pairs
+from termwise.validation import check, check_flag
 
 DEFAULT_ANALYZER = "standard"
 
-_MOST_STEPS = 10_000_000
-"""Of the solver; it ends long before."""
+_MAX_ITERATIONS = 10_000_000
+"""Limit of the solver, which needs far fewer."""
+
+_BLOCK = 1 << 16
+"""Vectors of the table in one distance computation."""
 
 
-_AT_ONCE = 1 << 16
-"""Vectors of the table that are compared at once."""
+class _Distribution(NamedTuple):
+    """Rows of known words, increasing, and their shares, which add up to 1."""
 
-
-class _Heap(NamedTuple):
-    """Rows of words, increasing, and the share of each; the shares add up to 1."""
-
-    places: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
     shares: npt.NDArray[np.float64]
 
 
 class WordMoverScorer(BasePairScorer):
-    """Scores texts by the Word Mover's Distance with a minus; a `termwise.scorers.protocol.PairScorer`.
+    """Scores texts by minus the Word Mover's Distance; a `termwise.scorers.protocol.PairScorer`.
+
+    Scores are finite and at most 0. Each distinct pair is solved once.
 
     Parameters
     ----------
     words : WordTable
-        Vectors of words, see `termwise.collection.read_word_vectors`.
+        Word vectors, see `termwise.collection.read_word_vectors`.
     analyzer : Analyzer, optional
-        Makes the words that are looked up; ``standard`` unless given, words in lower case. Vectors of stems or of words
-        with capitals need another one.
+        Makes the words to look up; by default ``standard``, lower-cased words.
     unit : bool, optional
-        Whether vectors are made one long first, so that their lengths do not count.
+        Whether to normalise the vectors to length 1.
     name : str, optional
-        What the scorer is called in tables.
+        Name of the scorer in tables.
 
     Raises
     ------
@@ -86,10 +85,10 @@ class WordMoverScorer(BasePairScorer):
         check("name", name, isinstance(name, str) and bool(name), "a name")
         self._solve = _solver()
         self._words = words
-        self._vectors = _one_long(words.vectors) if unit else words.vectors
+        self._vectors = _normalised(words.vectors) if unit else words.vectors
         self._analyzer = make_analyzer(DEFAULT_ANALYZER) if analyzer is None else analyzer
         self._unit = unit
-        self._averages: dict[int, float] = {}
+        self._mean_distances: dict[int, float] = {}
         self.name = name
 
     @classmethod
@@ -105,85 +104,72 @@ class WordMoverScorer(BasePairScorer):
         TermwiseError
             If there is no such analyzer, or the file cannot be read.
         """
-        cut = make_analyzer(analyzer)
-        return cls(read_word_vectors(path), cut, unit=unit, name=name)
+        made = make_analyzer(analyzer)
+        return cls(read_word_vectors(path), made, unit=unit, name=name)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal ones give equal scores."""
-        said = ["word mover", self._words.digest, self._analyzer.spec.fingerprint, self._unit]
-        return f"sha256:{sha256(json.dumps(said).encode()).hexdigest()}"
+        """Equal fingerprints mean equal scores."""
+        return json_fingerprint(
+            ["word mover", self._words.digest, self._analyzer.spec.fingerprint, self._unit]
+        )
 
-    def score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query at the same place; each distinct pair is solved once.
+    def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        distinct_queries, query_places = distinct(queries)
+        distinct_texts, text_places = distinct(texts)
+        distributions = [self._distribution(text) for text in distinct_texts]
+        scores = np.zeros(len(texts))
+        for place, query in enumerate(distinct_queries):
+            pairs = np.flatnonzero(query_places == place)
+            unique, inverse = np.unique(text_places[pairs], return_inverse=True)
+            distances = self._distances(query, [distributions[text] for text in unique.tolist()])
+            scores[pairs] = -distances[inverse]
+        return scores + 0.0  # no negative zero
 
-        Returns
-        -------
-        ndarray of shape (n,), float64
-            0 or less, and finite.
+    def _distribution(self, text: str) -> _Distribution:
+        rows = [row for word in self._analyzer.tokens(text) if (row := self._words.place(word)) is not None]
+        distinct_rows, counts = np.unique(np.array(rows, dtype=np.int64), return_counts=True)
+        return _Distribution(distinct_rows, counts / max(1, len(rows)))
 
-        Raises
-        ------
-        ParameterError
-            If there are not as many queries as texts, or one is no string.
-        """
-        check_pairs(queries, texts)
-        asked, query_places = distinct(queries)
-        held, text_places = distinct(texts)
-        heaps = [self._heap(text) for text in held]
-        found = np.zeros(len(texts))
-        for place, query in enumerate(asked):
-            of_query = np.flatnonzero(query_places == place)
-            wanted, back = np.unique(text_places[of_query], return_inverse=True)
-            found[of_query] = -self._distances(query, [heaps[one] for one in wanted.tolist()])[back]
-        return found + 0.0  # no minus before a zero
-
-    def _heap(self, text: str) -> _Heap:
-        places = [
-            place for word in self._analyzer.tokens(text) if (place := self._words.place(word)) is not None
-        ]
-        known, counts = np.unique(np.array(places, dtype=np.int64), return_counts=True)
-        return _Heap(known, counts / max(1, len(places)))
-
-    def _distances(self, query: str, heaps: Sequence[_Heap]) -> npt.NDArray[np.float64]:
-        asked = self._heap(query)
-        if not len(asked.places):
-            return np.zeros(len(heaps))
-        own = self._vectors[asked.places].astype(np.float64)
-        met = np.unique(np.concatenate([np.empty(0, np.int64), *(heap.places for heap in heaps)]))
-        costs = cdist(own, self._vectors[met].astype(np.float64))
+    def _distances(self, query: str, texts: Sequence[_Distribution]) -> npt.NDArray[np.float64]:
+        source = self._distribution(query)
+        if not len(source.rows):
+            return np.zeros(len(texts))
+        source_vectors = self._vectors[source.rows].astype(np.float64)
+        target_rows = np.unique(np.concatenate([np.empty(0, np.int64), *(text.rows for text in texts)]))
+        costs = cdist(source_vectors, self._vectors[target_rows].astype(np.float64))
         return np.array(
             [
-                self._distance(asked.shares, heap.shares, costs[:, np.searchsorted(met, heap.places)])
-                if len(heap.places)
-                else float(asked.shares @ [self._from_any(place) for place in asked.places.tolist()])
-                for heap in heaps
+                self._distance(source.shares, text.shares, costs[:, np.searchsorted(target_rows, text.rows)])
+                if len(text.rows)
+                else float(source.shares @ [self._mean_distance(row) for row in source.rows.tolist()])
+                for text in texts
             ]
         )
 
     def _distance(
         self,
-        shares: npt.NDArray[np.float64],
-        others: npt.NDArray[np.float64],
+        source: npt.NDArray[np.float64],
+        target: npt.NDArray[np.float64],
         costs: npt.NDArray[np.float64],
     ) -> float:
-        if min(costs.shape) == 1:  # there is one way only
-            return float(shares @ costs @ others)
-        return float(self._solve(shares, others, np.ascontiguousarray(costs), numItermax=_MOST_STEPS))
+        if min(costs.shape) == 1:  # there is only one transport plan
+            return float(source @ costs @ target)
+        return float(self._solve(source, target, np.ascontiguousarray(costs), numItermax=_MAX_ITERATIONS))
 
-    def _from_any(self, place: int) -> float:
-        """Return how far a word is from the words of the table on average."""
-        if place not in self._averages:
-            own = self._vectors[place : place + 1].astype(np.float64)
+    def _mean_distance(self, row: int) -> float:
+        """Return the mean distance of a word to all words of the table."""
+        if row not in self._mean_distances:
+            vector = self._vectors[row : row + 1].astype(np.float64)
             total = sum(
-                float(cdist(own, self._vectors[start : start + _AT_ONCE].astype(np.float64)).sum())
-                for start in range(0, len(self._vectors), _AT_ONCE)
+                float(cdist(vector, self._vectors[start : start + _BLOCK].astype(np.float64)).sum())
+                for start in range(0, len(self._vectors), _BLOCK)
             )
-            self._averages[place] = total / len(self._vectors)
-        return self._averages[place]
+            self._mean_distances[row] = total / len(self._vectors)
+        return self._mean_distances[row]
 
 
-def _one_long(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _normalised(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 

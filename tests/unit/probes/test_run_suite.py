@@ -294,9 +294,9 @@ def test_a_run_is_asked_what_it_ranks():
         (lambda queries, texts: [1.0] * (len(texts) + 1), DataError, "one score for each"),
         (lambda queries, texts: 1.0, DataError, "one score for each"),
         (lambda queries, texts: [[1.0]] * len(texts), DataError, "one score for each"),
-        (lambda queries, texts: None, DataError, "no numbers"),
-        (lambda queries, texts: ["7"] * len(texts), DataError, "no numbers"),
-        (lambda queries, texts: [1j] * len(texts), DataError, "no numbers"),
+        (lambda queries, texts: None, DataError, "not numbers"),
+        (lambda queries, texts: ["7"] * len(texts), DataError, "not numbers"),
+        (lambda queries, texts: [1j] * len(texts), DataError, "not numbers"),
         (lambda queries, texts: [10**400] * len(texts), DataError, "OverflowError"),
         (lambda queries, texts: (1.0 for _ in texts), DataError, "generator"),
         (lambda queries, texts: texts[len(texts)], DataError, "IndexError"),
@@ -877,7 +877,7 @@ def test_a_store_of_another_form_is_told(tmp_path):
     ScoreCache(path).close()
     with sqlite3.connect(path) as opened:
         opened.execute("ALTER TABLE scores RENAME COLUMN score TO mark")
-    with pytest.raises(DataError, match="no store of scores") as caught:
+    with pytest.raises(DataError, match="cannot read the file as a cache of scores") as caught:
         ScoreCache(path)
     assert ("columns", "scorer, pair, mark") in caught.value.facts
     with ScoreCache(tmp_path / "other.sqlite") as store:

@@ -66,4 +66,4 @@ def test_an_index_without_texts_is_refused(tmp_path):
     build_index(DOCUMENTS, tmp_path / "index")
     with pytest.raises(ParameterError) as caught:
         TextReranker(Index.open(tmp_path / "index"), Lengths())
-    assert "--store-text" in caught.value.fixes[0]
+    assert "`store_text=True`" in caught.value.fixes[0]

@@ -1,4 +1,4 @@
-"""Rankers that are Python functions: where they are found, and what happens when they fail."""
+"""Scorers that call Python functions: import and failures."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_function_that_leaves_or_fails(raised):
         FunctionScorer(leaves, name="mine").score("a", ["b"])
     facts = dict(caught.value.facts)
     assert "in leaves" in facts["where"]
-    assert len(facts["Python says"]) < 300
+    assert len(facts["Python error"]) < 300
 
 
 @pytest.mark.parametrize(

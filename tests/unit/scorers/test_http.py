@@ -1,4 +1,4 @@
-"""Rankers behind an address."""
+"""Scorers that call an HTTP service."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def shared_words(queries, texts):
 
 
 class Server:
-    """Answers with the shared words, or with whatever is put into `answers`."""
+    """Returns the number of shared words, or the responses in `answers`."""
 
     def __init__(self):
         self.answers = []
@@ -68,7 +68,7 @@ def server(monkeypatch):
     found.server.server_close()
 
 
-def test_an_address_is_asked_in_batches(server):
+def test_pairs_are_sent_in_batches(server):
     scorer = HttpScorer(server.url, batch=2)
     assert scorer.score("a b", ["a", "b a", "é", "b", "c"]).tolist() == [1, 2, 0, 1, 0]
     assert server.sizes == [2, 2, 1]
@@ -76,28 +76,28 @@ def test_an_address_is_asked_in_batches(server):
     assert scorer.score("a", []).shape == (0,)
 
 
-def test_an_address_that_fails_for_a_moment_is_asked_again(server):
+def test_temporary_failures_are_retried(server):
     server.answers = [(503, "wait"), (429, "wait")]
     assert HttpScorer(server.url).score("a", ["a"]).tolist() == [1]
     server.answers = [(503, "no\n  room")] * 3
-    with pytest.raises(DataError, match="does not answer") as caught:
+    with pytest.raises(DataError, match="does not respond") as caught:
         HttpScorer(server.url).score("a", ["a"])
-    assert ("tried", "3 times") in caught.value.facts
-    assert ("it says", "no room") in caught.value.facts
+    assert ("attempts", 3) in caught.value.facts
+    assert ("response", "no room") in caught.value.facts
     server.answers = [(400, "bad")]
     with pytest.raises(DataError) as caught:
         HttpScorer(server.url).score("a", ["a"])
-    assert caught.value.message == "the scorer refuses what it is asked"
-    assert ("answer", "HTTP 400 Bad Request") in caught.value.facts
-    assert ("it says", "bad") in caught.value.facts
+    assert caught.value.message == "the service refuses the request"
+    assert ("status", "HTTP 400 Bad Request") in caught.value.facts
+    assert ("response", "bad") in caught.value.facts
     assert len(server.sizes) == 3 + 3 + 1
 
 
-def test_an_answer_that_breaks_off_is_asked_for_again(server):
+def test_incomplete_responses_are_retried(server):
     server.answers = [(200, '{"scores": [1…')]
     assert HttpScorer(server.url).score("a", ["a"]).tolist() == [1]
     server.answers = [(200, '{"scores": [1…')] * 3
-    with pytest.raises(DataError, match="does not answer") as caught:
+    with pytest.raises(DataError, match="does not respond") as caught:
         HttpScorer(server.url).score("a", ["a"])
     assert "IncompleteRead" in str(caught.value)
 
@@ -118,41 +118,41 @@ def test_an_answer_that_breaks_off_is_asked_for_again(server):
         f'{{"scores": [1{"0" * 400}]}}',
     ],
 )
-def test_an_odd_answer_is_told(server, answer):
+def test_invalid_responses_are_refused(server, answer):
     server.answers = [(200, answer)]
     with pytest.raises(DataError, match="score for each pair"):
         HttpScorer(server.url).score("a", ["a"])
 
 
-def test_addresses_that_are_none():
+def test_invalid_addresses_are_refused():
     for url in ("ftp://host/x", "http://", "localhost:80"):
         with pytest.raises(ParameterError, match="address"):
             HttpScorer(url)
     with pytest.raises(ParameterError):
         HttpScorer("http://host/x", timeout=0)
-    with pytest.raises(DataError, match="does not answer"):
+    with pytest.raises(DataError, match="does not respond"):
         HttpScorer("http://127.0.0.1:9/x", timeout=1).score("a", ["a"])
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
-def test_an_answer_that_sends_elsewhere_is_not_followed(server, code):
-    """Followed by GET, the request would have no pairs."""
+def test_redirects_are_not_followed(server, code):
+    """The redirected GET request would lack the pairs."""
     server.answers = [(code, "", {"Location": "/v2/score"})]
-    with pytest.raises(DataError, match="sends elsewhere") as caught:
+    with pytest.raises(DataError, match="redirects") as caught:
         HttpScorer(server.url).score("a", ["a"])
-    assert caught.value.fixes == (f"name the place itself: {server.url.removesuffix('/score')}/v2/score",)
+    assert caught.value.fixes == (f"name the final address: {server.url.removesuffix('/score')}/v2/score",)
     assert len(server.sizes) == 1
 
 
-def test_an_answer_has_a_size_and_a_time(server, monkeypatch):
-    monkeypatch.setattr(http, "_LARGEST", (100, 10))
+def test_responses_are_limited_in_size_and_time(server, monkeypatch):
+    monkeypatch.setattr(http, "_MAX_RESPONSE", (100, 10))
     server.answers = [(200, '{"scores": [1], "more": "' + "x" * 100 + '"}')]
     with pytest.raises(DataError, match="score for each pair") as caught:
         HttpScorer(server.url).score("a", ["a"])
     assert "more than 110 bytes" in str(caught.value)
     server.pause = 0.05
     server.answers = [(200, "x" * 100)] * 3
-    with pytest.raises(DataError, match="does not answer") as caught:
+    with pytest.raises(DataError, match="does not respond") as caught:
         HttpScorer(server.url, timeout=0.2).score("a", ["a"])
     assert "takes too long" in str(caught.value)
     assert caught.value.fixes[1].startswith("timeout=SECONDS")
@@ -172,8 +172,8 @@ def test_an_answer_has_a_size_and_a_time(server, monkeypatch):
     ],
     ids=["status", "header", "body", "body of an error"],
 )
-def test_an_answer_that_drips_is_not_waited_for(monkeypatch, begin, why):
-    """A socket's own time limit begins anew with each byte."""
+def test_slow_responses_end_at_the_timeout(monkeypatch, begin, why):
+    """The timeout of a socket restarts with each byte."""
     monkeypatch.setattr(http, "PAUSE", 0.0)
     monkeypatch.setattr(http, "TRIES", 1)
 
@@ -189,16 +189,16 @@ def test_an_answer_that_drips_is_not_waited_for(monkeypatch, begin, why):
         scorer = HttpScorer(f"http://127.0.0.1:{listening.getsockname()[1]}/", timeout=0.3)
         answering = threading.Thread(target=lambda: drip(listening.accept()[0]), daemon=True)
         answering.start()
-        with pytest.raises(DataError, match="does not answer") as caught:
+        with pytest.raises(DataError, match="does not respond") as caught:
             scorer.score("a", ["a"])
         assert why in dict(caught.value.facts)["why"]
         answering.join(timeout=20)
         assert not answering.is_alive()
 
 
-def test_what_is_kept_is_said_as_it_is(server):
+def test_errors_say_whether_scores_are_cached(server):
     server.answers = [(503, "bad")] * 6
-    for fingerprint, said in ((None, "would be kept"), ("v1", "is not asked for again")):
+    for fingerprint, said in ((None, "scores are cached"), ("v1", "not requested again")):
         with pytest.raises(DataError) as caught:
             HttpScorer(server.url, fingerprint=fingerprint).score("a", ["a"])
         assert said in caught.value.fixes[0]
@@ -224,35 +224,35 @@ def test_what_is_kept_is_said_as_it_is(server):
         {"name": 1},
     ],
 )
-def test_what_no_scorer_is_made_of(given):
+def test_invalid_arguments_are_refused(given):
     with pytest.raises(ParameterError):
         HttpScorer(given.pop("url", "http://host/x"), **given)
 
 
-def test_a_secret_is_sent_and_told_nowhere(server, monkeypatch):
-    """It is the value of a variable, so that it stands neither in a report nor in the history of a shell."""
+def test_the_authorization_is_sent_and_never_shown(server, monkeypatch):
+    """Neither a report nor the history of a shell contains it."""
     server.expected = "Bearer abc-123"
     scorer = HttpScorer(server.url, authorization="Bearer abc-123")
     assert scorer.score("a", ["a"]).tolist() == [1]
     for wrong in (HttpScorer(server.url, authorization="Bearer xyz-987"), HttpScorer(server.url)):
         with pytest.raises(DataError, match="refuses") as caught:
             wrong.score("a", ["a"])
-        assert ("answer", "HTTP 401 Unauthorized") in caught.value.facts
+        assert ("status", "HTTP 401 Unauthorized") in caught.value.facts
         assert "xyz-987" not in str(caught.value)
         assert caught.value.fixes[0].startswith("authorization=")
     with pytest.raises(ParameterError) as refused:
         HttpScorer(server.url, authorization="Bearer abc-123\n")
     assert "abc-123" not in str(refused.value)
     for url in (server.url, "http://host:x/"):
-        with pytest.raises(ParameterError, match="no part of an address") as refused:
+        with pytest.raises(ParameterError, match="cannot contain") as refused:
             HttpScorer(url.replace("//", "//me:abc-123@"))
         assert "abc-123" not in str(refused.value)
 
 
-def test_the_secret_of_the_command_line_is_a_variable(server, monkeypatch):
+def test_the_authorization_of_a_specification_is_an_environment_variable(server, monkeypatch):
     around = ScorerContext(Background([]))
     server.expected = "Bearer abc-123"
-    with pytest.raises(UsageError, match="lacks") as caught:
+    with pytest.raises(UsageError, match="not set") as caught:
         open_scorer(f"{server.url},authorization=MY_KEY", around)
     assert ("variable", "MY_KEY") in caught.value.facts
     monkeypatch.setenv("MY_KEY", "Bearer abc-123")
@@ -261,17 +261,17 @@ def test_the_secret_of_the_command_line_is_a_variable(server, monkeypatch):
     assert "abc-123" not in opened.fingerprint
 
 
-def test_an_address_without_its_scheme_is_told():
+def test_an_address_without_a_scheme_is_refused():
     with pytest.raises(UsageError, match="begins with http") as caught:
         open_scorer("mine=127.0.0.1:8000/score,batch=2", ScorerContext(Background([])))
     assert caught.value.fixes == ("http://127.0.0.1:8000/score",)
 
 
-def test_letters_of_an_address_may_be_large(server):
+def test_the_scheme_may_be_in_upper_case(server):
     assert HttpScorer(server.url.replace("http", "HTTP")).score("a", ["a"]).tolist() == [1]
 
 
-def test_a_place_that_is_no_address_is_not_proposed():
-    assert http._elsewhere("http://a/score", "/other") == "name the place itself: http://a/other"
+def test_a_fix_for_a_redirect_names_valid_addresses_only():
+    assert http._redirect_fix("http://a/score", "/other") == "name the final address: http://a/other"
     for place in ("http://[x/", None):
-        assert http._elsewhere("http://a/score", place) == "see what runs there"
+        assert http._redirect_fix("http://a/score", place) == "check what runs there"

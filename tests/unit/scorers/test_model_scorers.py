@@ -17,7 +17,8 @@ from termwise.kernels import pairs, reference
 from termwise.models import BM25, make_model
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, CountWeigher, RowScorer, TokenStatistics, index_scorer, model_scorer
-from termwise.scorers.protocol import AdditiveScorer, FingerprintedScorer, PairScorer
+from termwise.scorers.fingerprint import fingerprint_of
+from termwise.scorers.protocol import AdditiveScorer, PairScorer
 from termwise.text import make_analyzer
 
 DOCUMENTS = [
@@ -40,7 +41,7 @@ def test_documents_score_as_in_their_index(model, background, tmp_path):
     searcher = build_index(DOCUMENTS, tmp_path / "index", model=model, quantiser="float32")
     scorer = model_scorer(model, background)
     assert isinstance(scorer, PairScorer)
-    assert isinstance(scorer, FingerprintedScorer)
+    assert fingerprint_of(scorer) == scorer.fingerprint
     assert isinstance(scorer, AdditiveScorer)
     for query in QUERIES:
         known = make_analyzer("english").tokens(query)
@@ -144,7 +145,7 @@ def test_the_idf_of_a_network_comes_from_somewhere(background):
 
 def test_an_index_without_texts_needs_a_collection(tmp_path, background):
     build_index(DOCUMENTS, tmp_path / "bare")
-    with pytest.raises(UsageError, match="keeps no texts"):
+    with pytest.raises(UsageError, match="stores no texts"):
         index_scorer(Index.open(tmp_path / "bare"))
     build_index(DOCUMENTS, tmp_path / "kept", store_text=True)
     bare = index_scorer(Index.open(tmp_path / "bare"), background=background)

@@ -1,4 +1,4 @@
-"""Scorers that are something else: a function, an address, a run, two together; and scores that are kept."""
+"""Scorers of runs and mixtures, and specifications of scorers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_two_scorers_together():
     unknown = FunctionScorer(shared_words, name="unknown")
     assert MixedScorer(one, unknown, alpha=0.5, scales=scales).fingerprint is None
     for alpha in (-0.1, 1.1, float("nan"), "x"):
-        with pytest.raises(ParameterError, match="share"):
+        with pytest.raises(ParameterError, match="interpolation weight"):
             MixedScorer(one, other, alpha=alpha, scales=scales)
     for odd in ([1.0, 1.0], [-1e308, 1e308], [0.0, 1e200], [0.0, np.inf], [np.nan, 1.0], []):
         with pytest.raises(DataError, match="scale") as caught:

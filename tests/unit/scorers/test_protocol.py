@@ -1,4 +1,4 @@
-"""What scorers of pairs share."""
+"""Base class of pair scorers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from termwise.errors import ParameterError
 from termwise.scorers.protocol import BasePairScorer, PairScorer
 
 
-class Both(BasePairScorer):
-    """Characters of text and query together."""
+class TotalLength(BasePairScorer):
+    """Number of characters of query and text."""
 
-    name = "both"
+    name = "total length"
 
     def __init__(self):
-        self.asked = []
+        self.calls = []
 
-    def score_pairs(self, queries, texts):
-        self.asked.append((list(queries), list(texts)))
+    def _score_pairs(self, queries, texts):
+        self.calls.append((list(queries), list(texts)))
         return np.array([len(query) + len(text) for query, text in zip(queries, texts, strict=True)], float)
 
 
-def test_a_query_with_texts_is_a_pair_for_each():
-    scorer = Both()
+def test_a_query_with_texts_is_scored_as_pairs():
+    scorer = TotalLength()
     assert isinstance(scorer, PairScorer)
     assert scorer.score("tea", ["a", "bc"]).tolist() == [4, 5]
     assert scorer.score("tea", ()).tolist() == []
-    assert scorer.asked == [(["tea", "tea"], ["a", "bc"]), ([], [])]
+    assert scorer.calls == [(["tea", "tea"], ["a", "bc"]), ([], [])]
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def test_a_query_with_texts_is_a_pair_for_each():
         ("tea", ["a", b"b"], "text number 2"),
     ],
 )
-def test_what_is_no_text_is_refused_by_name(query, texts, named):
-    scorer = Both()
+def test_arguments_of_wrong_types_are_refused_by_name(query, texts, named):
+    scorer = TotalLength()
     with pytest.raises(ParameterError, match=f"^{named} cannot have this value"):
         scorer.score(query, texts)
-    assert scorer.asked == []
+    assert scorer.calls == []

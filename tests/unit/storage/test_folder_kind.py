@@ -26,7 +26,7 @@ def test_these_are_the_manifests() -> None:
     assert boosted.NAME == BOOSTED
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    from termwise.yardsticks import scorer_manifest as scorers
+    from termwise.yardsticks.bert_model1 import folder as scorers
 
     assert scorers.NAME == SCORER
 

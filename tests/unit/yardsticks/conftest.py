@@ -12,7 +12,8 @@ transformers = pytest.importorskip("transformers")
 from tests.unit.train.conftest import VOCABULARY, configuration, save  # noqa: E402
 
 from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
-from termwise.yardsticks.bert_model1.network import BertModel1, BertModel1Config, BertModel1Scorer  # noqa: E402
+from termwise.yardsticks.bert_model1.network import BertModel1, BertModel1Config  # noqa: E402
+from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer  # noqa: E402
 
 SMALL = {"query_length": 6, "chunk_length": 8, "document_length": 20, "projection": 8, "hidden": "12,10"}
 

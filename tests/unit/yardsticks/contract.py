@@ -1,7 +1,7 @@
-"""What holds of every ranker that is opened from a published checkpoint.
+"""Tests of every ranker that is opened from a published checkpoint.
 
-A module of tests has the fixtures ``folder``, a small checkpoint called "mine", and ``scorer``, which is opened from
-it, and a subclass of `CheckpointContract` that says what is asked.
+A test module has the fixtures ``folder``, a small checkpoint named "mine", and ``scorer``, opened from it, and a
+subclass of `CheckpointContract` with the test data.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from termwise.errors import MissingFileError, ModelFormatError, ParameterError
-from termwise.scorers.protocol import FingerprintedScorer, PairScorer, WindowedScorer
-from termwise.yardsticks.open_yardstick import open_text_scorer
+from termwise.rankers import ScorerContext, open_scorer
+from termwise.scorers import Background
+from termwise.scorers.fingerprint import fingerprint_of
+from termwise.scorers.protocol import PairScorer, WindowedScorer
 
 
 class CheckpointContract:
@@ -24,13 +26,13 @@ class CheckpointContract:
     Attributes
     ----------
     opened : type
-        The ranker.
+        Class of the ranker.
     kind, title : str
-        What it is called where one is named, and in errors.
+        Prefix of a specification, and the name in errors.
     queries, texts : sequence of str
-        As many of both.
+        Of equal lengths.
     lengths : sequence of int
-        Windows that it cannot have.
+        Invalid window lengths.
     """
 
     opened: ClassVar[Any]
@@ -45,13 +47,13 @@ class CheckpointContract:
         raise NotImplementedError
 
     def spoil(self, scorer: Any) -> None:
-        """Put something that is no number among the weights."""
+        """Set a weight to NaN."""
         raise NotImplementedError
 
-    def test_it_says_what_it_is_and_what_it_cuts(self, scorer):
+    def test_it_implements_the_protocols(self, scorer):
         assert isinstance(scorer, PairScorer)
         assert isinstance(scorer, WindowedScorer)
-        assert isinstance(scorer, FingerprintedScorer)
+        assert fingerprint_of(scorer) == scorer.fingerprint
         assert scorer.name == "mine"
 
     @pytest.mark.parametrize("batch", [1, 2, 7])
@@ -65,28 +67,26 @@ class CheckpointContract:
         )
         assert scorer.score(self.queries[0], []).shape == (0,)
 
-    def test_weights_and_windows_count_for_the_fingerprint_and_nothing_else_does(
-        self, folder, scorer, tmp_path
-    ):
+    def test_the_fingerprint_depends_on_weights_and_window_only(self, folder, scorer, tmp_path):
         assert self.opened.open(self.saved(tmp_path / "same", 5)).fingerprint == scorer.fingerprint
-        assert self.opened.open(folder, called="else", batch=2).fingerprint == scorer.fingerprint
+        assert self.opened.open(folder, name="else", batch=2).fingerprint == scorer.fingerprint
         other = self.opened.open(self.saved(tmp_path / "other", 6))
         found = {scorer.fingerprint, self.opened.open(folder, length=25).fingerprint, other.fingerprint}
         assert len(found) == 3
 
-    def test_it_is_opened_by_its_kind(self, folder, scorer):
-        found = open_text_scorer(f"{self.kind}:{folder}", called="c")
+    def test_it_is_opened_by_its_prefix(self, folder, scorer):
+        found = open_scorer(f"c={self.kind}:{folder}", ScorerContext(Background(list), device="cpu"))
         assert found.name == "c"
         given = self.queries[0], self.texts
         assert found.score(*given) == pytest.approx(scorer.score(*given))
 
-    def test_a_score_that_is_no_number_is_refused(self, folder):
+    def test_scores_that_are_not_finite_are_refused(self, folder):
         scorer = self.opened.open(folder)
         self.spoil(scorer)
         with pytest.raises(ModelFormatError, match="not a finite number"):
             scorer.score(self.queries[0], self.texts)
 
-    def test_what_cannot_be_done(self, folder, scorer):
+    def test_invalid_arguments_are_refused(self, folder, scorer):
         for length in self.lengths:
             with pytest.raises(ParameterError, match="this length"):
                 self.opened.open(folder, length=length)
@@ -100,6 +100,6 @@ class CheckpointContract:
         with pytest.raises(ParameterError, match="pair"):
             scorer.score_pairs(self.queries[:1], self.texts)
 
-    def test_a_folder_that_is_not_there(self, tmp_path):
+    def test_a_missing_folder_is_refused(self, tmp_path):
         with pytest.raises(MissingFileError, match=f"no such checkpoint of {self.title}"):
             self.opened.open(tmp_path / "nowhere")

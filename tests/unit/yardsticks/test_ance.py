@@ -142,7 +142,7 @@ def test_weights_that_do_not_fit(tmp_path):
 @pytest.mark.parametrize("size", [4, 40])
 def test_another_tokenizer_is_refused(tmp_path, size):
     more = [*VOCABULARY[:4], "<mask>", *(f"x{number}" for number in range(size - 5))][:size]
-    with pytest.raises(ModelFormatError, match="tokenizer is not that of the network"):
+    with pytest.raises(ModelFormatError, match="tokenizer does not belong to the network"):
         AnceScorer.open(saved(tmp_path / "mine", vocabulary=more))
 
 
@@ -165,9 +165,9 @@ def test_no_tokenizer(tmp_path):
 
 
 def test_folders_that_are_something_else(base, tmp_path):
-    with pytest.raises(ModelFormatError, match="holds no checkpoint of ANCE"):
+    with pytest.raises(ModelFormatError, match="does not contain a checkpoint of ANCE"):
         AnceScorer.open(tmp_path)
-    with pytest.raises(ModelFormatError, match="no checkpoint of ANCE"):
+    with pytest.raises(ModelFormatError, match="not a checkpoint of ANCE"):
         AnceScorer.open(base)
 
 

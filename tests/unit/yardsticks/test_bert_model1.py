@@ -16,7 +16,8 @@ from tests.unit.train.conftest import WORDS  # noqa: E402
 from termwise.errors import ModelFormatError, ParameterError  # noqa: E402
 from termwise.scorers.protocol import TextScorer  # noqa: E402
 from termwise.train.data.inputs import Pieces  # noqa: E402
-from termwise.yardsticks.bert_model1.network import BertModel1, BertModel1Config, BertModel1Scorer, vectors_of  # noqa: E402
+from termwise.yardsticks.bert_model1.network import BertModel1, BertModel1Config  # noqa: E402
+from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer, vectors_of  # noqa: E402
 from termwise.yardsticks.bert_model1.windows import windows_of  # noqa: E402
 
 from .conftest import SMALL, number, small_network  # noqa: E402
@@ -244,7 +245,7 @@ def test_numbers_that_overflow_are_refused(network, analyzer):
 def test_windows_have_to_fit_into_the_encoder(base, analyzer):
     with pytest.raises(ParameterError) as caught:
         BertModel1Scorer(small_network(base, chunk_length=56), analyzer)  # 6 + 56 + 3 of 64
-    assert caught.value.fixes == ("--set chunk_length=55",)
+    assert caught.value.fixes == ("`chunk_length=55`",)
     BertModel1Scorer(small_network(base, chunk_length=55), analyzer)
 
 

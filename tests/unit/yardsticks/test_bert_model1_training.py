@@ -25,7 +25,8 @@ from termwise.train.data.inputs import Pieces  # noqa: E402
 from termwise.train.data.sampling import Judged  # noqa: E402
 from termwise.train.loop.validation import HeldOut  # noqa: E402
 from termwise.yardsticks.bert_model1.folder import read_scorer_folder  # noqa: E402
-from termwise.yardsticks.bert_model1.network import BertModel1Config, BertModel1Scorer  # noqa: E402
+from termwise.yardsticks.bert_model1.network import BertModel1Config  # noqa: E402
+from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer  # noqa: E402
 from termwise.yardsticks.bert_model1.settings import BertModel1Settings  # noqa: E402
 from termwise.yardsticks.bert_model1.step import DrawnBatches, MarginStep, PairCollator  # noqa: E402
 from termwise.yardsticks.bert_model1.training import Validation, candidates_of, config_of, train_bert_model1  # noqa: E402

@@ -140,7 +140,7 @@ def test_a_checkpoint_of_the_first_version(folder, scorer, tmp_path):
     assert found.score(QUERY, TEXTS) == pytest.approx(scorer.score(QUERY, TEXTS), abs=1e-6)
     assert ColbertScorer.open(tmp_path).score(QUERY, TEXTS) == pytest.approx(found.score(QUERY, TEXTS))
     before = found.fingerprint
-    assert ColbertScorer.open(file, called="else").fingerprint == before
+    assert ColbertScorer.open(file, name="else").fingerprint == before
     (tmp_path / "notes.txt").write_text("not of it")
     assert ColbertScorer.open(file).fingerprint == before
     torch.save({"model_state_dict": weights(6), "arguments": arguments}, file)
@@ -162,9 +162,9 @@ def test_without_a_tokenizer_it_is_that_of_bert(tmp_path):
     configuration(vocab_size=30522).to_json_file(folder / "config.json")
     (folder / "vocab.txt").unlink()
     found = ColbertScorer.open(folder)
-    assert found._framed(found._of_query, "wing", 8).tolist() == [101, 1, 3358, 102]
-    assert found._framed(found._of_text, "wing", 8).tolist() == [101, 2, 3358, 102]
-    assert len(found._skipped) == 32
+    assert found._framed(found._query_marker, "wing", 8).tolist() == [101, 1, 3358, 102]
+    assert found._framed(found._text_marker, "wing", 8).tolist() == [101, 2, 3358, 102]
+    assert len(found._punctuation) == 32
     assert np.isfinite(found.score(QUERY, TEXTS)).all()
 
 
@@ -225,14 +225,14 @@ def test_metadata_that_is_no_object(tmp_path, text):
 def test_another_tokenizer_is_refused(tmp_path):
     folder = saved(tmp_path / "mine")
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nwing\n")
-    with pytest.raises(ModelFormatError, match="tokenizer is not that of the network"):
+    with pytest.raises(ModelFormatError, match="tokenizer does not belong to the network"):
         ColbertScorer.open(folder)
     other = [piece if piece != "[unused1]" else "marker" for piece in VOCABULARY]
     (folder / "vocab.txt").write_text("\n".join(other) + "\n")
-    with pytest.raises(ModelFormatError, match="piece that it reads is missing"):
+    with pytest.raises(ModelFormatError, match="special token is missing"):
         ColbertScorer.open(folder)
     (folder / "vocab.txt").unlink()
-    with pytest.raises(ModelFormatError, match="tokenizer is not that of the network"):
+    with pytest.raises(ModelFormatError, match="tokenizer does not belong to the network"):
         ColbertScorer.open(folder)
 
 
@@ -242,7 +242,7 @@ class Evil:
 
 
 def test_folders_and_files_that_are_something_else(base, tmp_path):
-    with pytest.raises(ModelFormatError, match="holds no checkpoint of ColBERT"):
+    with pytest.raises(ModelFormatError, match="does not contain a checkpoint of ColBERT"):
         ColbertScorer.open(tmp_path)
     with pytest.raises(ModelFormatError, match="missing"):
         ColbertScorer.open(base)
@@ -258,5 +258,5 @@ def test_folders_and_files_that_are_something_else(base, tmp_path):
         ColbertScorer.open(file)
     folder = saved(tmp_path / "mine")
     (folder / "config.json").write_text('{"model_type": "roberta"}')
-    with pytest.raises(ModelFormatError, match="no checkpoint of ColBERT"):
+    with pytest.raises(ModelFormatError, match="not a checkpoint of ColBERT"):
         ColbertScorer.open(folder)

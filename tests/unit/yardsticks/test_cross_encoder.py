@@ -15,15 +15,15 @@ from tests.unit.train.conftest import configuration, save  # noqa: E402
 
 from termwise import Document, build_index  # noqa: E402
 from termwise.cli.main import run  # noqa: E402
-from termwise.errors import MissingFileError, ModelFormatError, ParameterError, UsageError  # noqa: E402
+from termwise.errors import ModelFormatError, ParameterError, UsageError  # noqa: E402
 from termwise.rankers import ScorerContext, open_scorer  # noqa: E402
 from termwise.scorers import Background  # noqa: E402
 from termwise.scorers.protocol import TextScorer  # noqa: E402
 from termwise.yardsticks.bert_model1.folder import write_scorer  # noqa: E402
-from termwise.yardsticks.bert_model1.network import BertModel1Scorer  # noqa: E402
+from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer  # noqa: E402
 from termwise.yardsticks.cross_encoder import CrossEncoderScorer  # noqa: E402
-from termwise.yardsticks.open_yardstick import open_text_scorer  # noqa: E402
 
+CONTEXT = ScorerContext(Background(list), device="cpu")
 QUERY = "wing drag"
 TEXTS = ["wing lift", "heat transfer of a plate", "", "drag"]
 
@@ -118,14 +118,14 @@ def test_a_score_that_is_no_number_is_refused(folder):
 
 
 def test_folders_and_names_are_told_apart(folder, tmp_path, network, analyzer, monkeypatch):
-    assert isinstance(open_text_scorer(folder), CrossEncoderScorer)
+    assert isinstance(open_scorer(str(folder), CONTEXT), CrossEncoderScorer)
     write_scorer(network, analyzer, tmp_path / "ours")
-    assert isinstance(open_text_scorer(tmp_path / "ours"), BertModel1Scorer)
-    with pytest.raises(MissingFileError, match="no such scorer"):
-        open_text_scorer("nowhere")
+    assert isinstance(open_scorer(str(tmp_path / "ours"), CONTEXT), BertModel1Scorer)
+    with pytest.raises(UsageError, match="nowhere"):
+        open_scorer("nowhere", CONTEXT)
     monkeypatch.setattr("termwise.train.hub._refusal", lambda base: "it does not answer")
-    with pytest.raises(ModelFormatError, match="no cross-encoder of that name"):
-        open_text_scorer("somebody/a-cross-encoder")
+    with pytest.raises(ModelFormatError, match="no ranker of that name"):
+        open_scorer("somebody/a-cross-encoder", CONTEXT)
 
 
 def test_an_encoder_by_itself_is_no_ranker(tmp_path, base):
@@ -157,7 +157,7 @@ def test_texts_without_end_cost_no_more_than_what_is_read(scorer):
 def test_a_folder_without_weights_says_so(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ModelFormatError, match="cannot be loaded"):
-        open_text_scorer(tmp_path)
+        CrossEncoderScorer.open(tmp_path)
 
 
 def test_a_run_is_reranked(tmp_path, folder, scorer):

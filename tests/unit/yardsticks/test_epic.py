@@ -145,7 +145,7 @@ def test_long_texts_are_cut_off(folder, scorer):
 
 
 def test_the_file_by_itself(folder, scorer):
-    found = EpicScorer.open(folder / "weights.p", called="e")
+    found = EpicScorer.open(folder / "weights.p", name="e")
     assert found.name == "e"
     assert found.score(QUERY, TEXTS) == pytest.approx(scorer.score(QUERY, TEXTS))
     assert found.fingerprint == EpicScorer.open(folder / "weights.p").fingerprint
@@ -179,12 +179,16 @@ def test_more_layers_than_the_configuration(tmp_path):
 @pytest.mark.parametrize(
     ("file", "text", "why"),
     [
-        ("ranker.json", '{"": "vanilla_transformer"}', "no checkpoint of EPIC"),
+        ("ranker.json", '{"": "vanilla_transformer"}', "not a checkpoint of EPIC"),
         ("vocab.json", '{"": "bert", "encoding": "joint"}', "encoding"),
         ("vocab.json", '{"": "bert", "layer": 5}', "layer"),
         ("vocab.json", "{", "cannot be read"),
-        ("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nwing\n", "tokenizer is not that of the network"),
-        ("config.json", '{"batch_size": 4}', "tokenizer is not that of the network"),
+        (
+            "vocab.txt",
+            "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nwing\n",
+            "tokenizer does not belong to the network",
+        ),
+        ("config.json", '{"batch_size": 4}', "tokenizer does not belong to the network"),
     ],
 )
 def test_what_lies_beside_the_weights_has_to_fit(tmp_path, file, text, why):
@@ -195,7 +199,7 @@ def test_what_lies_beside_the_weights_has_to_fit(tmp_path, file, text, why):
 
 
 def test_folders_that_are_something_else(base, tmp_path):
-    with pytest.raises(ModelFormatError, match="holds no checkpoint of EPIC"):
+    with pytest.raises(ModelFormatError, match="does not contain a checkpoint of EPIC"):
         EpicScorer.open(tmp_path)
     with pytest.raises(ModelFormatError, match="missing"):
         EpicScorer.open(base)

@@ -96,7 +96,7 @@ def test_work_that_is_interrupted_goes_on(tmp_path):
 
 def test_a_file_of_something_else_is_refused(tmp_path):
     ScoreCache(tmp_path / "scores").close()
-    with pytest.raises(DataError, match="no store of generated queries"):
+    with pytest.raises(DataError, match="cannot read the file as a cache of generated queries"):
         CachedExpander(Asks(), tmp_path / "scores")
     path = tmp_path / "queries"
     CachedExpander(Asks(), path)("", "a")

@@ -25,7 +25,8 @@ from termwise.errors import (
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, TokenStatistics, model_scorer
-from termwise.scorers.protocol import FingerprintedScorer, PairScorer
+from termwise.scorers.fingerprint import fingerprint_of
+from termwise.scorers.protocol import PairScorer
 from termwise.text import make_analyzer
 from termwise.yardsticks.text_features import TextFeatures, longest_span, shortest_window
 
@@ -139,7 +140,7 @@ def scorer(judged, background):
 
 def test_it_learns_what_makes_texts_relevant(scorer, background):
     assert isinstance(scorer, PairScorer)
-    assert isinstance(scorer, FingerprintedScorer)
+    assert fingerprint_of(scorer) == scorer.fingerprint
     unseen = collection(1)
     for query_id, query in unseen.queries.items():
         of_query = unseen.of(query_id)
@@ -228,7 +229,7 @@ def test_a_manifest_of_other_features_is_refused(scorer, tmp_path):
     body = json.loads(path.read_text())
     body = {name: value for name, value in body.items() if name not in ("format", "checksum")}
     path.write_bytes(FOLDERS.sealed(body | {"features": body["features"][::-1]}))
-    with pytest.raises(ModelFormatError, match="counted in another way"):
+    with pytest.raises(ModelFormatError, match="computes differently"):
         open_gradient_boosting(tmp_path / "trees")
     features = TextFeatures([(WORDS, TokenStatistics.count(DOCUMENTS, WORDS))])
     with pytest.raises(ModelFormatError, match="other features"):

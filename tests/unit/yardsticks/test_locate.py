@@ -1,4 +1,4 @@
-"""Networks named as on a hub: a hub on this machine, with the answers that the client of hubs reads."""
+"""Networks of the hub: downloads from a local server that imitates it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from termwise.rankers import ScorerContext, open_scorer
 from termwise.rankers import from_name as opening
 from termwise.scorers import Background
 from termwise.train import hub
-from termwise.yardsticks.locate import is_hub_name, located, usual_name
-from termwise.yardsticks.open_yardstick import open_text_scorer
+from termwise.yardsticks.locate import default_name, is_hub_name, locate_model
 
 AROUND = ScorerContext(Background(list), device="cpu")
 COMMIT = "0" * 39 + "1"
@@ -130,7 +129,7 @@ def test_a_cross_encoder_is_fetched_once_and_stays_when_the_hub_is_gone(served):
     assert {"model.safetensors", "config.json"} <= set(served.fetched)
     assert not any(file.startswith(("onnx", "pytorch", "tf", "rust")) for file in served.fetched)
     before = len(served.fetched)
-    again = open_text_scorer("somebody/crossed", called="mine")
+    again = open_scorer("mine=somebody/crossed", AROUND)
     assert (again.name, len(served.fetched)) == ("mine", before)
     stopped(served)
     offline = open_scorer("again=somebody/crossed,length=16", AROUND)
@@ -199,9 +198,9 @@ def test_what_a_hub_does_not_have(served, monkeypatch):
 def test_paths_are_no_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models" / "mine").mkdir(parents=True)
-    assert located("ranker", "models/mine", ()) == Path("models/mine")
+    assert locate_model("ranker", "models/mine", ()) == Path("models/mine")
     assert (is_hub_name("models/mine"), is_hub_name("models/other")) == (False, True)
-    assert (usual_name("models/mine"), usual_name(tmp_path / "models"), usual_name(".")) == (
+    assert (default_name("models/mine"), default_name(tmp_path / "models"), default_name(".")) == (
         "mine",
         "models",
         tmp_path.name,
@@ -210,4 +209,4 @@ def test_paths_are_no_names(tmp_path, monkeypatch):
         assert not is_hub_name(path)
         if path != "models":
             with pytest.raises(MissingFileError, match="no such ranker"):
-                located("ranker", path, ())
+                locate_model("ranker", path, ())

@@ -116,7 +116,7 @@ def test_of_a_long_text_the_end_is_cut_off_and_the_question_stays(folder):
 
 def test_a_tokenizer_without_the_answers_is_refused(tmp_path):
     lacking = [piece if piece != "▁false" else "▁flutter" for piece in VOCABULARY]
-    with pytest.raises(ModelFormatError, match="an answer is not one piece") as caught:
+    with pytest.raises(ModelFormatError, match="an answer is not one token") as caught:
         MonoT5Scorer.open(saved(tmp_path / "lacking", lacking))
     assert ("answer", "false") in caught.value.facts
 
@@ -127,7 +127,7 @@ def test_another_tokenizer_is_refused(folder, tmp_path, size):
     more = (VOCABULARY + [f"▁more{number}" for number in range(40)])[:size]
     with quiet(bars=False):
         tokenizer(more).save_pretrained(tmp_path / "mine")
-    with pytest.raises(ModelFormatError, match="tokenizer is not that of the network"):
+    with pytest.raises(ModelFormatError, match="tokenizer does not belong to the network"):
         MonoT5Scorer.open(tmp_path / "mine")
 
 
@@ -139,7 +139,7 @@ def test_no_tokenizer(folder, tmp_path):
 
 
 def test_folders_that_are_something_else(folder, base, tmp_path):
-    with pytest.raises(ModelFormatError, match="no checkpoint of monoT5"):
+    with pytest.raises(ModelFormatError, match="not a checkpoint of monoT5"):
         MonoT5Scorer.open(base)
     (tmp_path / "config.json").write_text('{"model_type": "t5"}')
     with pytest.raises(ModelFormatError, match="cannot be loaded"):

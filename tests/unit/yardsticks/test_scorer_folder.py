@@ -20,7 +20,8 @@ from termwise.errors import (  # noqa: E402
 )
 from termwise.storage.file_record import digest_of  # noqa: E402
 from termwise.storage.manifest_json import canonical_bytes, checksum_of  # noqa: E402
-from termwise.yardsticks.bert_model1.folder import fastest_device, read_scorer_folder, write_scorer  # noqa: E402
+from termwise.yardsticks.bert_model1.folder import read_scorer_folder, write_scorer  # noqa: E402
+from termwise.yardsticks.compatibility import fastest_device  # noqa: E402
 
 from .conftest import small_network  # noqa: E402
 from .test_bert_model1 import QUERY, TEXTS  # noqa: E402
@@ -161,7 +162,7 @@ def test_places_that_hold_no_scorer(tmp_path):
     with pytest.raises(ModelFormatError, match="not finished"):
         read_scorer_folder(tmp_path)
     (tmp_path / "training").rmdir()
-    with pytest.raises(ModelFormatError, match="does not hold"):
+    with pytest.raises(ModelFormatError, match="does not contain"):
         read_scorer_folder(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelFormatError, match="a scorer is a folder"):

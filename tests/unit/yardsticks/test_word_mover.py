@@ -16,7 +16,8 @@ from termwise.collection.word_vectors import WordTable, read_word_vectors
 from termwise.errors import DataError, MissingExtraError, MissingFileError, ParameterError
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background
-from termwise.scorers.protocol import FingerprintedScorer, PairScorer
+from termwise.scorers.fingerprint import fingerprint_of
+from termwise.scorers.protocol import PairScorer
 from termwise.text import make_analyzer
 from termwise.yardsticks import WordMoverScorer
 
@@ -93,7 +94,7 @@ def test_the_average_is_taken_over_the_whole_table(scorer, monkeypatch):
     assert scorer.score("cat lion", ["nothing known"])[0] == pytest.approx(
         -((0 + 3 + 4) / 3 + (3 + 0 + 5) / 3) / 2
     )
-    monkeypatch.setattr("termwise.yardsticks.word_mover._AT_ONCE", 2)
+    monkeypatch.setattr("termwise.yardsticks.word_mover._BLOCK", 2)
     assert WordMoverScorer(THREE).score("cat", [""])[0] == pytest.approx(-7 / 3)
 
 
@@ -105,7 +106,7 @@ def test_a_query_without_a_known_word_says_nothing(scorer):
 
 def test_a_score_does_not_depend_on_the_others(scorer):
     assert isinstance(scorer, PairScorer)
-    assert isinstance(scorer, FingerprintedScorer)
+    assert fingerprint_of(scorer) == scorer.fingerprint
     queries = ["cat lion", "car", "cat lion", "unknown", "cat lion"]
     texts = ["lion car", "lion", "none", "cat", "lion car"]
     together = scorer.score_pairs(queries, texts)

@@ -24,7 +24,8 @@ from termwise.probes.core.score_pairs import ask
 from termwise.probes.core.thresholds import effect_rule_for, parse_delta
 from termwise.progress import Progress, no_progress
 from termwise.scorers import RunScorer, ScoreCache
-from termwise.scorers.protocol import FingerprintedScorer, TextScorer
+from termwise.scorers.fingerprint import fingerprint_of
+from termwise.scorers.protocol import TextScorer
 from termwise.validation import check_count
 
 Scores = npt.NDArray[np.float64]
@@ -232,7 +233,7 @@ def _examine(
         question.probe.name: result_of(scorer, question.probe, reading, samples, scores)
         for question, samples in known
     }
-    fingerprint = scorer.fingerprint if isinstance(scorer, FingerprintedScorer) else None
+    fingerprint = fingerprint_of(scorer)
     gaps = None if lists is None else pooled_gaps(lists)
     return ScorerResults(scorer, fingerprint, reading, gaps, results, skipped)
 

@@ -13,7 +13,8 @@ from termwise.errors import WeightError
 from termwise.progress import Progress, no_progress
 from termwise.scorers import ScoreCache
 from termwise.scorers.adapt import as_scores
-from termwise.scorers.protocol import FingerprintedScorer, PairScorer, TextScorer
+from termwise.scorers.fingerprint import fingerprint_of
+from termwise.scorers.protocol import PairScorer, TextScorer
 
 Pair = tuple[str, str]
 
@@ -57,7 +58,7 @@ def ask(
         If it gives another number of scores than there are texts.
     """
     wanted = sorted(set(pairs), key=lambda pair: (len(pair[1]), pair[1], pair[0]))
-    fingerprint = scorer.fingerprint if isinstance(scorer, FingerprintedScorer) else None
+    fingerprint = fingerprint_of(scorer)
     found: dict[Pair, float] = {}
     if store is not None and fingerprint and wanted:
         known = store.find(fingerprint, *_sides(wanted))

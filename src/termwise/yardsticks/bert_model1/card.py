@@ -1,4 +1,4 @@
-"""The card of a scorer: README.md of its folder, made of the facts of its training alone."""
+"""Model card of a scorer, the README.md of its folder, from the facts of its training."""
 
 from __future__ import annotations
 
@@ -14,42 +14,38 @@ _NOTICE = (
 
 
 def scorer_card(name: str, facts: Mapping[str, Any]) -> str:
-    """Write the card of a BERT-Model1.
+    """Return the card of a BERT-Model1 in Markdown.
 
     Parameters
     ----------
     name : str
-        What it is called.
+        Name of the scorer.
     facts : mapping
-        What `termwise.yardsticks.bert_model1.training.train_bert_model1` returns.
-
-    Returns
-    -------
-    str
-        Markdown.
+        Result of `termwise.yardsticks.bert_model1.training.train_bert_model1`.
     """
     best = facts["best"]
     measures = ", ".join(f"{key} {value:.4f}" for key, value in best.items() if key != "step")
     kept = (
         f"The weights of step {best['step']:,} of {facts['steps']:,}: {measures} on held-out queries "
-        f"({facts['validation']}). Checkpoints are told apart by {CHOSEN_BY}; each held-out query ranks its relevant "
-        "passages among those that BM25 finds in the held-out ones, so the numbers are no test of the network."
+        f"({facts['validation']}). Checkpoints are selected by {CHOSEN_BY}. Each held-out query ranks its relevant "
+        "passages among the held-out passages that BM25 finds, so the numbers are not a test of the network."
         if best
         else f"The last weights, of step {facts['steps']:,}. They were not validated."
     )
+    settings = facts["settings"]
     parts = [
         f"# {name}",
-        "BERT-Model1: reads a query and a text together, and says of each word of the query how likely it is asked for "
-        "where the text has the words it has. It re-ranks; it runs once for each pair of texts.",
+        "BERT-Model1: a network that reads a query and a text together, and estimates the probability of each query "
+        "token given the tokens of the text. It re-ranks, with one forward pass for each pair.",
         f"> {_NOTICE}",
         "## Use",
         f"```sh\ntermwise rerank INDEX --scorer {name} --run RUN --queries QUERIES --output FILE\n```",
         "## Data",
         _table(
             ["source", "pairs", "digest"],
-            [[one["name"], f"{one['pairs']:,}", one["digest"]] for one in facts["data"]],
+            [[source["name"], f"{source['pairs']:,}", source["digest"]] for source in facts["data"]],
         ),
-        f"{facts['queries']:,} of their queries could be trained on. Their licences are not recorded here.",
+        f"{facts['queries']:,} of their queries were used for training. Their licences are not recorded here.",
         "## Training",
         f"From {facts['base']}, with termwise {facts['package']} and torch {facts['torch']}; "
         f"{facts['seconds']:,.0f} seconds.",
@@ -58,19 +54,19 @@ def scorer_card(name: str, facts: Mapping[str, Any]) -> str:
             ["setting", "value"],
             [
                 [key, str(value).lower() if isinstance(value, bool) else value]
-                for key, value in sorted(facts["settings"].items())
+                for key, value in sorted(settings.items())
             ],
         ),
         "## Limits",
-        "- Texts unlike those it was trained on were not tried.\n"
-        f"- Of a query {facts['settings']['query_length']:,} word pieces are read, "
-        f"of a text {_length(facts['settings']['document_length'])}.",
+        "- It was not tested on texts unlike the training data.\n"
+        f"- It reads {settings['query_length']:,} tokens of a query, "
+        f"and {_limit(settings['document_length'])} of a text.",
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _length(pieces: int) -> str:
-    return f"{pieces:,}" if pieces else "all"
+def _limit(tokens: int) -> str:
+    return f"{tokens:,} tokens" if tokens else "all tokens"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -1,12 +1,13 @@
-"""The score of a translation model over two texts as a sum: by pieces of the query, and in these by pieces of the text.
+"""Explanation of a BERT-Model1 score: a sum over query tokens, each a sum over document tokens.
 
-What a piece q of the query adds is ln m(q), divided by the number of its pieces where scores are means. The mean m(q)
-is made of the T(q|d) of the pieces d of the text. So d has the share T(q|d) / (sum over all d' of T(q|d')) of what q
-adds, and
+The contribution of a query token q is ln m(q), divided by the number of query tokens if scores are means. The mean m(q)
+is taken over T(q|d) of the document tokens d. So d has the share T(q|d) / (sum over all d' of T(q|d')) of the
+contribution of q, and
 
     score = sum over q of (sum over d of share(q, d)) * contribution(q)
 
-without a rest. Contributions are at most 0: what a text says of q best makes m(q) large, and its contribution small.
+exactly. Contributions are at most 0; the better the text matches q, the larger is m(q), and the closer to 0 the
+contribution.
 """
 
 from __future__ import annotations
@@ -24,19 +25,20 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class TextShare:
-    """What a piece of the text has in the contribution of a piece of the query.
+    """Share of a document token in the contribution of a query token.
 
     Attributes
     ----------
     piece : str
+        The token.
     span : (int, int)
-        Where the text says it, in characters.
+        Its place in the text, in characters.
     probability : float
         T(q|d), 0 to 1.
     share : float
-        Its part of the mean; the shares of a piece of the query add up to 1.
+        Its part of the mean; the shares of a query token add up to 1.
     score : float
-        `share` times what the piece of the query adds.
+        `share` times the contribution of the query token.
     """
 
     piece: str
@@ -48,19 +50,20 @@ class TextShare:
 
 @dataclass(frozen=True)
 class QueryShare:
-    """What a piece of the query adds to a score.
+    """Contribution of a query token.
 
     Attributes
     ----------
     piece : str
+        The token.
     span : (int, int)
-        Where the query says it, in characters.
+        Its place in the query, in characters.
     mean : float
-        m(q), 1e-8 or more.
+        m(q), at least 1e-8.
     score : float
-        What it adds, at most 0.
+        The contribution, at most 0.
     sources : tuple of TextShare
-        One for each piece of the text, in the order of the text; none where the text has no piece.
+        One for each document token, in order; empty for an empty text.
     """
 
     piece: str
@@ -72,7 +75,7 @@ class QueryShare:
 
 @dataclass(frozen=True)
 class PairExplanation:
-    """A score as a sum over the pieces of its query.
+    """A score as a sum over query tokens.
 
     Attributes
     ----------
@@ -80,9 +83,9 @@ class PairExplanation:
     score : float
         The sum of the scores of `contributions`.
     contributions : tuple of QueryShare
-        One for each piece of the query that is read, in the order of the query.
+        One for each query token that is read, in order.
     query_unread, text_unread : int
-        Pieces that are cut off before the network reads.
+        Numbers of truncated tokens.
     """
 
     query: str
@@ -97,48 +100,50 @@ class PairExplanation:
         return asdict(self)
 
 
-def explained(
+def explain_pair(
     query: str,
     text: str,
-    asked: Analysis,
-    said: Analysis,
+    query_analysis: Analysis,
+    text_analysis: Analysis,
     *,
-    logs: npt.NDArray[np.float64],
-    means: npt.NDArray[np.float64],
-    mean: bool,
+    log_translations: npt.NDArray[np.float64],
+    log_means: npt.NDArray[np.float64],
+    averaged: bool,
     query_unread: int,
     text_unread: int,
 ) -> PairExplanation:
-    """Explain a score.
+    """Explain the score of a pair.
 
     Parameters
     ----------
     query, text : str
-    asked, said : Analysis
-        Their pieces, those that are not read at the end.
-    logs : ndarray of shape (L, n)
+    query_analysis, text_analysis : Analysis
+        Their tokens, the truncated ones at the end.
+    log_translations : ndarray of shape (L, n)
         ln T(q|d).
-    means : ndarray of shape (n,)
+    log_means : ndarray of shape (n,)
         ln m(q), with its floor.
-    mean : bool
-        Whether the score is the mean over the pieces of the query, or their sum.
+    averaged : bool
+        Whether the score is the mean over the query tokens, or their sum.
     query_unread, text_unread : int
     """
-    largest = logs.max(axis=0, initial=-np.inf, keepdims=True)
-    shares = np.exp(logs - largest)
+    shares = np.exp(log_translations - log_translations.max(axis=0, initial=-np.inf, keepdims=True))
     shares /= shares.sum(axis=0, keepdims=True)
-    scores = means / len(means) if mean and len(means) else means
+    scores = log_means / len(log_means) if averaged and len(log_means) else log_means
     contributions = []
-    for place, (score, log_mean) in enumerate(zip(scores.tolist(), means.tolist(), strict=True)):
+    for place, (score, log_mean) in enumerate(zip(scores.tolist(), log_means.tolist(), strict=True)):
         sources = tuple(
             TextShare(
-                said.tokens[row], _span(said, row), float(np.exp(logs[row, place])), share, share * score
+                text_analysis.tokens[row],
+                _span(text_analysis, row),
+                float(np.exp(log_translations[row, place])),
+                share,
+                share * score,
             )
             for row, share in enumerate(shares[:, place].tolist())
         )
-        contributions.append(
-            QueryShare(asked.tokens[place], _span(asked, place), float(np.exp(log_mean)), score, sources)
-        )
+        token, span = query_analysis.tokens[place], _span(query_analysis, place)
+        contributions.append(QueryShare(token, span, float(np.exp(log_mean)), score, sources))
     return PairExplanation(query, text, float(scores.sum()), tuple(contributions), query_unread, text_unread)
 
 

@@ -1,20 +1,20 @@
-"""The folder of a scorer: a trained network with all it takes to run it, and the manifest that describes it.
+"""Folder of a BERT-Model1 scorer: format, writer and reader.
 
 ::
 
     scorer.json           the manifest
-    config.json           the configuration of the encoder, in the layout of transformers
-    model.safetensors     its weights, float32
-    head.safetensors      the weights of what stands on it, float32
+    config.json           configuration of the encoder, in the layout of transformers
+    model.safetensors     weights of the encoder, float32
+    head.safetensors      weights of the network over pairs, float32
     tokenizer.json        the tokenizer (or vocab.txt), unless it is the one that ships with the package
-    README.md             a card for readers, never read here
-    training/             settings, log and checkpoints of the training, never read here
+    README.md             model card; not read by this package
+    training/             settings, log and checkpoints of the training; not read by the reader
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,30 +22,42 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from termwise.errors import (
-    MissingFileError,
-    ModelFormatError,
-    ParameterError,
-    UsageError,
-)
+from termwise.errors import MissingFileError, ModelFormatError, UsageError
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import FileRecord
-from termwise.storage.model_folder import TRAINING
+from termwise.storage.manifest_json import (
+    expect_file_name,
+    expect_object,
+    expect_objects,
+    expect_text,
+    expect_whole,
+)
+from termwise.storage.model_folder import TRAINING, ModelFolders
 from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer_files import AnalyzerRecord, read_analyzer
 from termwise.train.messages import first_line
 from termwise.train.pretrained import load_encoder
 from termwise.validation import check_path
-from termwise.yardsticks.bert_model1.network import (
-    BertModel1,
-    BertModel1Config,
-    BertModel1Scorer,
-    check_weights,
+from termwise.yardsticks.bert_model1.network import KIND, BertModel1, BertModel1Config, check_weights
+from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer
+from termwise.yardsticks.compatibility import torch_device
+
+NAME, CONFIG, WEIGHTS, HEAD, CARD = (
+    "scorer.json",
+    "config.json",
+    "model.safetensors",
+    "head.safetensors",
+    "README.md",
 )
-from termwise.yardsticks.scorer_manifest import FOLDERS, NAME, ScorerManifest
+VERSION = 1
 
-CONFIG, WEIGHTS, HEAD, CARD = "config.json", "model.safetensors", "head.safetensors", "README.md"
-
+FOLDERS = ModelFolders(
+    noun="scorer",
+    article="a",
+    format="termwise-scorer",
+    version=VERSION,
+    repairs=("copy the folder again, or train the network again",),
+)
 FOLDER = AtomicFolder(
     noun="scorer",
     article="a",
@@ -53,13 +65,53 @@ FOLDER = AtomicFolder(
     files=frozenset({NAME, CONFIG, WEIGHTS, HEAD, CARD, TRAINING, "tokenizer.json", "vocab.txt"}),
     kept=TRAINING,
 )
-"""How a scorer folder is written."""
-
-KINDS = {BertModel1.kind: (BertModel1Config, BertModel1, BertModel1Scorer)}
-"""For each kind of network: its configuration, the network, and the scorer."""
 
 _MAX_FILE = 1 << 36
 _ENCODER = "pretrained."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScorerManifest:
+    """Manifest of the folder.
+
+    Attributes
+    ----------
+    kind : str
+        Always ``bert-model1``.
+    tokenizer : AnalyzerRecord
+    reading : mapping
+        The fields of `BertModel1Config`.
+    files : mapping of str to FileRecord
+        Configuration and weights by name.
+    trained : mapping
+        Facts on the training, free JSON; not read by this package.
+    version : int
+        Version of the format.
+    """
+
+    kind: str
+    tokenizer: AnalyzerRecord
+    reading: Mapping[str, Any]
+    files: Mapping[str, FileRecord]
+    trained: Mapping[str, Any] = field(default_factory=dict)
+    version: int = VERSION
+
+    @classmethod
+    def parse(cls, body: Mapping[str, Any]) -> ScorerManifest:
+        """Parse the JSON object of a manifest, or raise `Misfit`."""
+        body = expect_object(body, {one.name for one in fields(cls)} | {"format", "checksum"}, "manifest")
+        expect_objects(body, ("reading", "files", "trained"))
+        return cls(
+            kind=expect_text(body["kind"], "kind"),
+            tokenizer=AnalyzerRecord.parse(body["tokenizer"], "tokenizer"),
+            reading=body["reading"],
+            files={
+                expect_file_name(name): FileRecord.parse(value, f"files[{name!r}]")
+                for name, value in body["files"].items()
+            },
+            trained=body["trained"],
+            version=expect_whole(body["version"], "version", 1, VERSION),
+        )
 
 
 def write_scorer(
@@ -70,27 +122,26 @@ def write_scorer(
     trained: Mapping[str, Any] = {},
     card: str | None = None,
 ) -> None:
-    """Write the folder of a scorer, whole or not at all.
+    """Write the folder of a scorer atomically.
 
-    Everything is made in a hidden folder inside `out` and moved into place afterwards, the manifest last. A scorer that
-    was there before is replaced; what training keeps there (``training/``) stays.
+    Files are staged in a hidden folder inside `out` and moved into place, the manifest last. An earlier scorer is
+    replaced; the folder ``training`` is kept.
 
     Parameters
     ----------
     network : BertModel1
-        It is not changed.
     analyzer : WordPieceAnalyzer
         The tokenizer of the encoder.
     out : str or Path
     trained : mapping, optional
         JSON-like facts on the training.
     card : str, optional
-        Markdown.
+        Model card in Markdown.
 
     Raises
     ------
     ForeignFolderError
-        If `out` holds something that is not a scorer.
+        If `out` contains something that is not a scorer.
     ModelFormatError
         If a weight is not a finite number.
     StorageError
@@ -98,11 +149,11 @@ def write_scorer(
     """
     out = Path(out)
     check_weights(network)
-    held = {name: value.detach().cpu().float().contiguous() for name, value in network.state_dict().items()}
+    state = {name: value.detach().cpu().float().contiguous() for name, value in network.state_dict().items()}
     encoder = {
-        name.removeprefix(_ENCODER): value for name, value in held.items() if name.startswith(_ENCODER)
+        name.removeprefix(_ENCODER): value for name, value in state.items() if name.startswith(_ENCODER)
     }
-    head = {name: value for name, value in held.items() if not name.startswith(_ENCODER)}
+    head = {name: value for name, value in state.items() if not name.startswith(_ENCODER)}
     with FOLDER.stage(out) as stage:
         network.config.to_json_file(stage / CONFIG, use_diff=True)
         save_file(encoder, stage / WEIGHTS, metadata={"format": "pt"})
@@ -118,64 +169,59 @@ def write_scorer(
             files={name: FileRecord.of(stage / name) for name in (CONFIG, WEIGHTS, HEAD)},
             trained=trained,
         )
-        (stage / NAME).write_bytes(manifest.to_bytes())
+        (stage / NAME).write_bytes(FOLDERS.sealed(asdict(manifest)))
         FOLDER.publish(stage, out)
 
 
 def read_scorer_folder(
     folder: str | Path, *, device: str = "cpu", batch: int = 32, name: str | None = None
 ) -> BertModel1Scorer:
-    """Open the folder of a scorer, comparing every file with the manifest.
+    """Open the folder of a scorer, and verify its files against the manifest.
 
     Parameters
     ----------
     folder : str or Path
-        One that `write_scorer` wrote, as ``termwise train bert-model1`` does.
+        Written by `write_scorer` or `train_bert_model1`.
     device : str, optional
-        Where the network runs, as torch names it: ``cpu``, ``cuda``.
+        Torch device, such as ``cpu`` or ``cuda``.
     batch : int, optional
-        Windows that go through the encoder at once.
+        Windows in one forward pass.
     name : str, optional
-        By default that of the folder.
-
-    Returns
-    -------
-    BertModel1Scorer
+        By default the name of the folder.
 
     Raises
     ------
     ParameterError
         If there is no such device.
     MissingFileError
-        If there is no such folder, or a file of it cannot be read.
+        If there is no such folder, or one of its files cannot be read.
     ModelFormatError
-        If it is not the folder of a scorer, was written by a later version, or its parts do not go together.
+        If it is not the folder of a scorer, was written by a later version, or its parts do not fit.
     CorruptModelError
         If a file was truncated or changed.
     """
     check_path("the scorer", folder)
     folder = Path(folder)
-    placed = torch_device(device)
-    manifest = ScorerManifest.parse(_manifest_bytes(folder), folder / NAME)
-    if manifest.kind not in KINDS:
+    torch_place = torch_device(device)
+    manifest = FOLDERS.parsed(_manifest_bytes(folder), folder / NAME, ScorerManifest.parse)
+    if manifest.kind != KIND:
         raise ModelFormatError(
             "a scorer of this kind is not known",
-            facts=[("scorer", folder), ("kind", manifest.kind), ("known", ", ".join(KINDS))],
+            facts=[("scorer", folder), ("kind", manifest.kind), ("known", KIND)],
             fixes=["pip install --upgrade termwise"],
         )
-    kind, network_kind, scorer_kind = KINDS[manifest.kind]
-    config = _config(kind, manifest, folder)
+    config = _config(manifest, folder)
     analyzer = read_analyzer(FOLDERS, folder, manifest.tokenizer, WordPieceAnalyzer)
     for file in (CONFIG, WEIGHTS, HEAD):
         if file not in manifest.files:
             raise FOLDERS.damaged(folder / NAME, f"a file {file}", ", ".join(manifest.files) or "none")
         FOLDERS.check_recorded(folder / file, manifest.files[file], _MAX_FILE)
-    with torch.random.fork_rng(devices=[]):  # layers are filled at random before they are loaded
-        network = network_kind(load_encoder(folder), config)
+    with torch.random.fork_rng(devices=[]):  # layers are initialised at random before they are loaded
+        network = BertModel1(load_encoder(folder), config)
     _load_head(network, folder / HEAD)
     try:
-        return scorer_kind(
-            network.to(placed), analyzer, name=name or folder.resolve().name or manifest.kind, batch=batch
+        return BertModel1Scorer(
+            network.to(torch_place), analyzer, name=name or folder.resolve().name or KIND, batch=batch
         )
     except ModelFormatError as error:
         raise ModelFormatError(
@@ -183,40 +229,14 @@ def read_scorer_folder(
         ) from None
 
 
-def fastest_device() -> str:
-    """Return ``cuda`` where there is a graphics processor that torch can use, ``cpu`` elsewhere."""
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def torch_device(name: str) -> torch.device:
-    """Return a device by the name that torch has for it.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such device.
-    """
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-        why = "nothing is computed there" if device.type == "meta" else None
-    except (RuntimeError, AssertionError, TypeError) as error:  # the last two of builds without it
-        why = first_line(error)
-    if why is not None:
-        raise ParameterError(
-            "there is no such device", facts=[("device", name), ("why", why)], fixes=["device=cpu"]
-        )
-    return device
-
-
-def _config(kind: type[BertModel1Config], manifest: ScorerManifest, folder: Path) -> BertModel1Config:
-    names = {one.name for one in fields(kind)}
+def _config(manifest: ScorerManifest, folder: Path) -> BertModel1Config:
+    names = {one.name for one in fields(BertModel1Config)}
     if set(manifest.reading) != names:
         raise FOLDERS.damaged(
             folder / NAME, f"reading with {', '.join(sorted(names))}", ", ".join(manifest.reading)
         )
     try:
-        return kind(**manifest.reading)
+        return BertModel1Config(**manifest.reading)
     except UsageError as error:
         raise FOLDERS.damaged(folder / NAME, "a configuration in range", error.message) from None
 
@@ -224,31 +244,26 @@ def _config(kind: type[BertModel1Config], manifest: ScorerManifest, folder: Path
 def _load_head(network: BertModel1, path: Path) -> None:
     try:
         head: dict[str, Tensor] = load_file(path)
-        wanted = {
-            name: value for name, value in network.state_dict().items() if not name.startswith(_ENCODER)
-        }
-        if set(head) != set(wanted):
-            raise ValueError(f"tensors {', '.join(sorted(set(head) ^ set(wanted)))}")
+        expected = {name for name in network.state_dict() if not name.startswith(_ENCODER)}
+        if set(head) != expected:
+            raise ValueError(f"tensors {', '.join(sorted(set(head) ^ expected))}")
         network.load_state_dict(head, strict=False)
     except Exception as error:  # safetensors and torch document no common type
         raise ModelFormatError(
-            "the head of the scorer is not that of its configuration",
+            "the head of the scorer does not fit its configuration",
             facts=[("file", path), ("why", first_line(error))],
             fixes=FOLDERS.repairs,
         ) from error
 
 
 def _manifest_bytes(folder: Path) -> bytes:
-    train = "termwise train bert-model1 --data DATA --base ENCODER --out DIR"
-    named = "or name a cross-encoder: its folder, or its name on the hub, such as cross-encoder/ms-marco-MiniLM-L6-v2"
+    fixes = ["`train_bert_model1(data, base, out)`", "name the folder of a trained scorer"]
     return FOLDERS.manifest_bytes(
         folder / NAME,
-        missing=lambda: MissingFileError(
-            "there is no such scorer", facts=[("path", folder)], fixes=[train, named]
-        ),
+        missing=lambda: MissingFileError("there is no such scorer", facts=[("path", folder)], fixes=fixes),
         other=lambda: ModelFormatError(
-            "this folder does not hold a scorer",
+            "this folder does not contain a scorer",
             facts=[("path", folder), ("missing", NAME)],
-            fixes=[train, named],
+            fixes=fixes,
         ),
     )

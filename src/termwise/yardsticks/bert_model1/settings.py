@@ -1,4 +1,4 @@
-"""What can be set about the training of BERT-Model1; the defaults follow the paper."""
+"""Training settings of BERT-Model1; the defaults follow the paper."""
 
 from __future__ import annotations
 
@@ -15,52 +15,50 @@ from termwise.yardsticks.bert_model1.network import BertModel1Config
 
 @dataclass(frozen=True, kw_only=True)
 class BertModel1Settings(BertModel1Config):
-    """Settings of `train_bert_model1`, those of the network among them: see `BertModel1Config`.
+    """Settings of `train_bert_model1`, including those of the network, see `BertModel1Config`.
 
-    The paper gives epochs, batch, both learning rates, decay, warm-up and loss; that the rate falls to 0 after the rise
-    is what its published code does.
+    The paper states epochs, batch, both learning rates, decay, warm-up and loss. The linear decrease of the learning
+    rate follows its published code.
 
     Attributes
     ----------
     epochs : int
         Each takes every query once, with one relevant passage and one negative.
     batch : int
-        Queries of a batch, so twice as many passages.
+        Queries of a batch, with two passages each.
     accumulate : int
-        Batches whose gradients are averaged before the weights change. The paper's 16 queries are ``batch=16``, or on
-        a small device ``batch=1`` and ``accumulate=16``.
+        Batches whose gradients are averaged for one step. The 16 queries of the paper are ``batch=16``, or on a small
+        device ``batch=1`` and ``accumulate=16``.
     max_steps : int
-        Stop after so many steps, whatever `epochs` says; 0 for no such limit. The schedule ends there too.
+        Limit of the steps, whatever `epochs` is; 0 for none. The schedule ends there too.
     learning_rate, head_learning_rate : float
-        Of the encoder, and of the network over pairs, which starts at random.
+        Of the encoder, and of the network over pairs, which starts from random weights.
     weight_decay, warm_up, clip : float
-        AdamW's decay; the share of the steps in which the rate rises from 0; the largest norm of a gradient, 0 for no
-        limit.
+        Weight decay of AdamW; share of the steps with an increasing rate; largest gradient norm, 0 for no limit.
     schedule : {"constant", "linear"}
-        Whether the rate stays or falls to 0 after the rise.
+        Whether the rate is constant or decreases to 0 after the warm-up.
     precision : {"float32", "bfloat16", "float16"}
-        Of the arithmetic inside the encoder. What stands on it, and all sums, are float32.
+        Precision of the encoder. The network over pairs and all sums use float32.
     dropout : float
-        Of the encoder.
+        Dropout of the encoder.
     checkpointing : bool
-        Compute activations of the encoder twice instead of keeping them.
+        Recompute activations of the encoder in the backward pass to save memory.
     margin : float
-        By how much the relevant passage should be ahead, in the units of a score.
+        Margin of the loss, in units of the score.
     reduction : {"sum", "mean"}
-        Of the losses of a batch.
+        Reduction of the losses of a batch.
     negatives, negative_depth : int
-        Passages drawn for each query, and the ranks of BM25 they are drawn from.
+        Number of negatives sampled for each query, and the number of BM25 ranks they are sampled from.
     seed : int
-        Of everything random.
+        Seed of all random numbers.
     save_every, validate_every : int
-        Steps between checkpoints, and between validations; a checkpoint is written at each validation.
+        Steps between checkpoints, and between validations; each validation writes a checkpoint too.
     validation_queries, validation_depth : int
-        Held-out queries, and how many passages that BM25 finds for each among the held-out ones are ranked with the
-        relevant ones: the encoder has to read each of them with its query.
+        Number of held-out queries, and of held-out passages from BM25 that are ranked with the relevant ones for each.
     take : {"best", "last"}
-        The weights that are kept: those that rank the held-out queries best, or the last ones.
+        Which weights are kept: those with the best ranking of the held-out queries, or the last ones.
     workers : int
-        Processes that make batches while the network computes; 0 for this one. The result does not depend on it.
+        Processes that prepare batches; 0 for the main process. The result does not depend on it.
     """
 
     epochs: int = 1

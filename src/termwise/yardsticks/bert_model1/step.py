@@ -1,4 +1,4 @@
-"""One training step of BERT-Model1: from drawn pairs to a loss."""
+"""Training step of BERT-Model1: sampled batches, collation and loss."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Batch = dict[str, Any]
 
 
 class DrawnBatches(Batches):
-    """The batches of all epochs, the last one of each as large as is left.
+    """Batches of all epochs; the last batch of an epoch may be smaller.
 
     Parameters
     ----------
@@ -33,15 +33,15 @@ class DrawnBatches(Batches):
     def __init__(self, judged: Judged, settings: BertModel1Settings) -> None:
         self._judged = judged
         self._settings = settings
-        self._of_an_epoch = -(-len(judged) // settings.batch)
-        most = settings.max_steps * settings.accumulate
-        count = self._of_an_epoch * settings.epochs
-        super().__init__(min(count, most) if most else count)
+        self._per_epoch = -(-len(judged) // settings.batch)
+        limit = settings.max_steps * settings.accumulate
+        count = self._per_epoch * settings.epochs
+        super().__init__(min(count, limit) if limit else count)
         self._epoch = lru_cache(maxsize=1)(lambda epoch: judged.draw(settings.seed, epoch))
 
     def drawn(self, number: int) -> Draw:
-        """Return what a batch takes; it follows from the seed and the number."""
-        epoch, place = divmod(number, self._of_an_epoch)
+        """Return the queries and passages of a batch, which depend on the seed and the number only."""
+        epoch, place = divmod(number, self._per_epoch)
         draw = self._epoch(epoch)
         part = slice(place * self._settings.batch, (place + 1) * self._settings.batch)
         queries = self._judged.queries[draw.queries[part]]
@@ -49,13 +49,12 @@ class DrawnBatches(Batches):
 
 
 class PairCollator:
-    """Turns a drawn batch into windows: of each query with its relevant passage, then with its negative.
+    """Turns a sampled batch into windows: each query with its relevant passage, then with its negative.
 
     Parameters
     ----------
     settings : BertModel1Settings
     pieces : Pieces
-        The tokenizer.
     sources : sequence of PairSource
     batches : DrawnBatches
     """
@@ -74,37 +73,37 @@ class PairCollator:
         self._batches = batches
 
     def __call__(self, items: Sequence[int]) -> dict[str, Batch]:
-        """Return ``{"batch": ...}`` for a list of one number."""
+        """Return ``{"batch": ...}`` for a list of one batch number."""
         (number,) = items
         drawn = self._batches.drawn(number)
         texts = []
         for query, *passages in zip(
             drawn.queries.tolist(), drawn.relevant.tolist(), drawn.negatives.tolist(), strict=True
         ):
-            asked = self._pieces(self._queries[query])[: self._settings.query_length]
+            query_ids = self._pieces(self._queries[query])[: self._settings.query_length]
             for passage in passages:
-                read = self._pieces(self._passages[passage])[: self._settings.document_length or None]
-                texts.append(windows_of(asked, read, chunk_length=self._settings.chunk_length))
+                ids = self._pieces(self._passages[passage])[: self._settings.document_length or None]
+                texts.append(windows_of(query_ids, ids, chunk_length=self._settings.chunk_length))
         inputs = Inputs.of([window for windows in texts for window in windows], self._pieces)
         return {
             "batch": {
                 "ids": inputs.ids,
                 "mask": inputs.mask,
                 "segments": inputs.segments,
-                "texts": _Texts(texts),
+                "texts": _WindowList(texts),
             }
         }
 
 
-class _Texts:
-    """The windows of each text of a batch; an object of its own, so that no one looks into it for tensors."""
+class _WindowList:
+    """Windows of each text of a batch; not a list, so that the trainer does not search it for tensors."""
 
     def __init__(self, windows: Sequence[tuple[Window, ...]]) -> None:
         self.windows = windows
 
 
 class MarginStep(Step):
-    """BERT-Model1 with its loss: max(0, margin - (score of the relevant passage - score of the negative)).
+    """BERT-Model1 with the loss max(0, margin - (score of the relevant passage - score of the negative)).
 
     Parameters
     ----------
@@ -114,7 +113,7 @@ class MarginStep(Step):
 
     def __init__(self, network: BertModel1, settings: BertModel1Settings) -> None:
         super().__init__(network)
-        self._bert_model1 = [network]  # in a list, so that it is kept once
+        self._bert_model1 = [network]  # in a list, so that it is not registered twice
         self._settings = settings
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
@@ -127,6 +126,6 @@ class MarginStep(Step):
             means = log_means(network.log_translations(windows, vectors[begin:end]))
             scores.append(means.mean() if self._settings.score_norm == "mean" else means.sum())
             begin = end
-        relevant, other = torch.stack(scores).view(-1, 2).unbind(1)
-        losses = functional.relu(self._settings.margin - (relevant - other))
+        relevant, negative = torch.stack(scores).view(-1, 2).unbind(1)
+        losses = functional.relu(self._settings.margin - (relevant - negative))
         return {"loss": losses.sum() if self._settings.reduction == "sum" else losses.mean()}

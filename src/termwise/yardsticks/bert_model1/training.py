@@ -1,4 +1,4 @@
-"""From judged pairs and a base encoder to the folder of a scorer: the whole of ``termwise train bert-model1``."""
+"""Training of BERT-Model1: from judged pairs and a base encoder to the folder of a scorer."""
 
 from __future__ import annotations
 
@@ -39,13 +39,8 @@ from termwise.train.networks import set_dropout
 from termwise.validation import check, check_callable, check_flag, check_path, check_threads
 from termwise.yardsticks.bert_model1.card import scorer_card
 from termwise.yardsticks.bert_model1.folder import FOLDER, write_scorer
-from termwise.yardsticks.bert_model1.network import (
-    KIND,
-    BertModel1,
-    BertModel1Config,
-    BertModel1Scorer,
-    check_reading,
-)
+from termwise.yardsticks.bert_model1.network import KIND, BertModel1, BertModel1Config, check_windows
+from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer
 from termwise.yardsticks.bert_model1.settings import BertModel1Settings
 from termwise.yardsticks.bert_model1.step import DrawnBatches, MarginStep, PairCollator
 
@@ -54,8 +49,8 @@ _FACTS = "facts.json"
 _CHECKPOINTS = "checkpoints"
 
 _MAY_CHANGE = ("learning_rate", "head_learning_rate", "workers")
-"""Settings that a run may go on with in place of those it began with: how one that diverged is saved, and what does not
-matter to the result."""
+"""Settings that may change when a run is resumed: learning rates, to save a run that diverged, and settings that do not
+affect the result."""
 
 
 def train_bert_model1(
@@ -70,44 +65,44 @@ def train_bert_model1(
     progress: Progress = no_progress,
     say: Say = silent,
 ) -> dict[str, Any]:
-    """Train BERT-Model1, and write the folder that `termwise.yardsticks.bert_model1.folder.read_scorer_folder` opens.
+    """Train BERT-Model1, and write a folder for `termwise.yardsticks.bert_model1.folder.read_scorer_folder`.
 
     Parameters
     ----------
     data : sequence of str or Path
-        Training pairs, see `read_sources`; several are taken together.
+        Training pairs, see `read_sources`; several sources are joined.
     base : str or Path
-        The encoder to start from, see `termwise.train.loop.initial_weights.start_from`.
+        The initial encoder, see `termwise.train.loop.initial_weights.start_from`.
     out : str or Path
-        The scorer folder; settings, log and checkpoints are kept in its folder ``training``.
+        The scorer folder; its folder ``training`` has settings, log and checkpoints.
     settings : BertModel1Settings, optional
     validation : str or Path, optional
         Held-out pairs, see `termwise.train.data.training_data.read_training_data`.
     resume : bool, optional
-        Go on from the last whole checkpoint, or begin where there is none. On one CPU the result is, bit for bit, that
-        of a run that was never interrupted.
+        Continue from the last complete checkpoint, or begin if there is none. On one CPU the result is identical, bit
+        for bit, to that of an uninterrupted run.
     threads : int, optional
-        Those of torch in this process, too, while it trains.
+        Threads of this process, torch included.
     progress : callable, optional
-        Called with a stage, what is done, and the total.
+        Called with a stage, the number of finished items, and the total.
     say : callable, optional
-        Called with lines on what is going on.
+        Called with messages.
 
     Returns
     -------
     dict
-        JSON-like facts, as they stand in ``scorer.json`` under ``trained``.
+        JSON-like facts, the value of ``trained`` in ``scorer.json``.
 
     Raises
     ------
     ParameterError
-        If the longest window is longer than what the encoder reads, or several processes were started.
+        If the longest window exceeds the encoder, or several processes were started.
     EmptyCollectionError
         If there is nothing to train on.
     ForeignFolderError
-        If the folder holds something else, a run and `resume` is false, or a scorer and no run to go on with.
+        If the folder contains something else, a run although `resume` is false, or a scorer without a run.
     TermwiseError
-        Whatever else is wrong with data, base, settings or folder.
+        If data, base, settings or folder have another problem.
     """
     several = isinstance(data, Sequence) and not isinstance(data, str) and len(data) > 0
     check("data", data, several, "a list of names and paths")
@@ -126,36 +121,40 @@ def train_bert_model1(
     if not resume:
         refuse_taken(work)
     check_precision(settings.precision)
-    read = read_training_data(
+    training_data = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
     analyzer = base_analyzer(base)
     set_seed(settings.seed)
     network = BertModel1.from_base(base, config_of(settings)).to(process.device)
-    check_reading(network, analyzer)
+    check_windows(network, analyzer)
     set_dropout(network, settings.dropout)
     if settings.checkpointing:
         network.checkpoint_activations()
     judged_of = partial(
         Judged.of,
-        read.sources,
-        queries=_with_pieces([text for source in read.sources for text in source.queries], analyzer),
-        passages=_with_pieces([text for source in read.sources for text in source.passages], analyzer),
+        training_data.sources,
+        queries=_with_pieces([text for source in training_data.sources for text in source.queries], analyzer),
+        passages=_with_pieces(
+            [text for source in training_data.sources for text in source.passages], analyzer
+        ),
         negatives=settings.negatives,
     )
-    judged_of([np.empty((len(source), 0), np.int32) for source in read.sources])  # see that there are any
-    digests = {source.name: source.digest() for source in read.sources}
+    judged_of(
+        [np.empty((len(source), 0), np.int32) for source in training_data.sources]
+    )  # fails if there are none
+    digests = {source.name: source.digest() for source in training_data.sources}
     described = {
         "kind": KIND,
         "base": str(base),
         "sources": digests,
-        "validation": None if read.held_out is None else read.held_out.digest(),
+        "validation": None if training_data.held_out is None else training_data.held_out.digest(),
         "settings": asdict(settings),
     }
     claim(work, described, resume=resume, may_change=_MAY_CHANGE)
     checkpoint = last_checkpoint(work / _CHECKPOINTS, say=say) if resume else None
     mined = negatives_of(
-        read.sources,
+        training_data.sources,
         work,
         depth=settings.negative_depth,
         seed=settings.seed,
@@ -177,13 +176,15 @@ def train_bert_model1(
     clock = Clock()
     trainer = TermTrainer(
         MarginStep(network, settings),
-        training_arguments(work / _CHECKPOINTS, settings, steps=steps, validation=read.held_out is not None),
+        training_arguments(
+            work / _CHECKPOINTS, settings, steps=steps, validation=training_data.held_out is not None
+        ),
         batches,
-        PairCollator(settings, Pieces(analyzer, KIND), read.sources, batches),
+        PairCollator(settings, Pieces(analyzer, KIND), training_data.sources, batches),
         settings=settings,
         validate=None
-        if read.held_out is None
-        else Validation(network, analyzer, read.held_out, settings, threads=threads),
+        if training_data.held_out is None
+        else Validation(network, analyzer, training_data.held_out, settings, threads=threads),
         clock=clock,
         callbacks=[JsonLog(work / _LOG, clock)],
         progress=progress,
@@ -202,11 +203,11 @@ def train_bert_model1(
         "base": base_name(base),
         "data": [
             {"name": source.name, "pairs": len(source), "digest": digests[source.name]}
-            for source in read.sources
+            for source in training_data.sources
         ],
         "settings": asdict(settings),
         "queries": len(judged),
-        "validation": read.origin,
+        "validation": training_data.origin,
         "steps": trainer.state.global_step,
         "best": taken(trainer, settings),
         "seconds": round(clock.seconds, 1),
@@ -217,7 +218,7 @@ def train_bert_model1(
 
 
 def config_of(settings: BertModel1Settings) -> BertModel1Config:
-    """Return the part of the settings that says what the network is."""
+    """Return the part of the settings that configures the network."""
     return BertModel1Config(**{one.name: getattr(settings, one.name) for one in fields(BertModel1Config)})
 
 
@@ -225,9 +226,9 @@ def _process() -> PartialState:
     process = PartialState(cpu=not torch.cuda.is_available())
     if process.num_processes > 1:
         raise ParameterError(
-            "BERT-Model1 is trained by one process",
+            "BERT-Model1 is trained in one process",
             facts=[("processes", process.num_processes)],
-            fixes=["leave torchrun out; --set accumulate=N makes steps of more queries"],
+            fixes=["start it without torchrun", "`accumulate=N`, for steps of more queries"],
         )
     return process
 
@@ -237,12 +238,12 @@ def _with_pieces(texts: Sequence[str], analyzer: WordPieceAnalyzer) -> npt.NDArr
 
 
 class Validation:
-    """Ranks, for each held-out query, its relevant passages among those that BM25 finds.
+    """Validation: ranks the relevant passages of each held-out query among those that BM25 finds.
 
     Parameters
     ----------
     network : BertModel1
-        In training; it is as it was afterwards.
+        Its mode is restored afterwards.
     analyzer : WordPieceAnalyzer
     held_out : HeldOut
     settings : BertModel1Settings
@@ -266,16 +267,16 @@ class Validation:
         )
 
     def __call__(self) -> Mapping[str, float]:
-        """Return a value for each of `termwise.train.loop.validation.MEASURES`."""
+        """Return the values of `termwise.train.loop.validation.MEASURES`."""
         training = self._network.training
         scorer = BertModel1Scorer(self._network, self._analyzer)
         try:
-            rankings = [self._ranked(scorer, number) for number in range(len(self._candidates))]
+            rankings = [self._ranking(scorer, number) for number in range(len(self._candidates))]
         finally:
             self._network.train(training)
         return measures_of(rankings, self._held_out)
 
-    def _ranked(self, scorer: BertModel1Scorer, number: int) -> Ranking:
+    def _ranking(self, scorer: BertModel1Scorer, number: int) -> Ranking:
         candidates = self._candidates[number]
         texts = [self._held_out.passages[candidate] for candidate in candidates]
         scores = scorer.score(self._held_out.queries[number], texts)
@@ -283,19 +284,17 @@ class Validation:
 
 
 def candidates_of(held_out: HeldOut, *, depth: int, seed: int, threads: int = 1) -> list[list[int]]:
-    """Return, for each held-out query, passages that BM25 finds, and the relevant ones after them.
+    """Return the candidates of each held-out query: passages that BM25 finds, then the relevant ones.
 
-    So a network that gives all of them the same score is measured as one that ranks the relevant ones last.
+    In this order, a network with equal scores for all candidates ranks the relevant ones last.
     """
-    judged = dict.fromkeys(
-        (int(one.query_id), int(one.doc_id)) for one in held_out.qrels
-    )  # each once, in order
-    pairs = np.array(list(judged), dtype=np.int32)
+    judged = dict.fromkeys((int(one.query_id), int(one.doc_id)) for one in held_out.qrels)
+    pairs = np.array(list(judged), dtype=np.int32)  # distinct, in order
     source = PairSource("held-out", held_out.queries, held_out.passages, pairs.reshape(-1, 2))
     mined = mine_negatives(source, depth=depth, seed=seed, threads=threads)
     candidates: list[list[int]] = [[] for _ in held_out.queries]
-    for (query, _), found in zip(pairs.tolist(), mined.tolist(), strict=True):
-        candidates[query] = [passage for passage in found if passage >= 0]
+    for (query, _), passages in zip(pairs.tolist(), mined.tolist(), strict=True):
+        candidates[query] = [passage for passage in passages if passage >= 0]
     for query, passage in pairs.tolist():
         candidates[query].append(passage)
     return candidates

@@ -1,8 +1,7 @@
-"""What a network reads of a query and a document: windows of ``[CLS] query [SEP] chunk [SEP]``.
+"""Windows of a query and a document: ``[CLS] query [SEP] chunk [SEP]``.
 
-A document that does not fit into one window is cut into as few chunks as will do, ceil(L / most), and these are as
-equal as whole pieces allow: their lengths differ by one at most. Each is read with the whole query. So every piece of
-the document has about as much around it as any other, and none is left alone in a short last chunk.
+A document of L tokens that exceeds one window is split into ceil(L / chunk_length) chunks, whose lengths differ by at
+most one. Each is read with the whole query. So all tokens have contexts of similar length, and no chunk is short.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from torch import Tensor
 
 from termwise.train.data.inputs import Ids, Pieces
 
-FRAME = 3
-"""Pieces of a window that are no text: one [CLS] and two [SEP]."""
+SPECIAL_TOKENS = 3
+"""Special tokens of a window: one [CLS] and two [SEP]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,39 +25,39 @@ class Window:
     Attributes
     ----------
     query, chunk : ndarray of shape (n,) and (m,), int64
-        Pieces.
+        Token ids.
     """
 
     query: Ids
     chunk: Ids
 
     def __len__(self) -> int:
-        """Return the number of pieces, the three that are no text included."""
-        return len(self.query) + len(self.chunk) + FRAME
+        """Return the number of tokens, special tokens included."""
+        return len(self.query) + len(self.chunk) + SPECIAL_TOKENS
 
     @property
     def query_places(self) -> slice:
-        """Where the pieces of the query stand."""
+        """Positions of the query tokens."""
         return slice(1, 1 + len(self.query))
 
     @property
     def chunk_places(self) -> slice:
-        """Where the pieces of the chunk stand."""
+        """Positions of the chunk tokens."""
         begin = 2 + len(self.query)
         return slice(begin, begin + len(self.chunk))
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Windows as a network takes them, padded to the longest.
+    """Windows as input tensors, padded to the longest.
 
     Attributes
     ----------
     ids : int64 tensor of shape (b, l)
     mask : int64 tensor of shape (b, l)
-        1 where there is a piece, 0 where there is padding.
+        1 for tokens, 0 for padding.
     segments : int64 tensor of shape (b, l)
-        1 for the chunk and the separator after it, 0 for what stands before, and for padding.
+        1 for the chunk and the separator after it, 0 for the tokens before, and for padding.
     """
 
     ids: Tensor
@@ -67,7 +66,7 @@ class Inputs:
 
     @classmethod
     def of(cls, windows: Sequence[Window], pieces: Pieces) -> Inputs:
-        """Put windows into tensors."""
+        """Convert windows into tensors."""
         rows = [pieces.framed(pieces.special.cls, window.query, window.chunk) for window in windows]
         ids, mask = pieces.padded(rows)
         segments = torch.zeros_like(ids)
@@ -76,18 +75,18 @@ class Inputs:
         return cls(ids, mask, segments)
 
     def to(self, device: torch.device) -> Inputs:
-        """Return the same on a device."""
+        """Return the tensors on a device."""
         return Inputs(self.ids.to(device), self.mask.to(device), self.segments.to(device))
 
 
-def even_chunks(length: int, most: int) -> tuple[slice, ...]:
-    """Cut a length into as few chunks of at most so many as will do, their lengths differing by one at most.
+def even_chunks(length: int, limit: int) -> tuple[slice, ...]:
+    """Split a length into the smallest number of chunks of at most `limit`, whose lengths differ by at most one.
 
     Parameters
     ----------
     length : int
-        0 or more; 0 makes no chunk.
-    most : int
+        0 or more; 0 gives no chunk.
+    limit : int
         1 or more.
 
     Examples
@@ -95,7 +94,7 @@ def even_chunks(length: int, most: int) -> tuple[slice, ...]:
     >>> [(part.start, part.stop) for part in even_chunks(10, 4)]
     [(0, 3), (3, 6), (6, 10)]
     """
-    count = -(-length // most)
+    count = -(-length // limit)
     return tuple(slice(number * length // count, (number + 1) * length // count) for number in range(count))
 
 
@@ -105,9 +104,9 @@ def windows_of(query: Ids, document: Ids, *, chunk_length: int) -> tuple[Window,
     Parameters
     ----------
     query, document : ndarray of shape (n,) and (L,), int64
-        Pieces, cut off where they are to be.
+        Token ids, after truncation.
     chunk_length : int
-        Most pieces of a chunk.
+        Largest number of tokens of a chunk.
 
     Returns
     -------
