@@ -20,7 +20,7 @@ from trained import Table
 from termwise.cli.translations import opened_scorer
 from termwise.fusion import Fusion
 from termwise.records import Run
-from termwise.search.searcher import TimedRun
+from termwise.search.timed_run import TimedRun
 from termwise.search.translation_scorer import TranslationScorer
 
 WARM = 10

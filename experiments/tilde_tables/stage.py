@@ -23,7 +23,7 @@ from termwise.search.query_document_likelihood import (
     QueryLikelihoods,
     StoredQueryVectors,
 )
-from termwise.search.searcher import TimedRun
+from termwise.search.timed_run import TimedRun
 
 Precision = Literal["float32", "int8"]
 First = Literal["bm25", "doctquery"]

@@ -25,7 +25,7 @@ from termwise.errors import ParameterError
 from termwise.fusion import interpolate, reciprocal_rank_fusion
 from termwise.models import NetworkModel, make_model
 from termwise.records import Run
-from termwise.search.searcher import TimedRun
+from termwise.search.timed_run import TimedRun
 
 RRF_K = 60
 """The constant of reciprocal-rank fusion."""

@@ -45,6 +45,8 @@ def spell(code: str) -> str:
     ('--store-text', '--set lambda=0.3', '--set hidden=128,64 --set projection=128')
     >>> spell("build_index(model='tilde', side='query')")
     'termwise index COLLECTION --out DIR --model tilde --set side=query'
+    >>> spell("quantiser='float32'")
+    '--float'
     """
     call = _CALL.fullmatch(code)
     if call and call[1] in _COMMANDS:
@@ -58,7 +60,9 @@ def _options(arguments: str) -> Iterator[str]:
         if found is None:
             continue
         name, value = found[1], found[2].strip("\"'")
-        if name not in _OPTIONS:
+        if (name, value) == ("quantiser", "float32"):
+            yield "--float"
+        elif name not in _OPTIONS:
             yield f"--set {name}={value}"
         else:
             yield f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {value}")

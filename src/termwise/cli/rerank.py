@@ -24,7 +24,7 @@ from termwise.cli.translations import TunedSettings, opened_scorer, table_places
 from termwise.errors import UsageError
 
 if TYPE_CHECKING:
-    from termwise.search.searcher import TimedRun
+    from termwise.search.timed_run import TimedRun
 
 
 def command(

@@ -1,4 +1,4 @@
-"""Making the query side of an index again from what its manifest says."""
+"""Query encoder of an index, made from the description in its manifest."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from termwise.text import Analyzer, AnalyzerSpec, analyzer_from_spec
 from termwise.weights import TermWeights
 
 FUSION = "fusion"
-"""What the model of an index is called that is a weighted sum of others."""
+"""Model name of an index that is a weighted sum of indexes."""
 
 
 class QueryEncoder(Protocol):
-    """Turns the text of a query into one row of weights, without running a network."""
+    """Encodes a query as one row of weights, without running a network."""
 
     @property
     def analyzer(self) -> Analyzer:
-        """What cuts the query into tokens."""
+        """Analyzer of queries."""
         ...
 
     def encode_query(self, query: str) -> TermWeights:
@@ -39,24 +39,24 @@ def encoder_description(
     network: Mapping[str, object] | None = None,
     table: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
-    """Describe model and query side for the manifest of an index.
+    """Return the description of model and query encoder for the manifest of an index.
 
     Parameters
     ----------
     model, parameters
-        Name and parameters of the model that weighed the documents.
+        Name and parameters of the model.
     analyzer : AnalyzerSpec
-        Recipe of the analyzer of the queries; its files are kept as attachments under the same names.
+        Specification of the analyzer; the index keeps its files as attachments of the same names.
     weighting : str
-        How query tokens weigh, see `CountQueryEncoder`.
+        Weighting of query tokens, see `CountQueryEncoder`.
     exact : bool
-        Whether every weighted term occurs in the text of its document (no expansion).
+        Whether every weighted term occurs in the text of its document; False with expansion.
     network : mapping, optional
-        JSON-like facts about the network that made the weights: which, in which precision, on which processor.
+        JSON-like facts about the network: name, precision, processor.
     table : mapping, optional
-        The translation table that the weights were made with: its name or path, and its id.
+        Name or path, and id of the translation table.
     """
-    described: dict[str, Any] = {
+    description: dict[str, Any] = {
         "model": {"name": model, "parameters": dict(parameters), "exact": exact},
         "analyzer": {
             "name": analyzer.name,
@@ -67,54 +67,53 @@ def encoder_description(
         "query": {"weighting": weighting},
     }
     if network is not None:
-        described["network"] = dict(network)
+        description["network"] = dict(network)
     if table is not None:
-        described["table"] = dict(table)
-    return described
+        description["table"] = dict(table)
+    return description
 
 
 def fused_description(
     encoders: Sequence[Mapping[str, Any]], weights: Sequence[float], analyzer: AnalyzerSpec, weighting: str
 ) -> dict[str, Any]:
-    """Describe a weighted sum of indexes for its manifest.
+    """Return the description of a weighted sum of indexes for its manifest.
 
     Parameters
     ----------
     encoders : sequence of mapping
-        What the manifests of the indexes say. One that is a sum itself is replaced by its parts.
+        Descriptions of the indexes. One that is a sum itself is replaced by its parts.
     weights : sequence of float
-        One for each.
+        One per index.
     analyzer, weighting
-        What all of them share; see `encoder_description`.
+        Common analyzer and weighting; see `encoder_description`.
 
     Returns
     -------
     dict
-        As of one model, named ``fusion``, and ``parts``: the model of each part, its network where it had one, and
-        its weight.
+        Description of a model named ``fusion``, with ``parts``: model, network (if any) and weight of each part.
     """
     parts = [
         {**part, "weight": weight * part["weight"]}
         for encoder, weight in zip(encoders, weights, strict=True)
         for part in parts_of(encoder)
     ]
-    described = encoder_description(
+    description = encoder_description(
         model=FUSION,
         parameters={},
         analyzer=analyzer,
         weighting=weighting,
         exact=all(part["model"].get("exact", False) for part in parts),
     )
-    return {**described, "parts": parts}
+    return {**description, "parts": parts}
 
 
 def parts_of(encoder: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the parts that the manifest of an index tells of: those of a sum, or the index itself.
+    """Return the parts of an index from its description: those of a sum, or the index itself.
 
     Returns
     -------
     list of dict
-        ``weight``, ``model`` and, where there was one, ``network``.
+        ``weight``, ``model`` and, if there is one, ``network``.
     """
     if encoder.get("model", {}).get("name") == FUSION:
         return [dict(part) for part in encoder.get("parts", ())]
@@ -123,35 +122,35 @@ def parts_of(encoder: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def analyzer_of(index: Index) -> Analyzer:
-    """Make the analyzer of an index again.
+    """Make the analyzer of an index from its description.
 
     Raises
     ------
     VocabularyMismatchError
-        If this version of termwise makes another analyzer of the same recipe.
+        If this version of termwise makes a different analyzer of the same specification.
     UnknownNameError
-        If the index does not say how its queries are analysed.
+        If the index has no description of an analyzer.
     """
     described = index.manifest.encoder.get("analyzer")
-    if described is not None and not _describes_analyzer(described):
-        raise _odd(index, "analyzer", described)
     if described is None:
         raise UnknownNameError(
-            "the index does not say how its queries are to be analysed",
+            "the index has no description of its query analyzer",
             facts=[("index", index.path)],
             fixes=["search with rows of term weights instead of text"],
         )
+    if not _describes_analyzer(described):
+        raise _unreadable(index, "analyzer", described)
     files = {name: index.attachment(name) for name in described["files"]}
     spec = AnalyzerSpec(described["name"], described["options"], files)
     analyzer = analyzer_from_spec(spec)
     if analyzer.spec.fingerprint != described["fingerprint"]:
-        then, now = spec.beside(analyzer.spec)
+        built, current = spec.beside(analyzer.spec)
         raise VocabularyMismatchError(
-            "the analyzer of this index has changed since it was built",
+            "the analyzer of this index has changed since the build",
             facts=[
                 ("index", index.path),
-                ("built with", f"{then}  {short_digest(described['fingerprint'])}"),
-                ("now", f"{now}  {short_digest(analyzer.spec.fingerprint)}"),
+                ("built with", f"{built}  {short_digest(described['fingerprint'])}"),
+                ("now", f"{current}  {short_digest(analyzer.spec.fingerprint)}"),
             ],
             fixes=["build the index again"],
         )
@@ -159,7 +158,7 @@ def analyzer_of(index: Index) -> Analyzer:
 
 
 def query_encoder_of(index: Index) -> QueryEncoder:
-    """Make the query encoder of an index again."""
+    """Make the query encoder of an index from its description."""
     weighting = query_weighting_of(index)
     term_weights = index.query_weights if weighting == "idf" else None
     return CountQueryEncoder(
@@ -168,10 +167,10 @@ def query_encoder_of(index: Index) -> QueryEncoder:
 
 
 def query_weighting_of(index: Index) -> Any:
-    """Return how the queries of an index weigh their tokens, as its manifest says."""
+    """Return the query weighting in the description of an index."""
     query = index.manifest.encoder.get("query", {})
     if not isinstance(query, Mapping):
-        raise _odd(index, "query", query)
+        raise _unreadable(index, "query", query)
     return query.get("weighting", "counts")
 
 
@@ -186,9 +185,9 @@ def _describes_analyzer(described: object) -> bool:
     )
 
 
-def _odd(index: Index, part: str, seen: object) -> CorruptIndexError:
+def _unreadable(index: Index, part: str, seen: object) -> CorruptIndexError:
     return CorruptIndexError(
-        f"the index does not describe its {part} as termwise does",
+        f"the index has an unreadable description of its {part}",
         facts=[("index", index.path), (part, str(seen)[:120])],
         fixes=["build the index again"],
     )

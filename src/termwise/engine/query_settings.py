@@ -1,17 +1,17 @@
-"""How the terms of a query weigh, where it is a whole document: repetitions, rarity, and the heaviest terms alone.
+"""Weighting of query terms, for queries that are whole documents.
 
-A question of five words needs none of this. Of a query of two hundred, many terms say little: they cost time and bring
-noise. What is set here is static, it needs no network, and it goes for every model alike:
+A short query needs none of these settings. In a query of two hundred words many terms carry little information: they
+cost time and add noise. The settings are static, need no network, and apply to every model:
 
 =============  =======================================================================================================
-``counts``     ``raw``: a term weighs as often as it occurs, c. ``saturated``: (k3 + 1) c / (k3 + c), as BM25 weighs the
-               terms of queries (Robertson et al., TREC-3, 1994). ``once``: 1.
-``idf_power``  and so many powers of its idf in the index, ln(1 + (N - df + 0.5) / (df + 0.5)). BM25 has weighed its
-               documents by the idf once already.
-``min_df``     a term that fewer documents have does not count.
-``max_terms``  only so many terms count: those for which ``counts`` times the idf, or a higher power of it, is largest,
-               as search engines choose the terms of a query for "more like this". Where the query is a document of
-               the index, terms that no other one has are passed over.
+``counts``     ``raw``: the weight of a term is its number of occurrences c. ``saturated``: (k3 + 1) c / (k3 + c), the
+               query term weight of BM25 (Robertson et al., TREC-3, 1994). ``once``: 1.
+``idf_power``  multiplies the weight by this power of the term's idf in the index, ln(1 + (N - df + 0.5) / (df + 0.5)).
+               BM25 document weights already contain one factor of the idf.
+``min_df``     drops terms that occur in fewer documents.
+``max_terms``  keeps only this many terms: those with the largest product of ``counts`` and idf (or a higher power of
+               it), as search engines choose terms for "more like this". If the query is a document of the index, terms
+               that no other document contains are skipped.
 =============  =======================================================================================================
 """
 
@@ -37,20 +37,20 @@ _K3 = 8.0
 
 @dataclass(frozen=True, kw_only=True)
 class QuerySettings(TypedSettings):
-    """How the terms of a query weigh; with the defaults, as the index says.
+    """Weighting of query terms; the defaults do not change the weights.
 
     Attributes
     ----------
     counts : {"raw", "saturated", "once"}
-        What becomes of the number of times that a query says a term.
+        Function of the number of occurrences in the query.
     k3 : float
-        Of ``saturated`` and only of it: 0 is ``once``, a large one ``raw``.
+        Saturation, for ``saturated`` only: 0 equals ``once``, a large value ``raw``.
     idf_power : float
         Power of the idf that weights are multiplied by; 0 for none.
     min_df : int
-        Documents that have a term that counts, at least.
+        Lower bound for the document frequency of a term.
     max_terms : int
-        Terms that count, the heaviest of those that are left; 0 for all.
+        Number of terms to keep; 0 for all.
     """
 
     called: ClassVar[str] = "query setting"
@@ -69,36 +69,36 @@ class QuerySettings(TypedSettings):
         super().__post_init__()
         if self.k3 != _K3 and self.counts != "saturated":
             raise ParameterError(
-                "k3 is how fast counts are saturated, and they are not",
+                "k3 requires saturated counts",
                 facts=[("k3", self.k3), ("counts", self.counts)],
-                fixes=["counts=saturated", "leave k3 out"],
+                fixes=["set `counts=saturated`", "leave k3 out"],
             )
 
 
 def with_settings(encoder: QueryEncoder, index: Index, settings: QuerySettings) -> QueryEncoder:
-    """Return a query encoder whose rows weigh as is set.
+    """Return a query encoder that applies the settings.
 
     Parameters
     ----------
     encoder : QueryEncoder
-        That of the index.
+        Query encoder of the index.
     index : Index
-        Its document frequencies are used where `settings` need them.
+        Source of the document frequencies.
     settings : QuerySettings
-        With the defaults `encoder` itself comes back.
+        With the defaults, the result is `encoder` itself.
 
     Raises
     ------
     ParameterError
-        If counts are changed and the queries of the index do not weigh by them.
+        If `settings` change counts and the query weighting of the index is not ``counts``.
     """
     if settings == QuerySettings():
         return encoder
     weighting = query_weighting_of(index)
     if settings.counts != "raw" and weighting != "counts":
         raise ParameterError(
-            "the queries of this index do not weigh their terms by how often they occur",
-            facts=[("index", index.path), ("they weigh by", weighting), ("counts", settings.counts)],
+            "the query weighting of this index does not use counts",
+            facts=[("index", index.path), ("weighting", weighting), ("counts", settings.counts)],
             fixes=["leave the setting counts out"],
         )
     return WeighedQueryEncoder(encoder, index, settings)
@@ -106,17 +106,17 @@ def with_settings(encoder: QueryEncoder, index: Index, settings: QuerySettings) 
 
 @dataclass(frozen=True, eq=False)
 class WeighedQueryEncoder:
-    """Weighs the rows of another encoder again.
+    """Applies settings to the rows of another encoder.
 
     Attributes
     ----------
     encoder : QueryEncoder
-        The other one.
+        Encoder of the unchanged rows.
     index : Index
-        Whose document frequencies are used.
+        Source of the document frequencies.
     settings : QuerySettings
     example : int or None
-        Position of the document that queries are the text of, if they are.
+        Position of the document whose text is the query, if any.
     """
 
     encoder: QueryEncoder
@@ -126,11 +126,11 @@ class WeighedQueryEncoder:
 
     @property
     def analyzer(self) -> Analyzer:
-        """What cuts the query into tokens."""
+        """Analyzer of queries."""
         return self.encoder.analyzer
 
     def of_example(self, ordinal: int) -> WeighedQueryEncoder:
-        """Return the same for queries that are the text of this document."""
+        """Return the encoder for queries that are the text of a document."""
         return replace(self, example=ordinal)
 
     def encode_query(self, query: str) -> TermWeights:
@@ -151,7 +151,7 @@ class WeighedQueryEncoder:
     def _weights(
         self, terms: npt.NDArray[np.int32], counts: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Return the weight of each term, 0 for those that are left out."""
+        """Return the weight of each term, 0 for dropped ones."""
         settings = self.settings
         weights = counts
         if settings.counts == "once":
@@ -162,12 +162,12 @@ class WeighedQueryEncoder:
             return weights
         frequencies = self.index.document_frequencies[terms]
         documents = len(self.index)
-        chosen = weights * idf_factors(frequencies, documents, max(1.0, settings.idf_power))
+        importance = weights * idf_factors(frequencies, documents, max(1.0, settings.idf_power))
         weights = weights * idf_factors(frequencies, documents, settings.idf_power)
         usable = frequencies >= max(1, settings.min_df)
         if settings.max_terms:
             if self.example is not None:
                 usable &= frequencies > np.isin(terms, self.index.row(self.example)[0])
-            order = np.lexsort((terms, -chosen, ~usable))
+            order = np.lexsort((terms, -importance, ~usable))
             usable[order[settings.max_terms :]] = False
         return np.where(usable, weights, 0.0)

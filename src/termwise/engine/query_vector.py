@@ -1,4 +1,4 @@
-"""A query as the engine sees it: whole-number weights and what they are worth."""
+"""Query vector: integer weights over the terms of an index, and the scale of their sums."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from termwise.kernels.retrieval import MAX_SCORE
 from termwise.weights import TermWeights
 
 QUERY_LEVELS = 4095
-"""Fractional query weights become whole numbers of about this size at most."""
+"""Upper bound for query weights that are rounded to integers."""
 
 
 @dataclass(frozen=True)
 class QueryVector:
-    """One query over the terms of an index.
+    """Query weights prepared for one index.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class QueryVector:
     unit : float
         Real score of one unit of the sums.
     constant : float
-        What every document gets: the floors of the terms, weighted.
+        Score that every document gets: the weighted floors of the terms.
     bound : int
-        No sum can be larger.
+        Upper bound for a sum.
     """
 
     terms: npt.NDArray[np.int32]
@@ -51,23 +51,23 @@ class QueryVector:
 
     @property
     def exact(self) -> bool:
-        """Whether weights are real numbers, for an index that keeps weights as they came."""
+        """Whether weights are real numbers, for an index with float weights."""
         return bool(self.weights.dtype == np.float64)
 
 
 def query_vector(index: Index, row: TermWeights) -> QueryVector:
     """Prepare one row of query weights for an index.
 
-    Whole-number weights are used as they are. Others are rounded to multiples of a power of two, chosen so that the
-    largest of a term is between 2048 and 4095 units; the smallest is at least one. The document bias, whose weight is
-    the sum of the others, has the same unit.
+    Whole-number weights are not changed. Others are rounded to multiples of a power of two such that the largest weight
+    of a term is between 2048 and 4095 units; the smallest is at least one. The document bias, whose weight is the sum
+    of the others, has the same unit.
 
     Parameters
     ----------
     index : Index
-        The index to be searched.
+        Index to search.
     row : TermWeights
-        One row over the vocabulary of the index. Zero weights are left out.
+        One row over the vocabulary of the index. Zero weights are dropped.
 
     Raises
     ------
@@ -81,13 +81,13 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
     manifest = index.manifest
     if row.vocabulary != manifest.vocabulary:
         raise VocabularyMismatchError(
-            "this index and this query use different vocabularies",
+            "the index and the query have different vocabularies",
             facts=[
                 ("index", f"{index.path}  {manifest.terms:,} terms  {short_digest(manifest.vocabulary)}"),
                 ("query", short_digest(row.vocabulary)),
-                ("why", "the same number is another word in each; scores would mean nothing"),
+                ("why", "equal numbers stand for different words, so scores would be meaningless"),
             ],
-            fixes=["encode the query with the encoder the index was built with"],
+            fixes=["encode the query with the query encoder of the index"],
         )
     if len(row) != 1:
         raise WeightError("a query is one row", facts=[("rows", len(row))])
@@ -114,7 +114,7 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
     bound = 0
     if not exact:
         if manifest.background:
-            # The bias is stored in finer units than the impacts; bring both to the finer one.
+            # The bias has a finer unit than the impacts; convert the impacts to it.
             unit /= 2**manifest.quantiser.bias_bits
             weights = weights << manifest.quantiser.bias_bits
         bound = int(weights.sum()) * 255 + int(background) * 65535
@@ -128,7 +128,7 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
 
 
 def _query_scale(weights: npt.NDArray[np.float64], *, biased: bool, bias_bits: int) -> float:
-    """Return the unit of query weights; with a bias, the weight of which is the last, coarser where sums need room."""
+    """Return the unit of query weights; with a bias (the last weight) it is coarser if sums would overflow."""
     if len(weights) == 0 or bool((weights == np.rint(weights)).all()):
         return 1.0
     terms = weights[:-1] if biased and len(weights) > 1 else weights

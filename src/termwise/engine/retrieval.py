@@ -1,16 +1,16 @@
-"""First-stage retrieval and scoring of given documents, on whole indexes."""
+"""First-stage retrieval, and scoring of given documents, over one index."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.engine.query_vector import QueryVector
-from termwise.errors import DuplicateIdError, UnknownIdError
+from termwise.errors import CorruptIndexError, DuplicateIdError, UnknownIdError
 from termwise.index import Index
 from termwise.index.container import corrupt
 from termwise.index.segment import Inverted, Segment
@@ -18,28 +18,27 @@ from termwise.kernels.forward import score_rows
 from termwise.kernels.retrieval import OK, ORDINAL_BITS, retrieve
 
 _LOW = (1 << ORDINAL_BITS) - 1
-_room = threading.local()
+_tables = threading.local()
 
 Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
 """Ordinals and real scores, best first."""
 
 
 def first_stage(index: Index, query: QueryVector, k: int) -> Found:
-    """Return the `k` best documents that share a term with the query; ties by input position.
+    """Return the `k` best documents that share a term with the query, fewer if fewer match; ties by input position.
 
     Parameters
     ----------
     index : Index
-        The index.
     query : QueryVector
-        A query made for it.
+        Query prepared for the index.
     k : int
-        Documents wanted, 1 or more; fewer come back where fewer match.
+        Number of results, 1 or more.
 
     Returns
     -------
     ordinals : ndarray of shape (at most k,), int64
-        Positions in the input, best first.
+        Input positions, best first.
     scores : ndarray of the same shape, float64
         Real scores.
 
@@ -52,9 +51,9 @@ def first_stage(index: Index, query: QueryVector, k: int) -> Found:
     sums: list[npt.NDArray[Any]] = []
     for first, segment in zip(index.firsts, index.segments, strict=True):
         search = _search_rows if segment.inverted is None else _search_blocks
-        rows, found = search(segment, query, min(k, segment.documents))
+        rows, segment_sums = search(segment, query, min(k, segment.documents))
         ordinals.append(rows + first)
-        sums.append(found)
+        sums.append(segment_sums)
     merged, totals = (ordinals[0], sums[0]) if len(sums) == 1 else _merge(ordinals, sums, k)
     return merged, totals * query.unit + query.constant
 
@@ -62,12 +61,12 @@ def first_stage(index: Index, query: QueryVector, k: int) -> Found:
 def score_documents(
     index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Score given documents from the forward view.
+    """Score given documents with the forward index.
 
     Returns
     -------
     scores : ndarray of shape (m,), float64
-        Real scores, also of documents that share no term with the query.
+        Real scores, including those of documents that share no term with the query.
     matched : ndarray of shape (m,), bool
         Whether the document shares a term with the query.
     """
@@ -76,22 +75,35 @@ def score_documents(
         return sums * query.unit + query.constant, matched
     scores = np.empty(len(ordinals), dtype=np.float64)
     matched = np.empty(len(ordinals), dtype=np.bool_)
-    owner = np.searchsorted(index.firsts, ordinals, side="right") - 1
-    for number, segment in enumerate(index.segments):
-        chosen = owner == number
-        sums, shared = _score_rows(segment, query, ordinals[chosen] - index.firsts[number])
-        scores[chosen] = sums * query.unit + query.constant
-        matched[chosen] = shared
+    for segment, positions, rows in segment_rows(index, ordinals):
+        sums, shared = _score_rows(segment, query, rows)
+        scores[positions] = sums * query.unit + query.constant
+        matched[positions] = shared
     return scores, matched
 
 
+def segment_rows(
+    index: Index, ordinals: npt.NDArray[np.int64]
+) -> Iterator[tuple[Segment, npt.NDArray[np.intp], npt.NDArray[np.int64]]]:
+    """Yield each segment, the positions of its documents in `ordinals`, and their rows in the segment."""
+    owner = np.searchsorted(index.firsts, ordinals, side="right") - 1
+    for number, segment in enumerate(index.segments):
+        positions = np.flatnonzero(owner == number)
+        yield segment, positions, ordinals[positions] - index.firsts[number]
+
+
+def damaged_rows(segment: Segment) -> CorruptIndexError:
+    """Return the error for a forward index whose rows exceed its arrays."""
+    return corrupt(segment.path, None, "rows inside their arrays", "a position outside")
+
+
 def candidate_ordinals(index: Index, candidates: Sequence[str], query_id: str) -> npt.NDArray[np.int64]:
-    """Return the positions of candidates in the input.
+    """Return the input positions of candidates.
 
     Raises
     ------
     UnknownIdError, DuplicateIdError
-        If a candidate is not in the index, or is given twice; `query_id` is named.
+        If a candidate is not in the index, or occurs twice; names `query_id`.
     """
     ordinals = index.find_many(candidates)
     unknown = np.flatnonzero(ordinals < 0)
@@ -108,9 +120,9 @@ def candidate_ordinals(index: Index, candidates: Sequence[str], query_id: str) -
         )
     distinct, first = np.unique(ordinals, return_index=True)
     if len(distinct) < len(ordinals):
-        twice = np.setdiff1d(np.arange(len(ordinals)), first)[0]
+        repeated = np.setdiff1d(np.arange(len(ordinals)), first)[0]
         raise DuplicateIdError(
-            "a candidate is given twice", facts=[("query", query_id or "-"), ("doc_id", candidates[twice])]
+            "a candidate occurs twice", facts=[("query", query_id or "-"), ("doc_id", candidates[repeated])]
         )
     return ordinals
 
@@ -128,9 +140,7 @@ def _search_blocks(
     )  # fmt: skip
     rows = _LOW - (keys & _LOW)
     if status != OK or (len(rows) and rows.max() >= segment.documents):
-        raise corrupt(
-            segment.path, 0, "postings inside their arrays", "a position outside; run termwise verify"
-        )
+        raise corrupt(segment.path, 0, "postings inside their arrays", "a position outside")
     return rows, keys >> ORDINAL_BITS
 
 
@@ -152,26 +162,24 @@ def _score_rows(
         query.terms, query.weights, number(query.background), _slots(segment.n_terms, len(query.terms)),
     )  # fmt: skip
     if status != OK:
-        raise corrupt(
-            segment.path, None, "rows inside their arrays", "a position outside; run termwise verify"
-        )
+        raise damaged_rows(segment)
     return sums, matched
 
 
 def _slots(n_terms: int, n_query_terms: int) -> npt.NDArray[np.unsignedinteger]:
-    """Return a zeroed look-up table of this thread, of the narrowest type; the kernel leaves it zeroed."""
-    kind = np.min_scalar_type(n_query_terms)
-    table: npt.NDArray[np.unsignedinteger] | None = getattr(_room, kind.name, None)
+    """Return a look-up table of this thread, of the narrowest type and filled with 0, as the kernel leaves it."""
+    dtype = np.min_scalar_type(n_query_terms)
+    table: npt.NDArray[np.unsignedinteger] | None = getattr(_tables, dtype.name, None)
     if table is None or len(table) < n_terms:
-        table = np.zeros(n_terms, dtype=kind)
-        setattr(_room, kind.name, table)
+        table = np.zeros(n_terms, dtype=dtype)
+        setattr(_tables, dtype.name, table)
     return table
 
 
 def _merge(
     ordinals: list[npt.NDArray[np.int64]], sums: list[npt.NDArray[Any]], k: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    every = np.concatenate(ordinals)
+    merged = np.concatenate(ordinals)
     totals = np.concatenate(sums)
-    best = np.lexsort((every, -totals))[:k]
-    return every[best], totals[best]
+    best = np.lexsort((merged, -totals))[:k]
+    return merged[best], totals[best]

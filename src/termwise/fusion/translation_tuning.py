@@ -30,7 +30,7 @@ from termwise.fusion.step_function import EQUAL, AlphaCurve
 from termwise.fusion.weight_learning import learn
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Query, Run
-from termwise.search.candidates import ordered
+from termwise.search.candidates import rank_candidates
 from termwise.search.translation_scorer import TranslationParts, TranslationScorer, check_share
 from termwise.validation import check_count
 
@@ -243,7 +243,7 @@ def _gathered(
         parts = scorer.parts(texts[ranking.query_id], ranking.doc_ids)
         found.append(_Gathered(ranking.query_id, ranking.doc_ids, parts))
     progress("gather", len(wanted), len(wanted))
-    if found and not any(one.parts.translated.any() or one.parts.said.any() for one in found):
+    if found and not any(one.parts.translated.any() or one.parts.untranslated.any() for one in found):
         raise DataError(
             "no document of the run says or translates a word of its query, so there is nothing to choose by",
             facts=[
@@ -259,7 +259,8 @@ def _gathered(
 
 def _scored(gathered: Sequence[_Gathered], p: float, lambda_: float, name: str) -> Run:
     return Run(
-        [ordered(one.candidates, one.parts.scores(p, lambda_), one.query_id) for one in gathered], name
+        [rank_candidates(one.candidates, one.parts.scores(p, lambda_), one.query_id) for one in gathered],
+        name,
     )
 
 

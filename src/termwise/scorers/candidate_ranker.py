@@ -10,8 +10,8 @@ from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.records import Query, Ranking
 from termwise.scorers.protocol import TextScorer
-from termwise.search.candidates import CandidateRanker, ordered
-from termwise.search.searcher import query_text
+from termwise.search.candidates import CandidateRanker, rank_candidates
+from termwise.search.timed_run import query_text
 
 
 class TextReranker(CandidateRanker):
@@ -48,4 +48,4 @@ class TextReranker(CandidateRanker):
         texts = [self._index.text(ordinal) or "" for ordinal in ordinals.tolist()]
         middle = time.perf_counter()
         scores = self._scorer.score(query_text(query), texts)
-        return ordered(candidates, scores, query_id, k), middle - begin, time.perf_counter() - middle
+        return rank_candidates(candidates, scores, query_id, k), middle - begin, time.perf_counter() - middle

@@ -6,7 +6,8 @@ from termwise.search.query_document_likelihood import (
     QueryLikelihoods,
     StoredQueryVectors,
 )
-from termwise.search.searcher import Searcher, TimedRun
+from termwise.search.searcher import Searcher
+from termwise.search.timed_run import TimedRun
 
 __all__ = [
     "Example",

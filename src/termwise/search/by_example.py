@@ -1,4 +1,4 @@
-"""Query by example: the query is a document, and no answer to itself."""
+"""Query by example: the query is a document, which the results leave out."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from termwise.search.searcher import Searcher
 
 @dataclass(frozen=True)
 class Example:
-    """A document that is the query.
+    """A document that serves as the query.
 
     Attributes
     ----------
     name : str
-        What it is called where it is shown: its identifier, or the name of its file.
+        Displayed name: the identifier, or the name of a file.
     text : str
-        What it says.
+        The text.
     doc_id : str or None
-        Its identifier, if it is a document of the index.
+        Identifier, if it is a document of the index.
     """
 
     name: str
@@ -31,11 +31,13 @@ class Example:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
-            raise ParameterError("an example is a text", facts=[("given", type(self.text).__name__)])
+            raise ParameterError(
+                "the text of an example is a string", facts=[("given", type(self.text).__name__)]
+            )
 
     @classmethod
     def of(cls, searcher: Searcher, doc_id: str) -> Example:
-        """Take a document of an index.
+        """Return a document of an index as an example.
 
         Raises
         ------
@@ -49,45 +51,47 @@ class Example:
     def rank(self, searcher: Searcher, *, k: int) -> tuple[Ranking, tuple[str, ...]]:
         """Rank the documents for this one.
 
-        A text from elsewhere may be that of a document of the index. Where texts are kept, results that say the same,
-        but for white space, are no answer either.
+        A text from elsewhere may equal that of a document of the index. If the index keeps texts, documents with the
+        same text, apart from white space, are left out as well.
 
         Returns
         -------
         ranking : Ranking
             At most `k` documents.
-        same : tuple of str
-            Other documents that would have been among them, but say the same.
+        duplicates : tuple of str
+            Documents with the same text that the ranking leaves out.
         """
         if self.doc_id is not None:
             return searcher.rank_like(self.doc_id, k=k), ()
-        row, wanted = searcher.encode(self.text), k
+        row, depth = searcher.encode(self.text), k
         while True:
-            ranking = searcher.rank(row, k=wanted)
-            same = self._same(searcher, ranking.doc_ids)
-            if len(ranking) < wanted or len(ranking) - len(same) >= k:
-                return Excluded.of({"": set(same)}).kept(ranking).top(k), same
-            wanted *= 2
+            ranking = searcher.rank(row, k=depth)
+            duplicates = self._duplicates(searcher, ranking.doc_ids)
+            if len(ranking) < depth or len(ranking) - len(duplicates) >= k:
+                return Excluded.of({"": set(duplicates)}).kept(ranking).top(k), duplicates
+            depth *= 2
 
     def explain(
         self, searcher: Searcher, doc_ids: Sequence[str], *, competitors: int | None = None
     ) -> list[Explanation]:
-        """Show the scores of documents for this one; see `Searcher.explain_many`."""
+        """Explain the scores of documents for this one; see `Searcher.explain_many`."""
         exclude: tuple[str, ...] = ()
         if self.doc_id is not None:
             searcher, exclude = searcher.for_example(self.doc_id), (self.doc_id,)
         elif competitors is not None:
-            everything = searcher.rank(self.text, k=max(1, len(searcher.index))).doc_ids
-            exclude = tuple(one for one in self._same(searcher, everything) if one not in doc_ids)
-        explained = searcher.explain_many(self.text, doc_ids, competitors=competitors, exclude=exclude)
-        return [replace(one, example=self.name) for one in explained]
+            matching = searcher.rank(self.text, k=max(1, len(searcher.index))).doc_ids
+            exclude = tuple(
+                doc_id for doc_id in self._duplicates(searcher, matching) if doc_id not in doc_ids
+            )
+        explanations = searcher.explain_many(self.text, doc_ids, competitors=competitors, exclude=exclude)
+        return [replace(explanation, example=self.name) for explanation in explanations]
 
-    def _same(self, searcher: Searcher, doc_ids: Sequence[str]) -> tuple[str, ...]:
-        """Return those documents that say what this one says."""
-        wanted = self.text.split()
+    def _duplicates(self, searcher: Searcher, doc_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the documents with the same words in the same order."""
+        words = self.text.split()
         texts = searcher.index.texts(searcher.index.find_many(doc_ids))
         return tuple(
             doc_id
             for doc_id, text in zip(doc_ids, texts, strict=True)
-            if text is not None and text.split() == wanted
+            if text is not None and text.split() == words
         )

@@ -1,9 +1,9 @@
-"""Ranking given documents, whatever scores them: for one query, or for the queries of a run."""
+"""Re-ranking of given documents, for one query or for the queries of a run."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from termwise.progress import Progress, no_progress
 from termwise.records import Query, Ranking, Run
-from termwise.search.searcher import TimedRun, checked_k, timed_run
+from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, timed_run
 
 
 class CandidateRanker(ABC):
-    """Orders documents that it is given; whoever inherits says how one query is scored."""
+    """Base class of rankers that order given documents; a subclass scores them for one query."""
 
     run_name: ClassVar[str]
-    """What a run is called where nothing is said."""
+    """Default name of a run."""
 
     def rank(self, query: str | Query, *, candidates: Sequence[str], k: int = 10) -> Ranking:
         """Score and order given documents.
@@ -28,16 +28,16 @@ class CandidateRanker(ABC):
         query : str or Query
             The information need.
         candidates : sequence of str
-            Documents of the index. All are scored, and ties keep the given order.
+            Documents of the index. All are scored; ties keep the given order.
         k : int, optional
-            Documents wanted, 1 or more.
+            Number of results, 1 or more.
 
         Raises
         ------
         ParameterError
             If `k` is not a whole number of 1 or more.
         UnknownIdError, DuplicateIdError
-            If a candidate is not in the index, or is given twice.
+            If a candidate is not in the index, or occurs twice.
         """
         return self._rank(query, candidates, checked_k(k))[0]
 
@@ -55,32 +55,51 @@ class CandidateRanker(ABC):
         Parameters
         ----------
         queries : iterable of Query
-            With distinct identifiers. Those the run does not hold are left out.
+            With distinct identifiers. Queries that are not in the run are skipped.
         candidates : Run
-            The documents to be scored for each.
+            Documents to score for each query.
         k : int, optional
-            Documents wanted for each.
+            Number of results per query.
         name : str, optional
-            Name of the resulting run; `run_name` unless given.
+            Name of the resulting run; by default `run_name`.
         progress : callable, optional
-            Called with a stage name, queries done, and their total.
+            Called with a stage name, the number of finished queries, and their total.
         """
         checked_k(k)
-        return timed_run(
-            [query for query in queries if query.query_id in candidates],
-            lambda query: self._rank(query, candidates[query.query_id].doc_ids, k),
+        return reranked_run(
+            lambda query, doc_ids: self._rank(query, doc_ids, k),
+            queries,
+            candidates,
             name=self.run_name if name is None else name,
             progress=progress,
         )
 
     @abstractmethod
-    def _rank(self, query: str | Query, candidates: Sequence[str], k: int) -> tuple[Ranking, float, float]:
+    def _rank(self, query: str | Query, candidates: Sequence[str], k: int) -> TimedRanking:
         """Return the ranking, and the seconds of encoding and of scoring."""
 
 
-def ordered(
+def reranked_run(
+    rank: Callable[[Query, Sequence[str]], TimedRanking],
+    queries: Iterable[Query],
+    candidates: Run,
+    *,
+    name: str,
+    progress: Progress,
+) -> TimedRun:
+    """Call `rank` with each query of the run and its documents."""
+    return timed_run(
+        [query for query in queries if query.query_id in candidates],
+        lambda query: rank(query, candidates[query.query_id].doc_ids),
+        stage="re-rank",
+        name=name,
+        progress=progress,
+    )
+
+
+def rank_candidates(
     candidates: Sequence[str], scores: npt.NDArray[np.float64], query_id: str, k: int | None = None
 ) -> Ranking:
-    """Rank candidates by their scores, the best k or all; equal ones keep the given order."""
+    """Order candidates by score and keep the best `k`, or all; ties keep the given order."""
     order = np.argsort(-scores, kind="stable")[:k]
     return Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)

@@ -1,24 +1,21 @@
-"""Query likelihood and document likelihood mixed: the QDL scores of TILDE.
+"""Interpolation of query likelihood and document likelihood: the QDL scores of TILDE.
 
-With ln P(t|d) what a network says of the terms of a document, ln P(t|q) what it says of those of a query, and n the
-kept tokens of the document,
+With ln P(t|d) and ln P(t|q) the outputs of a network for a document and a query, and n the kept tokens of the document,
 
     QL(q|d) = sum over the tokens t of q of ln P(t|d)
     DL(d|q) = 1/n * sum over the tokens t of d of ln P(t|q)
     score   = alpha * QL(q|d) + (1 - alpha) * DL(d|q)
 
-repetitions counted on both sides: equations 4 to 6 of Zhuang & Zuccon, *TILDE: Term Independent Likelihood moDEl for
-Passage Re-ranking*, SIGIR 2021. QL is a sum and DL a mean, so that the same alpha means less document likelihood for a
-long query.
+repetitions included in both sums: equations 4 to 6 of Zhuang & Zuccon, *TILDE: Term Independent Likelihood moDEl for
+Passage Re-ranking*, SIGIR 2021. QL is a sum and DL a mean, so the same alpha gives less weight to DL for a longer
+query.
 
-QL comes from an index of TILDE and runs no network. DL needs ln P(t|q) of the whole vocabulary: one pass of the network
-over the query, or a row that was stored when the collection was indexed, where the query is one of its documents. What
-the documents say comes from an index of the model ``ml``, whose rows are tf/n: DL is the product of such a row with the
-vector of the query.
+QL comes from a TILDE index and needs no network. DL needs ln P(t|q) for the whole vocabulary: one pass of the network
+over the query, or a row stored at index time if the query is a document of the collection. The terms of the documents
+come from an index of the model ``ml``, whose rows are tf/n: DL is the product of such a row with the query vector.
 
-What the formulae leave open: a document without a kept token has no mean. It gets the lowest value that any document
-could have for the query, the smallest ln P(t|q) of the kept terms, so that it is never ahead by having nothing to say.
-A query without a kept token says nothing of any document: all scores are 0, and no pass is run.
+Cases that the formulas leave open: a document without a kept token has no mean and gets the smallest possible DL, the
+smallest ln P(t|q) of the kept terms. For a query without a kept token all scores are 0, and the network is not run.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +31,7 @@ import numpy.typing as npt
 from termwise.display.safe_text import short_digest
 from termwise.engine.query_encoder import analyzer_of
 from termwise.engine.query_vector import query_vector
-from termwise.engine.retrieval import candidate_ordinals, score_documents
+from termwise.engine.retrieval import candidate_ordinals, damaged_rows, score_documents, segment_rows
 from termwise.errors import (
     InferenceRequiredError,
     ParameterError,
@@ -43,33 +40,32 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.index import Index
-from termwise.index.container import corrupt
 from termwise.progress import Progress, no_progress
 from termwise.records import Query, Ranking, Run
-from termwise.search.candidates import ordered
-from termwise.search.searcher import Searcher, TimedRun, checked_k, query_text, timed_run
+from termwise.search.candidates import CandidateRanker, rank_candidates, reranked_run
+from termwise.search.searcher import Searcher
+from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text
 from termwise.text import Analyzer, CleanedAnalyzer
 from termwise.text.vocabulary import TermNumbering
 from termwise.validation import is_finite_number
 
-SHARES = "ml"
-"""The model of the index that says what the documents hold."""
+DOCUMENT_MODEL = "ml"
+"""Model of the index with the terms of the documents."""
 
-AT_ONCE = 1 << 16
-"""Identifiers that are compared at a time."""
+BATCH = 1 << 16
+"""Identifiers compared at a time."""
 
 
-@runtime_checkable
 class QueryLikelihoods(Protocol):
-    """What a network says of the terms of a query."""
+    """Source of ln P(t|q) for queries."""
 
     @property
     def vocabulary(self) -> TermNumbering:
-        """The numbering of the terms."""
+        """Numbering of the terms."""
         ...
 
     def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return ln P(t|q) of every term for each of n queries.
+        """Return ln P(t|q) of every term for each of n texts.
 
         Returns
         -------
@@ -81,21 +77,21 @@ class QueryLikelihoods(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class StoredQueryVectors:
-    """ln P(t|q) of documents of a collection, stored when it was indexed: query by example without a network.
+    """Stored ln P(t|q) for queries that are documents of a collection: query by example without a network.
 
-    A query that is a document of the collection can be read by the network in advance, marked as a query. An index made
-    with ``termwise index COLLECTION --model tilde --set side=query`` holds what it said. In the compact form a term
-    that a row does not hold has its floor, which is an approximation.
+    The network encodes the documents in advance with the marker of queries: ``build_index(model="tilde",
+    settings={"side": "query"})``. In the compact form a term that is absent from a row has its floor, which is an
+    approximation.
 
     Parameters
     ----------
     index : Index
-        An index of TILDE whose documents were read as queries.
+        TILDE index with ``side=query``.
 
     Raises
     ------
     ParameterError
-        If the index is none of these.
+        If the index is of another kind.
     """
 
     index: Index
@@ -105,18 +101,18 @@ class StoredQueryVectors:
         side = model.get("parameters", {}).get("side")
         if model.get("name") != "tilde" or side != "query" or not len(self.index.floors):
             raise ParameterError(
-                "this index does not hold documents that were read as queries",
+                "the index does not hold documents encoded as queries",
                 facts=[
                     ("index", self.index.path),
                     ("model", model.get("name", "unknown")),
                     ("side", side or "document"),
                 ],
-                fixes=["termwise index COLLECTION --model tilde --set side=query --out DIR"],
+                fixes=["`build_index(model='tilde', side='query')`"],
             )
 
     @property
     def vocabulary(self) -> TermNumbering:
-        """The numbering of the terms."""
+        """Numbering of the terms."""
         return self.index.vocabulary
 
     def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -125,12 +121,12 @@ class StoredQueryVectors:
         Parameters
         ----------
         texts : sequence of str of length n
-            In place of their texts, the `Document.doc_id` of each.
+            Their identifiers (`Document.doc_id`) instead of texts.
 
         Returns
         -------
         ndarray of shape (n, V), float32
-            At most 0; what quantisation put above is 0.
+            At most 0; values that quantisation raised above 0 are 0.
 
         Raises
         ------
@@ -147,7 +143,7 @@ class StoredQueryVectors:
                         ("doc_id", doc_id if len(doc_id) <= 80 else f"{doc_id[:77]}..."),
                         ("index", self.index.path),
                     ],
-                    fixes=["name the document that the query is: rank(..., example=DOC_ID)"],
+                    fixes=["pass the identifier of the query document: `rank(query, example=doc_id)`"],
                 )
             terms, impacts = self.index.row(ordinal)
             row[terms] += impacts.astype(np.float64) * self.index.manifest.quantiser.scale
@@ -155,35 +151,37 @@ class StoredQueryVectors:
 
 
 @dataclass(frozen=True, eq=False)
-class QueryDocumentLikelihood:
-    """Re-ranks by a mixture of query and document likelihood; the formulae stand at the top of the module.
+class QueryDocumentLikelihood(CandidateRanker):
+    """Re-ranks by interpolated query and document likelihood; the module documents the formulas.
 
-    Stateless, like a `Searcher`: no call changes what a later call returns.
+    Stateless, like a `Searcher`.
 
     Parameters
     ----------
     searcher : Searcher
-        An index of TILDE, documents read as documents: ln P(t|d). What it scores is the query likelihood. At
-        ``alpha=0`` it scores nothing, and any index of the same documents will do.
+        TILDE index, which gives the query likelihood. With ``alpha=0`` it gives no score, and any index of the same
+        documents will do.
     alpha : float, optional
-        Share of the query likelihood, from 0 to 1. At 1 neither a network nor `documents` are needed.
+        Weight of the query likelihood, from 0 to 1. With 1, neither a network nor `documents` are needed.
     documents : Index, optional
-        The same documents with the model ``ml``, the analyzer ``wordpiece-clean`` over the vocabulary of the network,
-        and 32-bit weights: what the documents say.
+        Index of the same documents with the model ``ml``, the analyzer ``wordpiece-clean`` over the vocabulary of the
+        network, and 32-bit weights.
     query_encoder : QueryLikelihoods, optional
-        What gives ln P(t|q): an encoder from `termwise.encode`, which runs one pass for each query, or
-        `StoredQueryVectors`, which runs none.
+        Source of ln P(t|q): an encoder from `termwise.encode`, which runs one pass per query, or `StoredQueryVectors`,
+        which runs none.
 
     Raises
     ------
     ParameterError
-        If `alpha` is no number from 0 to 1, `documents` are missing or of another kind, `searcher` does not score by
-        TILDE's query likelihood, or the two indexes hold other documents.
+        If `alpha` is not a number from 0 to 1, `documents` is missing or of another kind, `searcher` is not a TILDE
+        index, or the two indexes hold different documents.
     InferenceRequiredError
         If `alpha` is below 1 and there is no query encoder.
     VocabularyMismatchError
-        If documents and query encoder number their terms differently.
+        If documents and query encoder have different vocabularies.
     """
+
+    run_name: ClassVar[str] = "qdl"
 
     searcher: Searcher
     _: KW_ONLY
@@ -195,7 +193,7 @@ class QueryDocumentLikelihood:
     def __post_init__(self) -> None:
         if not is_finite_number(self.alpha) or not 0 <= self.alpha <= 1:
             raise ParameterError(
-                "alpha is the share of the query likelihood",
+                "alpha is the weight of the query likelihood",
                 facts=[("alpha", self.alpha), ("expected", "a number from 0 to 1")],
             )
         side = None if self.alpha == 1 else _document_side(self.documents, self.query_encoder, self.alpha)
@@ -215,21 +213,21 @@ class QueryDocumentLikelihood:
         query : str or Query
             The information need.
         candidates : sequence of str
-            Documents of both indexes. All are scored, and ties keep the given order.
+            Documents of both indexes. All are scored; ties keep the given order.
         k : int, optional
-            Documents wanted, 1 or more.
+            Number of results, 1 or more.
         example : str, optional
-            What the query encoder is asked for in place of the text of the query: the ``doc_id`` of the document that
-            the query is, for `StoredQueryVectors`.
+            Input of the query encoder instead of the text of the query: the identifier of the query document, for
+            `StoredQueryVectors`.
 
         Raises
         ------
         ParameterError
             If `k` is not a whole number of 1 or more.
         UnknownIdError, DuplicateIdError
-            If a candidate is not in an index, or is given twice.
+            If a candidate is not in an index, or occurs twice.
         WeightError
-            If the query encoder gives something else than log-likelihoods.
+            If the query encoder returns values that are not log-likelihoods.
         """
         return self._rank(query, candidates, checked_k(k), example)[0]
 
@@ -240,7 +238,7 @@ class QueryDocumentLikelihood:
         candidates: Run,
         k: int = 1000,
         examples: Mapping[str, str] | None = None,
-        name: str = "qdl",
+        name: str | None = None,
         progress: Progress = no_progress,
     ) -> TimedRun:
         """Re-rank the documents of a run.
@@ -248,36 +246,36 @@ class QueryDocumentLikelihood:
         Parameters
         ----------
         queries : iterable of Query
-            With distinct identifiers. Those the run does not hold are left out.
+            With distinct identifiers. Queries that are not in the run are skipped.
         candidates : Run
-            The documents to be scored for each.
+            Documents to score for each query.
         k : int, optional
-            Documents wanted for each.
+            Number of results per query.
         examples : mapping of str to str, optional
-            The `example` of `rank` by ``query_id``; where a query has none, its text is taken.
+            The `example` of `rank` by ``query_id``; other queries use their text.
         name : str, optional
-            Name of the resulting run.
+            Name of the resulting run; by default ``qdl``.
         progress : callable, optional
-            Called with a stage name, queries done, and their total.
+            Called with a stage name, the number of finished queries, and their total.
 
         Returns
         -------
         TimedRun
-            The run; the seconds of encoding hold the tokens of the query and the pass of the network.
+            The run; the seconds of encoding include analysis and the pass of the network.
         """
         checked_k(k)
-        wanted = [query for query in queries if query.query_id in candidates]
-        asked = examples or {}
-        return timed_run(
-            wanted,
-            lambda query: self._rank(query, candidates[query.query_id].doc_ids, k, asked.get(query.query_id)),
-            name=name,
+        examples = examples or {}
+        return reranked_run(
+            lambda query, doc_ids: self._rank(query, doc_ids, k, examples.get(query.query_id)),
+            queries,
+            candidates,
+            name=self.run_name if name is None else name,
             progress=progress,
         )
 
     def _rank(
-        self, query: str | Query, candidates: Sequence[str], k: int, example: str | None
-    ) -> tuple[Ranking, float, float]:
+        self, query: str | Query, candidates: Sequence[str], k: int, example: str | None = None
+    ) -> TimedRanking:
         query_id = query.query_id if isinstance(query, Query) else ""
         text = query_text(query)
         index = self.searcher.index
@@ -293,31 +291,31 @@ class QueryDocumentLikelihood:
             scores += self.alpha * score_documents(index, query_vector(index, row), ordinals)[0]
         if self._side is not None and likelihoods is not None:
             scores += (1 - self.alpha) * self._side.scores(candidates, query_id, likelihoods)
-        ranking = ordered(candidates, scores, query_id, k)
+        ranking = rank_candidates(candidates, scores, query_id, k)
         return ranking, middle - begin, time.perf_counter() - middle
 
 
 @dataclass(frozen=True, eq=False)
 class _DocumentSide:
-    """All that a document likelihood needs, checked; `kept` are the numbers of the terms a document can hold."""
+    """Checked inputs of the document likelihood; `kept` are the terms that documents can hold."""
 
     documents: Index
     encoder: QueryLikelihoods
     kept: npt.NDArray[np.intp]
 
-    def likelihoods(self, asked: str) -> npt.NDArray[np.float64]:
-        given = np.asarray(self.encoder.encode_queries([asked]))
+    def likelihoods(self, text: str) -> npt.NDArray[np.float64]:
+        encoded = np.asarray(self.encoder.encode_queries([text]))
         expected = (1, len(self.encoder.vocabulary))
-        usable = np.isfinite(given) & (given <= 0)
-        if given.shape != expected or not usable.all():
+        usable = np.isfinite(encoded) & (encoded <= 0)
+        if encoded.shape != expected or not usable.all():
             raise WeightError(
-                "a query encoder gives the logarithm of a probability for each term",
+                "a query encoder must return the logarithm of a probability for each term",
                 facts=[
-                    ("shape", f"{given.shape}, expected {expected}"),
+                    ("shape", f"{encoded.shape}, expected {expected}"),
                     ("values above 0 or not finite", int((~usable).sum())),
                 ],
             )
-        likelihoods: npt.NDArray[np.float64] = given[0].astype(np.float64)
+        likelihoods: npt.NDArray[np.float64] = encoded[0].astype(np.float64)
         return likelihoods
 
     def scores(
@@ -332,32 +330,32 @@ class _DocumentSide:
 def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, alpha: float) -> _DocumentSide:
     if encoder is None:
         raise InferenceRequiredError(
-            "a document likelihood needs what a network says of the query",
+            "a document likelihood needs ln P(t|q), which a network computes",
             facts=[("alpha", alpha), ("query encoder", "none")],
-            fixes=["pass query_encoder=…, and one pass is run for each query", "pass alpha=1"],
+            fixes=["pass query_encoder, which runs one pass per query", "set `alpha=1`"],
         )
-    build = f"termwise index COLLECTION --model {SHARES} --analyzer wordpiece-clean --float --out DIR"
+    build = f"`build_index(model='{DOCUMENT_MODEL}', analyzer='wordpiece-clean', quantiser='float32')`"
     if documents is None:
         raise ParameterError(
-            "a document likelihood needs an index of what the documents say",
+            "a document likelihood needs an index of the terms of the documents",
             facts=[("alpha", alpha), ("documents", "none")],
-            fixes=[f"pass documents=Index.open(DIR), made with {build}"],
+            fixes=[f"pass the index as documents, built with {build}"],
         )
     manifest = documents.manifest
     name = manifest.encoder.get("model", {}).get("name")
-    if name != SHARES or manifest.quantiser.kind != "float32":
+    if name != DOCUMENT_MODEL or manifest.quantiser.kind != "float32":
         raise ParameterError(
-            "this index does not say exactly what the documents hold",
+            "this index does not hold exact term frequencies",
             facts=[
                 ("index", documents.path),
-                ("model", f"{name}, expected {SHARES}"),
+                ("model", f"{name}, expected {DOCUMENT_MODEL}"),
                 ("weights", f"{manifest.quantiser.kind}, expected float32"),
             ],
             fixes=[build],
         )
     if encoder.vocabulary.id != manifest.vocabulary:
         raise VocabularyMismatchError(
-            "the documents and the query encoder use different vocabularies",
+            "the documents and the query encoder have different vocabularies",
             facts=[
                 (
                     "documents",
@@ -367,7 +365,7 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
                     "query encoder",
                     f"{len(encoder.vocabulary):,} terms  {short_digest(encoder.vocabulary.id)}",
                 ),
-                ("why", "the same number is another word in each; scores would mean nothing"),
+                ("why", "equal numbers stand for different words, so scores would be meaningless"),
             ],
             fixes=[build.replace("wordpiece-clean", "wordpiece-clean:PATH/tokenizer.json")],
         )
@@ -375,34 +373,34 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
 
 
 def _check_query_likelihood(index: Index) -> None:
-    """Refuse an index whose scores are not ln P(q|d) of TILDE."""
+    """Refuse an index other than TILDE with documents encoded as documents."""
     model = index.manifest.encoder.get("model", {})
     side = model.get("parameters", {}).get("side", "document")
     if model.get("name") != "tilde" or side != "document":
         raise ParameterError(
-            "the query likelihood comes from an index of TILDE whose documents were read as documents",
+            "the query likelihood needs a TILDE index with documents encoded as documents",
             facts=[("index", index.path), ("model", model.get("name", "unknown")), ("side", side)],
-            fixes=["termwise index COLLECTION --model tilde --out DIR"],
+            fixes=["`build_index(model='tilde')`"],
         )
 
 
-def _check_same_documents(one: Index, other: Index) -> None:
-    """Refuse indexes that do not hold the same documents; equal files of identifiers need not be read."""
-    files = [[segment.ids.sha256 for segment in index.manifest.segments] for index in (one, other)]
+def _check_same_documents(queries: Index, documents: Index) -> None:
+    """Refuse indexes of different documents; identifier files with equal checksums are not read."""
+    files = [[segment.ids.sha256 for segment in index.manifest.segments] for index in (queries, documents)]
     if files[0] == files[1]:
         return
     missing = None
-    for first in range(0, len(one), AT_ONCE):
-        doc_ids = one.doc_ids(np.arange(first, min(first + AT_ONCE, len(one))))
-        lacking = np.flatnonzero(other.find_many(doc_ids) < 0)
+    for first in range(0, len(queries), BATCH):
+        doc_ids = queries.doc_ids(np.arange(first, min(first + BATCH, len(queries))))
+        lacking = np.flatnonzero(documents.find_many(doc_ids) < 0)
         if len(lacking):
             missing = doc_ids[lacking[0]]
             break
-    if missing is None and len(one) == len(other):
+    if missing is None and len(queries) == len(documents):
         return
     facts: list[tuple[str, object]] = [
-        ("query likelihood", f"{one.path}  {len(one)} documents"),
-        ("document likelihood", f"{other.path}  {len(other)} documents"),
+        ("query likelihood", f"{queries.path}  {len(queries)} documents"),
+        ("document likelihood", f"{documents.path}  {len(documents)} documents"),
     ]
     if missing is not None:
         facts.append(("only in the first", missing if len(missing) <= 80 else f"{missing[:77]}..."))
@@ -416,46 +414,41 @@ def _check_same_documents(one: Index, other: Index) -> None:
 def row_means(
     index: Index, ordinals: npt.NDArray[np.int64], values: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return the mean of `values` over the terms of documents, weighted as the index weighs them.
+    """Return the weighted mean of `values` over the terms of each document.
 
     Parameters
     ----------
     index : Index
-        What weighs the terms.
+        Source of the weights.
     ordinals : ndarray of shape (m,), int64
-        Positions of documents in the input.
+        Input positions of documents.
     values : ndarray of shape (terms,), float64
-        A number for each term.
+        Value of each term.
 
     Returns
     -------
     ndarray of shape (m,), float64
-        Not a number for documents without terms.
+        NaN for documents without terms.
     """
     means = np.full(len(ordinals), np.nan)
-    owner = np.searchsorted(index.firsts, ordinals, side="right") - 1
-    for number, segment in enumerate(index.segments):
-        chosen = np.flatnonzero(owner == number)
-        rows = ordinals[chosen] - index.firsts[number]
+    for segment, places, rows in segment_rows(index, ordinals):
         firsts = segment.starts[rows].astype(np.int64)
         lengths = segment.starts[rows + 1].astype(np.int64) - firsts
         if (lengths < 0).any() or (firsts + lengths > len(segment.terms)).any():
-            raise corrupt(
-                segment.path, None, "rows inside their arrays", "a position outside; run termwise verify"
-            )
+            raise damaged_rows(segment)
         ends = np.cumsum(lengths)
         positions = np.repeat(firsts - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
         row = np.repeat(np.arange(len(rows)), lengths)
         weights = segment.impacts[positions].astype(np.float64)
         sums = np.bincount(row, weights * values[segment.terms[positions]], minlength=len(rows))
         totals = np.bincount(row, weights, minlength=len(rows))
-        some = totals > 0
-        means[chosen[some]] = sums[some] / totals[some]
+        present = totals > 0
+        means[places[present]] = sums[present] / totals[present]
     return means
 
 
 def _kept_terms(analyzer: Analyzer) -> npt.NDArray[np.intp]:
-    """Return the numbers of the terms that an analyzer with a closed vocabulary can give."""
+    """Return the numbers of the terms that an analyzer with a closed vocabulary can produce."""
     vocabulary = analyzer.vocabulary
     if vocabulary is None:
         raise ParameterError(

@@ -1,16 +1,16 @@
-"""Scoring given documents by a translation table, exactly: nothing is pruned, rounded or compiled.
+"""Exact scores of given documents by a translation table, without pruning, rounding or compilation.
 
-`termwise.models.Model1` compiles a table into an index, with p and lambda baked in. Here the same scores are made when
-they are asked for, from an index of shares P(u|D) (the model ``ml``), by gathering the columns of the table that the
-words of the query need:
+`termwise.models.Model1` compiles a table with fixed p and lambda into an index. This module computes the same scores at
+query time from an index of relative term frequencies P(u|D) (the model ``ml``) and the columns of the table for the
+query words:
 
     m(t, D) = (1 - p) * sum over u of T(t|u) P(u|D)  +  p * P(t|D)
-    score   = sum over the words t of the query, repetitions counted, of ln(1 + (1 - lambda) m / (lambda P(t|C)))
+    score   = sum over the words t of the query, repetitions included, of ln(1 + (1 - lambda) m / (lambda P(t|C)))
 
-or, for lambda = 0, of ln max(1e-8, m). The two sums do not depend on p or lambda, so a tuner asks for them once
-(`TranslationScorer.parts`) and tries as many values as it likes.
+or, for lambda = 0, of ln max(1e-8, m). The two parts of m do not depend on p and lambda, so tuning computes them once
+(`TranslationScorer.parts`).
 
-This module needs the table, and therefore `termwise.translation`; searching a compiled index needs neither.
+This module imports `termwise.translation`; searching a compiled index does not.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.engine.query_encoder import analyzer_of
-from termwise.engine.retrieval import candidate_ordinals
+from termwise.engine.retrieval import candidate_ordinals, damaged_rows, segment_rows
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
 from termwise.index import Index
-from termwise.index.container import corrupt
 from termwise.kernels.translation import OK, gather_translations, model1_scores
 from termwise.models.attachments import FREQUENCIES, read_frequencies
-from termwise.records import Query, Ranking
-from termwise.search.candidates import CandidateRanker, ordered
-from termwise.search.searcher import query_text
+from termwise.records import Query
+from termwise.search.candidates import CandidateRanker, rank_candidates
+from termwise.search.timed_run import TimedRanking, query_text
 from termwise.text import Analyzer
 from termwise.translation.background import BACKGROUNDS, Background, background_probabilities
 from termwise.translation.table import Columns, TranslationTable
@@ -43,19 +42,19 @@ from termwise.validation import is_finite_number
 
 @dataclass(frozen=True, eq=False)
 class TranslationParts:
-    """What some documents say of the words of a query, before p and lambda are chosen.
+    """Parts of the scores of documents that do not depend on p and lambda.
 
     Attributes
     ----------
     words : tuple of str of length q
-        The different words of the query that index or table know.
+        Distinct words of the query that are known to index or table.
     times : ndarray of shape (q,), float64
-        How often the query says each.
+        Number of occurrences in the query.
     probabilities : ndarray of shape (q,), float64
         P(t|C), 1e-9 or more.
     translated : ndarray of shape (m, q), float64
         The sum over u of T(t|u) P(u|D).
-    said : ndarray of shape (m, q), float64
+    untranslated : ndarray of shape (m, q), float64
         P(t|D).
     """
 
@@ -63,15 +62,15 @@ class TranslationParts:
     times: npt.NDArray[np.float64]
     probabilities: npt.NDArray[np.float64]
     translated: npt.NDArray[np.float64]
-    said: npt.NDArray[np.float64]
+    untranslated: npt.NDArray[np.float64]
 
     def means(self, self_translation: float) -> npt.NDArray[np.float64]:
-        """Return m(t, D): shape (m, q)."""
+        """Return m(t, D), shape (m, q)."""
         check_share("self_translation", self_translation, below_one=False)
-        return (1 - self_translation) * self.translated + self_translation * self.said
+        return (1 - self_translation) * self.translated + self_translation * self.untranslated
 
     def scores(self, self_translation: float, lambda_: float) -> npt.NDArray[np.float64]:
-        """Return the score of each document: shape (m,).
+        """Return the score of each document, shape (m,).
 
         Parameters
         ----------
@@ -83,13 +82,13 @@ class TranslationParts:
         Raises
         ------
         ParameterError
-            If one is out of range.
+            If a value is out of range.
         """
         check_share("self_translation", self_translation, below_one=False)
         check_share("lambda", lambda_, below_one=True)
         return model1_scores(
             self.translated,
-            self.said,
+            self.untranslated,
             self.times,
             self.probabilities,
             float(self_translation),
@@ -99,16 +98,16 @@ class TranslationParts:
 
 @dataclass(frozen=True, eq=False)
 class TranslationScorer(CandidateRanker):
-    """Scores given documents by a translation table; the formulae stand at the top of the module.
+    """Scores given documents by a translation table; the module documents the formulas.
 
-    Stateless, like a `Searcher`: no call changes what a later call returns.
+    Stateless, like a `Searcher`.
 
     Parameters
     ----------
     documents : Index
-        The documents with the model ``ml``, the analyzer of the table and 32-bit weights.
+        Index with the model ``ml``, the analyzer of the table and 32-bit weights.
     table : TranslationTable
-        As it was trained; see `termwise.translation.open_table`.
+        The table as trained; see `termwise.translation.open_table`.
     self_translation, lambda_ : float, optional
         p, from 0 to 1, and lambda, from 0 to below 1.
     self_mode, renormalise, least, background
@@ -117,9 +116,9 @@ class TranslationScorer(CandidateRanker):
     Raises
     ------
     ParameterError
-        If `documents` is an index of another kind, or a value is out of range.
+        If `documents` is an index of another model, or a value is out of range.
     VocabularyMismatchError
-        If the documents were cut otherwise than the texts that the table was trained on.
+        If index and table have different analyzers.
     UnknownNameError
         If there is no such mode or background.
     """
@@ -164,7 +163,7 @@ class TranslationScorer(CandidateRanker):
         )
 
     def parts(self, query: str | Query, candidates: Sequence[str]) -> TranslationParts:
-        """Gather what documents say of the words of a query.
+        """Return the parts of the scores of documents for a query.
 
         Parameters
         ----------
@@ -176,14 +175,14 @@ class TranslationScorer(CandidateRanker):
         Raises
         ------
         UnknownIdError, DuplicateIdError
-            If a candidate is not in the index, or is given twice.
+            If a candidate is not in the index, or occurs twice.
         """
         ordinals = candidate_ordinals(
             self.documents, candidates, query.query_id if isinstance(query, Query) else ""
         )
         return self._gathered(self._words(query_text(query)), ordinals)
 
-    def _rank(self, query: str | Query, candidates: Sequence[str], k: int) -> tuple[Ranking, float, float]:
+    def _rank(self, query: str | Query, candidates: Sequence[str], k: int) -> TimedRanking:
         query_id = query.query_id if isinstance(query, Query) else ""
         text = query_text(query)
         begin = time.perf_counter()
@@ -191,7 +190,7 @@ class TranslationScorer(CandidateRanker):
         middle = time.perf_counter()
         ordinals = candidate_ordinals(self.documents, candidates, query_id)
         scores = self._gathered(words, ordinals).scores(self.self_translation, self.lambda_)
-        ranking = ordered(candidates, scores, query_id, k)
+        ranking = rank_candidates(candidates, scores, query_id, k)
         return ranking, middle - begin, time.perf_counter() - middle
 
     def _words(self, query: str) -> list[_Word]:
@@ -214,33 +213,28 @@ class TranslationScorer(CandidateRanker):
     def _gathered(self, words: list[_Word], ordinals: npt.NDArray[np.int64]) -> TranslationParts:
         index = self.documents
         shape = len(ordinals), len(words)
-        translated, said = np.zeros(shape, dtype=np.float64), np.zeros(shape, dtype=np.float64)
+        translated, untranslated = np.zeros(shape, dtype=np.float64), np.zeros(shape, dtype=np.float64)
         slots, columns, own = self._side.scratch(words, index.manifest.terms)
-        owner = np.searchsorted(index.firsts, ordinals, side="right") - 1
-        for number, segment in enumerate(index.segments):
-            chosen = np.flatnonzero(owner == number)
-            rows = ordinals[chosen] - index.firsts[number]
+        for segment, positions, rows in segment_rows(index, ordinals):
             part, own_part = np.zeros((len(rows), len(words))), np.zeros((len(rows), len(words)))
             status = gather_translations(
                 segment.starts, segment.terms, segment.impacts, rows, slots, columns, own, part, own_part
             )
             if status != OK:
-                raise corrupt(
-                    segment.path, None, "rows inside their arrays", "a position outside; run termwise verify"
-                )
-            translated[chosen], said[chosen] = part, own_part
+                raise damaged_rows(segment)
+            translated[positions], untranslated[positions] = part, own_part
         return TranslationParts(
             tuple(word.token for word in words),
             np.array([word.times for word in words], dtype=np.float64),
             self._probabilities(words),
             translated,
-            said,
+            untranslated,
         )
 
 
 @dataclass(frozen=True)
 class _Word:
-    """A word of a query: its numbers in the index and in the table, if they know it."""
+    """A query word with its numbers in the index and in the table, None if unknown."""
 
     token: str
     times: int
@@ -250,7 +244,7 @@ class _Word:
 
 @dataclass(frozen=True, eq=False)
 class _TableSide:
-    """A table prepared for an index; `numbers` are its terms as the index numbers them, -1 for unknown ones."""
+    """A table prepared for an index; `numbers` maps its terms to those of the index, -1 for unknown ones."""
 
     analyzer: Analyzer
     columns: Columns
@@ -262,7 +256,7 @@ class _TableSide:
         return bool(self.columns.indptr[target] < self.columns.indptr[target + 1])
 
     def column(self, target: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """Return the sources of a target, as the index numbers them, and their probabilities."""
+        """Return the sources of a target, numbered as in the index, and their probabilities."""
         entries = slice(int(self.columns.indptr[target]), int(self.columns.indptr[target + 1]))
         sources = self.numbers[self.columns.sources[entries]]
         known = sources >= 0
@@ -271,15 +265,15 @@ class _TableSide:
     def scratch(
         self, words: list[_Word], n_terms: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int32]]:
-        """Return slots, columns and own words as `gather_translations` wants them."""
-        found = [
+        """Return the arguments slots, columns and own words of `gather_translations`."""
+        word_columns = [
             (np.empty(0, np.int64), np.empty(0, np.float32))
             if word.target is None
             else self.column(word.target)
             for word in words
         ]
         slots = np.zeros(n_terms, dtype=np.int32)
-        for sources, _ in found:
+        for sources, _ in word_columns:
             slots[sources] = 1
         for word in words:
             if word.number is not None:
@@ -288,7 +282,7 @@ class _TableSide:
         slots[terms] = np.arange(1, len(terms) + 1, dtype=np.int32)
         columns = np.zeros((len(terms) + 1, len(words)), dtype=np.float64)
         own = np.full(len(terms) + 1, -1, dtype=np.int32)
-        for place, (word, (sources, chances)) in enumerate(zip(words, found, strict=True)):
+        for place, (word, (sources, chances)) in enumerate(zip(words, word_columns, strict=True)):
             columns[slots[sources], place] = chances
             if word.number is not None:
                 own[slots[word.number]] = place
@@ -296,13 +290,7 @@ class _TableSide:
 
 
 def check_share(name: str, value: object, *, below_one: bool) -> None:
-    """Refuse what is no number from 0 to 1, or, for lambda, to below 1; above 0 that is 1e-9 at least.
-
-    Raises
-    ------
-    ParameterError
-        With the name and what is expected.
-    """
+    """Refuse anything but a number from 0 to 1 or, with `below_one` (lambda), 0 or a number from 1e-9 to below 1."""
     holds = is_finite_number(value) and 0 <= value <= 1
     if not holds or (below_one and (value == 1 or 0 < value < 1e-9)):  # type: ignore[operator]
         raise ParameterError(
@@ -310,7 +298,7 @@ def check_share(name: str, value: object, *, below_one: bool) -> None:
             facts=[
                 (name, value),
                 ("expected", "0, or a number from 1e-9 to below 1" if below_one else "a number from 0 to 1"),
-                *([("why", "with lambda = 1 a document has no say")] if below_one and value == 1 else []),
+                *([("why", "lambda = 1 ignores the document")] if below_one and value == 1 else []),
             ],
         )
 
@@ -320,25 +308,25 @@ def _check_documents(index: Index) -> None:
     kind = index.manifest.quantiser.kind
     if model != "ml" or kind != "float32" or FREQUENCIES not in index.manifest.attachments:
         raise ParameterError(
-            "a translation needs an index of what the documents say",
+            "a translation scorer needs an index of relative term frequencies",
             facts=[("index", index.path), ("model", model), ("weights", kind), ("expected", "ml, float32")],
-            fixes=["termwise index COLLECTION --model ml --float --analyzer … --out DIR"],
+            fixes=["`build_index(model='ml', quantiser='float32')` with the analyzer of the table"],
         )
 
 
 def _shared_analyzer(index: Index, table: TranslationTable) -> Analyzer:
     analyzer = analyzer_of(index)
     if analyzer.spec.fingerprint != table.analyzer.fingerprint:
-        ours, theirs = analyzer.spec.beside(table.analyzer)
+        index_analyzer, table_analyzer = analyzer.spec.beside(table.analyzer)
         raise VocabularyMismatchError(
-            "the documents are cut otherwise than the texts that the table was trained on",
+            "the index and the translation table have different analyzers",
             facts=[
-                ("index", f"{index.path}  {ours}"),
-                ("table", theirs),
+                ("index", f"{index.path}  {index_analyzer}"),
+                ("table", table_analyzer),
             ],
             fixes=[
                 "build the index with the analyzer of the table: "
-                f"termwise index COLLECTION --model ml --float --analyzer {table.analyzer.name} --out DIR"
+                f"`build_index(model='ml', quantiser='float32', analyzer={table.analyzer.name!r})`"
             ],
         )
     return analyzer

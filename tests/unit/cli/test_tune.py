@@ -190,7 +190,7 @@ def test_what_is_not_there(place, capsys):
     (place / "empty.trec").write_text("")
     assert run([*TUNE[:5], "empty.trec", *TUNE[6:]]) == 3
     assert run(["tune", "bm25.tw", *TUNE[2:]]) == 2
-    assert "what the documents say" in capsys.readouterr().err
+    assert "relative term frequencies" in capsys.readouterr().err
     other = TranslationTable(
         Vocabulary(WORDS), [0, 0, 0, 0, 0, 0], [], [], [0] * 5, make_analyzer("english").spec
     )

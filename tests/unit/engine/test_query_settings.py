@@ -154,7 +154,7 @@ def test_as_many_as_are_wanted(folder, words, terms):
     [
         ({"counts": "twice"}, UnknownNameError, "unknown counts"),
         ({"k3": "-1"}, ParameterError, "out of range"),
-        ({"k3": "2"}, ParameterError, "they are not"),
+        ({"k3": "2"}, ParameterError, "requires saturated counts"),
         ({"idf_power": "nan"}, ParameterError, "out of range"),
         ({"max_terms": "1.5"}, ParameterError, "the query setting max_terms cannot be read"),
         ({"max_terms": "-1"}, ParameterError, "out of range"),
@@ -171,7 +171,7 @@ def test_queries_that_do_not_count_cannot_count_otherwise(tmp_path):
     rows.write_text('{"id": "a", "vector": {"apple": 1.5}}\n{"id": "b", "vector": {"pear": 2.0}}\n')
     model = VectorModel(query="occurrences")
     build_index(rows, tmp_path / "v.tw", analyzer="whitespace", model=model)
-    with pytest.raises(ParameterError, match="do not weigh their terms by how often"):
+    with pytest.raises(ParameterError, match="does not use counts"):
         Searcher.open(tmp_path / "v.tw", query=QuerySettings(counts="saturated"))
     kept = Searcher.open(tmp_path / "v.tw", query=QuerySettings(max_terms=1)).encode("apple pear pear")
     assert len(kept.row(0)[0]) == 1

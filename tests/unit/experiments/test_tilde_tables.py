@@ -249,7 +249,7 @@ def test_a_query_has_the_median_of_its_times(collections, tmp_path):
     from judged import Judged
     from stage import Stage, Timing
 
-    from termwise.search.searcher import TimedRun
+    from termwise.search.timed_run import TimedRun
 
     stage = Stage(
         Judged.read("cats", collections / "cats", "test"), tmp_path, timing=Timing(warm=4, passes=3)

@@ -272,7 +272,7 @@ def test_an_index_without_an_analyzer(build, tmp_path):
     with IndexWriter(tmp_path / "rows.tw") as writer:
         writer.add(["a"], TermWeights([0, 1], [0], [1.0], Vocabulary(["x"]).id))
         writer.commit(Vocabulary(["x"]), encoder={})
-    with pytest.raises(UnknownNameError, match="how its queries are to be analysed"):
+    with pytest.raises(UnknownNameError, match="no description of its query analyzer"):
         fuse_indexes([build("one"), tmp_path / "rows.tw"], [1, 1], tmp_path / "fused.tw")
 
 

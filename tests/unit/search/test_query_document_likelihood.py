@@ -212,14 +212,14 @@ def test_a_network_is_required_below_1(searcher, documents):
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.1, math.nan, "1", None, True])
 def test_alpha_is_a_share(searcher, alpha):
-    with pytest.raises(ParameterError, match="share"):
+    with pytest.raises(ParameterError, match="weight of the query likelihood"):
         QueryDocumentLikelihood(searcher, alpha=alpha)
 
 
 def test_documents_of_the_wrong_kind(searcher, documents, network, analyzer, tmp_path):
-    with pytest.raises(ParameterError, match="what the documents say"):
+    with pytest.raises(ParameterError, match=r"terms of the documents|term frequencies"):
         QueryDocumentLikelihood(searcher, query_encoder=network)
-    with pytest.raises(ParameterError, match="--float"):
+    with pytest.raises(ParameterError, match="float32"):
         QueryDocumentLikelihood(searcher, query_encoder=network, documents=searcher.index)
     given = [Document(doc_id, text) for doc_id, text in TEXTS.items()]
     small = build_index(given, tmp_path / "small", model="ml", analyzer=analyzer).index
@@ -240,7 +240,7 @@ def test_a_searcher_that_does_not_score_by_the_query_likelihood(
     asked = write_tilde(tmp_path / "asked", analyzer, DENSE, side="query")
     for other, said in ((bm25, ("model", "bm25")), (asked, ("side", "query"))):
         for alpha in (0.5, 1):
-            with pytest.raises(ParameterError, match="comes from an index of TILDE") as caught:
+            with pytest.raises(ParameterError, match="needs a TILDE index") as caught:
                 QueryDocumentLikelihood(other, alpha=alpha, documents=documents, query_encoder=network)
             assert said in caught.value.facts
     # Where it scores nothing, it only has to hold the documents.
@@ -331,13 +331,13 @@ def test_stored_vectors_take_the_place_of_the_network(place, searcher, documents
     run = Run([Ranking(["b", "e"], [2, 1], "q")])
     timed = scorer.rank_many([Query("q", TEXTS["e"])], candidates=run, examples={"q": "e"})
     assert timed.run["q"].doc_ids == ranking.doc_ids
-    with pytest.raises(UnknownIdError, match="example=DOC_ID"):
+    with pytest.raises(UnknownIdError, match="example=doc_id"):
         scorer.rank(TEXTS["e"], candidates=["b"])
 
 
 def test_stored_vectors_of_another_kind(searcher, documents):
     for index in (searcher.index, documents):
-        with pytest.raises(ParameterError, match="side=query"):
+        with pytest.raises(ParameterError, match=r"side=.query"):
             StoredQueryVectors(index)
 
 

@@ -20,7 +20,7 @@ from termwise.collection.pairs import PairSource
 from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.records import Ranking
-from termwise.search.candidates import ordered
+from termwise.search.candidates import rank_candidates
 from termwise.storage.model_folder import TRAINING
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base_encoder import base_analyzer, base_name
@@ -280,7 +280,7 @@ class Validation:
         candidates = self._candidates[number]
         texts = [self._held_out.passages[candidate] for candidate in candidates]
         scores = scorer.score(self._held_out.queries[number], texts)
-        return ordered([str(candidate) for candidate in candidates], scores, str(number))
+        return rank_candidates([str(candidate) for candidate in candidates], scores, str(number))
 
 
 def candidates_of(held_out: HeldOut, *, depth: int, seed: int, threads: int = 1) -> list[list[int]]:

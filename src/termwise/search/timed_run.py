@@ -1,0 +1,82 @@
+"""Timed runs over many queries, and checks of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import ParameterError
+from termwise.progress import Progress
+from termwise.records import Query, Ranking, Run
+from termwise.validation import is_integer
+
+TimedRanking = tuple[Ranking, float, float]
+"""A ranking, and the seconds of encoding and of scoring."""
+
+
+@dataclass(frozen=True)
+class TimedRun:
+    """A run and the time of each query.
+
+    Attributes
+    ----------
+    run : Run
+        The rankings.
+    encoding, scoring : ndarray of shape (queries,), float64
+        Seconds from the text of a query to its row, and from the row to the ranking.
+    """
+
+    run: Run
+    encoding: npt.NDArray[np.float64]
+    scoring: npt.NDArray[np.float64]
+
+
+def timed_run(
+    queries: Sequence[Query],
+    rank: Callable[[Query], TimedRanking],
+    *,
+    stage: str,
+    name: str,
+    progress: Progress,
+    threads: int = 1,
+) -> TimedRun:
+    """Call `rank` for each query and collect the rankings in the order of the queries."""
+    rankings: list[Ranking] = []
+    seconds: list[tuple[float, float]] = []
+    for ranking, encoding, scoring in _ranked(queries, rank, threads):
+        rankings.append(ranking)
+        seconds.append((encoding, scoring))
+        progress(stage, len(rankings), len(queries))
+    times = np.array(seconds, dtype=np.float64).reshape(-1, 2)
+    return TimedRun(Run(rankings, name), times[:, 0], times[:, 1])
+
+
+def _ranked(
+    queries: Sequence[Query], rank: Callable[[Query], TimedRanking], threads: int
+) -> Iterator[TimedRanking]:
+    if threads == 1:
+        yield from map(rank, queries)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(rank, queries)
+
+
+def query_text(query: str | Query) -> str:
+    """Return the text of a query; refuse anything that is neither a string nor a `Query`."""
+    text = query.text if isinstance(query, Query) else query
+    if not isinstance(text, str):
+        raise ParameterError(
+            "a query is a string, a Query, or a row of TermWeights", facts=[("given", type(text).__name__)]
+        )
+    return text
+
+
+def checked_k(k: int) -> int:
+    """Return the number of results; refuse anything but a whole number of 1 or more."""
+    if not is_integer(k) or k < 1:
+        raise ParameterError("k is the number of results, 1 or more", facts=[("k", k)])
+    return int(k)
