@@ -14,9 +14,13 @@ import numpy.typing as npt
 from termwise.errors import MissingExtraError, ModelFormatError, ParameterError
 from termwise.scorers.fingerprint import text_fingerprint
 from termwise.storage.file_record import folder_fingerprint
-from termwise.train.messages import first_line
-from termwise.train.pretrained import quiet
-from termwise.yardsticks.compatibility import check_length, check_vocabulary, max_length, torch_device
+from termwise.yardsticks.compatibility import (
+    check_length,
+    check_vocabulary,
+    load_errors,
+    max_length,
+    torch_device,
+)
 from termwise.yardsticks.locate import default_name, locate_model
 from termwise.yardsticks.network_scorer import NetworkScorer, longer_than
 
@@ -105,15 +109,8 @@ class BiEncoderScorer(NetworkScorer):
                 facts=[("folder", folder), ("missing", "modules.json")],
                 fixes=[_FIX],
             )
-        try:
-            with quiet(bars=False):
-                loaded = SentenceTransformer(str(folder), device=str(torch_place), local_files_only=True)
-        except Exception as error:  # neither library documents a type
-            raise ModelFormatError(
-                "the bi-encoder cannot be loaded",
-                facts=[("model", place), ("sentence-transformers error", first_line(error))],
-                fixes=[_FIX],
-            ) from error
+        with load_errors("bi-encoder", folder, "sentence-transformers", [_FIX]):
+            loaded = SentenceTransformer(str(folder), device=str(torch_place), local_files_only=True)
         network = getattr(loaded[0], "auto_model", None)  # absent from static embeddings
         if network is not None:
             check_vocabulary("a bi-encoder", place, len(loaded.tokenizer), network.config.vocab_size)

@@ -19,8 +19,7 @@ from termwise.storage.file_record import digest_of, folder_fingerprint
 from termwise.text import WordPieceAnalyzer
 from termwise.train.hub import CONFIG, TOKENIZER
 from termwise.train.messages import first_line
-from termwise.train.pretrained import quiet
-from termwise.yardsticks.compatibility import check_vocabulary
+from termwise.yardsticks.compatibility import check_complete, check_vocabulary, load_errors
 from termwise.yardsticks.locate import default_name, locate_model
 
 _STATE = "model_state_dict"
@@ -34,6 +33,7 @@ _TOKENIZERS = (*TOKENIZER, "vocab.json", "spiece.model", "sentencepiece.bpe.mode
 _SPARE = 64
 """Largest number of embedding rows without a token, for the vocabulary of BERT."""
 
+_CHECKPOINT_FIXES = ("name the published checkpoint, with its config.json",)
 _TOKENIZER_FIX = "put the tokenizer.json of the network beside the weights"
 
 _Config = TypeVar("_Config", bound=PretrainedConfig)
@@ -166,12 +166,8 @@ class Checkpoint:
         """
         state = network.state_dict()
         published = {name: _published_name(name, prefixes) for name in state}
-        missing = sorted(name for name in published.values() if name not in self.tensors)
-        if missing:
-            raise self._incomplete(
-                "weights are missing, so it would rank by random numbers",
-                ("missing", f"{len(missing)} tensors, first {missing[0]}"),
-            )
+        missing = [name for name in published.values() if name not in self.tensors]
+        check_complete(f"checkpoint of {self.kind}", self.file, missing, _CHECKPOINT_FIXES)
         for own_name, name in published.items():
             shape, expected = tuple(self.tensors[name].shape), tuple(state[own_name].shape)
             if shape != expected:
@@ -215,7 +211,7 @@ class Checkpoint:
         return ModelFormatError(
             f"this is not a complete checkpoint of {self.kind}",
             facts=[("file", self.file), ("why", why), *facts],
-            fixes=["name the published checkpoint, with its config.json"],
+            fixes=_CHECKPOINT_FIXES,
         )
 
 
@@ -316,15 +312,8 @@ def open_tokenizer(
             facts=[("folder", folder), ("looked for", ", ".join(_TOKENIZERS))],
             fixes=fixes,
         )
-    try:
-        with quiet(bars=False):
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # transformers documents no type
-        raise ModelFormatError(
-            f"the tokenizer of {kind} cannot be loaded",
-            facts=[("folder", folder), ("transformers error", first_line(error))],
-            fixes=fixes,
-        ) from error
+    with load_errors(f"tokenizer of {kind}", folder, "transformers", fixes):
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     check_vocabulary(kind, folder, len(tokenizer), vocabulary)
     return cast(PreTrainedTokenizerBase, tokenizer)
 

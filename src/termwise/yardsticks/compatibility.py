@@ -1,14 +1,17 @@
-"""Checks that a device exists, and that tokenizer and window length fit a network."""
+"""Checks of networks: device, complete weights, tokenizer and window length."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from transformers import PretrainedConfig
 
-from termwise.errors import ModelFormatError, ParameterError
+from termwise.errors import ModelFormatError, ParameterError, TermwiseError
 from termwise.train.messages import first_line
+from termwise.train.pretrained import quiet
 
 SPARE = 1024
 """Largest number of embedding rows without a token: vocabularies are rounded up in networks."""
@@ -37,6 +40,38 @@ def torch_device(name: str) -> torch.device:
             "there is no such device", facts=[("device", name), ("why", problem)], fixes=["device=cpu"]
         )
     return device
+
+
+@contextmanager
+def load_errors(noun: str, folder: Path, library: str, fixes: Sequence[str]) -> Iterator[None]:
+    """Hide the progress bars of a library while it loads a network, and translate its errors.
+
+    Raises
+    ------
+    ModelFormatError
+        For any error that is not one of termwise; the libraries document no types.
+    """
+    try:
+        with quiet(bars=False):
+            yield
+    except TermwiseError:
+        raise
+    except Exception as error:
+        raise ModelFormatError(
+            f"the {noun} cannot be loaded",
+            facts=[("folder", folder), (f"{library} error", first_line(error))],
+            fixes=fixes,
+        ) from error
+
+
+def check_complete(noun: str, checkpoint: Path, missing: Collection[str], fixes: Sequence[str]) -> None:
+    """Raise `ModelFormatError` if weights are missing, which transformers fills with random numbers."""
+    if missing:
+        raise ModelFormatError(
+            f"weights of the {noun} are missing, so it would rank by random numbers",
+            facts=[("checkpoint", checkpoint), ("missing", f"{len(missing)} tensors, first {min(missing)}")],
+            fixes=fixes,
+        )
 
 
 def check_vocabulary(kind: str, place: str | Path, tokens: int, rows: int, *, spare: int = SPARE) -> None:

@@ -18,11 +18,16 @@ import numpy.typing as npt
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from termwise.errors import MissingExtraError, ModelFormatError, TermwiseError
+from termwise.errors import MissingExtraError, ModelFormatError
 from termwise.storage.file_record import folder_fingerprint
-from termwise.train.messages import first_line
-from termwise.train.pretrained import quiet
-from termwise.yardsticks.compatibility import check_length, check_vocabulary, max_length, torch_device
+from termwise.yardsticks.compatibility import (
+    check_complete,
+    check_length,
+    check_vocabulary,
+    load_errors,
+    max_length,
+    torch_device,
+)
 from termwise.yardsticks.locate import default_name, locate_model
 from termwise.yardsticks.network_scorer import NetworkScorer
 
@@ -102,24 +107,15 @@ class CrossEncoderScorer(NetworkScorer):
             raise MissingExtraError.of("sentence-transformers", "cross-encoder", "a cross-encoder") from None
         torch_place = torch_device(device)
         folder = locate_model("cross-encoder", place, (_FIX,))
-        try:
-            with quiet(bars=False):
-                _check_complete(folder)
-                loaded = CrossEncoder(
-                    str(folder),
-                    device=str(torch_place),
-                    local_files_only=True,
-                    max_length=length,
-                    activation_fn=torch.nn.Identity(),
-                )
-        except TermwiseError:
-            raise
-        except Exception as error:  # neither library documents a type
-            raise ModelFormatError(
-                "the cross-encoder cannot be loaded",
-                facts=[("scorer", place), ("sentence-transformers error", first_line(error))],
-                fixes=[_FIX],
-            ) from error
+        with load_errors("cross-encoder", folder, "sentence-transformers", [_FIX]):
+            _check(folder)
+            loaded = CrossEncoder(
+                str(folder),
+                device=str(torch_place),
+                local_files_only=True,
+                max_length=length,
+                activation_fn=torch.nn.Identity(),
+            )
         if length is not None:
             check_length(place, length, 4, max_length(loaded.model.config))
         return cls(
@@ -166,18 +162,13 @@ class CrossEncoderScorer(NetworkScorer):
         return text if len(words) <= self._window else " ".join(words[: self._window])
 
 
-def _check_complete(model: Path) -> None:
+def _check(folder: Path) -> None:
     """Raise `ModelFormatError` if weights are missing, or the tokenizer belongs to another network."""
     options = {"local_files_only": True, "trust_remote_code": False}
     network, report = AutoModelForSequenceClassification.from_pretrained(
-        model, output_loading_info=True, **options
+        folder, output_loading_info=True, **options
     )
-    missing = sorted(report["missing_keys"])
-    if missing:
-        raise ModelFormatError(
-            "weights of the cross-encoder are missing, so it would rank by random numbers",
-            facts=[("scorer", model), ("missing", f"{len(missing)} tensors, first {missing[0]}")],
-            fixes=["name a cross-encoder that was trained to rank; an encoder alone does not suffice"],
-        )
-    tokens = len(AutoTokenizer.from_pretrained(model, **options))
-    check_vocabulary("a cross-encoder", model, tokens, network.config.vocab_size)
+    fixes = ["name a cross-encoder that was trained to rank; an encoder alone does not suffice"]
+    check_complete("cross-encoder", folder, report["missing_keys"], fixes)
+    tokens = len(AutoTokenizer.from_pretrained(folder, **options))
+    check_vocabulary("a cross-encoder", folder, tokens, network.config.vocab_size)

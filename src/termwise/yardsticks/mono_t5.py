@@ -21,17 +21,15 @@ import torch
 from transformers import AutoConfig, PreTrainedTokenizerBase, T5ForConditionalGeneration
 
 from termwise.encode.pieces import padded
-from termwise.errors import ModelFormatError, TermwiseError
+from termwise.errors import ModelFormatError
 from termwise.storage.file_record import folder_fingerprint
-from termwise.train.messages import first_line
-from termwise.train.pretrained import quiet
 from termwise.yardsticks.checkpoint import (
     open_tokenizer,
     readable_words,
     tokenizer_fingerprint,
     tokenizer_folder,
 )
-from termwise.yardsticks.compatibility import check_length, torch_device
+from termwise.yardsticks.compatibility import check_complete, check_length, load_errors, torch_device
 from termwise.yardsticks.locate import default_name, locate_model
 from termwise.yardsticks.network_scorer import NetworkScorer
 
@@ -168,36 +166,22 @@ class MonoT5Scorer(NetworkScorer):
 
 
 def _load(folder: Path, device: torch.device) -> T5ForConditionalGeneration:
-    try:
-        with quiet(bars=False):
-            model_type = AutoConfig.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=False
-            ).model_type
-            if model_type not in ("t5", "mt5"):
-                raise ModelFormatError(
-                    f"this is not a checkpoint of {_KIND}",
-                    facts=[("folder", folder), ("model_type", model_type), ("expected", "t5")],
-                    fixes=_FIXES,
-                )
-            factory: Any = T5ForConditionalGeneration
-            network, report = factory.from_pretrained(
-                folder, dtype=torch.float32, output_loading_info=True, local_files_only=True
+    noun = f"checkpoint of {_KIND}"
+    with load_errors(noun, folder, "transformers", _FIXES):
+        model_type = AutoConfig.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        ).model_type
+        if model_type not in ("t5", "mt5"):
+            raise ModelFormatError(
+                f"this is not a checkpoint of {_KIND}",
+                facts=[("folder", folder), ("model_type", model_type), ("expected", "t5")],
+                fixes=_FIXES,
             )
-    except TermwiseError:
-        raise
-    except Exception as error:  # transformers documents no type
-        raise ModelFormatError(
-            f"the checkpoint of {_KIND} cannot be loaded",
-            facts=[("folder", folder), ("transformers error", first_line(error))],
-            fixes=_FIXES,
-        ) from error
-    missing = sorted(report["missing_keys"])
-    if missing:
-        raise ModelFormatError(
-            f"this is not a complete checkpoint of {_KIND}, so it would rank by random numbers",
-            facts=[("folder", folder), ("missing", f"{len(missing)} tensors, first {missing[0]}")],
-            fixes=_FIXES,
+        factory: Any = T5ForConditionalGeneration
+        network, report = factory.from_pretrained(
+            folder, dtype=torch.float32, output_loading_info=True, local_files_only=True
         )
+    check_complete(noun, folder, report["missing_keys"], _FIXES)
     return cast(T5ForConditionalGeneration, network.to(device).eval())
 
 

@@ -50,7 +50,7 @@ def test_a_function_of_a_module(monkeypatch):
         ("score = 5", ParameterError, "a function of queries and texts"),
     ],
 )
-def test_modules_that_fail(source, error, said, tmp_path, monkeypatch):
+def test_modules_that_cannot_be_imported(source, error, said, tmp_path, monkeypatch):
     (tmp_path / "fails_here.py").write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(error) as caught:
@@ -62,13 +62,13 @@ def test_modules_that_fail(source, error, said, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "name", ["python:.r:f", "python:a\0b:f", "python:a..b:f", "python:math:a.b", "python: :f"]
 )
-def test_names_that_no_module_has(name):
+def test_invalid_function_names_are_refused(name):
     with pytest.raises(UsageError, match="no such function"):
         open_scorer(name, AROUND)
 
 
 class Mute(Exception):
-    """Cannot be written."""
+    """An exception without a text."""
 
     def __str__(self):
         raise RuntimeError("no words")
@@ -77,7 +77,7 @@ class Mute(Exception):
 
 
 @pytest.mark.parametrize("raised", [SystemExit, SystemExit(0), Mute(), ValueError("x" * 9999)])
-def test_a_function_that_leaves_or_fails(raised):
+def test_functions_that_exit_or_fail(raised):
     def leaves(queries, texts):
         raise raised
 
@@ -105,13 +105,13 @@ def test_a_function_that_leaves_or_fails(raised):
         5.0,
     ],
 )
-def test_what_is_no_number_for_each_text(given):
+def test_results_that_are_not_scores_are_refused(given):
     with pytest.raises(DataError) as caught:
         FunctionScorer(lambda queries, texts: given, name="mine").score("a", ["b", "c"])
     assert ("scorer", "mine") in caught.value.facts
 
 
-def test_scores_of_any_scorer_are_looked_at():
+def test_scores_of_any_scorer_are_checked():
     class Odd:
         name = "odd"
 
@@ -137,5 +137,5 @@ def test_a_function_takes_queries_and_texts(function):
     assert "def NAME(queries, texts)" in caught.value.fixes[0]
 
 
-def test_a_function_of_any_number_of_lists_is_called():
+def test_a_function_of_variable_arguments_is_accepted():
     assert FunctionScorer(lambda *both: [float(len(both))], name="any").score("a", ["b"]).tolist() == [2.0]

@@ -1,4 +1,4 @@
-"""Models as scorers of any text: agreement with the index, and with arithmetic by hand."""
+"""Models as scorers of any text, compared with the index and with direct computation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def background():
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_documents_score_as_in_their_index(model, background, tmp_path):
+def test_documents_score_as_in_the_index(model, background, tmp_path):
     searcher = build_index(DOCUMENTS, tmp_path / "index", model=model, quantiser="float32")
     scorer = model_scorer(model, background)
     assert isinstance(scorer, PairScorer)
@@ -55,7 +55,7 @@ def test_documents_score_as_in_their_index(model, background, tmp_path):
         assert found == pytest.approx([expected[one.doc_id] for one in DOCUMENTS], rel=1e-5, abs=1e-6)
 
 
-def test_bm25_of_a_text_that_the_collection_lacks_by_hand(background):
+def test_bm25_of_a_text_outside_the_collection_by_hand(background):
     scorer = model_scorer("bm25", background, settings={"k1": "1.2", "b": "0.5"}, analyzer="whitespace")
     # 4 documents of 8, 5, 7 and 0 words; "sorted" in one, "zebra" in none: counted as in one
     avgdl, idf = 20 / 4, math.log(1 + (4 - 1 + 0.5) / (1 + 0.5))
@@ -101,7 +101,7 @@ def test_shuffled_words_change_nothing(background):
 
 
 @pytest.mark.parametrize("keep", ["0", "256"])
-def test_a_translation_table_scores_as_its_index(keep, tmp_path):
+def test_a_translation_table_scores_as_in_an_index(keep, tmp_path):
     documents = [Document("a", "the vehicle was repaired"), Document("b", "a song on the radio")]
     searcher = build_index(
         documents, tmp_path / "index", model="model1", settings={"keep": keep}, quantiser="float32"
@@ -114,7 +114,7 @@ def test_a_translation_table_scores_as_its_index(keep, tmp_path):
         assert found == pytest.approx([expected["a"], expected["b"]], rel=1e-4, abs=1e-5)
 
 
-def test_a_translation_table_keeps_all_of_its_weights(background):
+def test_a_translation_table_keeps_all_weights_by_default(background):
     first = model_scorer("model1", background)
     assert first.fingerprint == model_scorer("model1", background, settings={"keep": "0"}).fingerprint
     assert first.fingerprint != model_scorer("model1", background, settings={"keep": "256"}).fingerprint
@@ -124,7 +124,7 @@ def test_a_translation_table_keeps_all_of_its_weights(background):
 
 
 @pytest.mark.parametrize("model", ["tilde", "tildev2"])
-def test_a_network_scores_as_its_index(model, tmp_path):
+def test_a_network_scores_as_in_an_index(model, tmp_path):
     documents = [Document("a", "merge sorted iterables into one"), Document("b", "wrap a paragraph of text")]
     searcher = build_index(documents, tmp_path / "index", model=model, quantiser="float32")
     scorer = index_scorer(Index.open(tmp_path / "index"))
@@ -136,7 +136,7 @@ def test_a_network_scores_as_its_index(model, tmp_path):
         assert found == pytest.approx([expected["a"], expected["b"]], rel=1e-4, abs=1e-4)
 
 
-def test_the_idf_of_a_network_comes_from_somewhere(background):
+def test_the_idf_of_a_network_comes_from_the_background(background):
     first = model_scorer("tildev2", background)
     other = model_scorer("tildev2", Background(lambda: [Document("x", "merge merge")]))
     assert first.fingerprint != other.fingerprint
@@ -154,7 +154,7 @@ def test_an_index_without_texts_needs_a_collection(tmp_path, background):
     assert bare.score("merge lists", ["a list"])[0] == kept.score("merge lists", ["a list"])[0] > 0
 
 
-def test_fingerprints_tell_what_scores_hang_on(background):
+def test_fingerprints_depend_on_what_changes_scores(background):
     found = {
         model_scorer("bm25", background).fingerprint,
         model_scorer("bm25", background, settings={"k1": "1.2"}).fingerprint,
@@ -180,7 +180,7 @@ def test_wrong_statistics_and_pairs_are_refused(background):
     assert scorer.score("a", []).shape == (0,)
 
 
-def test_a_line_names_a_model_with_its_settings(background):
+def test_a_specification_names_a_model_with_its_settings(background):
     scorer = open_scorer("tuned=bm25,k1=1.2,analyzer=stm1", ScorerContext(background))
     assert scorer.name == "tuned"
     expected = model_scorer("bm25", background, settings={"k1": "1.2"}, analyzer="stm1")
@@ -191,7 +191,7 @@ def test_a_line_names_a_model_with_its_settings(background):
         open_scorer("bm24", ScorerContext(background))
 
 
-def test_open_statistics_know_every_term():
+def test_open_statistics_cover_every_term():
     opened = OpenStatistics(CollectionStatistics(3, 7, [2, 0], [7, 0], longest=5), 4)
     assert opened.document_frequencies.tolist() == [2, 1, 1, 1]
     assert opened.n_documents == 3
@@ -247,7 +247,7 @@ def test_sums_are_rounded_once_whatever_the_order(values, random):
     assert summed(values) == summed(shuffled) == math.fsum(values)
 
 
-def test_a_sum_just_beyond_the_middle_of_two_numbers():
+def test_sums_near_the_midpoint_of_two_floats():
     for values in (
         [1.0, 2.0**-53, 2.0**-100],
         [1.0, 2.0**-53, -(2.0**-100)],

@@ -19,8 +19,8 @@ def shared_words(queries, texts):
     return [len(set(query.split()) & set(text.split())) for query, text in zip(queries, texts, strict=True)]
 
 
-def test_a_fingerprint_is_that_of_its_ranker(tmp_path, monkeypatch):
-    """Two functions whose state is called the same do not share scores."""
+def test_fingerprints_of_different_targets_differ(tmp_path, monkeypatch):
+    """Two functions with equal versions do not share scores."""
     (tmp_path / "two_of_them.py").write_text("def one(q, t):\n    return [1.0] * len(t)\n\n\ntwo = one\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     around = ScorerContext(Background(list))
@@ -35,7 +35,7 @@ def test_a_fingerprint_is_that_of_its_ranker(tmp_path, monkeypatch):
     assert open_scorer("python:two_of_them:one", around).fingerprint is None
 
 
-def test_a_run_scores_by_rank_what_it_ranks():
+def test_a_run_scores_its_documents_by_rank():
     run = Run([Ranking(["a", "b", "z"], [9.0, 9.0, 1.0], "q")], "mine")
     scorer = RunScorer(run, {"q": "cats"}, {"a": "A", "b": "B", "c": "C"})
     assert scorer.score("cats", ["B", "A"]).tolist() == [-2, -1]
@@ -48,7 +48,7 @@ def test_a_run_scores_by_rank_what_it_ranks():
         RunScorer(twice, {"q": "cats", "r": "cats"}, {"a": "A"})
 
 
-def test_two_scorers_together():
+def test_a_mixture_of_two_scorers():
     one = FunctionScorer(shared_words, name="one", fingerprint="1")
     other = FunctionScorer(
         lambda queries, texts: [len(text) for text in texts], name="other", fingerprint="2"
@@ -75,7 +75,7 @@ def test_two_scorers_together():
             Scale(mean, deviation)
 
 
-def test_a_setting_of_a_model_is_advised_as_a_line_has_it():
+def test_fixes_are_written_as_settings_of_the_specification():
     for wrong, fix in (("k1=x", "bm25,k1=NUMBER"), ("k1=-1", "bm25,k1=NUMBER")):
         with pytest.raises(ParameterError) as caught:
             open_scorer(f"bm25,{wrong}", AROUND)
@@ -84,13 +84,13 @@ def test_a_setting_of_a_model_is_advised_as_a_line_has_it():
 
 
 @pytest.mark.parametrize("text", ["", "=", "name=", "bm25,k1", "bm25,=1", "bm25,k1=1,k1=2", ",a=b"])
-def test_lines_that_name_no_scorer(text):
+def test_invalid_specifications_are_refused(text):
     with pytest.raises(UsageError):
         parse_specification(text)
 
 
 @pytest.mark.parametrize("text", ["a&b=bm25", "<b>=bm25", "=bm25", "a%=jm,mu=5", "é!=runs/x", "a\nb=bm25"])
-def test_a_name_with_other_letters_is_no_target(text):
+def test_names_with_other_characters_are_refused(text):
     with pytest.raises(UsageError, match="cannot have this name") as caught:
         parse_specification(text)
     target = text.partition(",")[0].partition("=")[2]
@@ -98,5 +98,5 @@ def test_a_name_with_other_letters_is_no_target(text):
 
 
 @pytest.mark.parametrize("text", ["runs/a&b=1", "./a&b=1", "http://x/?a&b=c", "python:m:f=1"])
-def test_what_has_an_equals_sign_further_on_is_a_target(text):
+def test_targets_may_contain_an_equals_sign(text):
     assert parse_specification(text)[1:] == (None, text, {})

@@ -72,7 +72,7 @@ def test_the_fix_deletes_score_caches_only(tmp_path):
     assert "delete" not in fixes(tmp_path / "photo")
 
 
-def test_several_begin_one_file_together(tmp_path):
+def test_threads_can_create_one_file_together(tmp_path):
     path = tmp_path / "scores.sqlite"
     wrong = []
     barrier = threading.Barrier(8)

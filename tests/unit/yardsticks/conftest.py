@@ -1,4 +1,4 @@
-"""A BERT of a few thousand weights, and BERT-Model1 over it."""
+"""Fixtures: a BERT of a few thousand weights, and a BERT-Model1 on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SMALL = {"query_length": 6, "chunk_length": 8, "document_length": 20, "projectio
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """The networks here are so small that threads would only wait for each other."""
+    """Use one thread, as the networks are too small for more."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -29,7 +29,7 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bare encoder whose outputs depend on what stands around a piece."""
+    """Save an encoder without a head whose outputs depend on the context of a token."""
     torch.manual_seed(7)
     model = transformers.BertModel(configuration(initializer_range=0.3))
     return save(model, tmp_path_factory.mktemp("encoders") / "bare")
@@ -41,7 +41,7 @@ def analyzer(base: Path) -> WordPieceAnalyzer:
 
 
 def small_network(base: Path, **changes: object) -> BertModel1:
-    """Return a network that thinks differently of different pieces: its weights are larger than at the start."""
+    """Return a network with enlarged weights, so that its outputs differ between tokens."""
     torch.manual_seed(3)
     network = BertModel1.from_base(base, BertModel1Config(**(SMALL | changes)))
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""ANCE on a RoBERTa of a few thousand weights, by the published names, held to arithmetic by hand."""
+"""ANCE on a RoBERTa of a few thousand weights with the published names, compared with direct computation."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_score_is_the_product_of_two_vectors(scorer):
     assert scorer.score(QUERY, TEXTS) == pytest.approx(expected, abs=1e-4)
 
 
-def test_text_is_lower_cased_unless_it_is_not(folder, scorer):
+def test_text_is_lower_cased_by_default(folder, scorer):
     cased = AnceScorer.open(folder, lower_case=False)
     assert scorer.score("AB c", ["a BD"]) == pytest.approx([by_hand("ab c", "a bd")], abs=1e-4)
     assert cased.score("AB c", ["a BD"]) == pytest.approx([by_hand("AB c", "a BD")], abs=1e-4)
@@ -110,7 +110,7 @@ def test_text_is_lower_cased_unless_it_is_not(folder, scorer):
     assert cased.fingerprint != scorer.fingerprint
 
 
-def test_long_queries_and_texts_are_cut_off(folder, scorer):
+def test_long_queries_and_texts_are_truncated(folder, scorer):
     short = AnceScorer.open(folder, length=6)
     assert short.score("a", ["a b cd"]) == pytest.approx([by_hand("a", "a b ")], abs=1e-4)
     assert short.cut(["a"] * 3, ["abcd", "abcda", "abcd"]).tolist() == [False, True, False]
@@ -131,7 +131,7 @@ def test_each_weight_is_needed(tmp_path, name):
     assert name in str(caught.value)
 
 
-def test_weights_that_do_not_fit(tmp_path):
+def test_weights_of_another_network_are_refused(tmp_path):
     with pytest.raises(ModelFormatError, match="shape"):
         AnceScorer.open(saved(tmp_path / "wide", weights() | {"norm.weight": torch.zeros(17)}))
     more = {"roberta.encoder.layer.2.output.dense.bias": torch.zeros(16)}
@@ -146,7 +146,7 @@ def test_another_tokenizer_is_refused(tmp_path, size):
         AnceScorer.open(saved(tmp_path / "mine", vocabulary=more))
 
 
-def test_the_tokenizer_in_its_older_files(tmp_path, scorer):
+def test_older_tokenizer_files_are_read(tmp_path, scorer):
     folder = saved(tmp_path / "mine")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink()
@@ -156,7 +156,7 @@ def test_the_tokenizer_in_its_older_files(tmp_path, scorer):
     assert found.score(QUERY, TEXTS) == pytest.approx(scorer.score(QUERY, TEXTS), abs=1e-5)
 
 
-def test_no_tokenizer(tmp_path):
+def test_a_missing_tokenizer_is_refused(tmp_path):
     folder = saved(tmp_path / "mine")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink()
@@ -164,13 +164,13 @@ def test_no_tokenizer(tmp_path):
         AnceScorer.open(folder)
 
 
-def test_folders_that_are_something_else(base, tmp_path):
+def test_other_folders_are_refused(base, tmp_path):
     with pytest.raises(ModelFormatError, match="does not contain a checkpoint of ANCE"):
         AnceScorer.open(tmp_path)
     with pytest.raises(ModelFormatError, match="not a checkpoint of ANCE"):
         AnceScorer.open(base)
 
 
-def test_letter_case_is_kept_or_not(folder):
+def test_lower_case_must_be_a_flag(folder):
     with pytest.raises(ParameterError, match="lower_case"):
         AnceScorer.open(folder, lower_case="no")

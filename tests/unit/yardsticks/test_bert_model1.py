@@ -1,4 +1,4 @@
-"""Scores against sums written out, their independence of what else is in a batch, and what cannot be scored."""
+"""BERT-Model1: scores compared with plain loops, independence of the batch, and invalid input."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def sigmoid(value):
 
 
 def plain(network, query, document, *, config):
-    """The score in float64 loops over single pieces; nothing is padded and nothing batched."""
+    """Return the score by float64 loops over tokens, without padding or batches."""
     layers = [(layer.weight.double(), layer.bias.double()) for layer in network.pair.layers]
 
     def translation(x_q, x_d):
@@ -77,7 +77,7 @@ def read(analyzer, text, most):
 @pytest.mark.parametrize("query_vectors", ["window", "first"])
 @pytest.mark.parametrize(("score_norm", "p"), [("sum", 0.0), ("mean", 0.0), ("sum", 0.2)])
 @torch.no_grad()
-def test_scores_are_the_sums_of_the_definition(base, analyzer, query_vectors, score_norm, p):
+def test_scores_agree_with_float64_loops(base, analyzer, query_vectors, score_norm, p):
     network = small_network(
         base, query_vectors=query_vectors, score_norm=score_norm, self_translation=p
     ).eval()
@@ -90,7 +90,7 @@ def test_scores_are_the_sums_of_the_definition(base, analyzer, query_vectors, sc
     assert found.tolist() == pytest.approx(expected, abs=2e-5)
 
 
-def test_where_the_vectors_of_the_query_come_from_matters_to_long_texts_only(base, analyzer):
+def test_query_vectors_affect_long_texts_only(base, analyzer):
     first, window = (
         BertModel1Scorer(small_network(base, query_vectors=which), analyzer).score(QUERY, [SHORT, LONG])
         for which in ("first", "window")
@@ -117,7 +117,7 @@ def test_a_score_does_not_depend_on_the_batch(network, analyzer, scorer, batch):
 
 
 @torch.no_grad()
-def test_what_stands_at_padding_is_never_read(network, analyzer):
+def test_vectors_at_padding_are_not_used(network, analyzer):
     pieces = Pieces(analyzer, network.kind)
     windows = windows_of(pieces(SHORT), pieces(LONG), chunk_length=8)
     tight = [vectors_of(network.eval(), pieces, [window])[0] for window in windows]
@@ -147,7 +147,7 @@ def test_the_encoder_does_not_attend_to_padding(network, analyzer):
     )
 
 
-def test_the_small_network_tells_texts_apart(scorer):
+def test_the_test_network_gives_different_scores(scorer):
     scores = np.sort(scorer.score(QUERY, TEXTS))
     assert np.diff(scores).min() > 1e-3
 
@@ -160,7 +160,7 @@ def test_the_chunk_has_a_segment_of_its_own(base, analyzer):
     assert np.abs(BertModel1Scorer(network, analyzer).score(QUERY, TEXTS) - before).max() > 1e-4
 
 
-def test_an_encoder_that_does_not_tell_texts_apart_will_do(analyzer):
+def test_an_encoder_without_segments_is_accepted(analyzer):
     torch.manual_seed(1)
     settings = {
         "vocab_size": len(analyzer.vocabulary),
@@ -176,7 +176,7 @@ def test_an_encoder_that_does_not_tell_texts_apart_will_do(analyzer):
     assert np.isfinite(scorer.score(QUERY, TEXTS)).all()
 
 
-def test_what_is_cut_off_is_not_read_and_is_counted(scorer):
+def test_truncated_tokens_are_not_read_and_are_counted(scorer):
     longer, tail = QUERY + " heat heat", LONG + " " + " ".join(WORDS[:5])
     assert scorer.score(longer, [LONG]).tolist() == scorer.score(QUERY, [LONG]).tolist()
     assert scorer.score(QUERY, [tail]).tolist() == scorer.score(QUERY, [tail + " zig zag"]).tolist()
@@ -186,14 +186,14 @@ def test_what_is_cut_off_is_not_read_and_is_counted(scorer):
     assert scorer.unread(QUERY, []).texts.tolist() == []
 
 
-def test_without_a_limit_a_text_is_read_whole(base, analyzer):
+def test_without_a_limit_texts_are_not_truncated(base, analyzer):
     whole = BertModel1Scorer(small_network(base, document_length=0), analyzer)
     text = " ".join(WORDS)
     assert whole.unread(QUERY, [text]).texts.tolist() == [0]
     assert whole.score(QUERY, [text])[0] != whole.score(QUERY, [text + " heat"])[0]
 
 
-def test_texts_and_queries_without_a_piece(scorer):
+def test_empty_texts_and_queries(scorer):
     scores = scorer.score("wing lift", ["", "  \n", SHORT])
     assert scores[:2].tolist() == pytest.approx([2 * math.log(1e-8)] * 2)
     assert scores[2] > scores[0]
@@ -201,12 +201,12 @@ def test_texts_and_queries_without_a_piece(scorer):
     assert scorer.score(QUERY, []).shape == (0,)
 
 
-def test_the_mean_over_a_query_of_an_empty_text_is_the_floor(base, analyzer):
+def test_with_means_an_empty_text_scores_the_floor(base, analyzer):
     scorer = BertModel1Scorer(small_network(base, score_norm="mean"), analyzer)
     assert scorer.score("wing lift", [""]).tolist() == pytest.approx([math.log(1e-8)])
 
 
-def test_scores_of_texts_of_which_the_network_thinks_nothing_are_the_floor(network, analyzer):
+def test_means_have_a_floor(network, analyzer):
     torch.nn.init.constant_(network.pair.layers[-1].bias, -400.0)
     scorer = BertModel1Scorer(network, analyzer)
     assert scorer.score("wing", [SHORT, ""]).tolist() == pytest.approx([math.log(1e-8)] * 2)
@@ -215,7 +215,7 @@ def test_scores_of_texts_of_which_the_network_thinks_nothing_are_the_floor(netwo
 
 
 @torch.no_grad()
-def test_training_sees_no_floor(network, analyzer):
+def test_training_has_no_floor(network, analyzer):
     torch.nn.init.constant_(network.pair.layers[-1].bias, -400.0)
     pieces = Pieces(analyzer, network.kind)
     windows = windows_of(pieces("wing"), pieces(SHORT), chunk_length=8)
@@ -225,7 +225,7 @@ def test_training_sees_no_floor(network, analyzer):
 
 
 @pytest.mark.parametrize("weight", [math.nan, math.inf])
-def test_weights_that_are_no_numbers_are_refused(network, analyzer, weight):
+def test_weights_that_are_not_finite_are_refused(network, analyzer, weight):
     with torch.no_grad():
         network.pair.layers[0].weight[1, 2] = weight
     with pytest.raises(ModelFormatError) as caught:
@@ -257,7 +257,7 @@ def test_another_tokenizer_is_refused(network):
 
 
 @pytest.mark.parametrize(("query", "texts"), [(3, ["a"]), ("a", "b"), ("a", [None]), (None, [])])
-def test_what_is_no_text_is_refused(scorer, query, texts):
+def test_arguments_that_are_not_strings_are_refused(scorer, query, texts):
     with pytest.raises(ParameterError):
         scorer.score(query, texts)
 
@@ -290,7 +290,7 @@ def test_an_explanation_adds_up_to_the_score(base, analyzer, score_norm, text):
         )
 
 
-def test_an_explanation_of_nothing(scorer):
+def test_explanations_of_empty_texts_and_queries(scorer):
     nothing = scorer.explain("", LONG)
     assert (nothing.score, nothing.contributions) == (0.0, ())
     empty = scorer.explain("wing lift", "")
@@ -298,7 +298,7 @@ def test_an_explanation_of_nothing(scorer):
     assert [one.sources for one in empty.contributions] == [(), ()]
 
 
-def test_an_explanation_counts_what_is_not_read(scorer):
+def test_an_explanation_counts_truncated_tokens(scorer):
     made = scorer.explain(QUERY + " heat", " ".join(WORDS[:23]))
     assert (made.query_unread, made.text_unread) == (1, 3)
     assert len(made.contributions) == 6
@@ -310,7 +310,7 @@ def test_an_explanation_counts_what_is_not_read(scorer):
     "changes",
     [{"query_length": 0}, {"chunk_length": 0}, {"self_translation": 1.0}, {"hidden": ""}, {"hidden": "4,0"}],
 )
-def test_configurations_that_cannot_be(changes):
+def test_invalid_configurations_are_refused(changes):
     with pytest.raises(ParameterError):
         BertModel1Config(**changes)
 

@@ -1,4 +1,4 @@
-"""Training: the loss written out, what a batch takes, validation, and that a kill changes nothing."""
+"""Training of BERT-Model1: loss, batches, validation, and resumed runs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SETTINGS = BertModel1Settings(
 
 
 def pairs(count):
-    """Queries of one word, and passages that say it between words that tell nothing."""
+    """Return queries of one word, and passages with this word among uninformative ones."""
     random = np.random.default_rng(4)
     for place in range(count):
         word = WORDS[place % len(WORDS)]
@@ -113,7 +113,7 @@ def test_steps_can_be_limited(judged):
     assert len(DrawnBatches(judged, limited)) == 6
 
 
-def test_held_out_queries_rank_what_bm25_finds_and_the_relevant_ones_last():
+def test_validation_candidates_are_bm25_passages_then_relevant_ones():
     held_out = HeldOut.sample(
         [
             PairSource(
@@ -139,7 +139,7 @@ def test_held_out_queries_rank_what_bm25_finds_and_the_relevant_ones_last():
     assert candidates_of(twice, depth=5, seed=1) == candidates_of(both, depth=5, seed=1)
 
 
-def test_validation_measures_and_leaves_the_network_in_training(base, analyzer, source):
+def test_validation_restores_the_training_mode(base, analyzer, source):
     network = small_network(base)
     held_out = HeldOut.sample([source], queries=6, seed=1)
     measures = Validation(network, analyzer, held_out, SETTINGS)()
@@ -157,10 +157,10 @@ def weights(folder):
 
 
 class Killed(Exception):
-    """Stands for a kill."""
+    """Imitates a killed process."""
 
 
-def test_a_run_that_was_killed_goes_on_bit_for_bit(data, base, tmp_path):
+def test_a_resumed_run_gives_identical_weights(data, base, tmp_path):
     said = []
     whole = train_bert_model1([data], base, tmp_path / "whole", settings=SETTINGS, say=said.append)
     assert whole["steps"] == 8
@@ -210,7 +210,7 @@ def test_training_learns(data, base, tmp_path):
     assert losses[-1] < 0.8 * losses[0]
 
 
-def test_nothing_to_train_on(base, tmp_path):
+def test_data_without_usable_pairs_is_refused(base, tmp_path):
     data = write_jsonl(tmp_path / "one.jsonl", {"query": "wing", "passage": "lift"})
     with pytest.raises(EmptyCollectionError):
         train_bert_model1([data], base, tmp_path / "out", settings=SETTINGS, validation="none")
@@ -228,7 +228,7 @@ def small_run(data, base, tmp_path):
     return train
 
 
-def test_what_was_mined_stays_when_the_work_after_it_fails(small_run, tmp_path, monkeypatch):
+def test_mined_negatives_survive_a_failure(small_run, tmp_path, monkeypatch):
     def full(*_, **__):
         raise StorageError("the disk is full")
 
@@ -254,7 +254,7 @@ def test_other_held_out_queries_are_another_run(small_run, tmp_path):
         assert dict(caught.value.facts)["differs in"] == "validation"
 
 
-def test_windows_that_do_not_fit_are_refused_before_anything_is_written(data, base, tmp_path):
+def test_windows_that_exceed_the_encoder_are_refused_before_writing(data, base, tmp_path):
     with pytest.raises(ParameterError, match="longest window"):
         train_bert_model1([data], base, tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -269,7 +269,7 @@ def test_settings_are_read_and_checked():
         BertModel1Settings(validation_depth=65)
 
 
-def test_the_base_is_not_written_over(tmp_path):
+def test_the_base_is_not_overwritten(tmp_path):
     base = tmp_path / "base"
     base.mkdir()
     (base / "config.json").write_text("{}")
@@ -287,7 +287,7 @@ def test_a_scorer_without_its_run_is_not_replaced(tmp_path, resume):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="here float16 is computed")
-def test_a_precision_that_is_not_there_is_found_before_hours_of_work(data, base, tmp_path, monkeypatch):
+def test_an_unavailable_precision_is_refused_before_training(data, base, tmp_path, monkeypatch):
     def work(*_, **__):
         raise AssertionError
 

@@ -14,7 +14,7 @@ from termwise.yardsticks.bi_encoder import BiEncoderScorer
 
 
 class Counts:
-    """Stands in the place of a SentenceTransformer: counts of a and b; remembers what it reads."""
+    """Fake SentenceTransformer with counts of a and b as vectors; records the texts."""
 
     max_seq_length = 4
 
@@ -46,13 +46,13 @@ def test_each_text_is_read_once_with_its_prompt():
     assert scorer.score("a", []).shape == (0,)
 
 
-def test_texts_that_are_cut():
+def test_truncated_texts_are_reported():
     assert BiEncoderScorer(Counts()).cut(["q"] * 3, ["a b", "a b c", "a b"]).tolist() == [False, True, False]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, base):
-    """Return a bi-encoder as its users make and save them."""
+    """Save a bi-encoder with sentence-transformers."""
     made = pytest.importorskip("sentence_transformers")
     out = tmp_path_factory.mktemp("two") / "mine"
     made.SentenceTransformer(str(base), device="cpu").save(str(out))
@@ -72,19 +72,19 @@ def test_a_folder_is_opened(folder):
 
 
 @pytest.mark.parametrize("length", [3, 65, 100_000])
-def test_lengths_that_the_network_has_no_places_for(folder, length):
+def test_lengths_beyond_the_network_are_refused(folder, length):
     with pytest.raises(ParameterError, match="cannot read texts of this length"):
         BiEncoderScorer.open(folder, length=length)
 
 
 @pytest.mark.parametrize("device", ["nope", "meta", "cuda:99"])
-def test_devices_that_are_none(folder, device):
+def test_unknown_devices_are_refused(folder, device):
     with pytest.raises(ParameterError, match="no such device"):
         BiEncoderScorer.open(folder, device=device)
 
 
 def test_another_tokenizer_is_refused(folder, tmp_path):
-    """Without one, every text would be the same, and every cosine 1."""
+    """Without it all texts would have equal vectors, and every cosine would be 1."""
     other = tmp_path / "other"
     shutil.copytree(folder, other)
     for path in other.rglob("*"):
@@ -94,7 +94,7 @@ def test_another_tokenizer_is_refused(folder, tmp_path):
         BiEncoderScorer.open(other)
 
 
-def test_folders_that_are_none(tmp_path):
+def test_other_folders_are_refused(tmp_path):
     pytest.importorskip("sentence_transformers")
     with pytest.raises(ModelFormatError, match="not a folder of sentence-transformers"):
         BiEncoderScorer.open(tmp_path)

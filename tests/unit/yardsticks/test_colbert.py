@@ -1,4 +1,4 @@
-"""ColBERT on a BERT of a few thousand weights, in both published layouts, held to arithmetic by hand."""
+"""ColBERT on a BERT of a few thousand weights in both published layouts, compared with direct computation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SAID = {
 
 
 def weights(seed=5):
-    """Return the tensors that a published checkpoint has, with some that are not used."""
+    """Return the tensors of a published checkpoint, including unused ones."""
     torch.manual_seed(seed)
     bert = transformers.BertModel(configuration(initializer_range=0.5))
     found = {f"bert.{name}": value for name, value in bert.state_dict().items()}
@@ -64,7 +64,7 @@ def scorer(folder):
 
 
 def read(pieces, seen):
-    """Return the vectors of one row, of which the first so many pieces are attended to."""
+    """Return the vectors of one row, with attention to its first tokens only."""
     held = weights()
     bert = transformers.BertModel(configuration()).eval()
     bert.load_state_dict({name: held[f"bert.{name}"] for name in bert.state_dict()})
@@ -99,13 +99,13 @@ class TestColbert(CheckpointContract):
             scorer._network.linear.weight.fill_(float("nan"))
 
 
-def test_a_score_is_the_sum_of_the_largest_products(scorer):
+def test_a_score_is_the_sum_of_maximal_products(scorer):
     expected = [by_hand(QUERY, text) for text in TEXTS]
     assert np.ptp(expected) > 0.1
     assert scorer.score(QUERY, TEXTS) == pytest.approx(expected, abs=1e-5)
 
 
-def test_punctuation_takes_part_where_it_is_asked_for(folder, scorer):
+def test_punctuation_can_be_included(folder, scorer):
     other = ColbertScorer.open(folder, mask_punctuation=False)
     expected = [by_hand(QUERY, text, skip="") for text in TEXTS]
     assert other.score(QUERY, TEXTS) == pytest.approx(expected, abs=1e-5)
@@ -122,7 +122,7 @@ def test_punctuation_takes_part_where_it_is_asked_for(folder, scorer):
         ({"doc_maxlen": 6}, lambda text: by_hand(QUERY, text, length=6)),
     ],
 )
-def test_it_reads_as_the_checkpoint_says(tmp_path, said, expected):
+def test_settings_of_the_checkpoint_are_used(tmp_path, said, expected):
     scorer = ColbertScorer.open(saved(tmp_path / "mine", said=SAID | said))
     assert scorer.score(QUERY, TEXTS) == pytest.approx([expected(text) for text in TEXTS], abs=2e-5)
 
@@ -147,14 +147,14 @@ def test_a_checkpoint_of_the_first_version(folder, scorer, tmp_path):
     assert ColbertScorer.open(file).fingerprint != before
 
 
-def test_what_the_checkpoint_does_not_say_is_as_in_the_paper(tmp_path):
+def test_missing_settings_are_those_of_the_paper(tmp_path):
     held = ColbertScorer.open(saved(tmp_path / "mine", said=None), length=30)
     assert (held.settings.query_maxlen, held.settings.doc_maxlen) == (32, 30)
     assert held.settings.mask_punctuation
     assert not held.settings.attend_to_mask_tokens
 
 
-def test_without_a_tokenizer_it_is_that_of_bert(tmp_path):
+def test_the_default_tokenizer_is_that_of_bert(tmp_path):
     torch.manual_seed(5)
     bert = transformers.BertModel(configuration(vocab_size=30522), add_pooling_layer=False)
     tensors = {f"bert.{name}": value for name, value in bert.state_dict().items()}
@@ -168,7 +168,7 @@ def test_without_a_tokenizer_it_is_that_of_bert(tmp_path):
     assert np.isfinite(found.score(QUERY, TEXTS)).all()
 
 
-def test_long_queries_and_texts_are_cut_off(folder, scorer):
+def test_long_queries_and_texts_are_truncated(folder, scorer):
     long = "wing drag " * 30
     assert scorer.score("heat flow a plate of wing", ["lift"]) == pytest.approx(
         [by_hand("heat flow a plate of", "lift")], abs=1e-5
@@ -194,7 +194,7 @@ def changed(**tensors):
         (changed(**{"linear.weight": torch.full((4, 16), float("nan"))}), "finite"),
     ],
 )
-def test_weights_that_do_not_fit(tmp_path, tensors, why):
+def test_weights_of_another_network_are_refused(tmp_path, tensors, why):
     with pytest.raises(ModelFormatError, match=why):
         ColbertScorer.open(saved(tmp_path / "mine", tensors))
 
@@ -209,13 +209,13 @@ def test_weights_that_do_not_fit(tmp_path, tensors, why):
         {"similarity": "dot"},
     ],
 )
-def test_settings_that_cannot_be(tmp_path, said):
+def test_invalid_settings_are_refused(tmp_path, said):
     with pytest.raises(ModelFormatError, match="setting of the checkpoint"):
         ColbertScorer.open(saved(tmp_path / "mine", said=SAID | said))
 
 
 @pytest.mark.parametrize("text", ["{", "[]"])
-def test_metadata_that_is_no_object(tmp_path, text):
+def test_metadata_that_is_not_an_object_is_refused(tmp_path, text):
     folder = saved(tmp_path / "mine")
     (folder / "artifact.metadata").write_text(text)
     with pytest.raises(ModelFormatError, match=r"artifact\.metadata"):
@@ -241,7 +241,7 @@ class Evil:
         return os.system, ("true",)
 
 
-def test_folders_and_files_that_are_something_else(base, tmp_path):
+def test_other_folders_and_files_are_refused(base, tmp_path):
     with pytest.raises(ModelFormatError, match="does not contain a checkpoint of ColBERT"):
         ColbertScorer.open(tmp_path)
     with pytest.raises(ModelFormatError, match="missing"):

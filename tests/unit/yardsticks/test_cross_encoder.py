@@ -1,4 +1,4 @@
-"""Cross-encoders of sentence-transformers, made and saved as its users make and save them."""
+"""Cross-encoders of sentence-transformers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def by_hand(folder, query, text):
         return float(network(**tokens).logits[0, 0])
 
 
-def test_scores_are_those_of_the_network_before_any_function_over_them(folder, scorer):
+def test_scores_are_raw_outputs_of_the_network(folder, scorer):
     assert isinstance(scorer, TextScorer)
     assert scorer.name == "mine"
     expected = [by_hand(folder, QUERY, text) for text in TEXTS]
@@ -69,7 +69,7 @@ def test_a_score_does_not_depend_on_the_other_texts(scorer):
     assert scorer.score(QUERY, []).shape == (0,)
 
 
-def test_a_text_that_is_too_long_is_cut_off(folder, scorer):
+def test_a_long_text_is_truncated(folder, scorer):
     assert scorer.score(QUERY, ["wing " * 300]) == pytest.approx(scorer.score(QUERY, ["wing " * 400]))
     short = CrossEncoderScorer.open(folder, length=16)
     text = "wing " * 300
@@ -81,7 +81,7 @@ def test_a_text_that_is_too_long_is_cut_off(folder, scorer):
             CrossEncoderScorer.open(folder, device=device)
 
 
-def test_settings_of_a_line(folder, scorer):
+def test_settings_of_a_specification(folder, scorer):
     around = ScorerContext(Background(list), device="cpu")
     short = open_scorer(f"{folder},length=16,batch=2", around)
     text = "wing " * 20
@@ -92,24 +92,24 @@ def test_settings_of_a_line(folder, scorer):
             open_scorer(f"{folder},{wrong}", around)
 
 
-def test_a_network_with_several_outputs_is_no_ranker(tmp_path):
+def test_a_network_with_several_outputs_is_refused(tmp_path):
     with pytest.raises(ModelFormatError, match="one score"):
         CrossEncoderScorer.open(saved(tmp_path / "two", labels=2))
 
 
-def test_what_is_no_string_is_refused(scorer):
+def test_arguments_that_are_not_strings_are_refused(scorer):
     with pytest.raises(ParameterError, match="query"):
         scorer.score(3, TEXTS)
     with pytest.raises(ParameterError, match="texts"):
         scorer.score(QUERY, "wing")
 
 
-def test_a_pair_has_two_sides(scorer):
+def test_queries_and_texts_have_equal_lengths(scorer):
     with pytest.raises(ParameterError, match="a pair has a query and a text"):
         scorer.score_pairs(["tea", "bread"], ["Keep tea dry."])
 
 
-def test_a_score_that_is_no_number_is_refused(folder):
+def test_a_score_that_is_not_finite_is_refused(folder):
     model = sentence_transformers.CrossEncoder(str(folder), device="cpu")
     with torch.no_grad():
         model.model.classifier.bias.fill_(float("nan"))
@@ -117,7 +117,7 @@ def test_a_score_that_is_no_number_is_refused(folder):
         CrossEncoderScorer(model).score(QUERY, TEXTS)
 
 
-def test_folders_and_names_are_told_apart(folder, tmp_path, network, analyzer, monkeypatch):
+def test_folders_and_hub_names(folder, tmp_path, network, analyzer, monkeypatch):
     assert isinstance(open_scorer(str(folder), CONTEXT), CrossEncoderScorer)
     write_scorer(network, analyzer, tmp_path / "ours")
     assert isinstance(open_scorer(str(tmp_path / "ours"), CONTEXT), BertModel1Scorer)
@@ -128,7 +128,7 @@ def test_folders_and_names_are_told_apart(folder, tmp_path, network, analyzer, m
         open_scorer("somebody/a-cross-encoder", CONTEXT)
 
 
-def test_an_encoder_by_itself_is_no_ranker(tmp_path, base):
+def test_incomplete_weights_are_refused(tmp_path, base):
     with pytest.raises(ModelFormatError, match="random numbers"):
         CrossEncoderScorer.open(base)
     folder = saved(tmp_path / "more")
@@ -148,13 +148,13 @@ def test_another_tokenizer_is_refused(tmp_path, words):
         CrossEncoderScorer.open(folder)
 
 
-def test_texts_without_end_cost_no_more_than_what_is_read(scorer):
+def test_very_long_texts_are_shortened_before_tokenisation(scorer):
     long = "wing drag " * 100_000
     found = scorer.score(long, [long, "wing drag " * 100])
     assert found == pytest.approx(scorer.score("wing drag " * 100, ["wing drag " * 100] * 2), abs=1e-5)
 
 
-def test_a_folder_without_weights_says_so(tmp_path):
+def test_a_folder_without_weights_is_refused(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ModelFormatError, match="cannot be loaded"):
         CrossEncoderScorer.open(tmp_path)

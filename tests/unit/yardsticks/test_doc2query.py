@@ -78,7 +78,7 @@ def test_queries_do_not_depend_on_order_or_batch(folder, expander):
         assert Doc2Query.open(folder, longest=12, batch=batch).expand(TEXTS) == found
 
 
-def test_what_a_text_gets_depends_on_the_seed_and_the_text(folder, expander):
+def test_queries_depend_on_the_seed_and_the_text_only(folder, expander):
     texts = [text for text in TEXTS if text.strip()]
     found = expander.expand(texts)
     other = Doc2Query.open(folder, longest=12, seed=1)
@@ -89,7 +89,7 @@ def test_what_a_text_gets_depends_on_the_seed_and_the_text(folder, expander):
         assert theirs[: len(mine)] == mine, "the first ones, but for those without a word"
 
 
-def test_the_most_probable_query_is_that_of_transformers(folder):
+def test_greedy_decoding_agrees_with_transformers(folder):
     with quiet(bars=False):
         network = transformers.T5ForConditionalGeneration.from_pretrained(folder).eval()
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -105,8 +105,8 @@ def test_the_most_probable_query_is_that_of_transformers(folder):
     assert Doc2Query.open(folder, top=1, count=1, longest=9).expand(TEXTS) == expected
 
 
-def test_draws_are_as_frequent_as_they_are_probable():
-    """Two thousand first pieces against the probabilities of the ten best, by their logits."""
+def test_tokens_are_sampled_in_proportion_to_their_probabilities():
+    """Compare two thousand sampled first tokens with the probabilities of the ten best."""
     expander = Doc2Query(
         transformers.T5ForConditionalGeneration(configuration()).eval(), None, fingerprint="", top=3
     )
@@ -122,7 +122,7 @@ def test_draws_are_as_frequent_as_they_are_probable():
         expander._next(logits * float("nan"), chances)
 
 
-def test_nothing_is_read_or_written_beyond_the_lengths(folder):
+def test_lengths_of_texts_and_queries_are_limited(folder):
     short = Doc2Query.open(folder, length=8, longest=3)
     assert short.expand(["wing " * 300]) != [()]
     assert short.expand(["wing " * 7 + "drag " * 9])[0] != short.expand(["drag " * 9])[0]
@@ -130,7 +130,7 @@ def test_nothing_is_read_or_written_beyond_the_lengths(folder):
     assert short.expand(["a \ud800"]) is not None
 
 
-def test_it_is_opened_by_a_line(folder, tmp_path):
+def test_it_is_opened_by_a_specification(folder, tmp_path):
     around = ScorerContext(
         Background(lambda: [Document("a", "wing lift"), Document("b", "drag")]), device="cpu"
     )
@@ -147,7 +147,7 @@ def test_it_is_opened_by_a_line(folder, tmp_path):
             open_scorer(f"doc2query:{folder},{wrong}", around)
 
 
-def test_what_is_no_network_that_asks_is_refused(folder, tmp_path):
+def test_other_networks_are_refused(folder, tmp_path):
     with pytest.raises(MissingFileError):
         Doc2Query.open(tmp_path / "none")
     (tmp_path / "bare").mkdir()

@@ -1,4 +1,4 @@
-"""EPIC on a BERT of a few thousand weights, by the names of OpenNIR, held to arithmetic by hand."""
+"""EPIC on a BERT of a few thousand weights with the names of OpenNIR, compared with direct computation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DECODER = "encoder.bert.cls.predictions.decoder.weight"
 
 
 def weights(seed=5, tied=False):
-    """Return the tensors of a checkpoint of OpenNIR, with those that nothing reads."""
+    """Return the tensors of a checkpoint of OpenNIR, including unused ones."""
     torch.manual_seed(seed)
     network = transformers.BertForPreTraining(configuration(initializer_range=0.5)).state_dict()
     found = {
@@ -123,18 +123,18 @@ def test_a_score_is_the_product_of_two_vectors_over_the_vocabulary(scorer):
     assert scorer.score(QUERY, TEXTS) == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
-def test_without_a_decoder_it_is_the_embeddings(tmp_path, scorer):
+def test_a_missing_decoder_is_replaced_by_the_embeddings(tmp_path, scorer):
     found = EpicScorer.open(saved(tmp_path / "mine", weights(tied=True))).score(QUERY, TEXTS)
     assert found == pytest.approx([by_hand(QUERY, text, tied=True) for text in TEXTS], rel=1e-5)
     assert not np.allclose(found, scorer.score(QUERY, TEXTS), rtol=1e-2)
 
 
-def test_what_has_no_piece_scores_nothing(scorer):
+def test_empty_queries_and_texts_score_zero(scorer):
     assert scorer.score("", TEXTS).tolist() == [0.0] * 4
     assert scorer.score(QUERY, [" ", "wing"])[0] == 0.0
 
 
-def test_long_texts_are_cut_off(folder, scorer):
+def test_long_texts_are_truncated(folder, scorer):
     short = EpicScorer.open(folder, length=6)
     assert short.score("wing", ["heat transfer of a plate jet"]) == pytest.approx(
         [by_hand("wing", "heat transfer of a")], rel=1e-5
@@ -144,7 +144,7 @@ def test_long_texts_are_cut_off(folder, scorer):
     assert scorer.score("wing", ["drag " * 62]) == pytest.approx(scorer.score("wing", ["drag " * 99_999]))
 
 
-def test_the_file_by_itself(folder, scorer):
+def test_a_file_of_weights_alone_is_opened(folder, scorer):
     found = EpicScorer.open(folder / "weights.p", name="e")
     assert found.name == "e"
     assert found.score(QUERY, TEXTS) == pytest.approx(scorer.score(QUERY, TEXTS))
@@ -170,7 +170,7 @@ def test_each_weight_is_needed(tmp_path, name):
     assert name in str(caught.value)
 
 
-def test_more_layers_than_the_configuration(tmp_path):
+def test_more_layers_than_the_configuration_are_refused(tmp_path):
     more = {"encoder.bert.bert.encoder.layer.2.output.dense.bias": torch.zeros(16)}
     with pytest.raises(ModelFormatError, match="more layers"):
         EpicScorer.open(saved(tmp_path / "mine", weights() | more))
@@ -191,14 +191,14 @@ def test_more_layers_than_the_configuration(tmp_path):
         ("config.json", '{"batch_size": 4}', "tokenizer does not belong to the network"),
     ],
 )
-def test_what_lies_beside_the_weights_has_to_fit(tmp_path, file, text, why):
+def test_files_beside_the_weights_must_fit(tmp_path, file, text, why):
     folder = saved(tmp_path / "mine")
     (folder / file).write_text(text)
     with pytest.raises(ModelFormatError, match=why):
         EpicScorer.open(folder)
 
 
-def test_folders_that_are_something_else(base, tmp_path):
+def test_other_folders_are_refused(base, tmp_path):
     with pytest.raises(ModelFormatError, match="does not contain a checkpoint of EPIC"):
         EpicScorer.open(tmp_path)
     with pytest.raises(ModelFormatError, match="missing"):

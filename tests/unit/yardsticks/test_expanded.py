@@ -1,4 +1,4 @@
-"""Texts scored with the queries that were generated of them."""
+"""Scoring of texts with generated queries, and the cache of queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from termwise.yardsticks import CachedExpander, ExpandedScorer
 
 
 class Asks:
-    """Asks for the first word of a text, as often as it is told, and says what it was asked."""
+    """Generates queries from the first word of a text, and records the texts."""
 
     def __init__(self, times=1, fingerprint="asks"):
         self.fingerprint = fingerprint
@@ -36,7 +36,7 @@ def counted(fingerprint="words"):
     return FunctionScorer(lengths, name="words", fingerprint=fingerprint)
 
 
-def test_queries_follow_the_text():
+def test_queries_are_appended_to_the_text():
     seen = []
 
     def scored(queries, texts):
@@ -60,7 +60,7 @@ def test_each_text_is_expanded_once():
     assert scorer.score("s", []).shape == (0,)
 
 
-def test_queries_are_kept_by_expander_and_text(tmp_path):
+def test_queries_are_cached_by_expander_and_text(tmp_path):
     path = tmp_path / "queries.sqlite"
     first = CachedExpander(Asks(), path)
     texts = ["é one", "\ud800", ""]
@@ -78,7 +78,7 @@ def test_queries_are_kept_by_expander_and_text(tmp_path):
     assert other.asked == ["é one"]
 
 
-def test_work_that_is_interrupted_goes_on(tmp_path):
+def test_interrupted_work_continues(tmp_path):
     class Fails(Asks):
         def expand(self, texts):
             if len(self.asked) >= 128:
@@ -94,7 +94,7 @@ def test_work_that_is_interrupted_goes_on(tmp_path):
     assert rest.asked == texts[128:]
 
 
-def test_a_file_of_something_else_is_refused(tmp_path):
+def test_files_of_another_type_are_refused(tmp_path):
     ScoreCache(tmp_path / "scores").close()
     with pytest.raises(DataError, match="cannot read the file as a cache of generated queries"):
         CachedExpander(Asks(), tmp_path / "scores")
@@ -107,7 +107,7 @@ def test_a_file_of_something_else_is_refused(tmp_path):
         CachedExpander(Asks(), path)("", "a")
 
 
-def test_the_fingerprint_tells_scorer_and_expander():
+def test_the_fingerprint_depends_on_scorer_and_expander():
     one = ExpandedScorer(counted(), Asks())
     others = [ExpandedScorer(counted("2"), Asks()), ExpandedScorer(counted(), Asks(1, "2"))]
     assert len({one.fingerprint, *(other.fingerprint for other in others), counted().fingerprint}) == 4

@@ -1,4 +1,4 @@
-"""Boosted trees on features of texts: features by hand, what trees learn, the folder, the edges."""
+"""Gradient-boosted trees: features, training, folder and invalid input."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_features_by_hand():
     )
 
 
-def test_what_is_not_defined_is_missing_and_not_zero():
+def test_undefined_features_are_nan():
     nothing = row_of("", "")
     assert {name for name, value in nothing.items() if math.isnan(value)} == {
         "runs_of_3", "runs_of_4", "covered_share", "idf_share", "overlap", "first", "span_share", "window",
@@ -92,7 +92,7 @@ def test_what_is_not_defined_is_missing_and_not_zero():
 
 
 @given(letters, letters)
-def test_spans_and_windows_are_those_of_every_piece(query, text):
+def test_spans_and_windows_agree_with_an_exhaustive_search(query, text):
     places = {term: [i for i, each in enumerate(text) if each == term] for term in set(text)}
 
     def pieces(row):
@@ -106,7 +106,7 @@ def test_spans_and_windows_are_those_of_every_piece(query, text):
 
 
 def collection(seed=0):
-    """Judge texts by whether two words of the query stand together: what BM25 does not see."""
+    """Grade texts by whether two query words are adjacent, which BM25 ignores."""
     random = np.random.default_rng(seed)
     queries, texts, grades = {}, {}, {}
     for number in range(30):
@@ -138,7 +138,7 @@ def scorer(judged, background):
     return train_gradient_boosting(judged, background, settings=QUICK)
 
 
-def test_it_learns_what_makes_texts_relevant(scorer, background):
+def test_training_finds_the_relevant_feature(scorer, background):
     assert isinstance(scorer, PairScorer)
     assert fingerprint_of(scorer) == scorer.fingerprint
     unseen = collection(1)
@@ -152,7 +152,7 @@ def test_it_learns_what_makes_texts_relevant(scorer, background):
     assert bm25[0] == bm25[1], "or there was nothing to learn"
 
 
-def test_training_is_the_same_every_time(scorer, judged, background):
+def test_training_is_deterministic(scorer, judged, background):
     again = train_gradient_boosting(judged, background, settings=QUICK)
     assert again.fingerprint == scorer.fingerprint
     shuffled = JudgedTexts(
@@ -193,7 +193,7 @@ def test_the_folder_gives_the_same_scores(scorer, tmp_path):
         open_scorer(f"{tmp_path / 'trees'},rounds=3", around)
 
 
-def test_damage_is_told(scorer, tmp_path):
+def test_damaged_files_are_refused(scorer, tmp_path):
     folder = tmp_path / "trees"
     write_gradient_boosting(scorer, folder)
     for file in ("model.txt", "statistics.json"):
@@ -238,7 +238,7 @@ def test_a_manifest_of_other_features_is_refused(scorer, tmp_path):
         GradientBoostingScorer("no trees", features)
 
 
-def test_what_cannot_be_learned_from(judged, background):
+def test_judgments_without_contrast_are_refused(judged, background):
     same = JudgedTexts("same", {"q": "a"}, {"d": "a", "e": "b"}, {"q": {"d": 1, "e": 1}}, 0)
     with pytest.raises(DataError, match="nothing to learn"):
         train_gradient_boosting(same, background)
@@ -252,7 +252,7 @@ def test_what_cannot_be_learned_from(judged, background):
         BoostingSettings(leaves=1)
 
 
-def test_the_extra_is_named_where_it_is_missing(judged, background, monkeypatch):
+def test_a_missing_extra_is_named(judged, background, monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(MissingExtraError) as caught:
         train_gradient_boosting(judged, background)

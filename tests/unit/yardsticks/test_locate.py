@@ -32,7 +32,7 @@ QUERY, TEXTS = "wing drag", ["wing lift", "heat of a plate"]
 
 
 class Hub:
-    """Serves folders as models of ``somebody``; tells which files were fetched."""
+    """Serves folders as models of ``somebody``, and records the downloaded files."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.fetched = root, []
@@ -89,7 +89,7 @@ class Hub:
 
 @pytest.fixture
 def served(tmp_path, monkeypatch):
-    """A hub, empty, and an empty cache."""
+    """Return an empty hub with an empty cache."""
     (tmp_path / "hub").mkdir()
     here = Hub(tmp_path / "hub")
     monkeypatch.chdir(tmp_path)
@@ -115,7 +115,7 @@ def stopped(served):
     hub._refusal.cache_clear()
 
 
-def test_a_cross_encoder_is_fetched_once_and_stays_when_the_hub_is_gone(served):
+def test_a_cross_encoder_is_downloaded_once_and_works_offline(served):
     pytest.importorskip("sentence_transformers")
     folder = test_cross_encoder.saved(served.root / "crossed")
     (folder / "onnx").mkdir()
@@ -137,7 +137,7 @@ def test_a_cross_encoder_is_fetched_once_and_stays_when_the_hub_is_gone(served):
     assert offline.score(QUERY, TEXTS) == pytest.approx(here.score(QUERY, TEXTS))
 
 
-def test_a_bi_encoder_has_its_modules(served, base):
+def test_a_bi_encoder_is_downloaded_with_its_modules(served, base):
     made = pytest.importorskip("sentence_transformers")
     made.SentenceTransformer(str(base), device="cpu").save(str(served.root / "two"))
     scorer = open_scorer("somebody/two,similarity=dot", AROUND)
@@ -148,7 +148,7 @@ def test_a_bi_encoder_has_its_modules(served, base):
 
 
 @pytest.mark.parametrize(("prefix", "made"), [("colbert:", test_colbert), ("ance:", test_ance)])
-def test_published_checkpoints(served, prefix, made):
+def test_published_checkpoints_are_downloaded(served, prefix, made):
     folder = made.saved(served.root / "one")
     scorer = open_scorer(f"{prefix}somebody/one", AROUND)
     assert scorer.name == "one"
@@ -157,7 +157,7 @@ def test_published_checkpoints(served, prefix, made):
     )
 
 
-def test_a_tokenizer_from_elsewhere(served, tmp_path):
+def test_a_tokenizer_of_another_model_is_downloaded(served, tmp_path):
     folder = test_mono_t5.saved(served.root / "whole")
     bare = shutil.copytree(folder, served.root / "bare")
     for file in ("tokenizer.json", "tokenizer_config.json"):
@@ -177,7 +177,7 @@ def test_a_tokenizer_from_elsewhere(served, tmp_path):
         open_scorer("mono-t5:somebody/bare,tokenizer=nowhere", AROUND)
 
 
-def test_what_a_hub_does_not_have(served, monkeypatch):
+def test_unknown_hub_names_are_refused(served, monkeypatch):
     with pytest.raises(ModelFormatError, match="no checkpoint of ColBERT of that name") as caught:
         open_scorer("colbert:somebody/nothing", AROUND)
     facts = dict(caught.value.facts)
@@ -195,7 +195,7 @@ def test_what_a_hub_does_not_have(served, monkeypatch):
     assert "termwise[cross-encoder]" in missing.value.fixes[-1]
 
 
-def test_paths_are_no_names(tmp_path, monkeypatch):
+def test_existing_paths_are_not_hub_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models" / "mine").mkdir(parents=True)
     assert locate_model("ranker", "models/mine", ()) == Path("models/mine")

@@ -1,4 +1,4 @@
-"""monoT5 on a T5 of a few thousand weights, held to what transformers gives without padding."""
+"""monoT5 on a T5 of a few thousand weights, compared with transformers without padding."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class TestMonoT5(CheckpointContract):
             scorer._network.shared.weight[VOCABULARY.index("▁plate")] = float("nan")
 
 
-def test_a_score_is_the_logarithm_of_the_share_of_true(folder, scorer):
+def test_a_score_is_the_log_probability_of_true(folder, scorer):
     expected = [by_hand(folder, question(QUERY, text)) for text in TEXTS]
     assert np.ptp(expected) > 0.01
     assert scorer.score(QUERY, TEXTS) == pytest.approx(expected, abs=1e-5)
@@ -103,7 +103,7 @@ def test_a_score_is_the_logarithm_of_the_share_of_true(folder, scorer):
     )
 
 
-def test_of_a_long_text_the_end_is_cut_off_and_the_question_stays(folder):
+def test_a_long_text_is_truncated_and_the_question_is_kept(folder):
     short = MonoT5Scorer.open(folder, length=16)
     text = " ".join(["heat", "flow"] * 6)
     kept = " ".join(text.split()[:10])
@@ -131,14 +131,14 @@ def test_another_tokenizer_is_refused(folder, tmp_path, size):
         MonoT5Scorer.open(tmp_path / "mine")
 
 
-def test_no_tokenizer(folder, tmp_path):
+def test_a_missing_tokenizer_is_refused(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "mine")
     (tmp_path / "mine" / "tokenizer.json").unlink()
     with pytest.raises(ModelFormatError, match="tokenizer"):
         MonoT5Scorer.open(tmp_path / "mine")
 
 
-def test_folders_that_are_something_else(folder, base, tmp_path):
+def test_other_folders_are_refused(folder, base, tmp_path):
     with pytest.raises(ModelFormatError, match="not a checkpoint of monoT5"):
         MonoT5Scorer.open(base)
     (tmp_path / "config.json").write_text('{"model_type": "t5"}')
@@ -151,7 +151,7 @@ def test_folders_that_are_something_else(folder, base, tmp_path):
         MonoT5Scorer.open(tmp_path / "deep")
 
 
-def test_a_score_that_is_a_number_stands_beside_one_that_is_not(folder):
+def test_one_invalid_score_does_not_affect_other_texts(folder):
     scorer = MonoT5Scorer.open(folder)
     with torch.no_grad():
         scorer._network.shared.weight[VOCABULARY.index("▁plate")] = float("nan")

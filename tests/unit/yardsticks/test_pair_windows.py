@@ -1,4 +1,4 @@
-"""How documents are cut, and where the pieces of both texts stand."""
+"""Windows of BERT-Model1: chunks and token positions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .conftest import number
 
 
 @given(st.integers(0, 3000), st.integers(1, 500))
-def test_chunks_are_few_even_and_leave_nothing_out(length, most):
+def test_chunks_are_few_even_and_complete(length, most):
     chunks = even_chunks(length, most)
     assert len(chunks) == -(-length // most)
     assert [place for part in chunks for place in range(part.start, part.stop)] == list(range(length))
@@ -34,7 +34,7 @@ def test_each_chunk_is_read_with_the_whole_query():
     assert windows_of(query, document[:0], chunk_length=3) == ()
 
 
-def test_inputs_frame_mask_and_number_the_two_texts(analyzer):
+def test_inputs_have_special_tokens_mask_and_segments(analyzer):
     windows = [Window(np.array([20, 21]), np.array([30])), Window(np.array([22]), np.array([31, 32, 33]))]
     inputs = Inputs.of(windows, Pieces(analyzer, "bert-model1"))
     cls, sep, pad = (number(piece) for piece in ("[CLS]", "[SEP]", "[PAD]"))

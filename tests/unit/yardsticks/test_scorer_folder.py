@@ -1,4 +1,4 @@
-"""Scorers on disk: what is written is what is read, and damage has a name."""
+"""Folders of BERT-Model1: writing, reading and damaged files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def folder(tmp_path, network, analyzer):
 
 
 def resealed(folder, change):
-    """Change the manifest and its checksum, as somebody who means harm would."""
+    """Change the manifest and its checksum, like an attacker."""
     path = folder / "scorer.json"
     body = json.loads(path.read_text())
     change(body)
@@ -44,7 +44,7 @@ def resealed(folder, change):
     path.write_bytes(canonical_bytes(body))
 
 
-def test_what_is_written_is_what_is_read(folder, scorer):
+def test_a_written_scorer_is_read_back(folder, scorer):
     found = read_scorer_folder(folder)
     assert found.name == "mine"
     assert found.config == scorer.config
@@ -52,7 +52,7 @@ def test_what_is_written_is_what_is_read(folder, scorer):
     assert {path.name for path in folder.iterdir()} == {*FILES, "scorer.json", "vocab.txt", "README.md"}
 
 
-def test_equal_networks_are_equal_files(folder, tmp_path, network, analyzer):
+def test_equal_networks_give_equal_files(folder, tmp_path, network, analyzer):
     write_scorer(network, analyzer, tmp_path / "again", trained={"steps": 3}, card="# Mine\n")
     for path in folder.iterdir():
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
@@ -67,7 +67,7 @@ def test_a_scorer_is_replaced_and_its_training_stays(folder, base, analyzer):
     assert not (folder / "README.md").exists()  # that of the one before
 
 
-def test_opening_does_not_touch_the_random_numbers(folder):
+def test_opening_does_not_change_the_random_state(folder):
     state = torch.get_rng_state()
     read_scorer_folder(folder)
     assert torch.equal(torch.get_rng_state(), state)
@@ -83,7 +83,7 @@ def test_a_changed_file_is_named(folder, name):
     assert name in caught.value.render()
 
 
-def test_a_changed_manifest_is_told(folder):
+def test_a_changed_manifest_is_refused(folder):
     text = (folder / "scorer.json").read_text()
     (folder / "scorer.json").write_text(text.replace('"steps": 3', '"steps": 4'))
     with pytest.raises(CorruptModelError, match="damaged"):
@@ -91,7 +91,7 @@ def test_a_changed_manifest_is_told(folder):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_was_cut_is_named(folder, name):
+def test_a_truncated_file_is_named(folder, name):
     (folder / name).write_bytes((folder / name).read_bytes()[:-1])
     with pytest.raises(CorruptModelError) as caught:
         read_scorer_folder(folder)
@@ -99,7 +99,7 @@ def test_a_file_that_was_cut_is_named(folder, name):
 
 
 @pytest.mark.parametrize("name", [*FILES, "vocab.txt"])
-def test_a_file_that_is_gone_is_named(folder, name):
+def test_a_missing_file_is_named(folder, name):
     (folder / name).unlink()
     with pytest.raises(MissingFileError) as caught:
         read_scorer_folder(folder)
@@ -117,19 +117,19 @@ def test_a_file_that_is_gone_is_named(folder, name):
         lambda body: body["files"].update({"../head": {}}),
     ],
 )
-def test_a_manifest_that_no_writer_writes(folder, change):
+def test_manifests_with_invalid_values_are_refused(folder, change):
     resealed(folder, change)
     with pytest.raises(CorruptModelError):
         read_scorer_folder(folder)
 
 
-def test_weights_of_another_shape(folder):
+def test_weights_of_another_shape_are_refused(folder):
     resealed(folder, lambda body: body["reading"].update(projection=4))
     with pytest.raises(ModelFormatError, match="head of the scorer"):
         read_scorer_folder(folder)
 
 
-def test_weights_that_are_no_numbers(folder, network, analyzer):
+def test_stored_weights_that_are_not_finite_are_refused(folder, network, analyzer):
     head = load_file(folder / "head.safetensors")
     head["pair.layers.0.bias"][0] = float("nan")
     save_file(head, folder / "head.safetensors", metadata={"format": "pt"})
@@ -143,7 +143,7 @@ def test_weights_that_are_no_numbers(folder, network, analyzer):
         write_scorer(network, analyzer, folder)
 
 
-def test_other_kinds_and_later_versions_are_told(folder):
+def test_other_kinds_and_later_versions_are_refused(folder):
     resealed(folder, lambda body: body.update(kind="cross-encoder"))
     with pytest.raises(ModelFormatError, match="of this kind"):
         read_scorer_folder(folder)
@@ -155,7 +155,7 @@ def test_other_kinds_and_later_versions_are_told(folder):
         read_scorer_folder(folder)
 
 
-def test_places_that_hold_no_scorer(tmp_path):
+def test_places_without_a_scorer_are_refused(tmp_path):
     with pytest.raises(MissingFileError, match="no such scorer"):
         read_scorer_folder(tmp_path / "nowhere")
     (tmp_path / "training").mkdir()
@@ -171,7 +171,7 @@ def test_places_that_hold_no_scorer(tmp_path):
         read_scorer_folder(3)
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path, network, analyzer):
+def test_other_folders_are_not_overwritten(tmp_path, network, analyzer):
     (tmp_path / "thesis.tex").write_text("years")
     with pytest.raises(ForeignFolderError, match=r"thesis\.tex|not a scorer"):
         write_scorer(network, analyzer, tmp_path)
@@ -179,10 +179,10 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path, network, analyzer):
 
 
 @pytest.mark.parametrize("device", ["abacus", "cuda:99", 7.5])
-def test_devices_that_are_not_there(folder, device):
+def test_unknown_devices_are_refused(folder, device):
     with pytest.raises(ParameterError, match="no such device"):
         read_scorer_folder(folder, device=device)
 
 
-def test_the_fastest_device_is_there(folder):
+def test_the_fastest_device_exists(folder):
     assert read_scorer_folder(folder, device=fastest_device()).name == "mine"

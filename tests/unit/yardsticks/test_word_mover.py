@@ -1,4 +1,4 @@
-"""Word Mover's Distance: by hand on three words, against a linear programme, and its edges."""
+"""Word Mover's Distance: three words by hand, comparison with a linear programme, and invalid input."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_it_is_a_distance(one, other, third):
 
 
 @given(heaps)
-def test_a_text_without_a_known_word_is_as_far_as_the_average_word(query):
+def test_a_text_without_known_words_has_the_mean_distance(query):
     scorer = WordMoverScorer(SOME, make_analyzer("whitespace"))
     unknown, empty = scorer.score(" ".join(query), ["?!", ""])
     assert unknown == empty == pytest.approx(scorer.score(" ".join(query), list(LETTERS)).mean())
@@ -98,7 +98,7 @@ def test_the_average_is_taken_over_the_whole_table(scorer, monkeypatch):
     assert WordMoverScorer(THREE).score("cat", [""])[0] == pytest.approx(-7 / 3)
 
 
-def test_a_query_without_a_known_word_says_nothing(scorer):
+def test_a_query_without_known_words_scores_zero(scorer):
     assert scorer.score("dog", ["cat", "dog", ""]).tolist() == [0, 0, 0]
     assert not np.signbit(scorer.score("cat", ["cat"])[0])
     assert scorer.score("cat", []).shape == (0,)
@@ -118,13 +118,13 @@ def test_a_score_does_not_depend_on_the_others(scorer):
         scorer.score("cat", "cat")
 
 
-def test_vectors_of_one_length():
+def test_vectors_can_be_normalised():
     words = WordTable(["a", "b", "zero"], [[3, 0], [0, 5], [0, 0]])
     scorer = WordMoverScorer(words, make_analyzer("whitespace"), unit=True)
     assert scorer.score("a", ["b", "zero"]) == pytest.approx([-np.sqrt(2), -1])
 
 
-def test_fingerprints_tell_what_scores_depend_on():
+def test_fingerprints_depend_on_what_changes_scores():
     same = WordTable(["cat", "lion", "car", "cat"], [[0, 0], [0, 3], [4, 0], [9, 9]])
     others = [
         WordMoverScorer(THREE, unit=True),
@@ -138,7 +138,7 @@ def test_fingerprints_tell_what_scores_depend_on():
     assert same["cat"].tolist() == [0, 0], "the first of two"
 
 
-def test_it_is_opened_by_a_line(tmp_path):
+def test_it_is_opened_by_a_specification(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("3 2\ncat 0 0\nlion 0 3\nthe 4 0\n")
     assert open_scorer(f"wmd:{path}", AROUND).score("cat", ["the cat"]).tolist() == [-2]
@@ -168,7 +168,7 @@ def test_an_array_with_its_words(tmp_path):
             WordTable(["a"], vectors)
 
 
-def test_the_extra_is_named_where_it_is_missing(monkeypatch):
+def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ot", None)
     with pytest.raises(MissingExtraError) as caught:
         WordMoverScorer(THREE)
