@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from termwise.probes.axioms.family import FAMILY as AXIOMS
+from termwise.probes.axioms.axiom_probes import FAMILY as AXIOMS
 from termwise.probes.behaviour.families import FAMILIES as BEHAVIOUR
 from termwise.probes.core.probe_inputs import Family
 from termwise.probes.manipulations.manipulation_probes import FAMILY as MANIPULATIONS

@@ -15,38 +15,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.errors import (
-    DataError,
-    MalformedRecordError,
-    MissingFileError,
-    ParameterError,
-    UnknownNameError,
-)
+from termwise.errors import DataError, MalformedRecordError, MissingFileError, ParameterError
 from termwise.probes import Constant, content_hash, run_probe
-from termwise.probes.axioms import (
+from termwise.probes.axioms.axiom_probes import (
     FAMILY,
-    REGISTRY,
-    AxiomProbe,
-    RelatedWords,
-    RepeatedTexts,
-    Scene,
-    TermReader,
-    WordVectors,
-    Written,
-    axiom_named,
+    JudgedAxiomProbe,
+    RepeatedTextProbe,
     axiom_probes,
-    idf_of,
+    random_pairs,
 )
-from termwise.probes.axioms.judged_pairs import drawn_pairs
+from termwise.probes.axioms.registry import AXIOMS
+from termwise.probes.axioms.sentence_templates import LONGEST, TemplateText, template_data
+from termwise.probes.axioms.term_reader import TermReader, idf_of
+from termwise.probes.axioms.word_similarity import RelatedWords, WordVectors
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.sample import random_for
 from termwise.text import make_analyzer
 
-WRITTEN = Written.shipped()
+WRITTEN = template_data()
 ENGLISH, SPACES = make_analyzer("english"), make_analyzer("whitespace")
 GROUPS = [set(group) for group in WRITTEN.related]
-NAMES = [each.name for each in REGISTRY]
+AXIOM = {axiom.name: axiom for axiom in AXIOMS}
+NAMES = list(AXIOM)
 
 
 def material(*judged, **folders):
@@ -512,9 +503,9 @@ NEAR = RelatedWords([["a", "e"], ["b", "c"], ["f", "g"]], SPACES)
 
 def prefers(name, query, one, other, margin=0.0, idf=lambda term: 1.0, likeness=NEAR):
     reader = TermReader(SPACES)
-    question, axiom = reader.question(query, idf, likeness), axiom_named(name).define(margin)
-    first, second = (axiom.measure(question, reader.terms(text)) for text in (one, other))
-    return axiom.prefers(question, first, second)
+    analyzed, axiom = reader.query(query, idf, likeness), AXIOM[name]
+    first, second = (axiom.measure(analyzed, reader.terms(text)) for text in (one, other))
+    return axiom.prefers(analyzed, first, second, margin)
 
 
 def rare_b(term):
@@ -709,7 +700,7 @@ def test_neither_order_nor_seed_matters_while_all_pairs_are_taken():
     texts = many()
     turned = judged(dict(reversed(texts.items())))
     for name in NAMES:
-        if not axiom_named(name).among_real:
+        if not AXIOM[name].in_judged_texts:
             continue
         one, other = found(judged(texts), name), found(turned, name)
         assert content_hash(one.samples(1)) == content_hash(other.samples(1)) == content_hash(one.samples(2))
@@ -731,7 +722,7 @@ def test_a_cap_takes_a_part_of_each_query():
 
 @given(st.integers(0, 12), st.integers(0, 80), st.integers(0, 5))
 def test_drawn_pairs_are_different_pairs(number, most, seed):
-    drawn = list(drawn_pairs(number, random_for(seed), most))
+    drawn = list(random_pairs(number, random_for(seed), most))
     assert len(set(drawn)) == len(drawn) == min(most, number * (number - 1) // 2)
     assert all(0 <= other < one < number for one, other in drawn)
 
@@ -753,8 +744,8 @@ def test_texts_said_twice():
         ("cat dog bird cat dog bird", "cat dog bird")
     ]
     assert len(samples) == 5
-    assert len(list(RepeatedTexts(PETS, title="t", definition="d", most=2).samples(1))) == 2
-    assert list(RepeatedTexts(judged({"1": " "}), title="t", definition="d").samples(1)) == []
+    assert len(list(RepeatedTextProbe(PETS, most=2).samples(1))) == 2
+    assert list(RepeatedTextProbe(judged({"1": " "})).samples(1)) == []
 
 
 def test_the_family():
@@ -772,8 +763,6 @@ def test_a_margin_is_a_share(margin):
 
 
 def test_bad_input():
-    with pytest.raises(UnknownNameError, match="did you mean tfc1"):
-        axiom_named("tcf1")
     with pytest.raises(ParameterError, match="most"):
         found(PETS, "tfc1", most=0)
 
@@ -805,39 +794,20 @@ def test_rare_words_are_rare(shared):
         assert idf(ENGLISH.tokens(rare)[0]) > idf(ENGLISH.tokens(common)[0]) + 1, (rare, common)
 
 
-def test_places_of_a_scene():
-    scene = Scene(("The {} met {}.", "Then {} left {}."), ("a", "b", "c", "d"), ())
-    assert scene.text({0: "{}", 3: "x y"}) == "The {} met b. Then c left x y."
-    assert list(scene.places) == [0, 1, 2, 3]
+def test_places_of_a_text():
+    text = TemplateText(("The {} met {}.", "Then {} left {}."), ("a", "b", "c", "d"), ())
+    assert text.render({0: "{}", 3: "x y"}) == "The {} met b. Then c left x y."
+    assert list(text.places) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        '{"kind": "sentence", "text": "One {} only."}',
-        '{"kind": "noun", "text": "two words"}',
-        '{"kind": "query", "terms": ["one"]}',
-        '{"kind": "query", "terms": ["one", "one"]}',
-        '{"kind": "rare", "rare": "okapi"}',
-        '{"kind": "related", "words": "abc"}',
-        '{"kind": "other"}',
-        '{"text": "no kind"}',
-        '{"kind": ["query"], "terms": ["one", "two"]}',
-    ],
-)
-def test_a_line_that_says_nothing_known(tmp_path, line):
-    path = tmp_path / "written.jsonl"
-    path.write_text(f'{{"kind": "noun", "text": "lamp"}}\n{line}\n')
-    with pytest.raises(MalformedRecordError) as error:
-        Written.read(path)
-    assert ("line", 2) in error.value.facts
-
-
-def test_too_little_to_make_texts_of(tmp_path):
-    path = tmp_path / "written.jsonl"
-    path.write_text('{"kind": "noun", "text": "lamp"}\n')
-    with pytest.raises(DataError, match="too little"):
-        Written.read(path)
+def test_the_templates_that_ship_are_well_formed():
+    assert all(sentence.count("{}") == 2 for sentence in WRITTEN.sentences)
+    assert len(WRITTEN.sentences) >= LONGEST
+    assert len(WRITTEN.nouns) >= 2 * LONGEST + 10
+    groups = [*WRITTEN.queries, *WRITTEN.rare, *WRITTEN.related]
+    assert all(len(set(group)) == len(group) >= 2 for group in groups)
+    single = [*WRITTEN.nouns, *(word for group in groups for word in group)]
+    assert all(len(word.split()) == 1 for word in single)
 
 
 def test_word_vectors_from_a_file(tmp_path):
@@ -888,6 +858,6 @@ def test_vectors_decide_among_judged_texts(tmp_path):
     texts = judged({"1": "lynx here", "2": "stone here"}, query="cat")
     probes = axiom_probes(material(texts, **{"word-vectors": path}))
     (stmc,) = [probe for probe in probes if probe.name == "stmc1@toy"]
-    assert isinstance(stmc, AxiomProbe)
+    assert isinstance(stmc, JudgedAxiomProbe)
     assert pairs(stmc) == {("1", "2")}
     assert pairs(found(texts, "stmc1")) == set()

@@ -1,114 +1,107 @@
-"""Axioms about how many of the terms of a query a text has.
+"""Axioms about the number of query terms in a text (conditions of Bondarenko et al., SIGIR 2022).
 
-=========  ===========================================================================================================
-`And`      the text with all terms of the query rather than one that lacks some. Made texts have one length and as many
-           occurrences of all terms together
-`MAnd`     the text with more of the terms, the modified form of AND. Made as above; neither text has all
-`Div`      the text whose words have less in common with those of the query (after Gollapudi & Sharma, WWW 2009): the
-           smaller share of terms that both have among those that either has. Made texts have one length and as many
-           occurrences of each term of the query; the second repeats a neutral noun
-=========  ===========================================================================================================
-
-The conditions are those of Bondarenko et al., SIGIR 2022.
+======  ==============================================================================================================
+AND     The text with all query terms is preferred to one that lacks some. Constructed texts have equal lengths and
+        equal total counts of query terms
+M-AND   The text with more query terms, the modified form of AND. Constructed as above; neither text has all terms
+DIV     The text with less overlap with the query (after Gollapudi & Sharma, WWW 2009): the smaller share of common
+        terms among the terms of both. Constructed texts have equal lengths and equal counts of each query term; the
+        second repeats a neutral noun
+======  ==============================================================================================================
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from termwise.probes.axioms.base import MARGIN, Question, Terms, larger
-from termwise.probes.axioms.constructed import Built, Drawing
-from termwise.probes.axioms.scenes import Scene, Written
+from termwise.probes.axioms.axiom import Axiom, AxiomQuery, TermSequence, larger
+from termwise.probes.axioms.sentence_templates import ConstructedPair, Query, TemplateSampler
 
 DIV_REPEATED = (4, 10)
-"""Places that hold one neutral noun in the second text."""
+"""Occurrences of the neutral noun in the second text."""
 
 
-class _Covering:
-    """Counts the terms of the query that a text has."""
-
-    def measure(self, question: Question, text: Terms) -> int:
-        """See `Axiom`."""
-        return sum(term in text.counts for term in question.terms)
+def _covered(query: AxiomQuery, text: TermSequence) -> int:
+    return sum(term in text.counts for term in query.terms)
 
 
-@dataclass(frozen=True)
-class And(_Covering):
-    """All terms, see the module."""
-
-    def prefers(self, question: Question, one: int, other: int) -> bool:
-        """See `Axiom`."""
-        return other < one == len(question.terms)
+def _overlap(query: AxiomQuery, text: TermSequence) -> float:
+    common = _covered(query, text)
+    either = len(text.counts) + len(query.terms) - common
+    return common / either if either else 0.0
 
 
-@dataclass(frozen=True)
-class MAnd(_Covering):
-    """More terms, see the module."""
-
-    def prefers(self, question: Question, one: int, other: int) -> bool:
-        """See `Axiom`."""
-        return one > other
+def _and(query: AxiomQuery, first: int, second: int, margin: float) -> bool:
+    return second < first == len(query.terms)
 
 
-@dataclass(frozen=True)
-class Div:
-    """Less in common, see the module."""
-
-    margin: float = MARGIN
-
-    def measure(self, question: Question, text: Terms) -> float:
-        """See `Axiom`."""
-        both = sum(term in text.counts for term in question.terms)
-        either = len(text.counts) + len(question.terms) - both
-        return both / either if either else 0.0
-
-    def prefers(self, question: Question, one: float, other: float) -> bool:
-        """See `Axiom`."""
-        return larger(other, one, self.margin)
+def _mand(query: AxiomQuery, first: int, second: int, margin: float) -> bool:
+    return first > second
 
 
-def and_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
-    """Put all terms of a query into one place each, then another one in the stead of one."""
-    for terms in written.queries:
-        query = " ".join(terms)
-        for missing in terms:
-            label = f"without {missing}"
-            random = drawing(query, label)
-            scene = Scene.drawn(written, random)
-            put = dict(zip(random.sample(scene.places, len(terms)), terms, strict=True))
-            other = random.choice([term for term in terms if term != missing])
-            second = {place: other if term == missing else term for place, term in put.items()}
-            yield Built(
-                query, label, scene.text(put), scene.text(second), {"missing": missing, "twice": other}
-            )
+def _div(query: AxiomQuery, first: float, second: float, margin: float) -> bool:
+    return larger(second, first, margin)
 
 
-def mand_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
-    """Put all terms of a query but one into one place each, then another one in the stead of one of them."""
-    for terms in written.queries:
-        query = " ".join(terms)
-        for absent in terms if len(terms) > 2 else ():
-            label = f"neither with {absent}"
-            random = drawing(query, label)
-            scene = Scene.drawn(written, random)
-            kept = random.sample([term for term in terms if term != absent], len(terms) - 1)
-            places = random.sample(scene.places, len(kept))
-            put = dict(zip(places, kept, strict=True))
-            second = {**put, places[0]: kept[1]}
-            facts = {"absent": absent, "missing": kept[0], "twice": kept[1]}
-            yield Built(query, label, scene.text(put), scene.text(second), facts)
+def _and_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+    """Put all query terms into one place each, then replace one by another."""
+    for case in sampler.cases(lambda terms: {f"without {missing}": missing for missing in terms}):
+        text, missing = case.draw_text(), case.variant
+        words = dict(zip(case.random.sample(text.places, len(case.terms)), case.terms, strict=True))
+        twice = case.random.choice([term for term in case.terms if term != missing])
+        second = {place: twice if term == missing else term for place, term in words.items()}
+        yield case.pair(text.render(words), text.render(second), missing=missing, twice=twice)
 
 
-def div_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
-    """Put all terms of a query into one place each, and one neutral noun into many others, or different ones."""
-    for terms in written.queries:
-        query = " ".join(terms)
-        for repeated in DIV_REPEATED:
-            label = f"one noun {repeated} times"
-            random = drawing(query, label)
-            scene = Scene.drawn(written, random)
-            places = random.sample(scene.places, len(terms) + repeated)
-            put = dict(zip(places, terms, strict=False))
-            again = dict.fromkeys(places[len(terms) :], scene.nouns[places[-1]])
-            yield Built(query, label, scene.text(put), scene.text({**put, **again}))
+def _mand_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+    """Put all query terms but one into one place each, then replace one by another."""
+
+    def variants(terms: Query) -> dict[str, str]:
+        return {f"neither with {absent}": absent for absent in terms} if len(terms) > 2 else {}
+
+    for case in sampler.cases(variants):
+        text, absent = case.draw_text(), case.variant
+        kept = case.random.sample([term for term in case.terms if term != absent], len(case.terms) - 1)
+        places = case.random.sample(text.places, len(kept))
+        words = dict(zip(places, kept, strict=True))
+        first, second = text.render(words), text.render({**words, places[0]: kept[1]})
+        yield case.pair(first, second, absent=absent, missing=kept[0], twice=kept[1])
+
+
+def _div_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+    """Put all query terms into one place each, and one neutral noun into many other places, or different nouns."""
+    for case in sampler.cases({f"one noun {repeated} times": repeated for repeated in DIV_REPEATED}):
+        text = case.draw_text()
+        places = case.random.sample(text.places, len(case.terms) + case.variant)
+        words = dict(zip(places, case.terms, strict=False))
+        repeated = dict.fromkeys(places[len(case.terms) :], text.nouns[places[-1]])
+        yield case.pair(text.render(words), text.render({**words, **repeated}))
+
+
+AND = Axiom(
+    "and",
+    "AND: all terms",
+    "The first text has all query terms, the second lacks some.",
+    "Bondarenko et al., SIGIR 2022",
+    _and,
+    _and_pairs,
+    measure=_covered,
+)
+M_AND = Axiom(
+    "m-and",
+    "M-AND: more of the terms",
+    "The first text has more of the query terms than the second.",
+    "Bondarenko et al., SIGIR 2022",
+    _mand,
+    _mand_pairs,
+    measure=_covered,
+)
+DIV = Axiom(
+    "div",
+    "DIV: less in common with the query",
+    "The first text has less overlap with the query: a smaller share of common terms among the terms of both.",
+    "After Gollapudi & Sharma, WWW 2009",
+    _div,
+    _div_pairs,
+    measure=_overlap,
+)

@@ -1,176 +1,136 @@
 """Axioms about the length of texts (Fang, Tao & Zhai, SIGIR 2004).
 
-=========  ===========================================================================================================
-`Lnc1`     of two texts with as many occurrences of each term of the query, the one with fewer other words. Published
-           for one word more; we take any number, and ask that there is some occurrence: a scorer that looks at nothing
-           else would give both texts nothing. A weak axiom: no difference is allowed
-`Lnc2`     a text that is said k times over is not below the text. A weak axiom
-`TfLnc`    of two texts with as many other words, the one with more occurrences of a term. Published for queries of one
-           term; of several we ask that the others occur as often, and made texts have none of them
-=========  ===========================================================================================================
+======  ==============================================================================================================
+LNC1    Of two texts with equal counts of each query term, the one with fewer other words. Published for one word more;
+        we take any number, and require an occurrence of a query term. A weak axiom: equal scores are allowed
+LNC2    A text repeated k times does not score below the text. A weak axiom
+TF-LNC  Of two texts with equally many other words, the one with more occurrences of a term. Published for queries of
+        one term; for several, the others have equal counts, and are absent from constructed texts
+======  ==============================================================================================================
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from termwise.probes.axioms.base import MARGIN, Profile, Profiled, Question, Terms, differing, larger, similar
-from termwise.probes.axioms.constructed import Built, Drawing
-from termwise.probes.axioms.judged_pairs import MOST
-from termwise.probes.axioms.scenes import Scene, Written
-from termwise.probes.core.judged_texts import JudgedTexts
-from termwise.probes.core.probe import Probe, Strategy
-from termwise.probes.core.sample import Sample, random_for
-from termwise.validation import check_count
+from termwise.probes.axioms.axiom import (
+    Axiom,
+    AxiomQuery,
+    Profile,
+    TermSequence,
+    differing,
+    larger,
+    similar,
+)
+from termwise.probes.axioms.sentence_templates import (
+    PLACES_PER_SENTENCE,
+    ConstructedPair,
+    TemplateSampler,
+    TemplateText,
+)
 
 LNC1_WORDS = (1, 4, 8)
-"""Words that the second text has more than the first."""
+"""Additional words of the second text."""
 
 LNC1_SENTENCES = 4
-"""Sentences that it has more, in a further pair."""
+"""Additional sentences of the second text in a further pair."""
 
 LNC2_TIMES = (2, 3)
-"""How often the first text says the second."""
+"""Copies of the second text in the first."""
 
 TFLNC_MORE = (1, 2, 4)
-"""Occurrences that the first text has more than the second, which has one."""
+"""Additional occurrences in the first text; the second has one."""
 
 
-@dataclass(frozen=True)
-class Lnc1(Profiled):
-    """Fewer other words, see the module."""
-
-    margin: float = MARGIN
-
-    def prefers(self, question: Question, one: Profile, other: Profile) -> bool:
-        """See `Axiom`."""
-        return (
-            one.total > 0
-            and all(
-                similar(mine, theirs, self.margin)
-                for mine, theirs in zip(one.counts, other.counts, strict=True)
-            )
-            and larger(other.length, one.length, self.margin)
-        )
+def _lnc1(query: AxiomQuery, first: Profile, second: Profile, margin: float) -> bool:
+    return (
+        first.total > 0
+        and all(similar(*counts, margin) for counts in zip(first.counts, second.counts, strict=True))
+        and larger(second.length, first.length, margin)
+    )
 
 
-@dataclass(frozen=True)
-class Lnc2:
-    """The same text several times, see the module."""
-
-    def measure(self, question: Question, text: Terms) -> Terms:
-        """See `Axiom`."""
-        return text
-
-    def prefers(self, question: Question, one: Terms, other: Terms) -> bool:
-        """See `Axiom`."""
-        if not other.length or one.length <= other.length or one.length % other.length:
-            return False
-        times = one.length // other.length
-        return one.counts == {term: times * count for term, count in other.counts.items()}
+def _lnc2(query: AxiomQuery, first: TermSequence, second: TermSequence, margin: float) -> bool:
+    if not second.length or first.length <= second.length or first.length % second.length:
+        return False
+    times = first.length // second.length
+    return first.counts == {term: times * count for term, count in second.counts.items()}
 
 
-@dataclass(frozen=True)
-class TfLnc(Profiled):
-    """More occurrences and nothing else, see the module."""
-
-    margin: float = MARGIN
-
-    def prefers(self, question: Question, one: Profile, other: Profile) -> bool:
-        """See `Axiom`."""
-        places = differing(one.counts, other.counts)
-        return (
-            len(places) == 1
-            and one.counts[places[0]] > other.counts[places[0]]
-            and similar(one.length - one.total, other.length - other.total, self.margin)
-        )
+def _tflnc(query: AxiomQuery, first: Profile, second: Profile, margin: float) -> bool:
+    places = differing(first.counts, second.counts)
+    return (
+        len(places) == 1
+        and first.counts[places[0]] > second.counts[places[0]]
+        and similar(first.length - first.total, second.length - second.total, margin)
+    )
 
 
-class RepeatedTexts(Probe):
-    """LNC2 with judged texts: each said twice, against itself. Negative effects break the axiom, others do not.
-
-    Parameters
-    ----------
-    judged : JudgedTexts
-        Whose texts.
-    title, definition : str
-        See `Probe`.
-    most : int, optional
-        Samples at most; more are drawn from. Empty texts give none.
-    """
-
-    strategy: Strategy = "axiom"
-
-    def __init__(self, judged: JudgedTexts, *, title: str, definition: str, most: int = MOST) -> None:
-        check_count("most", most)
-        self.name = f"lnc2@{judged.name}"
-        self.title = title
-        self.definition = definition
-        self._judged = judged
-        self._most = most
-
-    def samples(self, seed: int) -> Iterator[Sample]:
-        """See `Probe`."""
-        found = [one for one in self._judged if one.text.strip()]
-        if len(found) > self._most:
-            found = random_for(seed, self.name).sample(found, self._most)
-        for one in found:
-            yield Sample(
-                sample_id=one.judgment_id,
-                query=one.query,
-                first=f"{one.text} {one.text}",
-                second=one.text,
-                query_id=one.query_id,
-                facts={"document": one.doc_id, "grade": one.grade},
-            )
+def _lnc1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+    """Put neutral nouns before neutral nouns, or add sentences without a query term."""
+    variants: dict[str, int | None] = {f"longer by {words}": words for words in LNC1_WORDS}
+    variants[f"longer by {LNC1_SENTENCES} sentences"] = None
+    for case in sampler.cases(variants):
+        text, words = case.draw_text(), case.variant
+        places = case.random.sample(text.places, len(case.terms) + (words or 0))
+        fixed = dict(zip(places, case.terms, strict=False))
+        first = text.render(fixed)
+        if words is None:
+            unused = [sentence for sentence in sampler.data.sentences if sentence not in text.sentences]
+            added = tuple(case.random.sample(unused, LNC1_SENTENCES))
+            nouns = text.spare[: PLACES_PER_SENTENCE * LNC1_SENTENCES]
+            second = f"{first} {TemplateText(added, nouns, ()).render()}"
+        else:
+            additions = zip(places[len(case.terms) :], text.spare, strict=False)
+            longer = {place: f"{noun} {text.nouns[place]}" for place, noun in additions}
+            second = text.render({**fixed, **longer})
+        yield case.pair(first, second)
 
 
-def lnc1_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
-    """Put neutral nouns before neutral nouns, or add sentences without a word of the query."""
-    for terms in written.queries:
-        query = " ".join(terms)
-        for words in (*LNC1_WORDS, None):
-            label = f"longer by {LNC1_SENTENCES} sentences" if words is None else f"longer by {words}"
-            random = drawing(query, label)
-            scene = Scene.drawn(written, random)
-            places = random.sample(scene.places, len(terms) + (words or 0))
-            standing = dict(zip(places, terms, strict=False))
-            first = scene.text(standing)
-            if words is None:
-                further = [one for one in written.sentences if one not in scene.sentences]
-                added = random.sample(further, LNC1_SENTENCES)
-                second = f"{first} {Scene(tuple(added), scene.spare[: 2 * LNC1_SENTENCES], ()).text()}"
-            else:
-                named = zip(places[len(terms) :], scene.spare, strict=False)
-                second = scene.text(
-                    {**standing, **{place: f"{noun} {scene.nouns[place]}" for place, noun in named}}
-                )
-            yield Built(query, label, first, second)
+def _lnc2_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+    """Repeat a text."""
+    for case in sampler.cases({f"{times} times": times for times in LNC2_TIMES}):
+        text = case.draw_text()
+        places = case.random.sample(text.places, len(case.terms))
+        once = text.render(dict(zip(places, case.terms, strict=True)))
+        yield case.pair(" ".join([once] * case.variant), once)
 
 
-def lnc2_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
-    """Say a text several times."""
-    for terms in written.queries:
-        query = " ".join(terms)
-        for times in LNC2_TIMES:
-            label = f"{times} times"
-            random = drawing(query, label)
-            scene = Scene.drawn(written, random)
-            text = scene.text(dict(zip(random.sample(scene.places, len(terms)), terms, strict=True)))
-            yield Built(query, label, " ".join([text] * times), text)
+def _tflnc_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+    """Put a query term before neutral nouns."""
+    for case in sampler.cases({f"{more + 1} against 1": more for more in TFLNC_MORE}):
+        text = case.draw_text()
+        term = case.random.choice(case.terms)
+        place, *places = case.random.sample(text.places, 1 + case.variant)
+        added = {place: f"{term} {text.nouns[place]}" for place in places}
+        yield case.pair(text.render({place: term, **added}), text.render({place: term}), term=term)
 
 
-def tflnc_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
-    """Put a word of the query before neutral nouns."""
-    for terms in written.queries:
-        query = " ".join(terms)
-        for more in TFLNC_MORE:
-            label = f"{more + 1} against 1"
-            random = drawing(query, label)
-            scene = Scene.drawn(written, random)
-            term = random.choice(terms)
-            place, *places = random.sample(scene.places, 1 + more)
-            added = {place: f"{term} {scene.nouns[place]}" for place in places}
-            first, second = scene.text({place: term, **added}), scene.text({place: term})
-            yield Built(query, label, first, second, {"term": term})
+LNC1 = Axiom(
+    "lnc1",
+    "LNC1: fewer other words",
+    "Two texts with equal counts of each query term; the first has fewer other words.",
+    "Fang, Tao & Zhai, SIGIR 2004",
+    _lnc1,
+    _lnc1_pairs,
+    weak=True,
+)
+LNC2 = Axiom(
+    "lnc2",
+    "LNC2: said several times",
+    "First: the text repeated several times. Second: the text once.",
+    "Fang, Tao & Zhai, SIGIR 2004",
+    _lnc2,
+    _lnc2_pairs,
+    measure=lambda query, text: text,
+    weak=True,
+    in_judged_texts=False,
+)
+TF_LNC = Axiom(
+    "tf-lnc",
+    "TF-LNC: more occurrences, longer by them",
+    "Two texts with equally many other words; the first has more occurrences of a query term, and is longer by them.",
+    "Fang, Tao & Zhai, SIGIR 2004",
+    _tflnc,
+    _tflnc_pairs,
+)

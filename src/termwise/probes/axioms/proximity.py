@@ -1,240 +1,255 @@
-"""Axioms about where the terms of a query stand (Hagen, Völske, Göring & Stein, CIKM 2016).
+"""Axioms about the places of query terms (Hagen, Völske, Göring & Stein, CIKM 2016).
 
-=========  ===========================================================================================================
-`Prox1`    the text whose terms first occur nearer to each other: words between them, mean over pairs of terms
-`Prox2`    the text whose terms first occur earlier: the sum of their places
-`Prox3`    the text that says the whole query earlier, word for word
-`Prox4`    the text with the tighter closest group of all terms: words inside it that are not of the query; where they
-           are equal, the one with more such groups
-`Prox5`    the text in which groups are tighter, in the mean
-=========  ===========================================================================================================
+=======  =============================================================================================================
+PROX1    The text whose terms first occur nearer to each other: mean number of words between pairs of terms
+PROX2    The text whose terms first occur earlier: sum of their places
+PROX3    The text that contains the whole query, word for word, earlier
+PROX4    The text with the tighter closest group of all terms: number of other words inside; if equal, the text with
+         more such groups
+PROX5    The text with the smaller mean span of groups
+=======  =============================================================================================================
 
-They follow the heuristics of Tao & Zhai (SIGIR 2007). PROX1 to PROX3 compare texts with the same terms of the query,
-two or more; PROX4 and PROX5 texts with all. A group is an occurrence of one term with the nearest of each other term,
-the earlier one of two that are equally near. Places are counted in terms of the analyzer. There are no margins here.
+They follow the heuristics of Tao & Zhai (SIGIR 2007). PROX1 to PROX3 compare texts with the same two or more query
+terms, PROX4 and PROX5 texts with all query terms. A group is an occurrence of one term with the nearest occurrence of
+each other term, the earlier one of two at equal distance. Places are counted in terms of the analyzer. There are no
+margins.
 
-Texts that are made have the same words in the same sentences, and only the nouns, or the sentences, change places.
-Where the axiom lets them, terms stand at the beginning, in the middle and at the end alike.
+Constructed texts have the same words in the same sentences; only the nouns or the sentences are reordered. Where the
+axiom allows it, terms are at the beginning, in the middle and at the end.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import accumulate, combinations
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from termwise.probes.axioms.base import Question, Terms
-from termwise.probes.axioms.constructed import Built, Drawing
-from termwise.probes.axioms.scenes import SENTENCES, Scene, Written
+from termwise.probes.axioms.axiom import Axiom, AxiomQuery, TermSequence
+from termwise.probes.axioms.sentence_templates import (
+    SENTENCES,
+    ConstructedPair,
+    TemplateSampler,
+    TemplateText,
+)
 
 
-class Placed(NamedTuple):
-    """Which terms of a query a text has, and a number: the smaller, the better."""
+class PlacedTerms(NamedTuple):
+    """Query terms of a text, and a number that is better if smaller."""
 
     covered: frozenset[str]
     value: float
 
 
-class _SameTerms:
-    """Smaller is better, of two texts with the same terms of the query."""
-
-    def prefers(self, question: Question, one: Placed, other: Placed) -> bool:
-        """See `Axiom`."""
-        return one.covered == other.covered and len(one.covered) > 1 and one.value < other.value
+def _smaller_value(query: AxiomQuery, first: PlacedTerms, second: PlacedTerms, margin: float) -> bool:
+    return first.covered == second.covered and len(first.covered) > 1 and first.value < second.value
 
 
-@dataclass(frozen=True)
-class Prox1(_SameTerms):
-    """Terms near each other, see the module."""
-
-    def measure(self, question: Question, text: Terms) -> Placed:
-        """See `Axiom`."""
-        first = _first_places(question, text)
-        apart = [abs(one - other) - 1 for one, other in combinations(first.values(), 2)]
-        return Placed(frozenset(first), sum(apart) / len(apart) if apart else 0.0)
+def _first_places(query: AxiomQuery, text: TermSequence) -> dict[str, int]:
+    return {term: text.places[term][0] for term in query.terms if term in text.places}
 
 
-@dataclass(frozen=True)
-class Prox2(_SameTerms):
-    """Terms early, see the module."""
-
-    def measure(self, question: Question, text: Terms) -> Placed:
-        """See `Axiom`."""
-        first = _first_places(question, text)
-        return Placed(frozenset(first), sum(first.values()))
+def _mean_distance(query: AxiomQuery, text: TermSequence) -> PlacedTerms:
+    places = _first_places(query, text)
+    distances = [abs(one - other) - 1 for one, other in combinations(places.values(), 2)]
+    return PlacedTerms(frozenset(places), sum(distances) / len(distances) if distances else 0.0)
 
 
-@dataclass(frozen=True)
-class Prox3(_SameTerms):
-    """The whole query early, see the module."""
-
-    def measure(self, question: Question, text: Terms) -> Placed:
-        """See `Axiom`."""
-        length = len(question.tokens)
-        starts = text.places.get(question.tokens[0], []) if length else []
-        said = (start for start in starts if text.tokens[start : start + length] == question.tokens)
-        return Placed(frozenset(_first_places(question, text)), next(said, inf))
+def _place_sum(query: AxiomQuery, text: TermSequence) -> PlacedTerms:
+    places = _first_places(query, text)
+    return PlacedTerms(frozenset(places), sum(places.values()))
 
 
-@dataclass(frozen=True)
-class Prox4:
-    """The closest group, see the module."""
-
-    def measure(self, question: Question, text: Terms) -> tuple[int, int] | None:
-        """See `Axiom`; None where a term is missing."""
-        of_query = set(question.terms)
-        others = list(accumulate((token not in of_query for token in text.tokens), initial=0))
-        inside = [others[last] - others[first] for first, last in _groups(question, text)]
-        return (min(inside), -inside.count(min(inside))) if inside else None
-
-    def prefers(self, question: Question, one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
-        """See `Axiom`."""
-        return one is not None and other is not None and one < other
+def _phrase_place(query: AxiomQuery, text: TermSequence) -> PlacedTerms:
+    length = len(query.tokens)
+    starts = text.places.get(query.tokens[0], []) if length else []
+    phrases = (start for start in starts if text.tokens[start : start + length] == query.tokens)
+    return PlacedTerms(frozenset(_first_places(query, text)), next(phrases, inf))
 
 
-@dataclass(frozen=True)
-class Prox5:
-    """Groups in the mean, see the module."""
-
-    def measure(self, question: Question, text: Terms) -> float | None:
-        """See `Axiom`; None where a term is missing."""
-        spans = [last - first for first, last in _groups(question, text)]
-        return sum(spans) / len(spans) if spans else None
-
-    def prefers(self, question: Question, one: float | None, other: float | None) -> bool:
-        """See `Axiom`."""
-        return one is not None and other is not None and one < other
-
-
-def _first_places(question: Question, text: Terms) -> dict[str, int]:
-    return {term: text.places[term][0] for term in question.terms if term in text.places}
-
-
-def _groups(question: Question, text: Terms) -> list[tuple[int, int]]:
-    """Return the first and last place of every group; none where a term is missing, or the query has just one."""
-    places = [text.places.get(term, []) for term in question.terms]
+def _groups(query: AxiomQuery, text: TermSequence) -> list[tuple[int, int]]:
+    """Return first and last place of every group; none if a term is missing or the query has one term."""
+    places = [text.places.get(term, []) for term in query.terms]
     if len(places) < 2 or not all(places):
         return []
     groups = []
-    for number, mine in enumerate(places):
+    for number, own in enumerate(places):
         others = places[:number] + places[number + 1 :]
-        for place in mine:
-            group = [place, *(_nearest(theirs, place) for theirs in others)]
+        for place in own:
+            group = [place, *(_nearest(other, place) for other in others)]
             groups.append((min(group), max(group)))
     return groups
 
 
 def _nearest(places: list[int], place: int) -> int:
     after = bisect_left(places, place)
-    near = places[max(0, after - 1) : after + 1]
-    return min(near, key=lambda other: abs(other - place))
+    return min(places[max(0, after - 1) : after + 1], key=lambda other: abs(other - place))
 
 
-def prox1_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
-    """Put terms into places next to each other, or over the whole text."""
-    for terms in written.queries:
-        query, count = " ".join(terms), len(terms)
+def _closest_group(query: AxiomQuery, text: TermSequence) -> tuple[int, int] | None:
+    """Return the other words in the closest group, and the negated number of such groups; None without a group."""
+    terms = set(query.terms)
+    others = list(accumulate((token not in terms for token in text.tokens), initial=0))
+    inside = [others[last] - others[first] for first, last in _groups(query, text)]
+    return (min(inside), -inside.count(min(inside))) if inside else None
+
+
+def _mean_span(query: AxiomQuery, text: TermSequence) -> float | None:
+    """Return the mean span of groups; None without a group."""
+    spans = [last - first for first, last in _groups(query, text)]
+    return sum(spans) / len(spans) if spans else None
+
+
+def _smaller(query: AxiomQuery, first: Any, second: Any, margin: float) -> bool:
+    """Whether both measurements exist and the first is smaller."""
+    return first is not None and second is not None and bool(first < second)
+
+
+def _prox1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+    """Put terms into adjacent places, or spread them over the text."""
+    for case in sampler.cases(
+        {f"together at the {where}": where for where in ("beginning", "middle", "end")}
+    ):
+        text, count = case.draw_text(), len(case.terms)
         last = 2 * SENTENCES - count
-        for where, begin in (("beginning", 0), ("middle", last // 2), ("end", last)):
-            label = f"together at the {where}"
-            scene = Scene.drawn(written, drawing(query, label))
-            first = {(begin + number, 0): term for number, term in enumerate(terms)}
-            second = {(place, 0): term for place, term in zip(_even(count), terms, strict=True)}
-            yield Built(query, label, _arranged(scene, first), _arranged(scene, second))
+        begin = {"beginning": 0, "middle": last // 2, "end": last}[case.variant]
+        first = {(begin + number, 0): term for number, term in enumerate(case.terms)}
+        second = {(place, 0): term for place, term in zip(_spread(count), case.terms, strict=True)}
+        yield case.pair(_arranged(text, first), _arranged(text, second))
 
 
-def prox2_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
+def _prox2_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
     """Put the two sentences with the terms before the others, among them, or after them."""
-    wheres = {"beginning": 0, "middle": (SENTENCES - 2) // 2, "end": SENTENCES - 2}
-    for terms in written.queries:
-        query = " ".join(terms)
-        for early, late in combinations(wheres, 2):
-            label = f"{early} against {late}"
-            random = drawing(query, label)
-            scene = Scene.drawn(written, random)
-            words = dict(zip(random.sample(range(4), len(terms)), terms, strict=True))
-            rest = list(range(2, SENTENCES))
-            first, second = (
-                scene.text(words, order=[*rest[: wheres[where]], 0, 1, *rest[wheres[where] :]])
-                for where in (early, late)
-            )
-            yield Built(query, label, first, second)
-
-
-def prox3_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
-    """Say the query in one place and turned around in a later one, or the other way round."""
-    for terms in written.queries:
-        query = " ".join(terms)
-        for label, begin, end in (("far apart", 1, 2 * SENTENCES - 2), ("near", SENTENCES, SENTENCES + 2)):
-            scene = Scene.drawn(written, drawing(query, label))
-            turned = " ".join(reversed(terms))
-            yield Built(
-                query,
-                label,
-                scene.text({begin: query, end: turned}),
-                scene.text({begin: turned, end: query}),
-            )
-
-
-def prox4_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
-    """Say the query in one place, or put its terms over the text; say it in two places, or in one."""
-    here, there = SENTENCES, SENTENCES // 2
-    for terms in written.queries:
-        query, count = " ".join(terms), len(terms)
-        spread = _even(2 * count)
-        once = {(place, 0): term for place, term in zip(spread[::2], terms, strict=True)}
-        again = {(place, 0): term for place, term in zip(spread[1::2], terms, strict=True)}
-        said, twice = (
-            {(place, number): term for number, term in enumerate(terms)} for place in (here, there)
+    offsets = {"beginning": 0, "middle": (SENTENCES - 2) // 2, "end": SENTENCES - 2}
+    variants = {f"{early} against {late}": (early, late) for early, late in combinations(offsets, 2)}
+    for case in sampler.cases(variants):
+        text = case.draw_text()
+        words = dict(zip(case.random.sample(range(4), len(case.terms)), case.terms, strict=True))
+        rest = list(range(2, SENTENCES))
+        first, second = (
+            text.render(words, order=[*rest[: offsets[where]], 0, 1, *rest[offsets[where] :]])
+            for where in case.variant
         )
-        pairs = {
-            "closer": ((here,), {**once, **said}, {**once, **again}),
-            "more often": ((here, there), {**said, **twice}, {**said, **once}),
-        }
-        for label, (wide, first, second) in pairs.items():
-            scene = Scene.drawn(written, drawing(query, label))
-            sizes = dict.fromkeys(wide, count)
-            yield Built(query, label, _arranged(scene, first, sizes), _arranged(scene, second, sizes))
+        yield case.pair(first, second)
 
 
-def prox5_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
+def _prox3_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+    """Put the query into one place and its reversal into a later one, or vice versa."""
+    for case in sampler.cases({"far apart": (1, 2 * SENTENCES - 2), "near": (SENTENCES, SENTENCES + 2)}):
+        text, (begin, end) = case.draw_text(), case.variant
+        reversed_query = " ".join(reversed(case.terms))
+        first = text.render({begin: case.query, end: reversed_query})
+        yield case.pair(first, text.render({begin: reversed_query, end: case.query}))
+
+
+def _prox4_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+    """Put the query into one place or spread its terms, and into two places or one."""
+    here, there = SENTENCES, SENTENCES // 2
+    for case in sampler.cases({"closer": (here,), "more often": (here, there)}):
+        text, wide, count = case.draw_text(), case.variant, len(case.terms)
+        spread = _spread(2 * count)
+        once, again = (
+            {(place, 0): term for place, term in zip(spread[start::2], case.terms, strict=True)}
+            for start in (0, 1)
+        )
+        phrase, other_phrase = (
+            {(place, number): term for number, term in enumerate(case.terms)} for place in (here, there)
+        )
+        first, second = (
+            ({**once, **phrase}, {**once, **again})
+            if case.label == "closer"
+            else ({**phrase, **other_phrase}, {**phrase, **once})
+        )
+        sizes = dict.fromkeys(wide, count)
+        yield case.pair(_arranged(text, first, sizes), _arranged(text, second, sizes))
+
+
+def _prox5_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
     """Put all terms into each of several rows of places, or one term into each row."""
-    for terms in written.queries:
-        query, count = " ".join(terms), len(terms)
-        near = (2 * SENTENCES - count * count) // 2
-        rows = {
-            "far apart": [round(place * (2 * SENTENCES - count) / (count - 1)) for place in range(count)],
-            "near": [near + count * number for number in range(count)],
-        }
-        for label, begins in rows.items():
-            scene = Scene.drawn(written, drawing(query, label))
-            first, second = {}, {}
-            for row, begin in enumerate(begins):
-                for number in range(count):
-                    first[begin + number, 0] = terms[number]
-                    second[begin + number, 0] = terms[row]
-            yield Built(query, label, _arranged(scene, first), _arranged(scene, second))
+    for case in sampler.cases({"far apart": True, "near": False}):
+        text, count = case.draw_text(), len(case.terms)
+        middle = (2 * SENTENCES - count * count) // 2
+        begins = (
+            [round(row * (2 * SENTENCES - count) / (count - 1)) for row in range(count)]
+            if case.variant
+            else [middle + count * row for row in range(count)]
+        )
+        first, second = {}, {}
+        for row, begin in enumerate(begins):
+            for number in range(count):
+                first[begin + number, 0] = case.terms[number]
+                second[begin + number, 0] = case.terms[row]
+        yield case.pair(_arranged(text, first), _arranged(text, second))
 
 
-def _even(count: int) -> list[int]:
-    """Return so many places, the first, the last, and others evenly between them."""
+def _spread(count: int) -> list[int]:
+    """Return the first place, the last place, and places evenly between them."""
     return [round(number * (2 * SENTENCES - 1) / (count - 1)) for number in range(count)]
 
 
 def _arranged(
-    scene: Scene, put: Mapping[tuple[int, int], str], sizes: Mapping[int, int] | None = None
+    text: TemplateText, words: Mapping[tuple[int, int], str], sizes: Mapping[int, int] | None = None
 ) -> str:
-    """Return a text in which places hold one noun, or as many as `sizes` says.
+    """Return a text with words at given places and numbers within the place; neutral nouns fill the rest in order.
 
-    Terms stand where `put` says, by place and number within it; neutral nouns fill the rest in their order, so that two
-    texts with as many terms have the same nouns.
+    A place holds one noun, or as many as `sizes` says. Two texts with equally many words have the same nouns.
     """
-    neutral = iter((*scene.nouns, *scene.spare))
-    words = {}
-    for place in scene.places:
+    neutral = iter((*text.nouns, *text.spare))
+    filled = {}
+    for place in text.places:
         size = (sizes or {}).get(place, 1)
-        words[place] = " ".join(put.get((place, number)) or next(neutral) for number in range(size))
-    return scene.text(words)
+        filled[place] = " ".join(words.get((place, number)) or next(neutral) for number in range(size))
+    return text.render(filled)
+
+
+_SOURCE = "Hagen et al., CIKM 2016"
+
+PROX1 = Axiom(
+    "prox1",
+    "PROX1: terms near each other",
+    "Two texts with the same query terms; in the first their first occurrences are nearer to each other.",
+    _SOURCE,
+    _smaller_value,
+    _prox1_pairs,
+    measure=_mean_distance,
+)
+PROX2 = Axiom(
+    "prox2",
+    "PROX2: terms early",
+    "Two texts with the same query terms; the first has them earlier.",
+    _SOURCE,
+    _smaller_value,
+    _prox2_pairs,
+    measure=_place_sum,
+)
+PROX3 = Axiom(
+    "prox3",
+    "PROX3: the whole query early",
+    "Two texts with the same query terms; the first contains the whole query, word for word, earlier, or only the "
+    "first contains it.",
+    _SOURCE,
+    _smaller_value,
+    _prox3_pairs,
+    measure=_phrase_place,
+)
+PROX4 = Axiom(
+    "prox4",
+    "PROX4: the closest group tighter",
+    "Two texts with all query terms; in the first the closest group of all terms has fewer other words inside, or "
+    "there are more such groups.",
+    _SOURCE,
+    _smaller,
+    _prox4_pairs,
+    measure=_closest_group,
+)
+PROX5 = Axiom(
+    "prox5",
+    "PROX5: groups tighter in the mean",
+    "Two texts with all query terms; in the first, an occurrence of a term and the nearest occurrences of the other "
+    "terms span fewer words in the mean.",
+    _SOURCE,
+    _smaller,
+    _prox5_pairs,
+    measure=_mean_span,
+)

@@ -1,175 +1,177 @@
-"""Axioms about how often terms of a query occur.
+"""Axioms about the frequency of query terms.
 
-=========  ===========================================================================================================
-`Tfc1`     of two texts of one length, the one with more occurrences (Fang, Tao & Zhai, SIGIR 2004). Published for
-           queries of one term; with several we take the sum, and made pairs differ in one term alone
-`Tfc2`     the gain of one more occurrence shrinks with their number (same). The axiom compares two differences of
-           scores, which no pair of texts shows. We put it so: of two terms, each there once or more, that occur as
-           often together, evenly is better than unevenly. For a scorer that adds up terms of one weight it is the
-           same. As terms may differ in weight, each made pair has a twin in which the other term occurs more often: the
-           axiom holds where the mean over both is above 0
-`Tfc3`     of two texts of one length, with two terms equally rare and as many occurrences together, the one that has
-           both (Fang, Tao & Zhai, TOIS 2011). The other terms of the query occur as often in both. Made pairs have
-           twins as above
-`MTdc`     of two texts of one length, the one with more occurrences of the rarer term (TDC of Fang, Tao & Zhai, SIGIR
-           2004, in the modified form of Shi et al., SIGIR 2005). We ask that the counts of the two terms are exchanged:
-           with other counts of one sum the axiom and TFC2 may want opposite things. A weak axiom: no difference is
-           allowed
-=========  ===========================================================================================================
+======  ==============================================================================================================
+TFC1    Of two texts of equal length, the one with more occurrences (Fang, Tao & Zhai, SIGIR 2004). Published for
+        queries of one term; for several terms we take the sum, and constructed pairs differ in one term
+TFC2    The gain of a further occurrence decreases with the count (same). The axiom compares two differences of scores,
+        which no pair of texts shows. We take two terms with an equal total count, each at least once: equal counts are
+        better than unequal ones. For a scorer that sums over terms of equal weight this is equivalent. Because terms
+        can differ in weight, each constructed pair has a twin with the other term more frequent: the axiom holds if the
+        mean over both is above 0
+TFC3    Of two texts of equal length, with two equally rare terms and an equal total count, the one that has both terms
+        (Fang, Tao & Zhai, TOIS 2011). Other query terms have equal counts. Constructed pairs have twins as above
+M-TDC   Of two texts of equal length, the one with more occurrences of the rarer term (TDC of Fang, Tao & Zhai, SIGIR
+        2004, as modified by Shi et al., SIGIR 2005). We require that the counts of the two terms are exchanged; with
+        other counts of an equal sum the axiom can contradict TFC2. A weak axiom: equal scores are allowed
+======  ==============================================================================================================
 
-Lengths and rarities of real texts are equal within a margin; counts are equal or not.
+Lengths and rarities of real texts are equal within the margin; counts are equal exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from termwise.probes.axioms.base import MARGIN, Profile, Profiled, Question, differing, larger, similar
-from termwise.probes.axioms.constructed import Built, Drawing
-from termwise.probes.axioms.scenes import Scene, Written
+from termwise.probes.axioms.axiom import Axiom, AxiomQuery, Profile, differing, larger, similar
+from termwise.probes.axioms.sentence_templates import ConstructedPair, TemplateSampler
 
 TFC1_COUNTS = ((1, 0), (2, 1), (4, 2), (8, 4))
-"""Occurrences in the first text and in the second."""
+"""Counts of the term in the first and in the second text."""
 
 TFC2_COUNTS = ((2, 1), (3, 2), (5, 4))
-"""Occurrences of each term in the first text, and how many are exchanged in the second."""
+"""Count of each term in the first text, and the number of occurrences that are exchanged in the second."""
 
 TFC3_COUNTS = ((1, 1), (2, 2), (4, 4))
-"""The same, all of one term being exchanged."""
+"""Likewise; all occurrences of one term are exchanged."""
 
 MTDC_COUNTS = ((1, 0), (2, 1), (4, 1))
-"""Occurrences of the rare and of the common term in the first text; exchanged in the second."""
+"""Counts of the rare and the common term in the first text; exchanged in the second."""
 
 
-@dataclass(frozen=True)
-class Tfc1(Profiled):
-    """More occurrences, see the module."""
-
-    margin: float = MARGIN
-
-    def prefers(self, question: Question, one: Profile, other: Profile) -> bool:
-        """See `Axiom`."""
-        return similar(one.length, other.length, self.margin) and larger(one.total, other.total, self.margin)
+def _tfc1(query: AxiomQuery, first: Profile, second: Profile, margin: float) -> bool:
+    return similar(first.length, second.length, margin) and larger(first.total, second.total, margin)
 
 
-@dataclass(frozen=True)
-class Tfc2(Profiled):
-    """Evenly rather than unevenly, see the module."""
-
-    margin: float = MARGIN
-
-    def prefers(self, question: Question, one: Profile, other: Profile) -> bool:
-        """See `Axiom`."""
-        mine, theirs = _exchanged(one, other, self.margin)
-        return bool(mine) and min(mine + theirs) > 0 and max(mine) < max(theirs)
+def _tfc2(query: AxiomQuery, first: Profile, second: Profile, margin: float) -> bool:
+    one, other = _exchanged_counts(first, second, margin)
+    return bool(one) and min(one + other) > 0 and max(one) < max(other)
 
 
-@dataclass(frozen=True)
-class Tfc3(Profiled):
-    """Two terms rather than one, see the module."""
-
-    margin: float = MARGIN
-
-    def prefers(self, question: Question, one: Profile, other: Profile) -> bool:
-        """See `Axiom`."""
-        mine, theirs = _exchanged(one, other, self.margin)
-        if not mine or min(mine) == 0 or min(theirs) > 0:
-            return False
-        return similar(*_rarities(question, one, other), self.margin)
+def _tfc3(query: AxiomQuery, first: Profile, second: Profile, margin: float) -> bool:
+    one, other = _exchanged_counts(first, second, margin)
+    if not one or min(one) == 0 or min(other) > 0:
+        return False
+    return similar(*_rarities(query, first, second), margin)
 
 
-@dataclass(frozen=True)
-class MTdc(Profiled):
-    """More of the rarer term, see the module."""
-
-    margin: float = MARGIN
-
-    def prefers(self, question: Question, one: Profile, other: Profile) -> bool:
-        """See `Axiom`."""
-        mine, theirs = _exchanged(one, other, self.margin)
-        if not mine or mine != theirs[::-1]:
-            return False
-        rarer, commoner = _rarities(question, one, other)
-        if mine[0] > mine[1]:
-            return larger(rarer, commoner, self.margin)
-        return larger(commoner, rarer, self.margin)
+def _mtdc(query: AxiomQuery, first: Profile, second: Profile, margin: float) -> bool:
+    one, other = _exchanged_counts(first, second, margin)
+    if not one or one != other[::-1]:
+        return False
+    more, less = _rarities(query, first, second)
+    return larger(more, less, margin) if one[0] > one[1] else larger(less, more, margin)
 
 
-def _exchanged(one: Profile, other: Profile, margin: float) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the counts of the two terms that differ, where lengths and sums agree; nothing where they do not."""
-    places = differing(one.counts, other.counts)
-    if len(places) != 2 or one.total != other.total or not similar(one.length, other.length, margin):
+def _exchanged_counts(
+    first: Profile, second: Profile, margin: float
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the counts of the two terms that differ if lengths and totals agree; otherwise nothing."""
+    places = differing(first.counts, second.counts)
+    if len(places) != 2 or first.total != second.total or not similar(first.length, second.length, margin):
         return (), ()
-    return tuple(one.counts[place] for place in places), tuple(other.counts[place] for place in places)
+    return tuple(first.counts[place] for place in places), tuple(second.counts[place] for place in places)
 
 
-def _rarities(question: Question, one: Profile, other: Profile) -> tuple[float, float]:
-    """Return how rare the two terms are that differ."""
-    first, second = (question.idf(question.terms[place]) for place in differing(one.counts, other.counts))
-    return first, second
+def _rarities(query: AxiomQuery, first: Profile, second: Profile) -> tuple[float, float]:
+    """Return the rarities of the two terms that differ."""
+    one, other = (query.idf(query.terms[place]) for place in differing(first.counts, second.counts))
+    return one, other
 
 
-def tfc1_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
-    """Put one term of a query into more places or fewer; the others are in one place each."""
-    for terms in written.queries:
-        query = " ".join(terms)
-        for many, few in TFC1_COUNTS:
-            label = f"{many} against {few}"
-            random = drawing(query, label)
-            scene = Scene.drawn(written, random)
-            varied, *others = random.sample(terms, len(terms))
-            places = random.sample(scene.places, many + len(others))
-            standing = dict(zip(places[many:], others, strict=True))
-            first, second = (
-                scene.text({**standing, **dict.fromkeys(places[:count], varied)}) for count in (many, few)
-            )
-            yield Built(query, label, first, second, {"term": varied})
+def _tfc1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+    """Put one query term into more or fewer places; the other terms are in one place each."""
+    for case in sampler.cases({f"{many} against {few}": (many, few) for many, few in TFC1_COUNTS}):
+        text, (many, few) = case.draw_text(), case.variant
+        varied, *others = case.random.sample(case.terms, len(case.terms))
+        places = case.random.sample(text.places, many + len(others))
+        fixed = dict(zip(places[many:], others, strict=True))
+        first, second = (
+            text.render({**fixed, **dict.fromkeys(places[:count], varied)}) for count in (many, few)
+        )
+        yield case.pair(first, second, term=varied)
 
 
-def tfc2_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
-    """Put two terms of a query into as many places each, or some more of the one in the stead of the other."""
-    return _evenly(written, drawing, TFC2_COUNTS)
+def _tfc2_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+    """Put two query terms into equally many places, or replace some occurrences of one by the other."""
+    return _even_against_uneven(sampler, TFC2_COUNTS)
 
 
-def tfc3_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
-    """Put two terms of a query into as many places each, or the one into all of them."""
-    return _evenly(written, drawing, TFC3_COUNTS)
+def _tfc3_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+    """Put two query terms into equally many places, or one of them into all places."""
+    return _even_against_uneven(sampler, TFC3_COUNTS)
 
 
-def _evenly(written: Written, drawing: Drawing, counts: Sequence[tuple[int, int]]) -> Iterator[Built]:
-    for terms in written.queries:
-        query = " ".join(terms)
-        for each, moved in counts:
-            pair = f"{each} and {each} against {each + moved} and {each - moved}"
-            random = drawing(query, pair)
-            scene = Scene.drawn(written, random)
-            one, other, *others = random.sample(terms, len(terms))
-            places = random.sample(scene.places, 2 * each + len(others))
-            standing = dict(zip(places[2 * each :], others, strict=True))
-            even = {**dict.fromkeys(places[:each], one), **dict.fromkeys(places[each : 2 * each], other)}
-            first = scene.text({**standing, **even})
-            twins = {
-                "more of one": (one, places[each : each + moved]),
-                "more of the other": (other, places[:moved]),
-            }
-            for twin, (more, turned) in twins.items():
-                second = scene.text({**standing, **even, **dict.fromkeys(turned, more)})
-                facts = {"terms": [one, other], "more": more}
-                yield Built(query, f"{pair}, {twin}", first, second, facts)
+def _even_against_uneven(
+    sampler: TemplateSampler, counts: Sequence[tuple[int, int]]
+) -> Iterator[ConstructedPair]:
+    variants = {
+        f"{each} and {each} against {each + moved} and {each - moved}": (each, moved)
+        for each, moved in counts
+    }
+    for case in sampler.cases(variants):
+        text, (each, moved) = case.draw_text(), case.variant
+        one, other, *others = case.random.sample(case.terms, len(case.terms))
+        places = case.random.sample(text.places, 2 * each + len(others))
+        even = {
+            **dict(zip(places[2 * each :], others, strict=True)),
+            **dict.fromkeys(places[:each], one),
+            **dict.fromkeys(places[each : 2 * each], other),
+        }
+        twins = {
+            "more of one": (one, places[each : each + moved]),
+            "more of the other": (other, places[:moved]),
+        }
+        for twin, (more, replaced) in twins.items():
+            first, second = text.render(even), text.render({**even, **dict.fromkeys(replaced, more)})
+            yield case.pair(first, second, detail=f", {twin}", terms=[one, other], more=more)
 
 
-def mtdc_pairs(written: Written, drawing: Drawing) -> Iterator[Built]:
+def _mtdc_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
     """Put a rare and a common word into places, then exchange them."""
-    for rare, common in written.rare:
-        query = f"{rare} {common}"
-        for many, few in MTDC_COUNTS:
-            label = f"{many} and {few} against {few} and {many}"
-            random = drawing(query, label)
-            scene = Scene.drawn(written, random)
-            places = random.sample(scene.places, many + few)
-            first, second = (
-                scene.text({**dict.fromkeys(places[:many], more), **dict.fromkeys(places[many:], less)})
-                for more, less in ((rare, common), (common, rare))
-            )
-            yield Built(query, label, first, second, {"rare": rare, "common": common})
+    variants = {f"{many} and {few} against {few} and {many}": (many, few) for many, few in MTDC_COUNTS}
+    for case in sampler.cases(variants, sampler.data.rare):
+        text, (many, few) = case.draw_text(), case.variant
+        rare, common = case.terms
+        places = case.random.sample(text.places, many + few)
+        first, second = (
+            text.render({**dict.fromkeys(places[:many], more), **dict.fromkeys(places[many:], less)})
+            for more, less in ((rare, common), (common, rare))
+        )
+        yield case.pair(first, second, rare=rare, common=common)
+
+
+TFC1 = Axiom(
+    "tfc1",
+    "TFC1: more occurrences",
+    "Two texts of equal length; the first has more occurrences of query terms.",
+    "Fang, Tao & Zhai, SIGIR 2004",
+    _tfc1,
+    _tfc1_pairs,
+)
+TFC2 = Axiom(
+    "tfc2",
+    "TFC2: evenly, not unevenly",
+    "Two texts of equal length with an equal total count of two terms; in the first the counts are more even.",
+    "Fang, Tao & Zhai, SIGIR 2004",
+    _tfc2,
+    _tfc2_pairs,
+    in_judged_texts=False,
+)
+TFC3 = Axiom(
+    "tfc3",
+    "TFC3: two terms, not one twice",
+    "Two texts of equal length with an equal total count of two equally rare terms; the first has both terms, the "
+    "second only one.",
+    "Fang, Tao & Zhai, TOIS 2011",
+    _tfc3,
+    _tfc3_pairs,
+)
+MTDC = Axiom(
+    "m-tdc",
+    "M-TDC: more of the rarer term",
+    "Two texts of equal length with the counts of two terms exchanged; the first has more of the rarer term.",
+    "Shi et al., SIGIR 2005",
+    _mtdc,
+    _mtdc_pairs,
+    weak=True,
+)

@@ -1,4 +1,4 @@
-"""Reads texts and queries into terms, each text once."""
+"""Analysis of texts and queries for axioms, with a cache."""
 
 from __future__ import annotations
 
@@ -6,49 +6,37 @@ import math
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
 
-from termwise.probes.axioms.base import Idf, Question, Terms
-from termwise.probes.axioms.word_similarity import Likeness
+from termwise.probes.axioms.axiom import AxiomQuery, Idf, TermSequence
+from termwise.probes.axioms.word_similarity import Similarity
 from termwise.text import Analyzer
 
-TEXTS = 20_000
-"""Texts that are remembered."""
+CACHED_TEXTS = 20_000
 
 
 class TermReader:
-    """Cuts texts into terms and remembers those that were asked for last.
+    """Analyzes texts; the most recent ones are cached."""
 
-    Parameters
-    ----------
-    analyzer : Analyzer
-        What counts as a term.
-    texts : int, optional
-        How many are remembered.
-    """
-
-    def __init__(self, analyzer: Analyzer, *, texts: int = TEXTS) -> None:
+    def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
-        self._most = texts
-        self._known: OrderedDict[str, Terms] = OrderedDict()
+        self._cache: OrderedDict[str, TermSequence] = OrderedDict()
 
-    def terms(self, text: str) -> Terms:
+    def terms(self, text: str) -> TermSequence:
         """Return the terms of a text."""
-        if text in self._known:
-            self._known.move_to_end(text)
-            return self._known[text]
-        found = self._known[text] = Terms(tuple(self.analyzer.tokens(text)))
-        if len(self._known) > self._most:
-            self._known.popitem(last=False)
-        return found
+        if text in self._cache:
+            self._cache.move_to_end(text)
+            return self._cache[text]
+        terms = self._cache[text] = TermSequence(tuple(self.analyzer.tokens(text)))
+        if len(self._cache) > CACHED_TEXTS:
+            self._cache.popitem(last=False)
+        return terms
 
-    def question(self, query: str, idf: Idf, likeness: Likeness) -> Question:
-        """Return a query as axioms see it."""
-        return Question(self.terms(query).tokens, idf, likeness)
+    def query(self, query: str, idf: Idf, similarity: Similarity) -> AxiomQuery:
+        """Return an analyzed query."""
+        return AxiomQuery(self.terms(query).tokens, idf, similarity)
 
 
 def idf_of(reader: TermReader, texts: Iterable[str]) -> Idf:
-    """Count in how many texts each term occurs, and return how rare that makes it.
-
-    With N texts of which n have the term, ln(1 + (N - n + 0.5) / (n + 0.5)), which is above 0.
+    """Return the rarity of terms in N texts, n of which have the term: ln(1 + (N - n + 0.5) / (n + 0.5)), above 0.
 
     Examples
     --------
@@ -57,9 +45,14 @@ def idf_of(reader: TermReader, texts: Iterable[str]) -> Idf:
     >>> idf("b") > idf("a") > 0
     True
     """
-    having: Counter[str] = Counter()
+    document_frequency: Counter[str] = Counter()
     number = 0
     for text in texts:
-        having.update(reader.terms(text).counts.keys())
+        document_frequency.update(reader.terms(text).counts.keys())
         number += 1
-    return lambda term: math.log1p((number - having[term] + 0.5) / (having[term] + 0.5))
+
+    def idf(term: str) -> float:
+        count = document_frequency[term]
+        return math.log1p((number - count + 0.5) / (count + 0.5))
+
+    return idf

@@ -1,17 +1,16 @@
-"""How near two words are in meaning: by the groups of words that come with the package, or by vectors from a file.
+"""Similarity of words: groups of words that ship with the package, or word vectors of a file.
 
 ====================  ================================================================================================
-`RelatedWords`        1 for a word and itself, 0.5 for two words of one group, 0 for others. The groups that come with
-                      the package, about 70 of two to four English nouns, are written by hand for these probes
-`WordVectors`         the cosine of two vectors, 0 where it is negative or a word has none
+`RelatedWords`        1 for equal words, 0.5 for two words of a group, otherwise 0. The shipped groups, about 70 of two
+                      to four English nouns, are written by hand for these probes
+`WordVectors`         cosine of two vectors; 0 if it is negative or a word has no vector
 ====================  ================================================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,27 +18,23 @@ import numpy.typing as npt
 from termwise.collection.word_vectors import read_word_vectors
 from termwise.text import Analyzer
 
-NEAR = 0.5
-"""How near two words of one group are."""
+RELATED = 0.5
+"""Similarity of two words of a group."""
 
 
-class Likeness(Protocol):
-    """Says how near two terms are: from 0, nothing in common, to 1, the same; the order does not matter."""
-
-    def __call__(self, one: str, other: str, /) -> float:
-        """Compare two terms."""
-        ...
+Similarity = Callable[[str, str], float]
+"""Returns the similarity of two terms, from 0 to 1 for equal terms; symmetric."""
 
 
 class RelatedWords:
-    """Groups of words that mean much the same.
+    """Groups of words with similar meaning.
 
     Parameters
     ----------
     groups : iterable of iterable of str
-        Words as they are written. A word that the analyzer leaves out, or cuts into several terms, is in none.
+        Unanalyzed words. Words for which the analyzer gives no term, or several terms, are ignored.
     analyzer : Analyzer
-        Makes the terms that are compared.
+        Makes the terms.
 
     Examples
     --------
@@ -58,23 +53,23 @@ class RelatedWords:
                     self._groups.setdefault(terms[0], set()).add(number)
 
     def __call__(self, one: str, other: str, /) -> float:
-        """See `Likeness`."""
+        """Return the similarity of two terms."""
         if one == other:
             return 1.0
-        mine, theirs = self._groups.get(one), self._groups.get(other)
-        return NEAR if mine and theirs and not mine.isdisjoint(theirs) else 0.0
+        groups: set[int] = self._groups.get(one, set())
+        return RELATED if not groups.isdisjoint(self._groups.get(other, ())) else 0.0
 
 
 class WordVectors:
-    """Vectors of words.
+    """Word vectors.
 
     Parameters
     ----------
     vectors : mapping of str to ndarray of shape (d,)
-        By word, as it is written; the order counts, see below.
+        Vectors by unanalyzed word.
     analyzer : Analyzer
-        Makes the terms that are compared. Of several words with one term the first is taken: files of vectors begin
-        with the most frequent words.
+        Makes the terms. Of several words with one term the first is used: files of vectors begin with the most frequent
+        words.
 
     Examples
     --------
@@ -92,18 +87,18 @@ class WordVectors:
             norm = float(np.linalg.norm(vector))
             if len(terms) == 1 and terms[0] not in self._vectors and norm > 0:
                 self._vectors[terms[0]] = (vector / norm).astype(np.float32)
-        self._known: dict[tuple[str, str], float] = {}
+        self._cache: dict[tuple[str, str], float] = {}
 
     def __call__(self, one: str, other: str, /) -> float:
-        """See `Likeness`."""
+        """Return the similarity of two terms."""
         if one == other:
             return 1.0
         pair = (one, other) if one < other else (other, one)
-        if pair not in self._known:
+        if pair not in self._cache:
             mine, theirs = self._vectors.get(one), self._vectors.get(other)
             cosine = 0.0 if mine is None or theirs is None else float(mine @ theirs)
-            self._known[pair] = min(1.0, max(0.0, cosine))
-        return self._known[pair]
+            self._cache[pair] = min(1.0, max(0.0, cosine))
+        return self._cache[pair]
 
     @classmethod
     def read(cls, path: str | Path, analyzer: Analyzer) -> WordVectors:
@@ -112,9 +107,9 @@ class WordVectors:
         Raises
         ------
         MalformedRecordError
-            If a line has no numbers, or another number of them than the lines before.
+            If a line has no numbers, or a different number than the lines before.
         DataError
-            If there is no vector in the file.
+            If the file has no vector.
         MissingFileError
             If the file cannot be read.
         """

@@ -1,0 +1,268 @@
+"""Probes of the axioms, over constructed pairs and over judged texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from math import isqrt
+from random import Random
+
+from termwise.probes.axioms.axiom import MARGIN, Axiom, Idf
+from termwise.probes.axioms.length import LNC2
+from termwise.probes.axioms.registry import AXIOMS
+from termwise.probes.axioms.sentence_templates import TemplateData, TemplateSampler, template_data
+from termwise.probes.axioms.term_reader import TermReader, idf_of
+from termwise.probes.axioms.word_similarity import RelatedWords, Similarity, WordVectors
+from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
+from termwise.probes.core.probe import Probe, Strategy
+from termwise.probes.core.probe_inputs import Family, ProbeInputs
+from termwise.probes.core.sample import Sample, random_for
+from termwise.text import Analyzer, make_analyzer
+from termwise.validation import check, check_count, is_finite_number
+
+CONSTRUCTED = "constructed"
+"""Collection in names of probes of constructed pairs."""
+
+MAX_SAMPLES = 20_000
+"""Default upper bound for the samples of a probe over judged texts."""
+
+MAX_CANDIDATES = 100_000
+"""Upper bound for the pairs of a query that are examined."""
+
+VECTORS = "word-vectors"
+"""Name of the file of word vectors in `ProbeInputs.folders`."""
+
+_COMMON_IDF, _RARE_IDF = 1.0, 2.0
+
+
+class ConstructedProbe(Probe):
+    """Pairs that meet the condition of an axiom exactly. Positive: the preferred text of the axiom is preferred.
+
+    Each pair is verified by the definition of the axiom, with margin 0: a pair that violates the condition under the
+    analyzer, because two words have the same term, is left out. Only the rare words of the data count as rarer than
+    others, and its groups of related words define similarity.
+    """
+
+    strategy: Strategy = "axiom"
+
+    def __init__(self, axiom: Axiom, data: TemplateData, reader: TermReader) -> None:
+        self.name = f"{axiom.name}@{CONSTRUCTED}"
+        self.title = axiom.title
+        self.definition = axiom.definition
+        self._axiom = axiom
+        self._data = data
+        self._reader = reader
+
+    def samples(self, seed: int) -> Iterator[Sample]:
+        """See `Probe`. Sentences, nouns, places and the varied term are random; the queries are fixed."""
+        rare = {term for word, _ in self._data.rare for term in self._reader.terms(word).tokens}
+        similarity = RelatedWords(self._data.related, self._reader.analyzer)
+        sampler = TemplateSampler(self._data, partial(random_for, seed, self.name))
+        for pair in self._axiom.construct(sampler):
+            query = self._reader.query(
+                pair.query, lambda term: _RARE_IDF if term in rare else _COMMON_IDF, similarity
+            )
+            first, second = (
+                self._axiom.measure(query, self._reader.terms(text)) for text in (pair.first, pair.second)
+            )
+            if self._axiom.prefers(query, first, second, 0.0):
+                yield Sample(
+                    sample_id=f"{pair.query}/{pair.label}",
+                    query=pair.query,
+                    first=pair.first,
+                    second=pair.second,
+                    facts={"pair": pair.label, **pair.facts},
+                )
+
+
+class JudgedAxiomProbe(Probe):
+    """Pairs of judged texts of a query that meet the condition of an axiom. Positive: its preferred text is preferred.
+
+    Grades play no part. All queries have an equal share of the samples, at least one. If more pairs of a query meet the
+    condition, a random part is used; of more than 100,000 pairs, a random part is examined.
+
+    Parameters
+    ----------
+    axiom : Axiom
+    judged : JudgedTexts
+    reader : TermReader
+    margin : float
+        See `termwise.probes.axioms.axiom.MARGIN`.
+    idf : callable
+        Returns the rarity of terms; called when samples are made.
+    similarity : callable
+        Returns the similarity of words; called when samples are made.
+    most : int
+        Upper bound for the samples, if there are fewer queries.
+    """
+
+    strategy: Strategy = "axiom"
+
+    def __init__(
+        self,
+        axiom: Axiom,
+        judged: JudgedTexts,
+        reader: TermReader,
+        *,
+        margin: float,
+        idf: Callable[[], Idf],
+        similarity: Callable[[], Similarity],
+        most: int,
+    ) -> None:
+        self.name = f"{axiom.name}@{judged.name}"
+        self.title = axiom.title
+        self.definition = axiom.definition
+        self._axiom = axiom
+        self._judged = judged
+        self._reader = reader
+        self._margin = margin
+        self._idf = idf
+        self._similarity = similarity
+        self._most = most
+
+    def samples(self, seed: int) -> Iterator[Sample]:
+        """See `Probe`."""
+        idf, similarity = self._idf(), self._similarity()
+        share = max(1, self._most // max(1, len(self._judged.grades)))
+        for query_id in sorted(self._judged.grades):
+            texts = self._judged.of(query_id)
+            query = self._reader.query(self._judged.queries[query_id], idf, similarity)
+            measured = [self._axiom.measure(query, self._reader.terms(text.text)) for text in texts]
+            made = 0
+            for pair in random_pairs(len(texts), random_for(seed, self.name, query_id)):
+                for first, second in (pair, pair[::-1]):
+                    if self._axiom.prefers(query, measured[first], measured[second], self._margin):
+                        yield _sample(texts[first], texts[second])
+                        made += 1
+                        break
+                if made == share:
+                    break
+
+
+def random_pairs(number: int, random: Random, most: int = MAX_CANDIDATES) -> Iterator[tuple[int, int]]:
+    """Yield pairs of different integers below `number`, the larger first, in random order, at most `most`.
+
+    Examples
+    --------
+    >>> sorted(random_pairs(3, Random(1)))
+    [(1, 0), (2, 0), (2, 1)]
+    """
+    total = number * (number - 1) // 2
+    for place in random.sample(range(total), min(total, most)):
+        larger = (1 + isqrt(1 + 8 * place)) // 2
+        yield larger, place - larger * (larger - 1) // 2
+
+
+def _sample(first: JudgedText, second: JudgedText) -> Sample:
+    return Sample(
+        sample_id=f"{first.query_id}/{first.doc_id}/{second.doc_id}",
+        query=first.query,
+        first=first.text,
+        second=second.text,
+        query_id=first.query_id,
+        facts={"documents": [first.doc_id, second.doc_id], "grades": [first.grade, second.grade]},
+    )
+
+
+class RepeatedTextProbe(Probe):
+    """LNC2 with judged texts: each text twice, against the text once. Only negative effects violate the axiom.
+
+    Parameters
+    ----------
+    judged : JudgedTexts
+        Empty texts make no sample.
+    most : int, optional
+        Upper bound for the samples; of more texts, a random part is used.
+    """
+
+    strategy: Strategy = "axiom"
+
+    def __init__(self, judged: JudgedTexts, most: int = MAX_SAMPLES) -> None:
+        self.name = f"{LNC2.name}@{judged.name}"
+        self.title = LNC2.title
+        self.definition = LNC2.definition
+        self._judged = judged
+        self._most = most
+
+    def samples(self, seed: int) -> Iterator[Sample]:
+        """See `Probe`."""
+        texts = [text for text in self._judged if text.text.strip()]
+        if len(texts) > self._most:
+            texts = random_for(seed, self.name).sample(texts, self._most)
+        for text in texts:
+            yield Sample(
+                sample_id=text.judgment_id,
+                query=text.query,
+                first=f"{text.text} {text.text}",
+                second=text.text,
+                query_id=text.query_id,
+                facts={"document": text.doc_id, "grade": text.grade},
+            )
+
+
+def axiom_probes(
+    inputs: ProbeInputs,
+    *,
+    analyzer: Analyzer | None = None,
+    margin: float = MARGIN,
+    most: int = MAX_SAMPLES,
+) -> list[Probe]:
+    """Make the probes of all axioms.
+
+    Probes ``tfc1@constructed`` and so on consist of constructed texts. Probes ``tfc1@COLLECTION`` consist of judged
+    texts; the rarity of terms is counted in the judged texts of the collection. Similarity of words comes from the
+    shipped groups of words or, for judged texts, from the file ``word-vectors`` of the user. The groups are few:
+    without the file, STMC1, STMC2 and REG find few pairs.
+
+    Parameters
+    ----------
+    inputs : ProbeInputs
+    analyzer : Analyzer, optional
+        Defines the terms; ``english`` by default.
+    margin : float, optional
+        For judged texts, see `termwise.probes.axioms.axiom.MARGIN`; from 0, exactly equal, to less than 1.
+    most : int, optional
+        Upper bound for the samples of each probe over judged texts.
+
+    Raises
+    ------
+    ParameterError
+        If margin or upper bound are invalid.
+
+    Examples
+    --------
+    >>> from termwise.probes.language.open_language import open_language
+    >>> probes = axiom_probes(ProbeInputs(open_language("rules"), frozenset()))
+    >>> [probe.name for probe in probes][:2]
+    ['tfc1@constructed', 'tfc2@constructed']
+    """
+    check("margin", margin, is_finite_number(margin) and 0 <= margin < 1, "a number from 0 to less than 1")
+    check_count("most", most)
+    chosen = make_analyzer("english") if analyzer is None else analyzer
+    data, reader = template_data(), TermReader(chosen)
+    probes: list[Probe] = [ConstructedProbe(axiom, data, reader) for axiom in AXIOMS]
+    path = inputs.folders.get(VECTORS)
+
+    @cache
+    def similarity() -> Similarity:
+        return RelatedWords(data.related, chosen) if path is None else WordVectors.read(path, chosen)
+
+    for judged in inputs.judged:
+        own_reader = TermReader(chosen)
+        idf = cache(partial(_collection_idf, own_reader, judged))
+        probes += [
+            JudgedAxiomProbe(
+                axiom, judged, own_reader, margin=margin, idf=idf, similarity=similarity, most=most
+            )
+            for axiom in AXIOMS
+            if axiom.in_judged_texts
+        ]
+        probes.append(RepeatedTextProbe(judged, most))
+    return probes
+
+
+def _collection_idf(reader: TermReader, judged: JudgedTexts) -> Idf:
+    return idf_of(reader, judged.texts.values())
+
+
+FAMILY = Family("axioms", "agreement with retrieval axioms", axiom_probes, (VECTORS,))

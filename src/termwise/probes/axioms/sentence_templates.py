@@ -1,0 +1,218 @@
+"""Constructed texts: sentence templates with two places for nouns each.
+
+A text is a sequence of random templates with a neutral noun in every place. Almost any noun fits any place. Replacing a
+neutral noun by a query word changes nothing else: the length, the other words and their order stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from random import Random
+from typing import Any, Generic, TypeVar
+
+from termwise.probes.sources.written_texts import written
+
+SENTENCES = 8
+"""Default number of sentences of a text: about 110 words."""
+
+LONGEST = 24
+"""Largest number of sentences of a text."""
+
+PLACE = "{}"
+PLACES_PER_SENTENCE = 2
+
+Variant = TypeVar("Variant")
+Query = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TemplateData:
+    """Templates and words of constructed texts.
+
+    Attributes
+    ----------
+    sentences : tuple of str
+        Templates with ``{}`` at two places, each for a noun or a name of several nouns.
+    nouns : tuple of str
+        Neutral nouns.
+    queries : tuple of tuple of str
+        Words of queries: two or three nouns that form a name.
+    rare : tuple of (str, str)
+        A rare word, and a word that is common in English collections.
+    related : tuple of tuple of str
+        Groups of nouns with similar meaning.
+    """
+
+    sentences: tuple[str, ...]
+    nouns: tuple[str, ...]
+    queries: tuple[Query, ...]
+    rare: tuple[tuple[str, str], ...]
+    related: tuple[Query, ...]
+
+
+@cache
+def template_data() -> TemplateData:
+    """Return the data that ship with the package.
+
+    Examples
+    --------
+    >>> data = template_data()
+    >>> len(data.sentences), " ".join(data.queries[0])
+    (48, 'harbour ferry timetable')
+    """
+    items: dict[str, list[dict[str, Any]]] = {}
+    for item in written("axioms"):
+        items.setdefault(item["kind"], []).append(item)
+    return TemplateData(
+        sentences=tuple(item["text"] for item in items["sentence"]),
+        nouns=tuple(item["text"] for item in items["noun"]),
+        queries=tuple(tuple(item["terms"]) for item in items["query"]),
+        rare=tuple((item["rare"], item["common"]) for item in items["rare"]),
+        related=tuple(tuple(item["words"]) for item in items["related"]),
+    )
+
+
+@dataclass(frozen=True)
+class TemplateText:
+    """Templates with a neutral noun in every place. Places are numbered from 0.
+
+    Attributes
+    ----------
+    sentences : tuple of str
+    nouns : tuple of str
+        Two for each sentence, all different.
+    spare : tuple of str
+        Unused neutral nouns.
+
+    Examples
+    --------
+    >>> text = TemplateText(("The {} met the {}.", "Then the {} left the {}."), ("fox", "hen", "owl", "cat"), ())
+    >>> text.render({1: "big dog"})
+    'The fox met the big dog. Then the owl left the cat.'
+    >>> text.render(order=[1, 0])
+    'Then the owl left the cat. The fox met the hen.'
+    """
+
+    sentences: tuple[str, ...]
+    nouns: tuple[str, ...]
+    spare: tuple[str, ...]
+
+    @property
+    def places(self) -> range:
+        """All places."""
+        return range(len(self.nouns))
+
+    def render(self, words: Mapping[int, str] | None = None, *, order: Sequence[int] | None = None) -> str:
+        """Return the text.
+
+        Parameters
+        ----------
+        words : mapping of int to str, optional
+            Replacements of neutral nouns, by place.
+        order : sequence of int, optional
+            Order of the sentences; unchanged by default.
+        """
+        replacements = words or {}
+        nouns = iter([replacements.get(place, noun) for place, noun in enumerate(self.nouns)])
+        sentences = [_filled(sentence, nouns) for sentence in self.sentences]
+        return " ".join(sentences if order is None else [sentences[number] for number in order])
+
+
+def _filled(sentence: str, nouns: Iterator[str]) -> str:
+    before, between, after = sentence.split(PLACE)
+    return f"{before}{next(nouns)}{between}{next(nouns)}{after}"
+
+
+@dataclass(frozen=True)
+class ConstructedPair:
+    """Pair of texts of which the axiom prefers the first.
+
+    Attributes
+    ----------
+    query : str
+    label : str
+        Unique among the pairs of a query.
+    first, second : str
+    facts : mapping
+        Words that were put into the texts.
+    """
+
+    query: str
+    label: str
+    first: str
+    second: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case(Generic[Variant]):
+    """Query and variant for which pairs are constructed.
+
+    Attributes
+    ----------
+    terms : tuple of str
+        Words of the query.
+    label : str
+        Describes the variant; unique for the query.
+    variant : object
+    random : random.Random
+        Generator of this case, independent of other cases.
+    """
+
+    terms: Query
+    label: str
+    variant: Variant
+    random: Random
+    _data: TemplateData
+
+    @property
+    def query(self) -> str:
+        """The query."""
+        return " ".join(self.terms)
+
+    def draw_text(self, sentences: int = SENTENCES) -> TemplateText:
+        """Draw a text."""
+        templates = self.random.sample(self._data.sentences, sentences)
+        nouns = self.random.sample(self._data.nouns, len(self._data.nouns))
+        used = PLACES_PER_SENTENCE * sentences
+        return TemplateText(tuple(templates), tuple(nouns[:used]), tuple(nouns[used:]))
+
+    def pair(self, first: str, second: str, *, detail: str = "", **facts: Any) -> ConstructedPair:
+        """Return a pair; the detail is appended to the label."""
+        return ConstructedPair(self.query, self.label + detail, first, second, facts)
+
+
+@dataclass(frozen=True)
+class TemplateSampler:
+    """Source of the cases of an axiom.
+
+    Attributes
+    ----------
+    data : TemplateData
+    random_for : callable
+        Returns the generator for a query and a label.
+    """
+
+    data: TemplateData
+    random_for: Callable[[str, str], Random]
+
+    def cases(
+        self,
+        variants: Mapping[str, Variant] | Callable[[Query], Mapping[str, Variant]],
+        queries: Iterable[Query] | None = None,
+    ) -> Iterator[Case[Variant]]:
+        """Yield a case for each query and variant.
+
+        Parameters
+        ----------
+        variants : mapping or callable
+            Variants by label, or a function that returns them for the words of a query.
+        queries : iterable of tuple of str, optional
+            Those of the data by default.
+        """
+        for terms in self.data.queries if queries is None else queries:
+            for label, variant in (variants(terms) if callable(variants) else variants).items():
+                random = self.random_for(" ".join(terms), label)
+                yield Case(terms, label, variant, random, self.data)
