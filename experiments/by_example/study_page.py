@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import record
+from share_figure import ShareCurve, figure_bytes, shares_figure
 from study_plan import LETTERS, Plan, Table
-
-from termwise.fusion.figure import ShareCurve, figure_bytes, shares_figure
 
 
 def page(plan: Plan, result: Mapping[str, Any]) -> str:

@@ -15,12 +15,12 @@ import numpy as np
 import record
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from rankers import Bench
+from share_figure import figure_bytes, shares_figure
 from study_page import curve_of
 from study_plan import LETTERS, Plan, System
 from tuned import Choosing
 
 from termwise.explain.explanation import Explanation
-from termwise.fusion.figure import figure_bytes, shares_figure
 from termwise.records import Ranking
 from termwise.storage.atomic_file import written_whole
 

@@ -29,8 +29,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 import record  # noqa: E402
+from share_figure import figure_bytes  # noqa: E402
 
-from termwise.fusion.figure import figure_bytes  # noqa: E402
 from termwise.probes.report import csv_text, read_report  # noqa: E402
 from termwise.probes.report.tables import (  # noqa: E402
     HEADING,

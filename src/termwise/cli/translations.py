@@ -13,7 +13,7 @@ from termwise.errors import DataError, ParameterError, UsageError
 
 if TYPE_CHECKING:
     from termwise.fusion import Fusion
-    from termwise.fusion.fusion import Settings
+    from termwise.fusion.weights_file import Settings
     from termwise.search.translation_scorer import TranslationScorer
 
 TunedSettings = Annotated[

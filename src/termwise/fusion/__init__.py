@@ -3,7 +3,6 @@
 Where scaling is fixed, the fused scores of indexes are those of one index: `fuse_indexes`.
 """
 
-from termwise.fusion.fusion import Fusion, Learned, TunedTable
 from termwise.fusion.index_weights import index_weights
 from termwise.fusion.indexes import fuse_indexes
 from termwise.fusion.interpolation import fuse, interpolate
@@ -14,6 +13,7 @@ from termwise.fusion.reciprocal_rank import reciprocal_rank_fusion
 from termwise.fusion.step_function import AlphaCurve, Choice
 from termwise.fusion.translation_tuning import Cell, Tuning, tune
 from termwise.fusion.weight_learning import learn
+from termwise.fusion.weights_file import Fusion, Learned, TunedTable
 
 __all__ = [
     "AlphaCurve",

@@ -14,10 +14,10 @@ from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaler, Scaling, scalings_of
 from termwise.records import Ranking, Run
 
-Missing = Literal["drop", "minimum", "zero"]
+MissingScore = Literal["drop", "minimum", "zero"]
 """What becomes of a document that a run does not rank: see `fuse`."""
 
-Fused = Literal["first", "union"]
+FusedDocuments = Literal["first", "union"]
 """Which documents are fused: those of the first run, or those of any."""
 
 Floats = npt.NDArray[np.float64]
@@ -101,9 +101,9 @@ def tie_order(positions: npt.NDArray[np.int32], weights: Sequence[float]) -> npt
 def gather(
     runs: Sequence[Run],
     *,
-    missing: Missing,
+    missing: MissingScore,
     scaling: Scaling | Sequence[Scaling],
-    documents: Fused,
+    documents: FusedDocuments,
     queries: QueryScales | Sequence[QueryScales | None] | None,
     only: Collection[str] | None = None,
 ) -> Iterator[Candidates]:
@@ -128,8 +128,8 @@ def gather(
     """
     if not runs:
         raise ParameterError("there is no run to fuse", fixes=["give one or more runs"])
-    check_choice("missing", missing, Missing)
-    check_choice("documents", documents, Fused)
+    check_choice("missing", missing, MissingScore)
+    check_choice("documents", documents, FusedDocuments)
     each = queries if isinstance(queries, Sequence) else [queries] * len(runs)
     if len(each) != len(runs):
         raise ParameterError(
@@ -151,7 +151,11 @@ def gather(
 
 
 def _candidates(
-    query_id: str, runs: Sequence[Run], scalers: Sequence[Scaler], missing: Missing, documents: Fused
+    query_id: str,
+    runs: Sequence[Run],
+    scalers: Sequence[Scaler],
+    missing: MissingScore,
+    documents: FusedDocuments,
 ) -> Candidates:
     ranked = [
         {doc_id: place for place, doc_id in enumerate(run[query_id].doc_ids)} if query_id in run else {}
@@ -175,7 +179,7 @@ def _candidates(
 
 
 def _instead(
-    scores: Floats, known: npt.NDArray[np.bool_], missing: Missing, run: str, query_id: str
+    scores: Floats, known: npt.NDArray[np.bool_], missing: MissingScore, run: str, query_id: str
 ) -> float:
     """Return the score of the documents that the run does not rank."""
     if len(scores) == 0 or known.all():

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from termwise.errors import ParameterError
-from termwise.fusion.fusion import Fusion, check_order
 from termwise.fusion.scaling import Scaling
+from termwise.fusion.weights_file import Fusion, check_order
 from termwise.index import Index
 
 _WHY: dict[Scaling, str] = {

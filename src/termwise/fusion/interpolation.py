@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from termwise.errors import ParameterError
-from termwise.fusion.candidates import Fused, Missing, gather
+from termwise.fusion.candidates import FusedDocuments, MissingScore, gather
 from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling
 from termwise.records import Run
@@ -24,9 +24,9 @@ def fuse(
     runs: Sequence[Run],
     weights: Sequence[float],
     *,
-    missing: Missing,
+    missing: MissingScore,
     scaling: Scaling | Sequence[Scaling] = "z",
-    documents: Fused = "first",
+    documents: FusedDocuments = "first",
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
     name: str = "fused",
 ) -> Run:
@@ -92,9 +92,9 @@ def interpolate(
     second: Run,
     *,
     alpha: float,
-    missing: Missing,
+    missing: MissingScore,
     scaling: Scaling = "z",
-    documents: Fused = "first",
+    documents: FusedDocuments = "first",
     name: str = "interpolated",
 ) -> Run:
     """Mix the scores of two runs: alpha times the first, 1 - alpha times the second.

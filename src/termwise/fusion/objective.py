@@ -20,7 +20,7 @@ import numpy.typing as npt
 from termwise.errors import DataError, ParameterError, WeightError
 from termwise.evaluate import Evaluation, Evaluator, parse_measures
 from termwise.evaluate.formats import shortlist
-from termwise.fusion.candidates import Candidates, Fused, Missing, gather, mixture, tie_order
+from termwise.fusion.candidates import Candidates, FusedDocuments, MissingScore, gather, mixture, tie_order
 from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling
 from termwise.fusion.step_function import AlphaCurve
@@ -193,9 +193,9 @@ def objective_of(
     qrels: Iterable[Qrel],
     measure: str | Measure,
     *,
-    missing: Missing,
+    missing: MissingScore,
     scaling: Scaling | Sequence[Scaling] = "z",
-    documents: Fused = "first",
+    documents: FusedDocuments = "first",
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
     progress: Progress = no_progress,
 ) -> Objective:

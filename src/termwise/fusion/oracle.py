@@ -3,7 +3,7 @@
 No choice of shares does better. The oracle says how much there is to gain over one share for all queries, and where it
 lies.
 
-Ties
+EqualShares
     For many queries a measure is the same for many shares, and then which of them is said to be best is a matter of
     rule, on which means and counts of shares depend; its values do not. ``nearest``: the one that is nearest to the
     share that is best for all. ``smallest`` and ``largest``: the ends, which pull the mean of the shares to one side.
@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError
-from termwise.fusion.candidates import Fused, Missing, check_choice
+from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.line_search import TENTHS, grid, inexact, sweep, weights_at
 from termwise.fusion.objective import Objective, RankedObjective, objective_of, refuse_indifferent
 from termwise.fusion.query_scales import QueryScales
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 OracleMethod = Literal["grid", "sweep"]
 """Which shares are looked at: 0, 0.1, ..., 1, or all of them."""
 
-Ties = Literal["nearest", "smallest", "largest"]
+EqualShares = Literal["nearest", "smallest", "largest"]
 """Which of equally good shares is taken."""
 
 Floats = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ class Oracle:
 
     measure: str
     method: OracleMethod
-    ties: Ties
+    ties: EqualShares
     alpha: float
     query_ids: tuple[str, ...]
     judged: int
@@ -136,11 +136,11 @@ def oracle(
     qrels: Iterable[Qrel],
     *,
     method: OracleMethod = "sweep",
-    ties: Ties = "nearest",
+    ties: EqualShares = "nearest",
     measure: str | Measure = "nDCG@10",
-    missing: Missing,
+    missing: MissingScore,
     scaling: Scaling | Sequence[Scaling] = "z",
-    documents: Fused = "first",
+    documents: FusedDocuments = "first",
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
     progress: Progress = no_progress,
 ) -> Oracle:
@@ -175,7 +175,7 @@ def oracle(
     (array([0.5 , 0.25]), array([1., 1.]), 0.75)
     """
     check_choice("method", method, OracleMethod)
-    check_choice("ties", ties, Ties)
+    check_choice("ties", ties, EqualShares)
     objective = objective_of(
         runs,
         qrels,
@@ -249,7 +249,7 @@ def _pieces(
     return found
 
 
-def _best(low: Floats, high: Floats, value: Floats, wanted: float, ties: Ties) -> tuple[float, float]:
+def _best(low: Floats, high: Floats, value: Floats, wanted: float, ties: EqualShares) -> tuple[float, float]:
     """Return the best share and its value: of points themselves, of intervals what lies within."""
     inset = np.minimum(NARROW, (high - low) / 2)
     low, high = low + inset, high - inset

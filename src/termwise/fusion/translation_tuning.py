@@ -21,13 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DataError, ParameterError, UnknownIdError
-from termwise.fusion.fusion import Fusion, Learned, Settings, TunedTable
 from termwise.fusion.line_search import inexact
 from termwise.fusion.objective import RankedObjective, objective_of, refuse_indifferent
 from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling
 from termwise.fusion.step_function import EQUAL, AlphaCurve
 from termwise.fusion.weight_learning import learn
+from termwise.fusion.weights_file import Fusion, Learned, Settings, TunedTable
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Query, Run
 from termwise.search.candidates import rank_candidates

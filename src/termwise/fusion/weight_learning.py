@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from termwise.fusion.candidates import Fused, Missing, check_choice
+from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.coordinate_ascent import ascent
-from termwise.fusion.fusion import Fusion, Learned, Method, hash_of_queries
 from termwise.fusion.line_search import grid, sweep
 from termwise.fusion.objective import objective_of, refuse_indifferent
 from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling, deviation_of, scalings_of
 from termwise.fusion.step_function import Choice
+from termwise.fusion.weights_file import Fusion, Learned, Method, hash_of_queries
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Run
 
@@ -27,9 +27,9 @@ def learn(
     *,
     method: Method,
     measure: str | Measure = "nDCG@10",
-    missing: Missing,
+    missing: MissingScore,
     scaling: Scaling | Sequence[Scaling] = "z",
-    documents: Fused = "first",
+    documents: FusedDocuments = "first",
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
     seed: int = 0,
     restarts: int = 5,

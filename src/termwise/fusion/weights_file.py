@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, final, get_args
 
 from termwise.errors import DataError, MissingFileError, ParameterError
-from termwise.fusion.candidates import Fused, Missing, check_choice
+from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.interpolation import checked_weights, fuse
 from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling, scalings_of
@@ -164,9 +164,9 @@ class Fusion:
 
     runs: tuple[str, ...]
     weights: tuple[float, ...]
-    missing: Missing
+    missing: MissingScore
     scaling: tuple[Scaling, ...]
-    documents: Fused
+    documents: FusedDocuments
     learned: Learned | None
     settings: tuple[Settings, ...] = field(hash=False)
     tables: tuple[TunedTable | None, ...]
@@ -176,15 +176,15 @@ class Fusion:
         runs: Sequence[str],
         weights: Sequence[float],
         *,
-        missing: Missing,
+        missing: MissingScore,
         scaling: Scaling | Sequence[Scaling] = "z",
-        documents: Fused = "first",
+        documents: FusedDocuments = "first",
         learned: Learned | None = None,
         settings: Sequence[Settings] | None = None,
         tables: Sequence[TunedTable | None] | None = None,
     ) -> None:
-        check_choice("missing", missing, Missing)
-        check_choice("documents", documents, Fused)
+        check_choice("missing", missing, MissingScore)
+        check_choice("documents", documents, FusedDocuments)
         object.__setattr__(self, "runs", tuple(runs))
         object.__setattr__(self, "weights", checked_weights(weights, len(self.runs)))
         object.__setattr__(self, "missing", missing)
@@ -348,11 +348,11 @@ def _fusion(body: Mapping[str, Any]) -> Fusion:
     return Fusion(
         runs,
         [_number(value, "weights") for value in _list(body["weights"], "weights")],
-        missing=cast(Missing, _choice(body["missing"], "missing", Missing)),
+        missing=cast(MissingScore, _choice(body["missing"], "missing", MissingScore)),
         scaling=[
             cast(Scaling, _choice(value, "scaling", Scaling)) for value in _list(body["scaling"], "scaling")
         ],
-        documents=cast(Fused, _choice(body["documents"], "documents", Fused)),
+        documents=cast(FusedDocuments, _choice(body["documents"], "documents", FusedDocuments)),
         learned=None if body["learned"] is None else _learned(body["learned"], len(runs)),
         settings=[_settings(value) for value in _list(body["settings"], "settings")],
         tables=None
