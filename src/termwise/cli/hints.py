@@ -27,6 +27,9 @@ _OPTIONS = frozenset(
 )
 """Arguments that have an option of the same name; all others are given with --set."""
 
+_OPTION_OF = {"method": "learn", "scaling": "normalise"}
+"""Arguments that have an option of another name."""
+
 _CALL = re.compile(r"([a-z_0-9]+)\((.*)\)", re.DOTALL)
 _ARGUMENT = re.compile(r"([A-Za-z_0-9]+)=(.*)", re.DOTALL)
 
@@ -59,7 +62,7 @@ def _options(arguments: str) -> Iterator[str]:
         found = _ARGUMENT.fullmatch(argument)
         if found is None:
             continue
-        name, value = found[1], found[2].strip("\"'")
+        name, value = _OPTION_OF.get(found[1], found[1]), found[2].strip("\"'")
         if (name, value) == ("quantiser", "float32"):
             yield "--float"
         elif name not in _OPTIONS:

@@ -1,7 +1,4 @@
-"""Fusing runs: weighted sums of scaled scores, weights learned on judged queries, and ranks added up.
-
-Where scaling is fixed, the fused scores of indexes are those of one index: `fuse_indexes`.
-"""
+"""Fusion of runs and of indexes: weighted sums of scaled scores, learned weights, and reciprocal ranks."""
 
 from termwise.fusion.index_weights import index_weights
 from termwise.fusion.indexes import fuse_indexes

@@ -1,4 +1,4 @@
-"""The documents that are fused for a query, and the scaled score each run gives them."""
+"""Fused documents of a query, with their scaled scores in each run."""
 
 from __future__ import annotations
 
@@ -15,32 +15,31 @@ from termwise.fusion.scaling import Scaler, Scaling, scalings_of
 from termwise.records import Ranking, Run
 
 MissingScore = Literal["drop", "minimum", "zero"]
-"""What becomes of a document that a run does not rank: see `fuse`."""
+"""Score of a document that a run does not rank; see `fuse`."""
 
 FusedDocuments = Literal["first", "union"]
-"""Which documents are fused: those of the first run, or those of any."""
+"""Fused documents: those of the first run, or those of all runs."""
 
 Floats = npt.NDArray[np.float64]
 
 UNRANKED = np.iinfo(np.int32).max
-"""The position of a document in a run that does not rank it."""
+"""Position of a document in a run that does not rank it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """One query, ready to be fused.
+    """Fused documents of one query.
 
     Attributes
     ----------
     query_id : str
         The query.
     doc_ids : tuple of str of length n
-        The documents, in the order that equal scores keep where every run counts: that of the first run, then
-        what only the second ranks, and so on.
+        Documents in the order of the first run, then those that only the second ranks, and so on.
     scores : ndarray of shape (runs, n), float64
-        Scaled scores, missing ones filled in.
+        Scaled scores, with missing scores filled in.
     positions : ndarray of shape (runs, n), int32
-        Where each run ranks each document, from 0; `UNRANKED` where it does not.
+        Position of each document in each run, from 0, or `UNRANKED`.
     """
 
     query_id: str
@@ -51,44 +50,38 @@ class Candidates:
     def ranking(self, weights: Sequence[float]) -> Ranking:
         """Rank the documents by the weighted sum of their scores."""
         tied = tie_order(self.positions, weights)
-        mixed = mixture(self.scores, weights)
-        order = tied[np.argsort(-mixed[tied], kind="stable")]
-        return Ranking([self.doc_ids[i] for i in order.tolist()], mixed[order], self.query_id)
+        fused = weighted_sum(self.scores, weights)
+        order = tied[np.argsort(-fused[tied], kind="stable")]
+        return Ranking([self.doc_ids[i] for i in order.tolist()], fused[order], self.query_id)
 
 
-def mixture(scores: Floats, weights: Sequence[float]) -> Floats:
-    """Return the weighted sum of the rows of `scores`, added up in the order of the runs.
-
-    Raises
-    ------
-    WeightError
-        If a sum is too large for a number.
-    """
-    mixed = np.zeros(scores.shape[1], dtype=np.float64)
+def weighted_sum(scores: Floats, weights: Sequence[float]) -> Floats:
+    """Return the weighted sum of the rows of `scores`, added in the order of the runs."""
+    fused = np.zeros(scores.shape[1], dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         for weight, row in zip(weights, scores, strict=True):
             if weight != 0:
-                mixed += weight * row
-    if not np.isfinite(mixed).all():
+                fused += weight * row
+    if not np.isfinite(fused).all():
         raise WeightError(
-            "a weighted sum of scores is too large for a number",
+            "a weighted sum of scores is too large",
             facts=[("weights", ", ".join(map(str, weights)))],
         )
-    return mixed
+    return fused
 
 
 def tie_order(positions: npt.NDArray[np.int32], weights: Sequence[float]) -> npt.NDArray[np.int64]:
-    """Return the order that documents of equal scores keep.
+    """Return the order of documents with equal scores.
 
-    That of the first run that counts, then what only the next one ranks, and so on; runs of weight 0 come
-    last.
+    It is the order of the first run, then of documents that only the next run ranks, and so on; runs with weight 0
+    come last.
 
     Parameters
     ----------
     positions : ndarray of shape (runs, n), int32
         See `Candidates`.
     weights : sequence of float
-        One for each run.
+        One per run.
     """
     leading = sorted(range(len(weights)), key=lambda run: weights[run] == 0)
     if leading == list(range(len(leading))):
@@ -107,24 +100,19 @@ def gather(
     queries: QueryScales | Sequence[QueryScales | None] | None,
     only: Collection[str] | None = None,
 ) -> Iterator[Candidates]:
-    """Yield the documents to be fused, query by query.
+    """Yield the fused documents, query by query.
 
     Parameters
     ----------
     runs, missing, scaling, documents, queries
         See `fuse`.
     only : collection of str, optional
-        Yield these queries alone; what is scaled over all queries of a run still is.
+        Yield only these queries; global scaling still uses all queries of a run.
 
     Yields
     ------
     Candidates
         In the order of the queries of the first run, then those that only the second has, and so on.
-
-    Raises
-    ------
-    ParameterError, UnknownNameError, UnknownIdError, WeightError
-        See `fuse`.
     """
     if not runs:
         raise ParameterError("there is no run to fuse", fixes=["give one or more runs"])
@@ -133,13 +121,13 @@ def gather(
     each = queries if isinstance(queries, Sequence) else [queries] * len(runs)
     if len(each) != len(runs):
         raise ParameterError(
-            "there are queries for all runs, or for each",
+            "`queries` is one for all runs, or one per run",
             facts=[("queries", len(each)), ("runs", len(runs))],
         )
     _refuse_infinite(runs)
     scalers = [
-        Scaler.of(run, one, scales)
-        for run, one, scales in zip(runs, scalings_of(scaling, len(runs)), each, strict=True)
+        Scaler.of(run, run_scaling, scales)
+        for run, run_scaling, scales in zip(runs, scalings_of(scaling, len(runs)), each, strict=True)
     ]
     leading = runs[:1] if documents == "first" else runs
     query_ids = dict.fromkeys(query_id for run in leading for query_id in run.rankings)
@@ -173,26 +161,26 @@ def _candidates(
     for row, (run, scaler) in enumerate(zip(runs, scalers, strict=True)):
         known = positions[row] != UNRANKED
         scores[row, known] = run[query_id].scores[positions[row, known]] if known.any() else 0.0
-        scores[row, ~known] = _instead(scores[row, known], known, missing, run.name, query_id)
+        scores[row, ~known] = _missing_score(scores[row, known], known, missing, run.name, query_id)
         scores[row] = scaler.scaled(scores[row], query_id)
     return Candidates(query_id, tuple(chosen), scores, positions)
 
 
-def _instead(
+def _missing_score(
     scores: Floats, known: npt.NDArray[np.bool_], missing: MissingScore, run: str, query_id: str
 ) -> float:
-    """Return the score of the documents that the run does not rank."""
+    """Return the score of documents that the run does not rank."""
     if len(scores) == 0 or known.all():
-        return 0.0  # a run that ranks none of them says nothing: the same for all, whatever that is
+        return 0.0  # any constant: the run ranks none of the documents, or all
     lowest = float(scores.min())
     if missing == "minimum":
         return lowest
     if lowest < 0:
         raise WeightError(
-            "a missing document cannot count 0 where scores are below 0: it would stand above documents that "
-            "the run does rank",
+            "a missing score cannot be 0 in a run with scores below 0: the document would rank above documents of "
+            "the run",
             facts=[("run", run), ("query", query_id), ("lowest", lowest)],
-            fixes=["missing='minimum', or --missing minimum", "missing='drop', or --missing drop"],
+            fixes=["set `missing='minimum'`", "set `missing='drop'`"],
         )
     return 0.0
 
@@ -203,7 +191,7 @@ def _refuse_infinite(runs: Sequence[Run]) -> None:
             infinite = np.flatnonzero(~np.isfinite(ranking.scores))
             if len(infinite):
                 raise WeightError(
-                    "a score is infinite, so it cannot be mixed",
+                    "a score is infinite, so it cannot be fused",
                     facts=[
                         ("run", run.name),
                         ("query", ranking.query_id),
@@ -212,13 +200,7 @@ def _refuse_infinite(runs: Sequence[Run]) -> None:
                 )
 
 
-def check_choice(what: str, value: object, kind: object) -> None:
-    """Refuse what is none of the values of a `Literal`.
-
-    Raises
-    ------
-    UnknownNameError
-        With the values that there are.
-    """
-    if value not in get_args(kind):
-        raise UnknownNameError.of(what, str(value), get_args(kind))
+def check_choice(name: str, value: object, choices: object) -> None:
+    """Raise `UnknownNameError` if a value is not in a `Literal`."""
+    if value not in get_args(choices):
+        raise UnknownNameError.of(name, str(value), get_args(choices))

@@ -1,16 +1,14 @@
-"""Coordinate ascent: one weight after the other is set to its best value, from several starts.
+"""Coordinate ascent over the weights of several runs, with restarts.
 
-The plan is that of RankLib, which the paper on neural Model 1 used (Boytsov & Kolter, ECIR 2021): take one
-run after the other, change its weight while the others keep their proportions, accept what is better, and
-stop when a round through all runs gains nothing. What is done otherwise here:
+The method is that of RankLib, used by Boytsov & Kolter (ECIR 2021): take one run after another, change its weight while
+the other weights keep their proportions, accept improvements, and stop when a round over all runs brings none.
+Differences to RankLib:
 
-- The value of a weight is not found by doubling steps. Changing one weight is a straight line from the
-  others, alpha = 0, to the run alone, alpha = 1, and the best place on it is found exactly, or, for measures
-  without an exact search, among 21 points. The line is followed with the weight above 0 and with it below 0,
-  so that small weights change sign as easily as large ones.
-- Each start begins elsewhere. The first has equal weights; the others draw theirs, and the order of the runs,
-  at random.
-- As every line ends at one run alone, the result is never below the best single run.
+- The best weight of a run is found exactly, not by doubling steps. Changing one weight is a line search from the other
+  runs, alpha = 0, to the run alone, alpha = 1; measures without an exact search use 21 points. The line is searched
+  with a positive and with a negative weight of the run.
+- The first start has equal weights; the others have random weights and a random order of the runs.
+- Every line contains a run alone, so the result is never below the best single run.
 """
 
 from __future__ import annotations
@@ -18,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -28,23 +27,23 @@ from termwise.progress import Progress, no_progress
 from termwise.validation import check_count
 
 ROUNDS = 50
-"""Rounds through all runs, at most."""
+"""Largest number of rounds over all runs."""
 
 _POINTS = tuple(number / 20 for number in range(21))
 
 
 @dataclass(frozen=True)
 class Ascent:
-    """Where the ascent arrived.
+    """Result of an ascent.
 
     Attributes
     ----------
     weights : tuple of float
-        One for each run; their absolute values add up to 1.
+        One per run; their absolute values sum to 1.
     value : float
-        The mean of the measure there.
+        Mean of the measure with these weights.
     starts : tuple of float
-        What each start came to.
+        Value reached from each start.
     """
 
     weights: tuple[float, ...]
@@ -55,23 +54,23 @@ class Ascent:
 def ascent(
     objective: Objective, *, seed: int = 0, restarts: int = 5, progress: Progress = no_progress
 ) -> Ascent:
-    """Find weights by coordinate ascent; see the top of this module.
+    """Find weights by coordinate ascent.
 
     Parameters
     ----------
     objective : Objective
-        What is to become large.
+        Function to maximise.
     seed : int, optional
-        Of the random starts. Equal seeds give equal weights.
+        Seed of the random starts.
     restarts : int, optional
-        Starts, the one with equal weights included; at least 1.
+        Number of starts, with the one of equal weights; at least 1.
     progress : callable, optional
-        Called with a stage name, in which the round and its value stand, starts that are done, and their number.
+        Called with the stage (round and value), finished starts, and their number.
 
     Returns
     -------
     Ascent
-        The best of all starts; of equally good ones the first.
+        Best start, the first among equally good ones.
 
     Raises
     ------
@@ -87,29 +86,29 @@ def ascent(
         weights, order = np.full(runs, 1 / runs), np.arange(runs)
         if start > 0:
             weights, order = generator.dirichlet(np.ones(runs)), generator.permutation(runs)
-        tell = _told(progress, start, restarts)
-        found.append(_climb(objective, tuple(weights.tolist()), order.tolist(), tell))
+        report = partial(_report, progress, start, restarts)
+        found.append(_climb(objective, tuple(weights.tolist()), order.tolist(), report))
     progress("ascent", restarts, restarts)
     best = max(value for _, value in found)
     weights_found, value = next(one for one in found if one[1] >= best - EQUAL)
     return Ascent(weights_found, value, tuple(value for _, value in found))
 
 
-def _told(progress: Progress, start: int, restarts: int) -> Callable[[str], None]:
-    return lambda what: progress(f"ascent: {what}", start, restarts)
+def _report(progress: Progress, start: int, restarts: int, stage: str) -> None:
+    progress(f"ascent: {stage}", start, restarts)
 
 
 def _climb(
-    objective: Objective, start: tuple[float, ...], order: Sequence[int], tell: Callable[[str], None]
+    objective: Objective, start: tuple[float, ...], order: Sequence[int], report: Callable[[str], None]
 ) -> tuple[tuple[float, ...], float]:
     weights, value = start, objective.value(start)
     for number in range(ROUNDS):
         before = value
         for run in order:
-            tell(f"round {number + 1}, {objective.measure} {value:.4f}")
+            report(f"round {number + 1}, {objective.measure} {value:.4f}")
             rest = _normalised([0.0 if place == run else weight for place, weight in enumerate(weights)])
             if rest is None:
-                continue  # the others all have the weight 0: nothing to weigh this run against
+                continue  # all other weights are 0
             for sign in (1.0, -1.0):
                 alone = [sign if place == run else 0.0 for place in range(len(weights))]
                 choice = _best(objective, alone, rest)
@@ -128,6 +127,6 @@ def _best(objective: Objective, one: Sequence[float], other: Sequence[float]) ->
 
 
 def _normalised(weights: Sequence[float]) -> tuple[float, ...] | None:
-    """Divide weights by the sum of their absolute values; None where that is 0."""
+    """Divide weights by the sum of their absolute values; None if that is 0."""
     total = math.fsum(map(abs, weights))
     return None if total == 0 else tuple(weight / total for weight in weights)

@@ -1,15 +1,15 @@
-"""What an index can hold of a fusion: one number for each part, the same for every query.
+"""Constant weights for `fuse_indexes` that correspond to a fusion of runs.
 
 ==================  ============================================================================================
-scaling             the scores of a part are multiplied by
+scaling             factor of the scores of an index
 ==================  ============================================================================================
 ``raw``             its weight w
-``global``          w / deviation, that of the runs the weights were learned on; the mean is the same for all
-                    documents and queries, and is left out
-``query-length``    w, where all parts have this scaling: what they are divided by is the same for all documents
-                    of a query, so that no order depends on it; scores are as many times larger
-``z``, ``minmax``   nothing: they depend on what is found for a query
-``idf``             nothing: which index its words are counted in is said beside each run, not in the fusion
+``global``          w / deviation of the runs of the training data; the mean is the same for all documents and
+                    is left out
+``query-length``    w, if all indexes have this scaling: the divisor is the same for all documents of a query, so
+                    the ranking does not depend on it
+``z``, ``minmax``   none: they depend on the results of each query
+``idf``             none: it depends on an index that the fusion does not name
 ==================  ============================================================================================
 """
 
@@ -25,33 +25,33 @@ from termwise.index import Index
 _WHY: dict[Scaling, str] = {
     "z": "its mean and deviation are those of the results of each query",
     "minmax": "its minimum and maximum are those of the results of each query",
-    "idf": "it divides by a number of each query, and two parts seldom have the same",
-    "query-length": "it divides by a number of each query, which is the same only if all parts have this scaling",
-    "global": "the weights were not learned, so it is not known what to divide by",
+    "idf": "its divisor differs between queries and between indexes",
+    "query-length": "its divisor differs between queries, and must be the same for all indexes",
+    "global": "the weights were not learned, so the deviations are not known",
 }
 
 
 def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]:
-    """Return the weights with which indexes add up to what a fusion makes of their runs.
+    """Return the weights for indexes that correspond to a fusion of their runs.
 
     Parameters
     ----------
     fusion : Fusion
-        Weights for runs of these indexes. What it says of missing documents does not count: indexes of the same
-        documents miss none.
+        Weights for runs of these indexes. Its rule for missing documents is not used, because the indexes hold the
+        same documents.
     indexes : sequence of Index
-        One for each run, in their order.
+        One per run, in their order.
 
     Returns
     -------
     tuple of float
-        One for each index, for `fuse_indexes`.
+        One per index, for `fuse_indexes`.
 
     Raises
     ------
     ParameterError
-        If a scaling changes from query to query; if there is another number of indexes, or the folder of one is named
-        as the run of another is; or if an index was not built with the settings that its weight was tuned with.
+        If a scaling differs between queries, the indexes are not those of the runs in their order, or an index does
+        not have the settings that its weight was tuned with.
 
     Examples
     --------
@@ -61,8 +61,8 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
       run      bm25
       scaling  z
       why      its mean and deviation are those of the results of each query
-      fix      choose weights for another scaling: --normalise raw, or --learn METHOD --normalise global
-          or   fuse runs: termwise search DIR --queries FILE --output RUN, then termwise fuse RUN RUN
+      fix      choose weights for `scaling='raw'`, or learn them for `scaling='global'`
+          or   fuse runs
     """
     counting = [number for number, weight in enumerate(fusion.weights) if weight != 0]
     lengths = all(fusion.scaling[number] == "query-length" for number in counting)
@@ -77,7 +77,7 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
     check_order(fusion, [index.path.name.removesuffix(".tw") for index in indexes])
     for number in counting:
         _check_settings(fusion, number, indexes[number])
-    # Where all scores of a run are equal, `global` makes them 0.
+    # If all scores of a run are equal, `global` makes them 0.
     return tuple(
         weight / divisor if divisor else 0.0 for weight, divisor in zip(fusion.weights, divisors, strict=True)
     )
@@ -88,8 +88,8 @@ def _varying(run: str, scaling: Scaling) -> ParameterError:
         "an index cannot hold this scaling",
         facts=[("run", run), ("scaling", scaling), ("why", _WHY[scaling])],
         fixes=[
-            "choose weights for another scaling: --normalise raw, or --learn METHOD --normalise global",
-            "fuse runs: termwise search DIR --queries FILE --output RUN, then termwise fuse RUN RUN",
+            "choose weights for `scaling='raw'`, or learn them for `scaling='global'`",
+            "fuse runs",
         ],
     )
 
@@ -98,24 +98,23 @@ def _check_settings(fusion: Fusion, number: int, index: Index) -> None:
     model = index.manifest.encoder.get("model", {})
     built = model.get("parameters", {})
     tuned, table = fusion.settings[number], fusion.tables[number]
-    unlike = [
+    differences = [
         (name, f"{built.get(name, 'none')}, tuned {tuned[name]}")
         for name in tuned
         if name not in built or built[name] != tuned[name]
     ]
     compiled = index.manifest.encoder.get("table", {})
     if table is not None and compiled.get("id") != table.id:
-        unlike.append(("table", f"{compiled.get('name', 'none')}, tuned with {table.name}"))
-    if unlike:
+        differences.append(("table", f"{compiled.get('name', 'none')}, tuned with {table.name}"))
+    if differences:
         raise ParameterError(
-            "an index was not built with the settings that its weight was tuned with",
+            "an index does not have the settings that its weight was tuned with",
             facts=[
                 ("index", index.path),
                 ("model", model.get("name", "unknown")),
-                *unlike,
+                *differences,
             ],
             fixes=[
-                "build it with them: termwise index COLLECTION "
-                f"--model {'model1' if table is None else table.name} --settings FILE --out DIR"
+                f"build it with these settings: `build_index(model='{'model1' if table is None else table.name}')`"
             ],
         )

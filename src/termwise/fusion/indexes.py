@@ -1,13 +1,13 @@
-"""Weighted sums of indexes: one index whose scores are the fused scores of several.
+"""Fusion of indexes into one index whose scores are weighted sums of their scores.
 
-Scores are sums over terms, so a weighted sum of them is one, too:
+Scores are sums over terms, and so is a weighted sum of scores:
 
     w(t, D) = beta_1 * w_1(t, D) + beta_2 * w_2(t, D) + ...        floor(t) = beta_1 * floor_1(t) + ...
 
-and a document bias adds up in the same way. For every query and document, the score in the new index is beta_1 times
-the score in the first, plus beta_2 times that in the second, and so on, up to what quantisation costs.
+Document biases are added in the same way. Up to quantisation, the score of every query and document in the new index is
+beta_1 times the score in the first index, plus beta_2 times that in the second, and so on.
 
-Rows are read from the forward views, some at a time, in the order of the first index. Texts are not needed.
+Rows are read from the forward indexes in batches, in the order of the first index. Texts are not needed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
 from termwise.search.searcher import Searcher
 from termwise.text import AnalyzerSpec, Numbering, Vocabulary
-from termwise.validation import check, check_callable, check_flag, check_memory, check_path, check_threads
+from termwise.validation import check, check_callable, check_path
 from termwise.weights import TermWeights
 
 BATCH = 1 << 12
-"""Documents whose identifiers and texts are read at a time."""
+"""Documents per batch of identifiers and texts."""
 
 CHUNK = 1 << 20
-"""Weights added up at a time, those of all parts together; one document at least."""
+"""Weights per batch, of all indexes together; at least one document."""
 
 Ordinals = npt.NDArray[np.int64]
 
@@ -54,44 +54,42 @@ def fuse_indexes(
     memory: int = DEFAULT_MEMORY,
     progress: Progress = no_progress,
 ) -> Searcher:
-    """Add indexes of the same documents up to one index.
+    """Fuse indexes of the same documents into one index.
 
     Parameters
     ----------
     indexes : sequence of str, Path or Index
-        Two or more, different ones, over the same documents in any order and the same analyzer. Where their
-        vocabularies differ, as those of words do if a model adds terms, the new one has the terms of all. The
-        generation that is current when an index is opened is used, also if it is replaced meanwhile.
+        Two or more different indexes with the same documents, in any order, and the same analyzer. The vocabulary of
+        the new index is the union of theirs.
     weights : sequence of float
-        One for each, of unscaled scores; see `index_weights` for those of a `Fusion`. An index with the weight 0 adds
-        nothing. Weights below 0 are allowed where no sum comes out below 0, which an index cannot hold.
+        One per index, for unscaled scores; `index_weights` returns those of a `Fusion`. An index with the weight 0 adds
+        nothing. Negative weights are allowed if no sum is negative.
     path : str or Path
         Folder of the new index.
     quantiser : {"uint8", "float32"}, optional
-        See `IndexWriter`. Where nothing is said, ``float32`` if a part has it, else ``uint8``.
+        See `IndexWriter`. By default ``float32`` if one of the indexes has it, else ``uint8``.
     reorder, overwrite, threads, memory, progress
         See `IndexWriter`.
 
     Returns
     -------
     Searcher
-        The new index, opened. Documents are in the order of the first index; texts are those of the first part
-        that keeps them.
+        Searcher over the new index. Documents are in the order of the first index; texts come from the first index
+        that stores them.
 
     Raises
     ------
     ParameterError
-        If there are fewer than two indexes, one is given twice or is to be replaced, weights are not one finite number
-        for each, or queries are weighed in different ways.
+        If there are fewer than two indexes, one is given twice or would be replaced, the weights are not one finite
+        number per index, or the query weights differ.
     UnknownIdError
-        If an index lacks a document of another one, or does not say how its queries are analysed.
+        If an index lacks a document of another one.
     VocabularyMismatchError
-        If the analyzers differ; or an index has a document bias, which is multiplied by the length of the query, and
-        does not know all terms.
+        If the analyzers differ, or an index with a document bias lacks terms of another index.
     WeightError
-        If a sum is below 0, or too large.
+        If a sum is negative or too large.
     TermwiseError
-        Whatever is wrong with an index or with the new folder; an index that was there is left as it was.
+        Errors of `IndexWriter`; an existing index is left unchanged.
 
     Examples
     --------
@@ -107,11 +105,7 @@ def fuse_indexes(
     """
     _check_several(indexes)
     check_path("path", path)
-    check_flag("reorder", reorder)
-    check_flag("overwrite", overwrite)
-    check_threads(threads)
-    check_memory(memory)
-    check_callable("progress", progress, "something to call with a stage, what is done, and the total")
+    check_callable("progress", progress, "a callable with a stage, finished items, and their number")
     opened = [index if isinstance(index, Index) else Index.open(index) for index in indexes]
     shares = checked_weights(weights, len(opened))
     _check_apart([index.path for index in opened], Path(path))
@@ -133,7 +127,7 @@ def fuse_indexes(
         threads=threads,
         progress=progress,
     ) as writer:
-        # Every document of every index is looked up, also of one that adds nothing: it may be given by mistake.
+        # Indexes with the weight 0 are checked too, because they may be given by mistake.
         places = {index.path: _places(opened[0], index, progress) for index in opened}
         _write_rows(writer, opened[0], texts, parts, places, progress)
         writer.commit(
@@ -153,18 +147,18 @@ def fuse_indexes(
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """What is added up.
+    """Fused indexes in one numbering of terms.
 
     Attributes
     ----------
     indexes : list of Index
-        Those whose weight is not 0.
+        Indexes with a weight other than 0.
     weights : list of float
-        One for each.
+        One per index.
     vocabulary : Vocabulary
-        The terms of all.
+        Union of the vocabularies.
     numbers : list of ndarray of shape (terms, or terms + 1 with a background term), int32
-        For each index, the new number of each of its terms.
+        Per index, the new number of each of its terms.
     """
 
     indexes: list[Index]
@@ -174,7 +168,7 @@ class _Parts:
 
     @classmethod
     def of(cls, indexes: list[Index], weights: list[float]) -> _Parts:
-        """Bring the terms of indexes to one numbering: that of the first, followed by what the others add."""
+        """Number the terms of the first index first, then those that the others add."""
         numbering = Numbering()
         known: dict[str, npt.NDArray[np.int32]] = {}
         for index in indexes:
@@ -192,7 +186,7 @@ class _Parts:
         return cls(indexes, weights, vocabulary, numbers)
 
     def floors(self) -> npt.NDArray[np.float64] | None:
-        """Return what an absent term contributes, per term; None where that is 0 for all."""
+        """Return the contribution of an absent term, per term; None if all are 0."""
         floors = np.zeros(len(self.vocabulary) + (self.vocabulary.background is not None), dtype=np.float64)
         for index, weight, new in zip(self.indexes, self.weights, self.numbers, strict=True):
             if len(index.floors):
@@ -200,43 +194,43 @@ class _Parts:
         return floors if floors.any() else None
 
     def query_weights(self) -> npt.NDArray[np.float64]:
-        """Return the static query weight of each term, which has to be the same in all parts that know the term."""
+        """Return the static query weight of each term, which must be the same in all indexes with the term."""
         agreed = np.full(len(self.vocabulary), np.nan)
         for index, new in zip(self.indexes, self.numbers, strict=True):
             terms = new[: index.manifest.terms]
-            unlike = np.flatnonzero(~np.isnan(agreed[terms]) & (agreed[terms] != index.query_weights))
-            if len(unlike):
-                term = int(terms[unlike[0]])
+            conflicts = np.flatnonzero(~np.isnan(agreed[terms]) & (agreed[terms] != index.query_weights))
+            if len(conflicts):
+                term = int(terms[conflicts[0]])
                 raise ParameterError(
-                    "the indexes weigh a term of a query differently, so that their scores do not add up",
+                    "the indexes have different query weights for a term, so their scores cannot be added",
                     facts=[
                         ("index", index.path),
                         ("term", repr(self.vocabulary.token(term))),
-                        ("weight", float(index.query_weights[unlike[0]])),
+                        ("weight", float(index.query_weights[conflicts[0]])),
                         ("in another", float(agreed[term])),
-                        ("terms like it", len(unlike)),
+                        ("such terms", len(conflicts)),
                     ],
-                    fixes=["build them with the same file of query weights", "fuse runs"],
+                    fixes=["build them with the same query weights", "fuse runs"],
                 )
             agreed[terms] = index.query_weights
         return agreed
 
     def lengths(self, places: Sequence[Ordinals]) -> npt.NDArray[np.int64]:
-        """Return how many weights the parts hold for documents, all parts together."""
+        """Return the number of weights of documents, in all indexes together."""
         total = np.zeros(len(places[0]), dtype=np.int64)
         for index, place in zip(self.indexes, places, strict=True):
             total += index.lengths(place)
         return total
 
     def rows(self, places: Sequence[Ordinals], doc_ids: Sequence[str]) -> TermWeights:
-        """Add up the rows of some documents, in double precision and in the order of the parts.
+        """Return the weighted sums of the rows of documents, added in double precision in the order of the indexes.
 
         Parameters
         ----------
         places : sequence of ndarray of shape (n,), int64
-            For each part, where it has the documents.
+            Per index, the ordinals of the documents.
         doc_ids : sequence of str of length n
-            Their names, for messages.
+            Their identifiers, for errors.
         """
         width = len(self.vocabulary) + 1
         keys, values = [], []
@@ -246,7 +240,7 @@ class _Parts:
             keys.append(row * width + new[stored.terms])
             values.append(weight * stored.weights.astype(np.float64))
         key, value = np.concatenate(keys), np.concatenate(values)
-        order = np.argsort(key, kind="stable")  # merges what is sorted already
+        order = np.argsort(key, kind="stable")  # merges sorted runs
         key = key[order]
         first = np.flatnonzero(np.diff(key, prepend=-1))
         sums = np.add.reduceat(value[order], first) if len(first) else value
@@ -259,7 +253,7 @@ class _Parts:
 
     def _negative(self, doc_id: str, term: int, weight: float) -> WeightError:
         return WeightError(
-            "a weighted sum is below 0, which an index cannot hold: pruning would return wrong results",
+            "a weighted sum is negative, which an index cannot store",
             facts=[
                 ("document", doc_id),
                 ("term", repr(self.vocabulary.token(term))),
@@ -267,8 +261,8 @@ class _Parts:
                 ("weights", ", ".join(map(str, self.weights))),
             ],
             fixes=[
-                "leave the index with the negative weight out, and choose the weights again",
-                "fuse runs, which may have any weights",
+                "leave out the index with the negative weight, and learn the weights again",
+                "fuse runs, which allow any weights",
             ],
         )
 
@@ -294,7 +288,7 @@ def _write_rows(
 
 
 def _pieces(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
-    """Cut documents into pieces of about `CHUNK` weights."""
+    """Yield slices of documents with about `CHUNK` weights."""
     ends = np.cumsum(lengths)
     start = 0
     while start < len(ends):
@@ -305,22 +299,22 @@ def _pieces(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
 
 
 def _places(first: Index, other: Index, progress: Progress) -> Ordinals:
-    """Return where an index has the documents of the first."""
+    """Return the ordinals of the documents of the first index in another one."""
     if other is first:
         return np.arange(len(first), dtype=np.int64)
-    found = np.empty(len(first), dtype=np.int64)
+    ordinals = np.empty(len(first), dtype=np.int64)
     for start, doc_ids in _identifiers(first):
-        found[start : start + len(doc_ids)] = other.find_many(doc_ids)
+        ordinals[start : start + len(doc_ids)] = other.find_many(doc_ids)
         progress("compare documents", start + len(doc_ids), len(first))
-    missing = np.flatnonzero(found < 0)
+    missing = np.flatnonzero(ordinals < 0)
     if len(missing):
         raise _lacking(other, first, first.doc_id(int(missing[0])), len(missing))
     if len(other) > len(first):
         for _, doc_ids in _identifiers(other):
-            strange = np.flatnonzero(first.find_many(doc_ids) < 0)
-            if len(strange):
-                raise _lacking(first, other, doc_ids[int(strange[0])], len(other) - len(first))
-    return found
+            extra = np.flatnonzero(first.find_many(doc_ids) < 0)
+            if len(extra):
+                raise _lacking(first, other, doc_ids[int(extra[0])], len(other) - len(first))
+    return ordinals
 
 
 def _identifiers(index: Index) -> Iterator[tuple[int, list[str]]]:
@@ -336,9 +330,9 @@ def _lacking(index: Index, other: Index, doc_id: str, missing: int) -> UnknownId
             ("index", f"{index.path}  {len(index):,} documents"),
             ("other", f"{other.path}  {len(other):,} documents"),
             ("doc_id", doc_id),
-            ("missing", f"{missing:,} documents of the other, this one first"),
+            ("missing", f"{missing:,} documents of the other index, for example this one"),
         ],
-        fixes=["build both from the same collection", "fuse runs, which need not rank the same documents"],
+        fixes=["build both from the same collection", "fuse runs, which allow different documents"],
     )
 
 
@@ -348,16 +342,16 @@ def _agreed_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
         if spec.fingerprint != first.fingerprint:
             one, other = first.beside(spec)
             raise VocabularyMismatchError(
-                "the indexes cut text in different ways",
+                "the indexes have different analyzers",
                 facts=[
                     ("index", f"{indexes[0].path}  {one}"),
                     ("other", f"{index.path}  {other}"),
-                    ("why", "one query cannot be cut in both ways"),
+                    ("why", "a query has one sequence of tokens"),
                 ],
                 fixes=[
-                    f"build the first anew: termwise index … --analyzer {spec.name}",
-                    f"build the other anew: termwise index … --analyzer {first.name}",
-                    "fuse runs, which may come from any indexes",
+                    f"rebuild the first: `build_index(analyzer='{spec.name}')`",
+                    f"rebuild the other: `build_index(analyzer='{first.name}')`",
+                    "fuse runs, which allow any indexes",
                 ],
             )
     return first
@@ -368,30 +362,30 @@ def _agreed_weighting(indexes: Sequence[Index]) -> str:
     for index, weighting in zip(indexes[1:], others, strict=True):
         if weighting != first:
             raise ParameterError(
-                "the indexes weigh the tokens of a query in different ways, so that their scores do not add up",
+                "the indexes have different query weightings, so their scores cannot be added",
                 facts=[("index", f"{indexes[0].path}  {first}"), ("other", f"{index.path}  {weighting}")],
-                fixes=["fuse runs, which may come from any indexes"],
+                fixes=["fuse runs, which allow any indexes"],
             )
     return str(first)
 
 
 def _biased(index: Index, terms: int) -> VocabularyMismatchError:
     return VocabularyMismatchError(
-        "an index with a document bias has to know all terms of the others",
+        "an index with a document bias must have all terms of the others",
         facts=[
             ("index", f"{index.path}  {index.manifest.terms:,} terms"),
             ("all", f"{terms:,} terms"),
             (
                 "why",
-                "the bias is multiplied by the words of the query that the index knows; these would be more",
+                "the bias is multiplied by the number of known query terms, which would increase",
             ),
         ],
-        fixes=["use an analyzer with a vocabulary of its own, such as wordpiece", "fuse runs"],
+        fixes=["use an analyzer with a fixed vocabulary, such as wordpiece", "fuse runs"],
     )
 
 
 def _check_several(indexes: object) -> None:
-    """Refuse what is not two indexes or more."""
+    """Raise `ParameterError` for anything but two or more indexes."""
     several = isinstance(indexes, Sequence) and not isinstance(indexes, str)
     usable = several and all(isinstance(index, str | Path | Index) for index in indexes)  # type: ignore[attr-defined]
     check("indexes", indexes, usable, "a sequence of paths or opened indexes")
@@ -404,7 +398,7 @@ def _check_several(indexes: object) -> None:
 
 
 def _check_apart(indexes: Sequence[Path], path: Path) -> None:
-    """Refuse an index that is given twice, and a new one in the place of a part."""
+    """Raise `ParameterError` for an index given twice, and for a new folder inside or around an old one."""
     real = [Path(os.path.realpath(index)) for index in indexes]
     for number, index in enumerate(real):
         if index in real[:number]:
@@ -415,7 +409,7 @@ def _check_apart(indexes: Sequence[Path], path: Path) -> None:
     for index in real:
         if new == index or index in new.parents or new in index.parents:
             raise ParameterError(
-                "the new index and those it is made of have to lie apart",
+                "the folder of the new index overlaps that of an old one",
                 facts=[("new", path), ("index", index)],
-                fixes=["choose another folder with --out"],
+                fixes=["choose another folder"],
             )

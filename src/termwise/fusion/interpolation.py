@@ -1,11 +1,10 @@
 """Weighted sums of the scores of several runs.
 
-With s_1, s_2, ... the scores that n runs give a document for a query, each scaled as
-:mod:`termwise.fusion.scaling` says,
+For the scores s_1, ..., s_n of a document in n runs, scaled by :mod:`termwise.fusion.scaling`,
 
     score = w_1 * s_1 + w_2 * s_2 + ... + w_n * s_n
 
-and for two runs, `interpolate`, with w_1 = alpha and w_2 = 1 - alpha.
+`interpolate` has two runs, with w_1 = alpha and w_2 = 1 - alpha.
 """
 
 from __future__ import annotations
@@ -30,48 +29,45 @@ def fuse(
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
     name: str = "fused",
 ) -> Run:
-    """Add up the scores of several runs, each with a weight.
+    """Fuse runs by a weighted sum of their scores.
 
     Parameters
     ----------
     runs : sequence of Run
-        One or more. A query that a run does not hold is one for which it ranks nothing.
+        One or more. A run without a query has an empty ranking for it.
     weights : sequence of float
-        One for each run, not all 0. A negative one ranks against its run.
+        One per run, not all 0. A negative weight reverses the run.
     missing : {"drop", "minimum", "zero"}
-        What a document gets from a run that does not rank it. ``drop``: nothing, it is not fused.
-        ``minimum``: the lowest score that the run gives a fused document for this query. ``zero``: the score
-        0, before scaling; for runs whose lowest possible score that is, and refused where the run gives
-        scores below it, as log-probabilities are: the document would be lifted by not being there. There is
-        no default, because each is wrong for some pair of systems.
+        Score of a document in a run that does not rank it. ``drop``: the document is not fused. ``minimum``: the
+        lowest score of the run among the fused documents of the query. ``zero``: 0, before scaling; for runs with
+        scores of at least 0, an error for others, such as log-probabilities. There is no default, because each rule
+        is wrong for some pair of systems.
     scaling : {"z", "minmax", "global", "raw", "idf", "query-length"}, or a sequence of these, optional
-        One for all runs, or one for each; see :mod:`termwise.fusion.scaling`.
+        One for all runs, or one per run; see :mod:`termwise.fusion.scaling`.
     documents : {"first", "union"}, optional
-        Fuse the documents of the first run only, as when candidates are re-ranked, or those of all; the same
-        holds for the queries.
+        Fuse the documents and queries of the first run only, as in re-ranking, or those of all runs.
     queries : QueryScales or a sequence of them, optional
-        For the scalings ``idf`` and ``query-length``; one for all runs, or one (or None) for each.
+        Divisors for the scalings ``idf`` and ``query-length``; one for all runs, or one (or None) per run.
     name : str, optional
-        Name of the resulting run.
+        Name of the fused run.
 
     Returns
     -------
     Run
-        In the order of the queries of the first run, then those that only the second has, and so on. Equal
-        scores keep the order of the first run, followed by what only the second ranks, and so on; runs of
-        weight 0 come last in this. So a run whose weight alone is above 0 keeps its order.
+        Queries are in the order of the first run, then those that only the second has, and so on. Equal scores keep
+        the order of the first run, followed by documents that only the second ranks, and so on; runs with weight 0
+        come last in this order. A run with the only weight above 0 keeps its order.
 
     Raises
     ------
     ParameterError
-        If there is no run, weights are not one finite number for each run, or all are 0; or if a scaling
-        needs queries that are not given.
+        If there is no run, the weights are not one finite number per run or are all 0, or a scaling needs `queries`.
     UnknownNameError
-        If `missing`, `scaling` or `documents` has none of the values above.
+        If `missing`, `scaling` or `documents` has another value.
     UnknownIdError
         If a query of a run is not among `queries`.
     WeightError
-        If a score is infinite, too large to be scaled or added, or missing cannot be 0.
+        If a score is infinite or too large, or a missing score cannot be 0.
 
     Examples
     --------
@@ -97,17 +93,16 @@ def interpolate(
     documents: FusedDocuments = "first",
     name: str = "interpolated",
 ) -> Run:
-    """Mix the scores of two runs: alpha times the first, 1 - alpha times the second.
+    """Interpolate the scores of two runs: alpha times the first plus 1 - alpha times the second.
 
     Parameters
     ----------
     first, second : Run
         The runs.
     alpha : float
-        Share of the first run, from 0 to 1. At 1 its order comes out, at 0 that of the second, each over the
-        documents that are fused.
+        Share of the first run, from 0 to 1; 1 gives the order of the first run, 0 that of the second.
     missing, scaling, documents, name
-        See `fuse`, which also takes more runs, and scalings that need the queries.
+        As in `fuse`.
 
     Returns
     -------
@@ -136,37 +131,23 @@ def interpolate(
 
 
 def shares_of(alpha: float) -> tuple[float, float]:
-    """Return the weights of two runs.
-
-    Raises
-    ------
-    ParameterError
-        If `alpha` is not a number from 0 to 1.
-    """
+    """Return the weights alpha and 1 - alpha, after checking that alpha is a number from 0 to 1."""
     if not is_finite_number(alpha) or not 0 <= alpha <= 1:
         raise ParameterError(
-            "alpha is the share of the first run",
+            "alpha is out of range",
             facts=[("alpha", alpha), ("expected", "a number from 0 to 1")],
         )
     return float(alpha), 1 - float(alpha)
 
 
 def checked_weights(weights: Sequence[float], runs: int) -> tuple[float, ...]:
-    """Return the weights if they are one finite number for each run, and not all 0.
-
-    Raises
-    ------
-    ParameterError
-        If they are not.
-    """
+    """Return the weights; raise `ParameterError` unless they are one finite number per run, not all 0."""
     if len(weights) != runs:
-        raise ParameterError(
-            "there is one weight for each run", facts=[("weights", len(weights)), ("runs", runs)]
-        )
+        raise ParameterError("weights are one per run", facts=[("weights", len(weights)), ("runs", runs)])
     wrong = [weight for weight in weights if not is_finite_number(weight)]
     if wrong or (weights and not any(weights)):
         raise ParameterError(
-            "weights are finite numbers, not all of them 0",
+            "weights must be finite numbers, not all 0",
             facts=[("weights", ", ".join(str(weight) for weight in weights))],
         )
     return tuple(float(weight) for weight in weights)

@@ -1,4 +1,4 @@
-"""The best weights on a straight line between two sets of them."""
+"""Search for the best weights on the line between two weight vectors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from termwise.errors import ParameterError
-from termwise.fusion.objective import KINDS, Objective, RankedObjective
+from termwise.fusion.objective import RANKED_MEASURES, Objective, RankedObjective
 from termwise.fusion.step_function import EQUAL, Choice
 from termwise.progress import Progress, no_progress
 
 TENTHS = tuple(number / 10 for number in range(11))
-"""Where a grid looks for alpha: 0, 0.1, ..., 1."""
+"""Default grid of alpha: 0, 0.1, ..., 1."""
 
 
 def weights_at(alpha: float, one: Sequence[float], other: Sequence[float]) -> tuple[float, ...]:
@@ -27,10 +27,10 @@ def best_of_grid(
     *,
     progress: Progress = no_progress,
 ) -> Choice:
-    """Return the best of a few points on the line.
+    """Return the best point of a grid on the line.
 
-    Of equally good points the middle one of the longest stretch of neighbours is taken, of two middles the
-    first, and of equally long stretches the first.
+    Among equally good points, this is the middle of the longest sequence of neighbours; the first of two middles and of
+    equally long sequences.
     """
     values = []
     for number, alpha in enumerate(points):
@@ -58,11 +58,11 @@ def best_on_line(
     *,
     progress: Progress = no_progress,
 ) -> Choice:
-    """Return the best place on the line, exactly.
+    """Return the best point on the line, exactly.
 
-    All intervals between the places where documents swap are looked at, and beside them the points 0, 0.1,
-    ..., 1, the places where a tie is most likely: there the order is that of the first run, which can be
-    better than what lies on either side. A point is taken only where it is better than every interval.
+    All intervals between the points where documents swap are evaluated, and also the points 0, 0.1, ..., 1, where ties
+    are most likely: tied documents have the order of the first run, which can be better than that on either side. A
+    point is chosen only if it is better than every interval.
     """
     inside = objective.curve(one, other, progress=progress).best()
     measured = replace(inside, value=objective.value(weights_at(inside.alpha, one, other)))
@@ -71,26 +71,24 @@ def best_on_line(
 
 
 def sweep(objective: Objective, *, progress: Progress = no_progress) -> Choice:
-    """Return the best alpha of two runs, exactly.
+    """Return the best alpha for two runs, exactly.
 
     Raises
     ------
     ParameterError
-        If there are not two runs, or the measure does not depend on the ranks of relevant documents alone.
+        If there are not two runs, or the measure has no exact search.
     """
     _two(objective, "sweep")
     if not isinstance(objective, RankedObjective):
-        raise inexact(
-            objective.measure, ["method='grid', or --learn grid", "method='ascent', or --learn ascent"]
-        )
+        raise no_exact_sweep(objective.measure, ["set `method='grid'`", "set `method='ascent'`"])
     return best_on_line(objective, (1.0, 0.0), (0.0, 1.0), progress=progress)
 
 
-def inexact(measure: str, fixes: Sequence[str]) -> ParameterError:
-    """Build the error for a measure that does not depend on the ranks of relevant documents alone."""
+def no_exact_sweep(measure: str, fixes: Sequence[str]) -> ParameterError:
+    """Return the error for a measure that depends on more than the ranks of relevant documents."""
     return ParameterError(
-        f"an exact sweep is not made for the measure {measure}",
-        facts=[("measures", ", ".join(KINDS)), ("parameters", "a cutoff and rel")],
+        f"the measure {measure} has no exact sweep",
+        facts=[("measures", ", ".join(RANKED_MEASURES)), ("parameters", "a cutoff and rel")],
         fixes=fixes,
     )
 
@@ -98,7 +96,7 @@ def inexact(measure: str, fixes: Sequence[str]) -> ParameterError:
 def grid(
     objective: Objective, points: Sequence[float] = TENTHS, *, progress: Progress = no_progress
 ) -> Choice:
-    """Return the best alpha of two runs among a few.
+    """Return the best alpha of a grid for two runs.
 
     Raises
     ------
@@ -112,7 +110,7 @@ def grid(
 def _two(objective: Objective, method: str) -> None:
     if objective.runs != 2:
         raise ParameterError(
-            f"{method} chooses the share of one of two runs",
+            f"{method} needs two runs",
             facts=[("runs", objective.runs)],
-            fixes=["method='ascent', or --learn ascent"],
+            fixes=["set `method='ascent'`"],
         )

@@ -1,10 +1,9 @@
-"""A measure over judged queries, as a function of the weights.
+"""Mean of a measure over judged queries as a function of fusion weights.
 
-`RankedObjective` computes the common measures by kernels, and knows at which weights they can change.
-`MeasuredObjective` asks :mod:`termwise.evaluate` for any other one. Where both can, they agree: the kernels
-are tested against it.
+`RankedObjective` computes common measures with kernels and knows at which weights they change.
+`MeasuredObjective` computes any other measure with :mod:`termwise.evaluate`. Both give the same values.
 
-The mean is over all judged queries; one that no run holds counts 0.
+The mean is over all judged queries; a query that no run holds counts 0.
 """
 
 from __future__ import annotations
@@ -20,7 +19,14 @@ import numpy.typing as npt
 from termwise.errors import DataError, ParameterError, WeightError
 from termwise.evaluate import Evaluation, Evaluator, parse_measures
 from termwise.evaluate.formats import shortlist
-from termwise.fusion.candidates import Candidates, FusedDocuments, MissingScore, gather, mixture, tie_order
+from termwise.fusion.candidates import (
+    Candidates,
+    FusedDocuments,
+    MissingScore,
+    gather,
+    tie_order,
+    weighted_sum,
+)
 from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling
 from termwise.fusion.step_function import AlphaCurve
@@ -31,8 +37,8 @@ from termwise.records import Qrel, Run
 if TYPE_CHECKING:
     from ir_measures import Measure
 
-KINDS = {"nDCG": NDCG, "AP": AP, "RR": RR, "P": P, "R": R, "Success": SUCCESS}
-"""Measures that depend on the ranks of relevant documents alone, and their numbers in the kernels."""
+RANKED_MEASURES = {"nDCG": NDCG, "AP": AP, "RR": RR, "P": P, "R": R, "Success": SUCCESS}
+"""Measures that depend only on the ranks of relevant documents, with their numbers in the kernels."""
 
 _LARGEST = 1e150
 _UNLIMITED = np.iinfo(np.int32).max
@@ -43,30 +49,30 @@ Floats = npt.NDArray[np.float64]
 @final
 @dataclass(frozen=True, eq=False)
 class RankedObjective:
-    """A measure that kernels compute.
+    """Mean of a measure computed by kernels.
 
     Attributes
     ----------
     measure : str
         Canonical name of the measure.
     runs : int
-        How many weights there are.
+        Number of weights.
     query_ids : tuple of str
-        The judged queries, over which the mean is.
+        Judged queries.
     held : tuple of str of length q
-        The judged queries for which there is something to fuse.
+        Judged queries with fused documents.
     indptr : ndarray of shape (q + 1,), int64
-        Where the documents of each of them begin.
+        Start of the documents of each held query.
     scores : ndarray of shape (runs, n), float64
         Scaled scores of the documents of all queries.
     positions : ndarray of shape (runs, n), int32
-        Where each run ranks each document.
+        Position of each document in each run.
     gains : ndarray of shape (n,), float64
-        What each document gains: its grade for nDCG, 1 where it is relevant for the others, else 0.
+        Gain of each document: the grade for nDCG; 1 if relevant, else 0, for the other measures.
     norms : ndarray of shape (q,), float64
-        What the sum over a query is divided by.
+        Divisor of the sum over a query.
     kind, cutoff : int
-        The measure, as `termwise.kernels.interpolation_metrics` knows it.
+        Number of the measure in `termwise.kernels.interpolation_metrics`, and its cutoff.
     """
 
     measure: str
@@ -94,7 +100,7 @@ class RankedObjective:
                 places[first + order] = np.arange(len(order))
         return query_values(
             self.indptr,
-            mixture(self.scores, weights),
+            weighted_sum(self.scores, weights),
             places,
             self.gains,
             self.norms,
@@ -105,26 +111,26 @@ class RankedObjective:
     def curve(
         self, one: Sequence[float], other: Sequence[float], *, progress: Progress = no_progress
     ) -> AlphaCurve:
-        """Return the measure on the straight line between two sets of weights.
+        """Return the measure on the line between two weight vectors.
 
         Parameters
         ----------
         one, other : sequence of float
             At alpha the weights are ``alpha * one + (1 - alpha) * other``.
         progress : callable, optional
-            Called with a stage name, queries looked at, and how many there are.
+            Called with a stage name, finished queries, and their number.
         """
-        first, second = mixture(self.scores, one), mixture(self.scores, other)
+        first, second = weighted_sum(self.scores, one), weighted_sum(self.scores, other)
         if max(np.abs(first).max(initial=0), np.abs(second).max(initial=0)) > _LARGEST:
             raise WeightError(
                 "scores are too large for an exact search",
                 facts=[("largest", _LARGEST)],
-                fixes=["scale by z"],
+                fixes=["set `scaling='z'`"],
             )
-        found = []
+        steps = []
         for query, (begin, end) in enumerate(zip(self.indptr[:-1], self.indptr[1:], strict=True)):
             progress("sweep", query, len(self.held))
-            found.append(
+            steps.append(
                 query_steps(
                     first[begin:end],
                     second[begin:end],
@@ -137,9 +143,9 @@ class RankedObjective:
         progress("sweep", len(self.held), len(self.held))
         return AlphaCurve(
             self.held,
-            np.cumsum([0, *(len(alphas) for alphas, _ in found)]),
-            np.concatenate([np.zeros(0), *(alphas for alphas, _ in found)]),
-            np.concatenate([np.zeros(0), *(values for _, values in found)]),
+            np.cumsum([0, *(len(alphas) for alphas, _ in steps)]),
+            np.concatenate([np.zeros(0), *(alphas for alphas, _ in steps)]),
+            np.concatenate([np.zeros(0), *(values for _, values in steps)]),
             len(self.query_ids),
         )
 
@@ -147,14 +153,14 @@ class RankedObjective:
 @final
 @dataclass(frozen=True, eq=False)
 class MeasuredObjective:
-    """A measure that :mod:`termwise.evaluate` computes.
+    """Mean of a measure computed by :mod:`termwise.evaluate`.
 
     Attributes
     ----------
     measure, runs, query_ids
         See `RankedObjective`.
     candidates : tuple of Candidates
-        The judged queries for which there is something to fuse.
+        Judged queries with fused documents.
     evaluator : Evaluator
         Judgments and measure.
     """
@@ -167,7 +173,7 @@ class MeasuredObjective:
 
     @property
     def held(self) -> tuple[str, ...]:
-        """The judged queries for which there is something to fuse."""
+        """Judged queries with fused documents."""
         return tuple(one.query_id for one in self.candidates)
 
     def value(self, weights: Sequence[float]) -> float:
@@ -177,15 +183,15 @@ class MeasuredObjective:
     def values(self, weights: Sequence[float]) -> Floats:
         """Return the measure for each of the queries `held`; shape (q,)."""
         evaluation = self._evaluated(weights)
-        of_query = dict(zip(evaluation.query_ids, evaluation.values[self.measure].tolist(), strict=True))
-        return np.array([of_query[query_id] for query_id in self.held], dtype=np.float64)
+        value_of = dict(zip(evaluation.query_ids, evaluation.values[self.measure].tolist(), strict=True))
+        return np.array([value_of[query_id] for query_id in self.held], dtype=np.float64)
 
     def _evaluated(self, weights: Sequence[float]) -> Evaluation:
         return self.evaluator.evaluate(Run([one.ranking(weights) for one in self.candidates]))
 
 
 Objective: TypeAlias = RankedObjective | MeasuredObjective
-"""A measure as a function of the weights, of either kind."""
+"""Mean of a measure as a function of fusion weights."""
 
 
 def objective_of(
@@ -199,7 +205,7 @@ def objective_of(
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
     progress: Progress = no_progress,
 ) -> Objective:
-    """Make a measure a function of the weights of several runs.
+    """Return the mean of a measure as a function of the weights of several runs.
 
     Parameters
     ----------
@@ -208,11 +214,11 @@ def objective_of(
     qrels : iterable of Qrel
         The judgments.
     measure : str or ir_measures.Measure
-        As :func:`~termwise.evaluate.parse_measures` reads it.
+        Measure or its name, see :func:`~termwise.evaluate.parse_measures`.
     missing, scaling, documents, queries
         See `fuse`.
     progress : callable, optional
-        Called with a stage name, judged queries looked at, and how many there are.
+        Called with a stage name, finished queries, and their number.
 
     Raises
     ------
@@ -224,7 +230,7 @@ def objective_of(
         See `fuse` and `Evaluator`.
     """
     if len(runs) < 2:
-        raise ParameterError("weights are learned for two runs or more", facts=[("runs", len(runs))])
+        raise ParameterError("weights are learned for at least two runs", facts=[("runs", len(runs))])
     judgments = list(qrels)
     evaluator = Evaluator(judgments, [measure])
     judged = evaluator.query_ids
@@ -236,17 +242,17 @@ def objective_of(
         queries=queries,
         only=frozenset(judged),
     )
-    found: list[Candidates] = []
-    for one in gathered:
-        progress("gather", len(found), len(judged))
-        found.append(one)
+    gathering: list[Candidates] = []
+    for query in gathered:
+        progress("gather", len(gathering), len(judged))
+        gathering.append(query)
     progress("gather", len(judged), len(judged))
-    candidates = tuple(found)
+    candidates = tuple(gathering)
     if not candidates:
         raise DataError(
             "the runs and the judgments have no query in common",
             facts=[("runs", shortlist(list(runs[0].rankings))), ("judged queries", shortlist(judged))],
-            fixes=["check that the runs were made from the queries that these judgments are about"],
+            fixes=["check that the runs and the judgments are for the same queries"],
         )
     name = evaluator.measures[0]
     parsed = parse_measures([measure])[0]
@@ -258,30 +264,24 @@ def objective_of(
     return _ranked(parsed, name, judged, candidates, grades)
 
 
-def refuse_indifferent(objective: Objective) -> None:
-    """Refuse to choose weights where all are as good as any other: no document that is ranked is relevant.
-
-    Raises
-    ------
-    DataError
-        If a measure that counts relevant documents has none to count.
-    """
+def check_relevant(objective: Objective) -> None:
+    """Raise `DataError` if no ranked document is relevant, so that all weights have the same value."""
     if isinstance(objective, RankedObjective) and not objective.gains.any():
         raise DataError(
-            "no document that the runs rank is relevant to its query, so there is nothing to choose by",
+            "the runs rank no relevant document, so all weights have the same value",
             facts=[
                 ("measure", objective.measure),
                 ("queries", shortlist(objective.held)),
                 ("documents", len(objective.gains)),
             ],
-            fixes=["give the judgments of these queries and this collection, or runs that reach deeper"],
+            fixes=["give the judgments of these queries and this collection, or deeper runs"],
         )
 
 
 def _is_ranked(measure: Measure) -> bool:
-    """Tell whether the kernels compute this measure."""
+    """Return whether the kernels compute this measure."""
     parameters = {key: value for key, value in measure.params.items() if (key, value) != ("dcg", "log2")}
-    return measure.NAME in KINDS and set(parameters) <= {"cutoff", "rel"}
+    return measure.NAME in RANKED_MEASURES and set(parameters) <= {"cutoff", "rel"}
 
 
 def _ranked(
@@ -291,18 +291,18 @@ def _ranked(
     candidates: Sequence[Candidates],
     grades: Mapping[str, Mapping[str, int]],
 ) -> RankedObjective:
-    kind, cutoff = KINDS[str(measure.NAME)], int(measure.params.get("cutoff", _UNLIMITED))
+    kind, cutoff = RANKED_MEASURES[str(measure.NAME)], int(measure.params.get("cutoff", _UNLIMITED))
     least = int(measure.params.get("rel", 1))
     gains: list[float] = []
     norms: list[float] = []
     for one in candidates:
-        of_query = {
+        gain_of = {
             doc_id: float(grade if kind == NDCG else 1)
             for doc_id, grade in grades[one.query_id].items()
             if grade >= least
         }
-        gains += [of_query.get(doc_id, 0.0) for doc_id in one.doc_ids]
-        norms.append(_norm(kind, cutoff, list(of_query.values())))
+        gains += [gain_of.get(doc_id, 0.0) for doc_id in one.doc_ids]
+        norms.append(_norm(kind, cutoff, list(gain_of.values())))
     return RankedObjective(
         measure=name,
         runs=candidates[0].scores.shape[0],
@@ -319,7 +319,7 @@ def _ranked(
 
 
 def _norm(kind: int, cutoff: int, gains: list[float]) -> float:
-    """Return what the sum over the relevant documents of a query is divided by."""
+    """Return the divisor of the sum over the relevant documents of a query."""
     if kind == NDCG:
         best = sorted(gains, reverse=True)[:cutoff]
         return math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(best, 1))

@@ -1,14 +1,9 @@
-"""What the best share of each query by itself would be worth: the oracle, which has read the judgments.
+"""Value of the best interpolation share of each query, an upper bound for any choice of shares.
 
-No choice of shares does better. The oracle says how much there is to gain over one share for all queries, and where it
-lies.
-
-EqualShares
-    For many queries a measure is the same for many shares, and then which of them is said to be best is a matter of
-    rule, on which means and counts of shares depend; its values do not. ``nearest``: the one that is nearest to the
-    share that is best for all. ``smallest`` and ``largest``: the ends, which pull the mean of the shares to one side.
-    Where documents swap they tie, so that the end of a stretch lies within it, by `NARROW` at least.
-    Queries for which all shares are equal, `Oracle.indifferent`, are counted by themselves.
+For many queries a measure has the same value for many shares. `ties` selects the reported share: ``nearest``, the one
+nearest to the best share for all queries, or an end, ``smallest`` or ``largest``. It changes shares, not values.
+Documents tie where they swap, so the ends of an interval are moved inwards by `NARROW`. Queries with the same value for
+all shares are `Oracle.indifferent`.
 """
 
 from __future__ import annotations
@@ -22,8 +17,8 @@ import numpy.typing as npt
 
 from termwise.errors import ParameterError
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
-from termwise.fusion.line_search import TENTHS, grid, inexact, sweep, weights_at
-from termwise.fusion.objective import Objective, RankedObjective, objective_of, refuse_indifferent
+from termwise.fusion.line_search import TENTHS, grid, no_exact_sweep, sweep, weights_at
+from termwise.fusion.objective import Objective, RankedObjective, check_relevant, objective_of
 from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling
 from termwise.fusion.step_function import EQUAL, NARROW
@@ -34,15 +29,15 @@ if TYPE_CHECKING:
     from ir_measures import Measure
 
 OracleMethod = Literal["grid", "sweep"]
-"""Which shares are looked at: 0, 0.1, ..., 1, or all of them."""
+"""Evaluated shares: 0, 0.1, ..., 1, or all."""
 
 EqualShares = Literal["nearest", "smallest", "largest"]
-"""Which of equally good shares is taken."""
+"""Reported share among equally good ones."""
 
 Floats = npt.NDArray[np.float64]
 
 HUNDREDTHS = tuple(number / 100 for number in range(101))
-"""Where the curve of an exact oracle is shown."""
+"""Shares of the curve of an exact oracle."""
 
 _FIRST, _SECOND = (1.0, 0.0), (0.0, 1.0)
 _QUARTILES = (25, 50, 75)
@@ -50,28 +45,28 @@ _QUARTILES = (25, 50, 75)
 
 @dataclass(frozen=True, eq=False)
 class Oracle:
-    """The best share of the first run for each query, beside the best one for all.
+    """Best share of the first run per query, and the best share for all queries.
 
     Attributes
     ----------
     measure, method, ties : str
-        What was made large, where it was looked for, and which of equal shares was taken.
+        Maximised measure, search method, and rule for equally good shares.
     alpha : float
-        The share of the first run that is best for all queries together.
+        Best share of the first run for all queries.
     query_ids : tuple of str of length q
-        The judged queries for which there is something to fuse.
+        Judged queries with fused documents.
     judged : int
-        Judged queries, by which sums are divided; those that are not in `query_ids` count 0.
+        Number of judged queries; those that are not in `query_ids` count 0.
     alphas : ndarray of shape (q,), float64
-        The best share for each query, by the rule of `ties`.
+        Best share of each query, by the rule of `ties`.
     best, fixed : ndarray of shape (q,), float64
-        The measure there, and at `alpha`. No entry of `best` is smaller than that of `fixed`.
+        Value of the measure at the best share of the query, and at `alpha`.
     first, second : ndarray of shape (q,), float64
-        The measure with all weight on either run, over the documents that are fused.
+        Value of the measure with all weight on either run, over the fused documents.
     indifferent : ndarray of shape (q,), bool
-        Where all shares are as good as any other.
+        Whether all shares have the same value.
     places, means : ndarray of shape (p,), float64
-        Shares from 0 to 1, tenths or hundredths, and the mean over all judged queries with that share for all.
+        Shares from 0 to 1, tenths or hundredths, and the mean over all judged queries with that share for all queries.
     """
 
     measure: str
@@ -90,23 +85,22 @@ class Oracle:
     means: Floats
 
     def mean(self, values: Floats) -> float:
-        """Return the mean of values of the queries over all that are judged."""
+        """Return the mean over all judged queries."""
         return float(values.sum()) / self.judged
 
     def summary(self) -> dict[str, Any]:
-        """Return what a row of a table says.
+        """Return means and counts as JSON-like data.
 
         Returns
         -------
         dict
-            JSON-like: the names of measure, method and rule, ``queries`` (judged) and ``indifferent``; means of
-            ``first``, ``second``, ``fixed`` and ``oracle``, and of the shares of the oracle ``mean alpha``, the
-            ``quartiles`` (three), and the counts ``at 0`` and ``at 1``, all of which depend on the rule of ties. Shares
-            are of all queries in `query_ids`; ``mean alpha, others`` and ``quartiles, others`` are of those that are
-            not indifferent, None where there is none, and of these ``best at 0`` and ``best at 1`` count those for
-            which no share is better than 0, or 1, whatever the rule.
+            ``measure``, ``method``, ``ties``; the numbers of ``queries`` (judged) and ``indifferent``; means of
+            ``first``, ``second``, ``fixed`` and ``oracle``; and of the best shares ``mean alpha``, the three
+            ``quartiles``, and the counts ``at 0`` and ``at 1``, which depend on `ties`. ``mean alpha, others`` and
+            ``quartiles, others`` leave out indifferent queries (None without others), and ``best at 0`` and
+            ``best at 1`` count the others for which no share is better than 0 or 1.
         """
-        told = self.alphas[~self.indifferent]
+        others = self.alphas[~self.indifferent]
         return {
             "measure": self.measure,
             "method": self.method,
@@ -119,10 +113,10 @@ class Oracle:
             "fixed": self.mean(self.fixed),
             "oracle": self.mean(self.best),
             "mean alpha": float(self.alphas.mean()),
-            "mean alpha, others": float(told.mean()) if len(told) else None,
+            "mean alpha, others": float(others.mean()) if len(others) else None,
             "quartiles": [float(value) for value in np.percentile(self.alphas, _QUARTILES)],
-            "quartiles, others": [float(value) for value in np.percentile(told, _QUARTILES)]
-            if len(told)
+            "quartiles, others": [float(value) for value in np.percentile(others, _QUARTILES)]
+            if len(others)
             else None,
             "best at 0": int((self.best - self.second <= EQUAL)[~self.indifferent].sum()),
             "best at 1": int((self.best - self.first <= EQUAL)[~self.indifferent].sum()),
@@ -153,17 +147,16 @@ def oracle(
     qrels : iterable of Qrel
         The judgments.
     method : {"sweep", "grid"}, optional
-        ``sweep``: of all shares, exactly; for nDCG, AP, RR, P, R and Success. ``grid``: of 0, 0.1, ..., 1, for any
-        measure.
+        ``sweep``: all shares, exactly, for nDCG, AP, RR, P, R and Success. ``grid``: 0, 0.1, ..., 1, for any measure.
     ties : {"nearest", "smallest", "largest"}, optional
-        Which of equally good shares is taken; see the module.
+        Reported share among equally good ones: the nearest to the best share for all queries, or an end.
     measure, missing, scaling, documents, queries, progress
         See `learn`.
 
     Raises
     ------
     TermwiseError
-        As `learn` does.
+        As in `learn`.
 
     Examples
     --------
@@ -187,21 +180,21 @@ def oracle(
         progress=progress,
     )
     if objective.runs != 2:
-        raise ParameterError("an oracle divides between two runs", facts=[("runs", objective.runs)])
+        raise ParameterError("an oracle needs two runs", facts=[("runs", objective.runs)])
     if method == "sweep" and not isinstance(objective, RankedObjective):
-        raise inexact(objective.measure, ["method='grid', or --oracle grid"])
+        raise no_exact_sweep(objective.measure, ["set `method='grid'`"])
     chosen = (sweep if method == "sweep" else grid)(objective, progress=progress)
-    refuse_indifferent(objective)
+    check_relevant(objective)
     first, second = objective.values(_FIRST), objective.values(_SECOND)
     fixed = objective.values(weights_at(chosen.alpha, _FIRST, _SECOND))
     known = {0.0: second, 1.0: first, chosen.alpha: fixed}
-    shown = dict(known)
+    curve = dict(known)
     places = TENTHS if method == "grid" else HUNDREDTHS
     for alpha in places:
-        if alpha not in shown:
-            shown[alpha] = objective.values(weights_at(alpha, _FIRST, _SECOND))
+        if alpha not in curve:
+            curve[alpha] = objective.values(weights_at(alpha, _FIRST, _SECOND))
     if method == "grid":
-        known = shown
+        known = curve
     pieces = _pieces(objective, known, inside=method == "sweep")
     picked = [_best(low, high, value, chosen.alpha, ties) for low, high, value in pieces]
     return Oracle(
@@ -218,17 +211,14 @@ def oracle(
         second=second,
         indifferent=np.array([float(np.ptp(value)) <= EQUAL for _, _, value in pieces]),
         places=np.array(places),
-        means=np.array([float(shown[alpha].sum()) / len(objective.query_ids) for alpha in places]),
+        means=np.array([float(curve[alpha].sum()) / len(objective.query_ids) for alpha in places]),
     )
 
 
 def _pieces(
     objective: Objective, known: dict[float, Floats], *, inside: bool
 ) -> list[tuple[Floats, Floats, Floats]]:
-    """Return for each query the shares that are looked at: beginnings, ends and values, by beginning.
-
-    Points begin where they end. Between them are, with `inside`, the intervals on which nothing changes.
-    """
+    """Return, per query, starts, ends and values of evaluated points and, with `inside`, of constant intervals."""
     points = np.array(sorted(known))
     values = np.stack([known[alpha] for alpha in points.tolist()])
     found = []
@@ -249,8 +239,8 @@ def _pieces(
     return found
 
 
-def _best(low: Floats, high: Floats, value: Floats, wanted: float, ties: EqualShares) -> tuple[float, float]:
-    """Return the best share and its value: of points themselves, of intervals what lies within."""
+def _best(low: Floats, high: Floats, value: Floats, target: float, ties: EqualShares) -> tuple[float, float]:
+    """Return the best share and its value; of an interval a share inside."""
     inset = np.minimum(NARROW, (high - low) / 2)
     low, high = low + inset, high - inset
     equal = np.flatnonzero(value >= value.max() - EQUAL)
@@ -260,6 +250,6 @@ def _best(low: Floats, high: Floats, value: Floats, wanted: float, ties: EqualSh
     if ties == "largest":
         place = equal[int(np.argmax(high[equal]))]
         return float(high[place]), float(value[place])
-    nearest = np.clip(wanted, low[equal], high[equal])
-    chosen = int(np.argmin(np.abs(nearest - wanted)))
+    nearest = np.clip(target, low[equal], high[equal])
+    chosen = int(np.argmin(np.abs(nearest - target)))
     return float(nearest[chosen]), float(value[equal[chosen]])

@@ -1,4 +1,4 @@
-"""What the texts of queries say about the size of their scores."""
+"""Divisors of scores computed from the texts of queries."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ class QueryScales:
     Attributes
     ----------
     idf : mapping of str to float
-        For each query, by its identifier, the sum of ``ln(1 + (N - df + 0.5) / (df + 0.5))`` over its
-        distinct terms that the index knows; 0 where it knows none. How often the query repeats a term does
-        not count.
+        Per query, by identifier, the sum of ``ln(1 + (N - df + 0.5) / (df + 0.5))`` over its distinct terms in the
+        index; 0 without such terms.
     words : mapping of str to float
-        The number of words of each query, as the analyzer of the index cuts it, with repetitions and with
-        words that the index does not know.
+        Per query, the number of tokens, with repetitions and unknown tokens.
     """
 
     idf: Mapping[str, float]
@@ -31,20 +29,20 @@ class QueryScales:
 
     @classmethod
     def of(cls, index: Index, queries: Iterable[Query]) -> QueryScales:
-        """Read them off an index.
+        """Compute the divisors with the statistics of an index.
 
         Parameters
         ----------
         index : Index
-            Opened; its analyzer and its document frequencies are used. For ``idf`` its documents should hold
-            the terms of their texts, as those of BM25 do, and no expansions.
+            Its analyzer and document frequencies are used. For ``idf`` it should hold the terms of the texts without
+            expansions, as an index of BM25 does.
         queries : iterable of Query
-            The texts.
+            The queries.
 
         Raises
         ------
         UnknownNameError
-            If the index does not say how queries are analysed.
+            If the index has no analyzer for queries.
         """
         analyzer, number = analyzer_of(index), index.vocabulary.number
         idf = lucene_idf(index.document_frequencies, len(index))

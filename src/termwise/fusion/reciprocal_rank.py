@@ -1,4 +1,4 @@
-"""Fusing by ranks alone."""
+"""Reciprocal rank fusion."""
 
 from __future__ import annotations
 
@@ -13,30 +13,29 @@ from termwise.validation import is_finite_number
 
 
 def reciprocal_rank_fusion(runs: Sequence[Run], *, k: float = 60, name: str = "rrf") -> Run:
-    """Add up the reciprocal ranks that several runs give a document.
+    """Fuse runs by the sum of reciprocal ranks.
 
-    The score of a document is the sum of ``1 / (k + rank)`` over the runs that rank it, ranks counted from 1
-    [1]_. Scores are not looked at; a run that does not rank a document adds nothing.
+    The score of a document is the sum of ``1 / (k + rank)`` over the runs that rank it, with ranks from 1 [1]_. The
+    scores of the runs are ignored.
 
     Parameters
     ----------
     runs : sequence of Run
         One or more.
     k : float, optional
-        At least 0; the larger, the less the first ranks stand out. The default is that of the paper.
+        At least 0; a larger value gives the first ranks less weight. The default is that of the paper.
     name : str, optional
-        Name of the resulting run.
+        Name of the fused run.
 
     Returns
     -------
     Run
-        All documents and queries of all runs. Equal scores keep the order in which documents first appear,
-        one run after the other.
+        All documents and queries of all runs. Equal scores keep the order of first occurrence, run by run.
 
     Raises
     ------
     ParameterError
-        If no run is given, or `k` is not a number of at least 0.
+        If there is no run, or `k` is not a number of at least 0.
 
     References
     ----------
@@ -57,14 +56,14 @@ def reciprocal_rank_fusion(runs: Sequence[Run], *, k: float = 60, name: str = "r
         raise ParameterError("k is out of range", facts=[("k", k), ("expected", "a number of at least 0")])
     rankings = []
     for query_id in dict.fromkeys(query_id for run in runs for query_id in run.rankings):
-        shares: dict[str, list[float]] = {}
+        parts_of: dict[str, list[float]] = {}
         for run in runs:
             if query_id in run:
                 for rank, doc_id in enumerate(run[query_id].doc_ids, 1):
-                    shares.setdefault(doc_id, []).append(1 / (k + rank))
-        # A sum without rounding on the way is the same for the same ranks, whichever run gave which.
-        scores = np.array([math.fsum(parts) for parts in shares.values()], dtype=np.float64)
-        doc_ids = list(shares)
+                    parts_of.setdefault(doc_id, []).append(1 / (k + rank))
+        # An exact sum does not depend on the order of the runs.
+        scores = np.array([math.fsum(parts) for parts in parts_of.values()], dtype=np.float64)
+        doc_ids = list(parts_of)
         order = np.argsort(-scores, kind="stable")
         rankings.append(Ranking([doc_ids[i] for i in order.tolist()], scores[order], query_id))
     return Run(rankings, name)

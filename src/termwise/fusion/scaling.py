@@ -1,25 +1,23 @@
-"""Making the scores of different systems comparable.
+"""Scaling of scores that makes runs of different systems comparable.
 
 ================  ========================================================================================
 scaling           a score x becomes
 ================  ========================================================================================
-``z``             ``(x - mean) / std``, the standard deviation being that of all these scores
-                  (dividing by their number); 0 for all where they are equal
-``minmax``        ``(x - min) / (max - min)``; 0 for all where they are equal
-``global``        as ``z``, with mean and deviation of all scores that the run gives for all of its queries
+``z``             ``(x - mean) / std``, with the population standard deviation; 0 if all scores are equal
+``minmax``        ``(x - min) / (max - min)``; 0 if all scores are equal
+``global``        as ``z``, with mean and deviation of all scores of the run, over all its queries
 ``raw``           x
-``idf``           x divided by the sum of the idf of the distinct terms of the query that the index knows
+``idf``           x divided by the sum of the idf of the distinct query terms in the index
 ``query-length``  x divided by the number of words of the query
 ================  ========================================================================================
 
-Mean, deviation, minimum and maximum of ``z`` and ``minmax`` are those of one query, over the documents that
-are fused for it, with missing scores filled in.
+``z`` and ``minmax`` use mean, deviation, minimum and maximum of one query, over its fused documents, with missing
+scores filled in.
 
-Sources: z-scores, Abolghasemi, Askari & Verberne (ICTIR 2022, arXiv 2210.05512), who do not say whether they
-scale query by query or over all pairs at once; both are here. Raw query likelihoods grow with the length of
-the query, so that over all queries at once the differences inside a long query and a short one do not weigh
-the same. ``idf`` for BM25 and ``query-length`` for Model 1 are those of Boytsov & Kolter (ECIR 2021, arXiv
-2102.06815).
+Sources: z-scores are in Abolghasemi, Askari & Verberne (ICTIR 2022, arXiv 2210.05512), who do not state whether they
+scale per query (``z``) or over all queries (``global``). Query likelihoods grow with the length of the query, so
+``global`` gives long queries larger differences. ``idf`` for BM25 and ``query-length`` for Model 1 are in Boytsov &
+Kolter (ECIR 2021, arXiv 2102.06815).
 """
 
 from __future__ import annotations
@@ -37,23 +35,23 @@ from termwise.fusion.query_scales import QueryScales
 from termwise.records import Run
 
 Scaling = Literal["z", "minmax", "global", "raw", "idf", "query-length"]
-"""How scores of different systems are made comparable."""
+"""Scaling of the scores of a run."""
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Scaler:
-    """The scaling of one run, with what it needs to know beyond one query.
+    """Scaling of one run, with its statistics over all queries.
 
     Attributes
     ----------
     scaling : str
         One of `Scaling`.
     run : str
-        Name of the run, for messages.
+        Name of the run, for errors.
     moments : tuple of two floats or None
-        For ``global``: mean and deviation; None where all scores of the run are equal.
+        For ``global``: mean and deviation; None if all scores of the run are equal.
     divisors : mapping of str to float or None
         For ``idf`` and ``query-length``: the divisor of each query.
     """
@@ -65,40 +63,21 @@ class Scaler:
 
     @classmethod
     def of(cls, run: Run, scaling: Scaling, queries: QueryScales | None) -> Scaler:
-        """Make the scaler of a run.
-
-        Raises
-        ------
-        ParameterError
-            If the scaling needs the queries, and there are none.
-        WeightError
-            If the scores are too far apart, or too near, to be scaled.
-        """
+        """Return the scaler of a run."""
         if scaling == "global":
             return cls(scaling, run.name, moments=_moments_of_all(run))
         if scaling in ("idf", "query-length"):
             if queries is None:
                 raise ParameterError(
-                    f"the scaling {scaling} needs the queries and an index",
+                    f"the scaling {scaling} needs the texts of the queries and an index",
                     facts=[("run", run.name)],
-                    fixes=[
-                        "queries=QueryScales.of(termwise.Index.open(folder), queries)",
-                        "--queries FILE --index DIR",
-                    ],
+                    fixes=["give `queries=QueryScales.of(index, queries)`"],
                 )
             return cls(scaling, run.name, divisors=queries.idf if scaling == "idf" else queries.words)
         return cls(scaling, run.name)
 
     def scaled(self, values: Floats, query_id: str) -> Floats:
-        """Scale the scores of one query.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n,), float64
-            One score for each fused document, missing ones filled in.
-        query_id : str
-            The query.
-        """
+        """Scale the scores of the fused documents of one query, shape (n,)."""
         if self.scaling == "raw" or len(values) == 0:
             return values
         if self.divisors is not None:
@@ -125,9 +104,9 @@ class Scaler:
     def _divided(self, values: Floats, divisors: Mapping[str, float], query_id: str) -> Floats:
         if query_id not in divisors:
             raise UnknownIdError(
-                "a query of a run is not among the queries whose texts were given",
+                "the text of a query of a run is missing",
                 facts=[("run", self.run), ("query", query_id), ("texts", len(divisors))],
-                fixes=["give the file of queries that the run was made of"],
+                fixes=["give all queries of the run"],
             )
         divisor = divisors[query_id]
         if divisor > 0:
@@ -135,9 +114,9 @@ class Scaler:
         if values.min() == values.max():
             return np.zeros_like(values)
         raise WeightError(
-            "a run tells documents apart for a query of which the index knows no word",
+            "a run has different scores for a query without a term in the index",
             facts=[("run", self.run), ("query", query_id), ("scaling", self.scaling)],
-            fixes=["give the index that the run was made with", "choose another scaling"],
+            fixes=["give the index of the run", "choose another scaling"],
         )
 
 
@@ -146,7 +125,7 @@ def _all_scores(run: Run) -> Floats:
 
 
 def _moments_of_all(run: Run) -> tuple[float, float] | None:
-    """Return mean and deviation of all scores of a run; None where all are equal."""
+    """Return mean and deviation of all scores of a run; None if all are equal."""
     moments = _moments(_all_scores(run))
     if moments is not None and not (math.isfinite(moments[1]) and moments[1] > 0):
         lowest = min((ranking for ranking in run if len(ranking)), key=lambda ranking: ranking.scores.min())
@@ -163,13 +142,13 @@ def _moments_of_all(run: Run) -> tuple[float, float] | None:
 
 
 def deviation_of(run: Run) -> float:
-    """Return the standard deviation of all scores of a run, which ``global`` divides by; 0 where all are equal."""
+    """Return the standard deviation of all scores of a run, the divisor of ``global``; 0 if all are equal."""
     moments = _moments(_all_scores(run))
     return 0.0 if moments is None else moments[1]
 
 
 def _moments(values: Floats, extremes: bool = False) -> tuple[float, float] | None:
-    """Return mean and deviation, or minimum and range; None where all values are equal."""
+    """Return mean and deviation, or minimum and range; None if all values are equal."""
     if len(values) == 0 or values.min() == values.max():
         return None
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -178,33 +157,21 @@ def _moments(values: Floats, extremes: bool = False) -> tuple[float, float] | No
         return float(values.mean()), float(values.std())
 
 
-def scalings_of(given: Scaling | Sequence[Scaling], runs: int) -> tuple[Scaling, ...]:
-    """Return one scaling for each run.
-
-    Parameters
-    ----------
-    given : str or sequence of str
-        One for all, or one for each.
-    runs : int
-        How many runs there are.
-
-    Raises
-    ------
-    UnknownNameError, ParameterError
-        If there is no such scaling, or another number of them than of runs.
+def scalings_of(scaling: Scaling | Sequence[Scaling], runs: int) -> tuple[Scaling, ...]:
+    """Return one scaling per run, from one for all or one per run.
 
     Examples
     --------
     >>> scalings_of("z", 2), scalings_of(["idf", "query-length"], 2)
     (('z', 'z'), ('idf', 'query-length'))
     """
-    each = (given,) * runs if isinstance(given, str) else tuple(given)
-    for scaling in each:
-        if scaling not in get_args(Scaling):
-            raise UnknownNameError.of("scaling", str(scaling), get_args(Scaling))
-    if len(each) != runs:
+    scalings = (scaling,) * runs if isinstance(scaling, str) else tuple(scaling)
+    for name in scalings:
+        if name not in get_args(Scaling):
+            raise UnknownNameError.of("scaling", str(name), get_args(Scaling))
+    if len(scalings) != runs:
         raise ParameterError(
-            "there is one scaling for all runs, or one for each",
-            facts=[("scalings", len(each)), ("runs", runs)],
+            "`scaling` is one for all runs, or one for each run",
+            facts=[("scalings", len(scalings)), ("runs", runs)],
         )
-    return each
+    return scalings

@@ -1,4 +1,4 @@
-"""What every alpha is worth: one step function for each query, and their mean."""
+"""Step functions of a measure over the interpolation share alpha, per query and averaged."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 EQUAL = 1e-9
-"""Values of a measure that are nearer to each other than this are equal; the difference is rounding."""
+"""Values of a measure with a smaller difference count as equal; the difference is rounding."""
 
 NARROW = 1e-9
-"""Intervals of alpha shorter than this are passed over: so near to a tie, rounding decides the order."""
+"""Shorter intervals of alpha are ignored: so close to a tie, rounding decides the order."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The alpha that was chosen.
+    """A chosen alpha.
 
     Attributes
     ----------
     alpha : float
-        The share of the first.
+        Share of the first run.
     value : float
-        The mean of the measure there.
+        Mean of the measure at alpha.
     low, high : float
-        Between them nothing changes; both are `alpha` where it is a single point.
+        Bounds of the interval with this value; both are `alpha` for a single point.
     ties : int
-        Other intervals, or points, that are as good.
+        Number of other intervals or points with the same value.
     """
 
     alpha: float
@@ -41,21 +41,21 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class AlphaCurve:
-    """A measure as a step function of alpha, query by query, for alpha strictly between 0 and 1.
+    """A measure per query as a step function of alpha, for alpha strictly between 0 and 1.
 
     Attributes
     ----------
     query_ids : tuple of str of length q
-        The queries for which there was something to fuse.
+        Judged queries with fused documents.
     indptr : ndarray of shape (q + 1,), int64
-        Where the steps of each query begin in the two arrays below.
+        Start of the steps of each query in the two arrays below.
     alphas : ndarray of shape (s,), float64
-        Where each step begins; the first of each query is 0. At these places documents tie, and the value
-        there may be another one.
+        Start of each step; the first of each query is 0. Documents tie at these points, so the value at the point
+        itself may differ.
     values : ndarray of shape (s,), float64
-        The value of the query from there up to its next step, or to 1.
+        Value of the query from there to its next step, or to 1.
     judged : int
-        Judged queries, by which sums are divided; those that are not in `query_ids` count 0.
+        Number of judged queries; those that are not in `query_ids` count 0.
     """
 
     query_ids: tuple[str, ...]
@@ -70,9 +70,9 @@ class AlphaCurve:
         Returns
         -------
         alphas : ndarray of shape (m + 1,), float64
-            Ends of the steps, from 0 to 1, all different.
+            Bounds of the steps, from 0 to 1, all different.
         values : ndarray of shape (m,), float64
-            The value from each of them to the next.
+            Value from each bound to the next.
         """
         changes = np.diff(self.values, prepend=0.0)
         begins = self.indptr[:-1]
@@ -86,17 +86,11 @@ class AlphaCurve:
         return (ends, values) if ends[-2] < 1 else (ends[:-1], values[:-1])
 
     def only(self, kept: npt.NDArray[np.bool_]) -> AlphaCurve:
-        """Return the curve of some of the queries alone.
-
-        Parameters
-        ----------
-        kept : ndarray of shape (q,), bool
-            One or more; the mean is over these.
-        """
+        """Return the curve of a subset of the queries, given as a mask of shape (q,)."""
         sizes = np.diff(self.indptr)
         steps = np.repeat(kept, sizes)
         return AlphaCurve(
-            tuple(query_id for query_id, one in zip(self.query_ids, kept.tolist(), strict=True) if one),
+            tuple(query_id for query_id, keep in zip(self.query_ids, kept.tolist(), strict=True) if keep),
             np.concatenate(([0], np.cumsum(sizes[kept]))),
             self.alphas[steps],
             self.values[steps],
@@ -104,15 +98,12 @@ class AlphaCurve:
         )
 
     def at(self, alpha: float) -> Floats:
-        """Return the value of each query at an alpha strictly between 0 and 1: shape (q,)."""
-        begun = np.add.reduceat(self.alphas <= alpha, self.indptr[:-1], dtype=np.int64)
-        return self.values[self.indptr[:-1] + begun - 1]
+        """Return the value of each query at an alpha strictly between 0 and 1; shape (q,)."""
+        steps = np.add.reduceat(self.alphas <= alpha, self.indptr[:-1], dtype=np.int64)
+        return self.values[self.indptr[:-1] + steps - 1]
 
     def best(self) -> Choice:
-        """Return the middle of the best interval of the mean.
-
-        Of intervals that are equally good the widest is taken, and of equally wide ones the first.
-        """
+        """Return the middle of the best interval of the mean; the widest of equally good ones, then the first."""
         ends, values = self.mean()
         widths = np.diff(ends)
         wide = np.flatnonzero(widths > NARROW)

@@ -1,13 +1,12 @@
-"""Tuning the two numbers of IBM Model 1 inside the fusion they are used in.
+"""Joint tuning of the parameters of IBM Model 1 and its fusion weight.
 
-The best p, how likely a word is asked for with itself, and the best lambda, the share of the background, differ
-between collections, and what is best for a translation alone is not what is best beside a first stage (Boytsov &
-Kolter, ECIR 2021, arXiv 2102.06815). So every cell of a grid of p and lambda is measured where it counts: the best
-share of the first stage is found for it, exactly (`AlphaCurve`), and the cell with the best mean wins. The sums over
-the words of documents depend on neither number and are gathered once.
+The best self-translation probability p and the best background share lambda differ between collections, and depend on
+the first stage that Model 1 is fused with (Boytsov & Kolter, ECIR 2021, arXiv 2102.06815). For every cell of a grid of
+p and lambda, the exact best share of the first stage is found (`AlphaCurve`); the cell with the best mean wins. The
+sums over the words of documents depend on neither parameter and are computed once.
 
-The value of the best cell is that of the very queries that chose it, which flatters. So the choice is made again on all
-but one part of the queries, for each part in turn, and measured on the part left out: `Learned.estimate`.
+The value of the best cell is biased upwards, because it comes from the queries that selected the cell.
+`Learned.estimate` is a cross-validated value: the selection is repeated without each fold and measured on that fold.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DataError, ParameterError, UnknownIdError
-from termwise.fusion.line_search import inexact
-from termwise.fusion.objective import RankedObjective, objective_of, refuse_indifferent
+from termwise.fusion.line_search import no_exact_sweep
+from termwise.fusion.objective import RankedObjective, check_relevant, objective_of
 from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling
 from termwise.fusion.step_function import EQUAL, AlphaCurve
@@ -39,22 +38,22 @@ if TYPE_CHECKING:
 
 SELF_TRANSLATIONS = (0.05, 0.1, 0.15, 0.25, 0.3, 0.35, 0.45, 0.5, 0.55, 0.6, 0.7, 0.75, 0.8, 0.9)
 LAMBDAS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.15, 0.25, 0.3, 0.35, 0.45, 0.5)
-"""The values that the published experiments tried, as one grid."""
+"""Default grid: the values of the published experiments."""
 
 
 @final
 @dataclass(frozen=True)
 class Cell:
-    """One pair of values.
+    """One cell of the grid.
 
     Attributes
     ----------
     self_translation, lambda_ : float
         p and lambda.
     value : float
-        The mean of the measure with the best share.
+        Mean of the measure with the best share.
     share : float
-        That share of the first stage.
+        Best share of the first stage.
     """
 
     self_translation: float
@@ -66,16 +65,16 @@ class Cell:
 @final
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """What tuning found.
+    """Result of tuning.
 
     Attributes
     ----------
     cells : tuple of Cell
-        The grid, all lambdas of the first p, then those of the second, and so on.
+        The grid: all lambdas of the first p, then those of the second, and so on.
     best : Cell
-        The cell of the highest value; of equal ones the first.
+        Cell with the highest value, the first of equal ones.
     fusion : Fusion
-        Of the first stage and the translation. It keeps the settings, and in ``learned`` how the weights were found.
+        Fusion of the first stage and the translation, with the tuned settings.
     """
 
     cells: tuple[Cell, ...]
@@ -83,7 +82,7 @@ class Tuning:
     fusion: Fusion
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, texts and numbers."""
+        """Return the result as JSON-like data."""
         return {"fusion": self.fusion.to_dict(), "cells": [_plain(cell) for cell in self.cells]}
 
 
@@ -103,32 +102,32 @@ def tune(
     table: TunedTable | None = None,
     progress: Progress = no_progress,
 ) -> Tuning:
-    """Choose p, lambda and the weights of a fusion together.
+    """Choose p, lambda and the fusion weights together.
 
     Parameters
     ----------
     scorer : TranslationScorer
-        The documents and the table. Its own p and lambda do not count; its other settings are kept as they are.
+        Documents and translation table. Its p and lambda are ignored; its other settings are used.
     first : Run
-        The first stage, whose documents are scored and fused.
+        First stage, whose documents are scored and fused.
     queries : iterable of Query
-        The texts of all queries that are judged and that the run holds; others are passed over.
+        Queries, at least those that are judged and in the run.
     qrels : iterable of Qrel
-        The judgments. The mean is over all judged queries; one that the run does not hold counts 0.
+        The judgments. The mean is over all judged queries; a query that the run does not hold counts 0.
     measure : str or ir_measures.Measure, optional
-        One for which the exact sweep is made: nDCG, AP, RR, P, R or Success, with a cutoff or without.
+        A measure with an exact sweep: nDCG, AP, RR, P, R or Success, with or without a cutoff.
     self_translations, lambdas : sequence of float, optional
         The grid: values of p, from 0 to 1, and of lambda, from 0 to below 1.
     scaling, scales : optional
         `scaling` and `queries` of `fuse`.
     folds : int, optional
-        Parts of the queries for the cross-validated estimate, 2 or more; 0 for no estimate.
+        Number of folds of the cross-validated estimate, at least 2; 0 for no estimate.
     name : str, optional
-        What the translation is called in the fusion.
+        Name of the translation in the fusion.
     table : TunedTable, optional
-        What the table of the scorer is called where it lies, for the fusion to keep.
+        Name and identity of the translation table, stored in the fusion.
     progress : callable, optional
-        Called with a stage name, what is done of it, and the total.
+        Called with a stage name, finished items, and their number.
 
     Returns
     -------
@@ -137,11 +136,11 @@ def tune(
     Raises
     ------
     ParameterError
-        If a value of the grid is out of range, there is none, there are fewer queries than folds, or the measure has
-        no exact sweep.
+        If the grid is empty or a value out of range, there are fewer queries than folds, or the measure has no exact
+        sweep.
     DataError
-        If run and judgments share no query, the run ranks no relevant document for those they share, or none that
-        says or translates a word of its query.
+        If run and judgments share no query, or the run ranks no relevant document, or no document that contains or
+        translates a word of its query.
     UnknownIdError
         If a judged query of the run has no text, or a document of the run is not in the index.
     WeightError
@@ -157,8 +156,8 @@ def tune(
         runs = [first, _scored(gathered, p, lambda_, name)]
         objective = objective_of(runs, judgments, measure, missing="drop", scaling=scaling, queries=scales)
         if not isinstance(objective, RankedObjective):
-            raise inexact(objective.measure, ["nDCG@10, or another one of these"])
-        refuse_indifferent(objective)
+            raise no_exact_sweep(objective.measure, ["set `measure='nDCG@10'`, or another of these"])
+        check_relevant(objective)
         return objective.curve((1.0, 0.0), (0.0, 1.0))
 
     cells: list[Cell] = []
@@ -192,7 +191,7 @@ def tune(
 
 @dataclass(frozen=True)
 class _Gathered:
-    """The candidates of a query and what they say of its words."""
+    """Candidates of a query with their translation sums."""
 
     query_id: str
     candidates: tuple[str, ...]
@@ -210,7 +209,7 @@ def _checked_grid(
             check_share(name, value, below_one=below_one)
         if len(set(values)) != len(values) or not values:
             raise ParameterError(
-                f"a grid has one or more different values of {name}",
+                f"the values of {name} in a grid must differ, and there must be at least one",
                 facts=[("given", ", ".join(map(str, values)) or "none")],
             )
     return tuple((float(p), float(lambda_)) for p in self_translations for lambda_ in lambdas)
@@ -224,32 +223,32 @@ def _gathered(
     progress: Progress,
 ) -> list[_Gathered]:
     judged = {qrel.query_id for qrel in judgments}
-    wanted = [ranking for ranking in first if ranking.query_id in judged]
-    if wanted and not any(len(ranking) for ranking in wanted):
+    judged_rankings = [ranking for ranking in first if ranking.query_id in judged]
+    if judged_rankings and not any(len(ranking) for ranking in judged_rankings):
         raise DataError(
-            "the run ranks no document for the judged queries, so there is nothing to choose by",
-            facts=[("run", first.name), ("judged queries it holds", len(wanted))],
+            "the run ranks no document for the judged queries, so all weights have the same value",
+            facts=[("run", first.name), ("judged queries in it", len(judged_rankings))],
         )
     texts = {query.query_id: query for query in queries}
     found = []
-    for number, ranking in enumerate(wanted):
-        progress("gather", number, len(wanted))
+    for number, ranking in enumerate(judged_rankings):
+        progress("gather", number, len(judged_rankings))
         if ranking.query_id not in texts:
             raise UnknownIdError(
                 "a judged query of the run has no text",
                 facts=[("run", first.name), ("query", ranking.query_id), ("texts", len(texts))],
-                fixes=["give the file of queries that the run was made of"],
+                fixes=["give all queries of the run"],
             )
         parts = scorer.parts(texts[ranking.query_id], ranking.doc_ids)
         found.append(_Gathered(ranking.query_id, ranking.doc_ids, parts))
-    progress("gather", len(wanted), len(wanted))
+    progress("gather", len(judged_rankings), len(judged_rankings))
     if found and not any(one.parts.translated.any() or one.parts.untranslated.any() for one in found):
         raise DataError(
-            "no document of the run says or translates a word of its query, so there is nothing to choose by",
+            "no document of the run contains or translates a word of its query, so all weights have the same value",
             facts=[
                 ("run", first.name),
                 ("queries", len(found)),
-                ("the first", repr(texts[found[0].query_id].text)),
+                ("first query", repr(texts[found[0].query_id].text)),
                 ("analyzer", scorer.table.analyzer.name),
             ],
             fixes=["give queries and a table in the language of the documents"],
@@ -265,7 +264,7 @@ def _scored(gathered: Sequence[_Gathered], p: float, lambda_: float, name: str) 
 
 
 def _settings(scorer: TranslationScorer, best: Cell) -> Settings:
-    """Return what to give `termwise.models.Model1` or a `TranslationScorer`, by the names of the command line."""
+    """Return the settings of `termwise.models.Model1` and `TranslationScorer` by name."""
     return {
         "self_translation": best.self_translation,
         "lambda": best.lambda_,
@@ -277,25 +276,25 @@ def _settings(scorer: TranslationScorer, best: Cell) -> Settings:
 
 
 class _Validation:
-    """Cross-validation, cell by cell: what is best on all queries but those of a part, measured on these."""
+    """Cross-validation over the cells: the best cell without a fold, measured on the fold."""
 
     def __init__(self, query_ids: Sequence[str], judged: int, folds: int) -> None:
         if len(query_ids) < folds:
             raise ParameterError(
-                "there are fewer judged queries with documents than parts to leave out",
+                "there are fewer judged queries with documents than folds",
                 facts=[("queries", len(query_ids)), ("folds", folds)],
-                fixes=["folds=0, or --folds 0, for no estimate"],
+                fixes=["set `folds=0` for no estimate"],
             )
-        drawn = sorted(range(len(query_ids)), key=lambda place: _digest(query_ids[place]))
+        shuffled = sorted(range(len(query_ids)), key=lambda place: _digest(query_ids[place]))
         part = np.empty(len(query_ids), dtype=np.int64)
-        part[drawn] = np.arange(len(query_ids)) % folds
+        part[shuffled] = np.arange(len(query_ids)) % folds
         self._judged = judged
         self._left_out: list[npt.NDArray[np.bool_]] = [part == fold for fold in range(folds)]
         self._best = [-1.0] * folds
         self._sums = [0.0] * folds
 
     def add(self, curve: AlphaCurve) -> None:
-        """Look at a cell."""
+        """Add a cell."""
         for fold, left_out in enumerate(self._left_out):
             choice = curve.only(~left_out).best()
             if choice.value > self._best[fold] + EQUAL:

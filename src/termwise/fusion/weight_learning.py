@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.coordinate_ascent import ascent
 from termwise.fusion.line_search import grid, sweep
-from termwise.fusion.objective import objective_of, refuse_indifferent
+from termwise.fusion.objective import check_relevant, objective_of
 from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.scaling import Scaling, deviation_of, scalings_of
-from termwise.fusion.step_function import Choice
 from termwise.fusion.weights_file import Fusion, Learned, Method, hash_of_queries
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Run
@@ -35,40 +33,38 @@ def learn(
     restarts: int = 5,
     progress: Progress = no_progress,
 ) -> Fusion:
-    """Choose the weights of runs so that the mean of a measure over judged queries becomes large.
+    """Learn the weights of runs that maximise the mean of a measure over judged queries.
 
     Parameters
     ----------
     runs : sequence of Run
         Two for ``grid`` and ``sweep``, two or more for ``ascent``.
     qrels : iterable of Qrel
-        The judgments. The mean is over all judged queries; one that no run holds counts 0.
+        The judgments. The mean is over all judged queries; a query that no run holds counts 0.
     method : {"grid", "sweep", "ascent"}
-        ``grid``: the best share of the first run among 0, 0.1, ..., 1. ``sweep``: the best of all shares,
-        exactly; for nDCG, AP, RR, P, R and Success, with a cutoff or without. ``ascent``: coordinate ascent
-        from several starts, for any number of runs and any measure; weights may come out below 0.
+        ``grid``: the best share of the first run among 0, 0.1, ..., 1. ``sweep``: the exact best share, for nDCG, AP,
+        RR, P, R and Success, with or without a cutoff. ``ascent``: coordinate ascent from several starts, for any
+        number of runs and any measure; weights can be negative.
     measure : str or ir_measures.Measure, optional
-        As :func:`~termwise.evaluate.parse_measures` reads it.
+        Measure or its name, see :func:`~termwise.evaluate.parse_measures`.
     missing, scaling, documents, queries
         See `fuse`.
     seed, restarts : int, optional
-        For ``ascent``: the seed of the random starts, and how many starts there are.
+        For ``ascent``: seed of the random starts, and number of starts.
     progress : callable, optional
-        Called with a stage name, what is done of it, and the total: queries, places on the line, or starts.
+        Called with a stage name, finished items and their number: queries, points or starts.
 
     Returns
     -------
     Fusion
-        Weights, and in ``learned`` what they are worth. That value is of the queries the weights were chosen
-        on; measure on others to know what they are worth elsewhere.
+        Weights, with their value on these queries in ``learned``. The value on other queries is usually lower.
 
     Raises
     ------
     ParameterError, UnknownNameError
-        If an argument has a value it cannot take, or a method does not fit the number of runs or the measure.
+        If an argument is out of range, or a method does not support the number of runs or the measure.
     DataError
-        If runs and judgments share no query, or none of the documents that are fused is relevant and the measure counts
-        these.
+        If runs and judgments share no query, or no fused document is relevant.
     UnknownIdError, DuplicateIdError, WeightError, MissingExtraError
         See `fuse` and :class:`termwise.evaluate.Evaluator`.
 
@@ -98,52 +94,35 @@ def learn(
         progress=progress,
     )
     if method == "ascent":
-        arrived = ascent(objective, seed=seed, restarts=restarts, progress=progress)
-        found = _Found(arrived.weights, arrived.value, seed=seed, restarts=restarts)
+        climbed = ascent(objective, seed=seed, restarts=restarts, progress=progress)
+        weights, value = climbed.weights, climbed.value
+        origin: dict[str, Any] = {"seed": seed, "restarts": restarts}
     else:
-        search = sweep if method == "sweep" else grid
-        found = _Found.of(search(objective, progress=progress))
-    refuse_indifferent(objective)
+        choice = (sweep if method == "sweep" else grid)(objective, progress=progress)
+        weights, value = (choice.alpha, 1 - choice.alpha), choice.value
+        origin = {"low": choice.low, "high": choice.high, "ties": choice.ties}
+    check_relevant(objective)
     alone = tuple(
         objective.value([float(place == run) for place in range(len(runs))]) for run in range(len(runs))
     )
     learned = Learned(
         method=method,
         measure=objective.measure,
-        value=found.value,
+        value=value,
         alone=alone,
         queries=len(objective.query_ids),
         queries_sha256=hash_of_queries(objective.query_ids),
-        low=found.low,
-        high=found.high,
-        ties=found.ties,
-        seed=found.seed,
-        restarts=found.restarts,
         deviations=tuple(
-            deviation_of(run) if one == "global" else None
-            for run, one in zip(runs, scalings_of(scaling, len(runs)), strict=True)
+            deviation_of(run) if run_scaling == "global" else None
+            for run, run_scaling in zip(runs, scalings_of(scaling, len(runs)), strict=True)
         ),
+        **origin,
     )
     return Fusion(
         [run.name for run in runs],
-        found.weights,
+        weights,
         missing=missing,
         scaling=scaling,
         documents=documents,
         learned=learned,
     )
-
-
-@dataclass(frozen=True)
-class _Found:
-    weights: tuple[float, ...]
-    value: float
-    low: float | None = None
-    high: float | None = None
-    ties: int | None = None
-    seed: int | None = None
-    restarts: int | None = None
-
-    @classmethod
-    def of(cls, choice: Choice) -> _Found:
-        return cls((choice.alpha, 1 - choice.alpha), choice.value, choice.low, choice.high, choice.ties)

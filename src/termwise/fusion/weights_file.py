@@ -1,15 +1,15 @@
-"""A fusion: weights, and all that has to be the same where they are used; and the small file that keeps one.
+"""Weights of a fusion with their scaling and rules, and the file that stores them.
 
-``fusion.json`` is a sealed JSON object (see :mod:`termwise.storage.manifest_json`)::
+``fusion.json`` is a JSON object with a checksum (see :mod:`termwise.storage.manifest_json`)::
 
     format, version, checksum    "termwise-fusion", 1, and the checksum of the rest
-    runs                         names of the runs that it was made for
-    weights, scaling             one for each run
+    runs                         names of the runs
+    weights, scaling             one per run
     missing, documents           as in `fuse`
-    learned                      null, or how the weights were found: `Learned`
-    settings                     one object for each run: settings of its model that were tuned with the weights
-    tables                       for each run null, or name and id of the translation table that its settings were tuned
-                                 for; absent where there is none
+    learned                      null, or a `Learned`
+    settings                     one object per run: settings of its model that were tuned with the weights
+    tables                       per run null, or name and id of the translation table of the tuned settings; absent if
+                                 there is none
 """
 
 from __future__ import annotations
@@ -35,48 +35,47 @@ FORMAT = "termwise-fusion"
 VERSION = 1
 
 MAX_FILE = 1 << 20
-"""Bytes of a file; what is longer is not read."""
+"""Largest file in bytes."""
 
 Method = Literal["grid", "sweep", "ascent"]
-"""How weights are learned."""
+"""Method of learning weights."""
 
 Settings = Mapping[str, str | float | bool]
-"""Settings of a model, by the names of the command line."""
+"""Settings of a model by name."""
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Learned:
-    """How weights were found.
+    """Origin of learned weights.
 
     Attributes
     ----------
     method : {"grid", "sweep", "ascent"}
         The search.
     measure : str
-        What was made large, by its canonical name.
+        Canonical name of the maximised measure.
     value : float
-        The mean of the measure with these weights, on the very queries they were chosen on.
+        Mean of the measure with these weights on the training queries.
     alone : tuple of float
-        The same for each run alone, over the same documents.
+        Mean of the measure for each run alone, over the same documents.
     queries : int
-        Judged queries.
+        Number of judged queries.
     queries_sha256 : str
-        Of their identifiers, sorted, each followed by a line end: tells later whether weights are used on the
-        queries they were chosen on.
+        SHA-256 of the sorted identifiers of the queries, each followed by a line end.
     low, high : float or None
-        For grid and sweep: between these shares of the first run nothing changes.
+        For grid and sweep: bounds of the shares of the first run with the same value.
     ties : int or None
-        For grid and sweep: how many other intervals or points are as good.
+        For grid and sweep: number of other intervals or points with the same value.
     seed, restarts : int or None
         For ascent.
     estimate : float or None
-        Where settings were tuned: the mean of the measure with what was chosen on the other queries, by parts of them.
+        For tuned settings: the cross-validated mean of the measure.
     folds : int or None
-        How many parts.
+        For tuned settings: number of folds.
     deviations : tuple of (float or None)
-        For runs that are scaled ``global``: the standard deviation of all their scores on these queries, 0 where they
-        are equal. None for other runs.
+        For runs with the scaling ``global``: the standard deviation of all their scores on these queries, 0 if the
+        scores are equal. None for other runs.
     """
 
     method: Method
@@ -95,12 +94,12 @@ class Learned:
     deviations: tuple[float | None, ...]
 
     def chose_on(self, query_ids: Iterable[str]) -> bool:
-        """Tell whether these are the queries that the weights were chosen on: all of them, and no other."""
+        """Return whether these are exactly the queries of the training data."""
         return hash_of_queries(query_ids) == self.queries_sha256
 
 
 def hash_of_queries(query_ids: Iterable[str]) -> str:
-    """Return the SHA-256 of identifiers, sorted, each followed by a line end."""
+    """Return the SHA-256 of the sorted identifiers, each followed by a line end."""
     text = "".join(f"{query_id}\n" for query_id in sorted(query_ids))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -108,14 +107,14 @@ def hash_of_queries(query_ids: Iterable[str]) -> str:
 @final
 @dataclass(frozen=True)
 class TunedTable:
-    """The translation table that settings were tuned for.
+    """Translation table of tuned settings.
 
     Attributes
     ----------
     name : str
-        As it was given: the name of one that ships, or a path.
+        Name of a shipped table, or a path.
     id : str
-        Equal ids mean equal tables, see `termwise.translation.table_manifest.TableManifest`.
+        Identity of its content, see `termwise.translation.table_manifest.TableManifest`.
     """
 
     name: str
@@ -125,27 +124,26 @@ class TunedTable:
 @final
 @dataclass(frozen=True)
 class Fusion:
-    """Weights for runs, with the scaling and the rules they belong to.
+    """Weights of runs, with their scaling and rules.
 
     Parameters
     ----------
     runs : sequence of str
         Names of the runs, in order.
     weights : sequence of float
-        One for each run, see `fuse`.
+        One per run, see `fuse`.
     missing : {"drop", "minimum", "zero"}
         See `fuse`.
     scaling : str or sequence of str, optional
-        See `fuse`; kept as one for each run.
+        See `fuse`; stored as one per run.
     documents : {"first", "union"}, optional
         See `fuse`.
     learned : Learned, optional
-        How the weights were found.
+        Origin of learned weights.
     settings : sequence of mapping, optional
-        One for each run: the settings of its model that were tuned with the weights, by the names of the command line;
-        empty for the others, and where nothing was tuned.
+        One per run: the settings of its model that were tuned with the weights; empty if there are none.
     tables : sequence of (TunedTable or None), optional
-        One for each run: the table that its settings were tuned for; None where that is not known, or there is none.
+        One per run: the table of the tuned settings, if there is one.
 
     Raises
     ------
@@ -201,20 +199,19 @@ class Fusion:
         queries: QueryScales | Sequence[QueryScales | None] | None = None,
         name: str = "fused",
     ) -> Run:
-        """Fuse runs of the same systems, for these or for other queries.
+        """Fuse runs of the same systems, for any queries.
 
         Parameters
         ----------
         runs : sequence of Run
-            In the order of `self.runs`. Their names may be others; one of these names in the place of another is
-            refused.
+            In the order of `self.runs`. Other names are allowed, but not the same names in another order.
         queries, name
             See `fuse`.
 
         Raises
         ------
         ParameterError
-            If there is another number of runs, or one stands in the place of another.
+            If the number of runs differs, or they are in another order.
         """
         check_order(self, [run.name for run in runs])
         return fuse(
@@ -228,7 +225,7 @@ class Fusion:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, texts and numbers."""
+        """Return the fusion as JSON-like data."""
         plain: dict[str, Any] = json.loads(json.dumps(self._body()))
         return plain
 
@@ -244,13 +241,7 @@ class Fusion:
         return body
 
     def save(self, path: str | Path) -> None:
-        """Write the file, whole or not at all; one that is there is replaced.
-
-        Raises
-        ------
-        StorageError
-            If the system refuses.
-        """
+        """Write the file atomically; an existing file is replaced."""
         write_bytes_whole(Path(path), self.to_bytes())
 
     @classmethod
@@ -260,9 +251,9 @@ class Fusion:
         Raises
         ------
         MissingFileError
-            If it cannot be read.
+            If the file cannot be read.
         DataError
-            If it is not such a file, was changed, or was written by a later version.
+            If the file is no fusion, is damaged, or has a later format version.
         """
         path = Path(path)
         try:
@@ -272,19 +263,13 @@ class Fusion:
             raise MissingFileError(
                 "the file of weights cannot be read",
                 facts=[("file", path), ("why", error.strerror or error)],
-                fixes=["termwise fuse RUN RUN --qrels FILE --learn sweep --save-weights FILE writes one"],
+                fixes=["write one: `learn(runs, qrels, …).save(path)`"],
             ) from error
         return _parsed(data, path)
 
 
 def check_order(fusion: Fusion, names: Sequence[str]) -> None:
-    """Refuse systems of another number than those of a fusion, or one of them in the place of another.
-
-    Raises
-    ------
-    ParameterError
-        Naming both orders.
-    """
+    """Raise `ParameterError` if the number of names differs from that of the runs, or their order does."""
     misplaced = [
         name
         for name, expected in zip(names, fusion.runs, strict=False)
@@ -292,7 +277,7 @@ def check_order(fusion: Fusion, names: Sequence[str]) -> None:
     ]
     if len(names) != len(fusion.runs) or misplaced:
         raise ParameterError(
-            "these are not the runs of this fusion, in their order",
+            "these are not the runs of this fusion in the same order",
             facts=[("given", ", ".join(names)), ("expected", ", ".join(fusion.runs))],
             fixes=[f"give them in this order: {' '.join(fusion.runs)}"],
         )
@@ -307,7 +292,7 @@ def _parsed(data: bytes, path: Path) -> Fusion:
         raise DataError(
             "this is not a file of fusion weights",
             facts=[("file", path), ("expected", f'JSON with "format": "{FORMAT}"')],
-            fixes=["give a file that termwise fuse --save-weights wrote"],
+            fixes=["give a file that `Fusion.save` has written"],
         )
     version = body.get("version")
     if type(version) is int and version > VERSION:
@@ -319,7 +304,7 @@ def _parsed(data: bytes, path: Path) -> Fusion:
     try:
         sealed = body.get("checksum") == checksum_of(body)
     except (ValueError, RecursionError):
-        sealed = False  # numbers that no such file holds
+        sealed = False  # numbers that cannot be written
     if not sealed:
         raise _damaged(path, "a file that matches its checksum", "one that does not")
     try:
@@ -327,12 +312,12 @@ def _parsed(data: bytes, path: Path) -> Fusion:
     except Misfit as misfit:
         raise _damaged(path, misfit.expected, misfit.seen) from None
     except (ParameterError, TypeError) as error:
-        raise _damaged(path, "weights, scalings and rules that fit each other", error) from None
+        raise _damaged(path, "consistent weights, scalings and rules", error) from None
 
 
 def _damaged(path: Path, expected: str, seen: object) -> DataError:
     return DataError(
-        "the file of fusion weights was changed",
+        "the file of fusion weights is damaged",
         facts=[("file", path), ("expected", expected), ("seen", str(seen)[:200])],
         fixes=["copy it again, or learn the weights again"],
     )
@@ -381,7 +366,7 @@ def _checked_tables(tables: Sequence[TunedTable | None] | None, runs: int) -> tu
     made = tuple(tables) if tables is not None else (None,) * runs
     if len(made) != runs:
         raise ParameterError(
-            "there is a table or None for each run, or nothing for all",
+            "tables are one per run",
             facts=[("tables", len(made)), ("runs", runs)],
         )
     return made
@@ -391,7 +376,7 @@ def _checked_settings(settings: Sequence[Settings] | None, runs: int) -> tuple[S
     made = tuple(dict(one) for one in settings) if settings is not None else ({},) * runs
     if len(made) != runs:
         raise ParameterError(
-            "there are settings for each run, or for none", facts=[("settings", len(made)), ("runs", runs)]
+            "settings are one mapping per run", facts=[("settings", len(made)), ("runs", runs)]
         )
     return made
 

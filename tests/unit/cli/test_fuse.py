@@ -340,7 +340,7 @@ def test_learned_weights_go_into_an_index(folders, capsys):
         ([*PAIR, "--weights", "w.json", "--normalise", "raw", "--out", "o"], "than those of a file"),
         ([*PAIR, "--alpha", "0.5", "--out", "o"], "--normalise raw"),
         ([*PAIR, "--alpha", "2", "--normalise", "raw", "--out", "o"], "0 to 1"),
-        ([*PAIR, *RAW, "--out", "bm25.tw", "--overwrite"], "have to lie apart"),
+        ([*PAIR, *RAW, "--out", "bm25.tw", "--overwrite"], "overlaps that of an old one"),
         (["fuse", "bm25.tw", "./bm25.tw", *RAW, "--out", "o"], "given twice"),
         (["fuse", "bm25.tw", "bm25.trec", *RAW, "--out", "o"], "cannot be fused with each other"),
         ([*PAIR, *RAW, "--out", "o", "--missing", "zero"], "--missing goes with runs"),
@@ -364,7 +364,7 @@ def test_indexes_of_other_documents(folders, capsys):
     build_index([Document("z", "merge"), Document("y", "cards")], "other.tw")
     assert run(["fuse", "bm25.tw", "other.tw", *RAW, "--out", "o"]) == 3
     streams = capsys.readouterr()
-    assert "3 documents of the other, this one first" in streams.err
+    assert "3 documents of the other index, for example this one" in streams.err
     assert run(["fuse", "bm25.tw", "nowhere.tw", *RAW, "--out", "o"]) == 3
     assert "there is no such index" in capsys.readouterr().err
     assert not (folders / "o").exists()

@@ -36,7 +36,7 @@ def test_raw_weights_are_those_of_the_file(indexes):
 
 def test_the_length_of_a_query_divides_all_parts_or_none(indexes):
     assert index_weights(fusion("query-length"), indexes) == (0.25, 0.75)
-    with pytest.raises(ParameterError, match="only if all parts have this scaling"):
+    with pytest.raises(ParameterError, match="must be the same for all indexes"):
         index_weights(fusion(["query-length", "raw"]), indexes)
 
 
@@ -45,7 +45,7 @@ def test_what_depends_on_the_query_is_refused(indexes, scaling):
     with pytest.raises(ParameterError, match="cannot hold this scaling") as caught:
         index_weights(fusion(["raw", scaling]), indexes)
     assert dict(caught.value.facts)["run"] == "other"
-    assert any("--normalise raw" in fix for fix in caught.value.fixes)
+    assert any("scaling='raw'" in fix for fix in caught.value.fixes)
 
 
 def test_a_run_that_does_not_count_may_have_any_scaling(indexes):
@@ -81,15 +81,15 @@ def test_a_run_of_equal_scores_is_0_under_global(indexes):
 
 
 def test_global_with_weights_that_were_given(indexes):
-    with pytest.raises(ParameterError, match="not known what to divide by"):
+    with pytest.raises(ParameterError, match="deviations are not known"):
         index_weights(fusion("global"), indexes)
 
 
 def test_other_names_go_and_the_same_in_another_order_do_not(indexes):
     assert index_weights(named("x", "y"), indexes) == (0.25, 0.75)
-    with pytest.raises(ParameterError, match="in their order"):
+    with pytest.raises(ParameterError, match="in the same order"):
         index_weights(named("other", "one"), indexes)
-    with pytest.raises(ParameterError, match="in their order"):
+    with pytest.raises(ParameterError, match="in the same order"):
         index_weights(fusion("raw"), indexes[:1])
 
 

@@ -188,7 +188,7 @@ def test_terms_that_one_part_adds(build, tmp_path, table):
 
 def test_a_bias_needs_all_terms(build, tmp_path, table):
     parts = [build("m1", Model1(table=str(table), keep=0)), build("lm", "dirichlet")]
-    with pytest.raises(VocabularyMismatchError, match="has to know all terms"):
+    with pytest.raises(VocabularyMismatchError, match="must have all terms"):
         fuse_indexes(parts, [1.0, 1.0], tmp_path / "fused.tw")
 
 
@@ -234,7 +234,7 @@ def test_negative_weights_where_no_sum_is_below_0(build, tmp_path):
 
 def test_sums_below_0_are_refused(build, tmp_path):
     parts = [build("one"), build("two", BM25(k1=0.1))]
-    with pytest.raises(WeightError, match="below 0") as caught:
+    with pytest.raises(WeightError, match="negative") as caught:
         fuse_indexes(parts, [1.0, -4.0], tmp_path / "fused.tw")
     facts = dict(caught.value.facts)
     assert facts["document"] == "a"
@@ -262,7 +262,7 @@ def test_other_documents(build, tmp_path):
 
 
 def test_other_analyzers(build, tmp_path):
-    with pytest.raises(VocabularyMismatchError, match="different ways") as caught:
+    with pytest.raises(VocabularyMismatchError, match="different analyzers") as caught:
         fuse_indexes([build("one"), build("two", analyzer="english")], [1, 1], tmp_path / "fused.tw")
     facts = dict(caught.value.facts)
     assert [facts[name].split("  ")[1] for name in ("index", "other")] == ["whitespace", "english"]
@@ -292,7 +292,7 @@ def vectors(folder, name, weighting, weights=None, tokens=("x", "y")):
 
 def test_queries_that_are_weighed_in_different_ways(tmp_path):
     parts = [vectors(tmp_path, "counts", "counts"), vectors(tmp_path, "once", "occurrences")]
-    with pytest.raises(ParameterError, match="weigh the tokens of a query in different ways"):
+    with pytest.raises(ParameterError, match="different query weightings"):
         fuse_indexes(parts, [1, 1], tmp_path / "fused.tw")
 
 
@@ -302,7 +302,7 @@ def test_query_weights_have_to_agree_where_both_have_them(tmp_path):
     fused = fuse_indexes([one, two], [1, 1], tmp_path / "fused.tw")
     assert fused.index.query_weights.tolist() == [0.5, 2.0, 3.0]
     assert fused.rank("x y z").scores.tolist() == [0.5 + 2 * 2.0 + 3.0]
-    with pytest.raises(ParameterError, match="weigh a term of a query differently") as caught:
+    with pytest.raises(ParameterError, match="different query weights for a term") as caught:
         fuse_indexes([one, vectors(tmp_path, "three", "idf", [0.5, 1.0])], [1, 1], tmp_path / "no.tw")
     assert ("term", "'y'") in caught.value.facts
 
@@ -313,8 +313,8 @@ def test_wrong_arguments(build, tmp_path):
         ([one], [1], "nothing to fuse"),
         (str(one.path), [1], "indexes cannot have this value"),
         ([one, 3], [1, 1], "indexes cannot have this value"),
-        ([one, two], [1], "one weight for each"),
-        ([one, two], [0, 0], "not all of them 0"),
+        ([one, two], [1], "weights are one per run"),
+        ([one, two], [0, 0], "not all 0"),
         ([one, two], [1, float("nan")], "finite"),
         ([one, Path(one.path)], [1, 1], "given twice"),
     ):
@@ -323,7 +323,7 @@ def test_wrong_arguments(build, tmp_path):
     with pytest.raises(ParameterError, match="memory cannot have this value"):
         fuse_indexes([one, two], [1, 1], tmp_path / "fused.tw", memory=10**400)
     for path in (one.path, one.path / "inside", tmp_path):
-        with pytest.raises(ParameterError, match="have to lie apart"):
+        with pytest.raises(ParameterError, match="overlaps that of an old one"):
             fuse_indexes([one, two], [1, 1], path, overwrite=True)
     (tmp_path / "link.tw").symlink_to(one.path)
     with pytest.raises(ParameterError, match="given twice"):

@@ -62,14 +62,14 @@ def test_divisors_of_queries():
 
 @pytest.mark.parametrize("scaling", ["idf", "query-length"])
 def test_divisors_that_are_not_there(scaling):
-    with pytest.raises(ParameterError, match="needs the queries"):
+    with pytest.raises(ParameterError, match="needs the texts of the queries"):
         interpolate(ONE, ONE, alpha=0.5, scaling=scaling, missing="drop")
     some = QueryScales(idf={"p": 1.0}, words={"p": 1.0})
-    with pytest.raises(UnknownIdError, match="not among the queries") as caught:
+    with pytest.raises(UnknownIdError, match="text of a query") as caught:
         fuse([ONE], [1.0], scaling=scaling, missing="drop", queries=some)
     assert ("query", "q") in caught.value.facts
     nothing = QueryScales(idf={"p": 0.0, "q": 0.0}, words={"p": 0.0, "q": 0.0})
-    with pytest.raises(WeightError, match="no word"):
+    with pytest.raises(WeightError, match="without a term"):
         fuse([ONE], [1.0], scaling=scaling, missing="drop", queries=nothing)
     flat = run_of("flat", {"p": {"a": 0.0, "b": 0.0}})
     assert scores(fuse([flat], [1.0], scaling=scaling, missing="drop", queries=nothing), "p") == {
@@ -81,9 +81,9 @@ def test_divisors_that_are_not_there(scaling):
 def test_wrong_scalings():
     with pytest.raises(UnknownNameError, match="scaling 'zscore'"):
         fuse([ONE], [1.0], scaling="zscore", missing="drop")
-    with pytest.raises(ParameterError, match="one scaling for all runs"):
+    with pytest.raises(ParameterError, match="one for all runs"):
         fuse([ONE], [1.0], scaling=["z", "z"], missing="drop")
-    with pytest.raises(ParameterError, match="queries for all runs"):
+    with pytest.raises(ParameterError, match="`queries` is one for all runs"):
         fuse([ONE], [1.0], missing="drop", queries=[None, None])
 
 

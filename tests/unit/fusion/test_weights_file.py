@@ -68,19 +68,19 @@ def test_the_file_names_the_tables_that_settings_were_tuned_for(tmp_path):
     assert json.loads(path.read_bytes())["tables"] == [None, {"name": "words", "id": "sha256:ab"}]
     assert known.to_dict()["tables"] == [None, {"name": "words", "id": "sha256:ab"}]
     assert "tables" not in json.loads(FUSION.to_bytes())
-    with pytest.raises(ParameterError, match="a table or None for each run"):
+    with pytest.raises(ParameterError, match="tables are one per run"):
         replace(FUSION, tables=[None])
 
 
 def test_settings_are_those_of_each_run():
     assert Fusion(["a", "b"], [1, 2], missing="drop").settings == ({}, {})
-    with pytest.raises(ParameterError, match="settings for each run"):
+    with pytest.raises(ParameterError, match="one mapping per run"):
         Fusion(["a", "b"], [1, 2], missing="drop", settings=[{}])
 
 
 def test_runs_in_another_order_are_refused():
     fusion = Fusion(["bm25", "tilde"], [0.2, 0.8], missing="drop")
-    with pytest.raises(ParameterError, match="in their order") as caught:
+    with pytest.raises(ParameterError, match="in the same order") as caught:
         fusion.apply([TILDE, BM25])
     assert caught.value.fixes == ("give them in this order: bm25 tilde",)
     with pytest.raises(ParameterError, match="not the runs"):
@@ -91,7 +91,7 @@ def test_runs_in_another_order_are_refused():
 def test_a_run_in_the_place_of_another_is_refused(names):
     fusion = Fusion(["bm25", "tilde"], [0.2, 0.8], missing="drop")
     runs = [run_of(name, {"q": {"a": 4.0}}) for name in names]
-    with pytest.raises(ParameterError, match="in their order") as caught:
+    with pytest.raises(ParameterError, match="in the same order") as caught:
         fusion.apply(runs)
     assert dict(caught.value.facts) == {"given": ", ".join(names), "expected": "bm25, tilde"}
 
@@ -101,7 +101,7 @@ def test_what_a_fusion_is_made_of_is_checked():
         Fusion(["a"], [1.0], missing="skip")
     with pytest.raises(UnknownNameError, match="documents"):
         Fusion(["a"], [1.0], missing="drop", documents="all")
-    with pytest.raises(ParameterError, match="one weight"):
+    with pytest.raises(ParameterError, match="one per run"):
         Fusion(["a"], [1.0, 2.0], missing="drop")
 
 
@@ -134,7 +134,7 @@ def test_a_file_too_long_is_not_read(tmp_path):
 def test_a_changed_weight_is_noticed(tmp_path):
     path = tmp_path / "fusion.json"
     path.write_bytes(FUSION.to_bytes().replace(b"0.8", b"0.9"))
-    with pytest.raises(DataError, match="was changed") as caught:
+    with pytest.raises(DataError, match="is damaged") as caught:
         Fusion.open(path)
     assert ("file", path) in caught.value.facts
 
@@ -198,7 +198,7 @@ LEARNED_BODY = json.loads(FUSION.to_bytes())["learned"]
 def test_sealed_nonsense(tmp_path, changes):
     path = tmp_path / "fusion.json"
     path.write_bytes(resealed(**changes))
-    with pytest.raises(DataError, match="was changed"):
+    with pytest.raises(DataError, match="is damaged"):
         Fusion.open(path)
 
 
@@ -213,7 +213,7 @@ def test_sealed_nonsense(tmp_path, changes):
 def test_numbers_that_no_float_holds(tmp_path, changes, key):
     path = tmp_path / "fusion.json"
     path.write_bytes(resealed(**changes))
-    with pytest.raises(DataError, match="was changed") as caught:
+    with pytest.raises(DataError, match="is damaged") as caught:
         Fusion.open(path)
     facts = dict(caught.value.facts)
     assert (facts["file"], facts["expected"]) == (path, f"{key}: a finite number")
