@@ -238,7 +238,7 @@ def networks(arguments: argparse.Namespace) -> tuple[Network, EncoderFolder]:
     from termwise.train.base_encoder import base_analyzer
     from termwise.train.export.folder_writer import write_encoder_folder
     from termwise.train.export.onnx_export import initialisers, network_of
-    from termwise.train.networks import network_from, positions
+    from termwise.train.networks import network_on_base, positions
 
     torch.set_num_threads(arguments.threads)
     if arguments.encoder is not None:
@@ -254,7 +254,7 @@ def networks(arguments: argparse.Namespace) -> tuple[Network, EncoderFolder]:
         return torch_runner(network_of(model, initialisers(model)).eval()), folder
     torch.manual_seed(arguments.seed)
     kind: Kind = arguments.kind
-    network = network_from(kind, arguments.base).eval()
+    network = network_on_base(kind, arguments.base).eval()
     length = EncoderFolder.open(kind).manifest.length if kind in shipped_encoders() else LONGER // 2
     out = arguments.work / f"{arguments.base.resolve().name}-{kind}-{arguments.seed}"
     if not (out / "encoder.json").is_file():

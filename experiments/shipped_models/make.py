@@ -48,16 +48,16 @@ from termwise.encode import EncoderFolder, EncoderManifest, Expansion  # noqa: E
 from termwise.encode.encoder_manifest import NAME as MANIFEST  # noqa: E402
 from termwise.encode.encoder_manifest import Kind  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError  # noqa: E402
-from termwise.train.base_encoder import base_analyzer, shown_settings  # noqa: E402
+from termwise.train.base_encoder import base_analyzer, public_settings  # noqa: E402
 from termwise.train.data.inputs import Pieces  # noqa: E402
 from termwise.train.export.card_facts import card_facts  # noqa: E402
 from termwise.train.export.folder_writer import CARD, write_encoder_folder  # noqa: E402
-from termwise.train.export.model_card import card as card_of  # noqa: E402
-from termwise.train.export.published_checkpoints import dequantised  # noqa: E402
-from termwise.train.export.tilde_floors import floors_of, passages_of_sources  # noqa: E402
-from termwise.train.fit import TRAINING, fit  # noqa: E402
+from termwise.train.export.model_card import model_card as card_of  # noqa: E402
+from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
+from termwise.train.export.tilde_floors import sample_source_passages, tilde_floors  # noqa: E402
+from termwise.train.fit import TRAINING, train_encoder  # noqa: E402
 from termwise.train.loop.checkpoints import PREFIX, STATE, WEIGHTS, step_of  # noqa: E402
-from termwise.train.loop.initial_weights import start_from  # noqa: E402
+from termwise.train.loop.initial_weights import initial_network  # noqa: E402
 from termwise.train.loop.run import CURVE  # noqa: E402
 from termwise.train.networks import TildeNetwork  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
@@ -141,7 +141,7 @@ def _train(kind: Kind, given: argparse.Namespace, out: Path) -> None:
         )
     settings = TrainSettings.for_kind(kind, {name: str(value) for name, value in chosen.items()})
     with progress_bar() as progress:
-        facts = fit(
+        facts = train_encoder(
             kind,
             [given.work / "prepared" / "train"],
             given.base,
@@ -183,7 +183,7 @@ def rewrite(folder: Path, manifest: EncoderManifest) -> None:
 def ship(kind: str, work: Path, size: str, choices: Path) -> None:
     """Write the folder once more, with the int8 network alone, where the package takes it from."""
     made = EncoderFolder.open(work / kind)
-    network = dequantised(work / kind)  # of the float32 graph, which is there
+    network = dequantised_network(work / kind)  # of the float32 graph, which is there
     manifest = made.manifest
     place = ASSETS / kind
     expansion = manifest.expansion
@@ -314,15 +314,15 @@ def curve(kind: str, given: argparse.Namespace) -> None:
         if (out / MANIFEST).is_file():
             print(f"{out} is finished")
             continue
-        network = start_from(kind, given.base)
+        network = initial_network(kind, given.base)
         load_model(network, str(checkpoint / WEIGHTS))
         floors = None
         if isinstance(network, TildeNetwork):
             with progress_bar() as progress:
-                floors = floors_of(
+                floors = tilde_floors(
                     network,
                     pieces,
-                    passages_of_sources(sources, seed=settings.seed),
+                    sample_source_passages(sources, seed=settings.seed),
                     length=settings.document_length,
                     cleaning=settings.cleaning,
                     bfloat16=settings.precision == "bfloat16",
@@ -331,7 +331,7 @@ def curve(kind: str, given: argparse.Namespace) -> None:
         step = step_of(checkpoint)
         told = of_run(settings, counts, step, facts.get("processes", 1))
         state = json.loads((checkpoint / STATE).read_text())
-        trained = {"kind": kind, "sources": counts, "settings": asdict(shown_settings(settings)), **told}
+        trained = {"kind": kind, "sources": counts, "settings": asdict(public_settings(settings)), **told}
         write_encoder_folder(
             network,
             pieces.analyzer,

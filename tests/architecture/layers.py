@@ -56,7 +56,11 @@ QUERY_SIDE = {
 """What `engine`, `explain` and `search` may import of `models`."""
 
 ON_REQUEST = {
-    "termwise.train.neural_model1": {"cli/train_neural_model1.py", "yardsticks/bert_model1/network.py"},
+    "termwise.train.neural_model1": {
+        "cli/train_neural_model1.py",
+        "train/__init__.py",
+        "yardsticks/bert_model1/network.py",
+    },
     "termwise.yardsticks": {
         "cli/train_bert_model1.py",
         "rankers/from_name.py",

@@ -16,7 +16,7 @@ from termwise.encode.onnx_session import OnnxSession  # noqa: E402
 from termwise.text import AnalyzerSpec, WordPieceAnalyzer  # noqa: E402
 from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
 from termwise.train.export.onnx_export import TOLERANCE  # noqa: E402
-from termwise.train.export.published_checkpoints import dequantised  # noqa: E402
+from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
 from termwise.train.networks import TildeV2Network, untrained  # noqa: E402
 
 SPECIAL = ("[PAD]", "[unused0]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -96,6 +96,6 @@ def test_company_in_the_batch_changes_nothing(pair, precision):
 
 def test_a_network_built_from_the_folder_is_the_network(pair):
     network, folder = pair
-    rebuilt = dequantised(folder.folder).eval()
+    rebuilt = dequantised_network(folder.folder).eval()
     for ids, mask in batches():
         np.testing.assert_array_equal(in_torch(rebuilt, ids, mask), in_torch(network, ids, mask))

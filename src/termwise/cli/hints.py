@@ -8,13 +8,13 @@ from collections.abc import Iterator
 _COMMANDS = {
     "build_index": "index COLLECTION --out DIR",
     "convert_checkpoint": "train convert FOLDER --out DIR",
-    "fit": "train",
     "fuse": "fuse RUN RUN --output FILE",
     "learn": "fuse RUN RUN --qrels FILE --learn sweep --save-weights FILE",
     "probe_rankers": "probe RANKER --out DIR",
     "rank_run": "search DIR --queries FILE --output RUN",
     "rerank": "rerank INDEX --run RUN --queries FILE --output FILE",
     "train_bert_model1": "train bert-model1 --data DATA --base ENCODER --out DIR",
+    "train_encoder": "train KIND --data DATA --out DIR",
     "train_model1": "train model1 --data DATA --out DIR",
 }
 """Public functions, and the command that does the same."""
@@ -30,8 +30,12 @@ _OPTIONS = frozenset(
 _OPTION_OF = {"method": "learn", "scaling": "normalise"}
 """Arguments that have an option of another name."""
 
+_SPECIAL = {"expansion=None": "--expand-with none", "quantiser=float32": "--float"}
+"""Arguments whose option has another name and value."""
+
 _CALL = re.compile(r"([a-z_0-9]+)\((.*)\)", re.DOTALL)
-_ARGUMENT = re.compile(r"([A-Za-z_0-9]+)=(.*)", re.DOTALL)
+_ARGUMENT = re.compile(r"(settings\.)?([A-Za-z_0-9]+)=(.*)", re.DOTALL)
+"""An argument, or an attribute of the argument `settings`, which is given with --set."""
 
 
 def spell(code: str) -> str:
@@ -46,6 +50,8 @@ def spell(code: str) -> str:
     --------
     >>> spell("store_text=True"), spell("lambda=0.3"), spell("hidden='128,64', projection=128")
     ('--store-text', '--set lambda=0.3', '--set hidden=128,64 --set projection=128')
+    >>> spell("settings.precision='float32'"), spell("expansion=None")
+    ('--set precision=float32', '--expand-with none')
     >>> spell("build_index(model='tilde', side='query')")
     'termwise index COLLECTION --out DIR --model tilde --set side=query'
     >>> spell("quantiser='float32'")
@@ -62,10 +68,10 @@ def _options(arguments: str) -> Iterator[str]:
         found = _ARGUMENT.fullmatch(argument)
         if found is None:
             continue
-        name, value = _OPTION_OF.get(found[1], found[1]), found[2].strip("\"'")
-        if (name, value) == ("quantiser", "float32"):
-            yield "--float"
-        elif name not in _OPTIONS:
+        name, value = _OPTION_OF.get(found[2], found[2]), found[3].strip("\"'")
+        if f"{name}={value}" in _SPECIAL:
+            yield _SPECIAL[f"{name}={value}"]
+        elif found[1] or name not in _OPTIONS:
             yield f"--set {name}={value}"
         else:
             yield f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {value}")

@@ -220,12 +220,12 @@ def _train(
     from termwise.train.requirements import is_first_process, require_training
 
     require_training()
-    from termwise.train.fit import fit
+    from termwise.train.fit import train_encoder
     from termwise.train.settings import TrainSettings
 
     chosen = TrainSettings.for_kind(kind, model_settings(settings or ()))
     with progress_bar() as progress:
-        facts = fit(
+        facts = train_encoder(
             kind,
             data,
             base,

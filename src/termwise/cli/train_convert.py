@@ -106,10 +106,10 @@ def command(
     way = counting_of(counting or "raw")
     require_training()
     from termwise.encode import Expansion
-    from termwise.train.export.published_checkpoints import convert
+    from termwise.train.export.published_checkpoints import convert_checkpoint
 
     with progress_bar() as progress:
-        made = convert(
+        made = convert_checkpoint(
             folder,
             out,
             kind=kind,

@@ -1,5 +1,42 @@
-"""Training the encoders: the one part of the project, besides re-rankers, that needs torch.
+"""Training and conversion of encoders and translation tables, with torch (``pip install 'termwise[train]'``).
 
-``pip install 'termwise[train]'`` brings what it imports. Nothing else in the package imports this folder but the
-command line, and that only when training is asked for.
+The functions are loaded when they are first used, so that importing this package needs neither torch nor transformers.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from termwise.train.export.published_checkpoints import convert_checkpoint
+    from termwise.train.fit import train_encoder
+    from termwise.train.neural_model1.fit import train_neural_model1
+    from termwise.train.neural_model1.settings import NeuralModel1Settings
+    from termwise.train.settings import TrainSettings
+
+__all__ = [
+    "NeuralModel1Settings",
+    "TrainSettings",
+    "convert_checkpoint",
+    "train_encoder",
+    "train_neural_model1",
+]
+
+_MODULES = {
+    "NeuralModel1Settings": "neural_model1.settings",
+    "TrainSettings": "settings",
+    "convert_checkpoint": "export.published_checkpoints",
+    "train_encoder": "fit",
+    "train_neural_model1": "neural_model1.fit",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,4 +1,4 @@
-"""The encoder that training starts from: its tokenizer, as the rest of the package reads it, and its name."""
+"""Tokenizer and name of the encoder that training starts from."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from termwise.train.hub import TOKENIZER, hub_options
 from termwise.train.messages import first_line
 from termwise.train.settings import TrainSettings
 
+_SAMPLE = "Ünïcode Tokenizing isn't HARD: 東京, naïve\tcafé\u0301 … U.S.A. 3.14!"
+"""Text with every character class that tokenizers of one vocabulary may treat differently."""
+
 
 def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
     """Read the WordPiece tokenizer of an encoder.
@@ -27,58 +30,62 @@ def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
     Returns
     -------
     WordPieceAnalyzer
-        The analyzer that ships with the package where the vocabulary is the same, since an index need not carry
-        it then.
+        The shipped analyzer if the vocabulary is the same: an index need not store it then.
 
     Raises
     ------
     ModelFormatError
-        If there is no tokenizer, or it does not cut words into WordPieces.
+        If there is no tokenizer, or it is not a WordPiece tokenizer.
     """
-    encoder = encoder_folder(base)
+    encoder = open_base(base)
     if encoder is not None:
         return encoder.analyzer
     folder = Path(base)
     if folder.is_dir():
-        return _read(folder, base)
+        return _read_tokenizer(folder, base)
     from transformers import AutoTokenizer
 
     options = hub_options(base, TOKENIZER)
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as download:
         try:
-            AutoTokenizer.from_pretrained(base, **options).save_pretrained(place)
+            AutoTokenizer.from_pretrained(base, **options).save_pretrained(download)
         except Exception as error:  # transformers documents no type
             raise ModelFormatError(
                 "the tokenizer of the base encoder cannot be loaded",
-                facts=[("base", base), ("transformers says", first_line(error))],
+                facts=[("base", base), ("transformers reports", first_line(error))],
                 fixes=["name a folder with config.json, model.safetensors and tokenizer.json"],
             ) from error
-        return _read(Path(place), base)
+        return _read_tokenizer(Path(download), base)
 
 
-def encoder_folder(base: str | Path) -> EncoderFolder | None:
-    """Open the base as an encoder that ships with the package or as an encoder folder, where it is one."""
+def open_base(base: str | Path) -> EncoderFolder | None:
+    """Open the base if it is a shipped encoder or an encoder folder; otherwise return None."""
     shipped = isinstance(base, str) and base in shipped_encoders()
     return EncoderFolder.open(base) if shipped or (Path(base) / MANIFEST).is_file() else None
 
 
 def base_name(base: str | Path) -> str:
-    """Return what a base is called where others read it: the last part of its path, or its name on the hub.
+    """Return the public name of a base: the last part of its path, or its name on the hub.
 
     Examples
     --------
     >>> base_name("sentence-transformers/all-MiniLM-L6-v2")
     'sentence-transformers/all-MiniLM-L6-v2'
     """
-    return Path(base).absolute().name if Path(base).exists() else str(base)  # a link by its own name
+    return Path(base).absolute().name if Path(base).exists() else str(base)  # a link keeps its own name
 
 
-def shown_settings(settings: TrainSettings) -> TrainSettings:
-    """Return settings as others may read them: with the name of the teacher in place of its folder."""
+def public_settings(settings: TrainSettings) -> TrainSettings:
+    """Return settings without local paths: the teacher is named instead of its folder."""
     return replace(settings, teacher=base_name(settings.teacher)) if settings.taught else settings
 
 
-def _read(folder: Path, base: str | Path) -> WordPieceAnalyzer:
+def tokenize_alike(first: WordPieceAnalyzer, second: WordPieceAnalyzer) -> bool:
+    """Compare the tokens of two tokenizers of one vocabulary on a sample text."""
+    return first.tokens(_SAMPLE) == second.tokens(_SAMPLE)
+
+
+def _read_tokenizer(folder: Path, base: str | Path) -> WordPieceAnalyzer:
     file = next((folder / name for name in TOKENIZER if (folder / name).is_file()), None)
     if file is None:
         raise ModelFormatError(
@@ -88,18 +95,10 @@ def _read(folder: Path, base: str | Path) -> WordPieceAnalyzer:
         analyzer = WordPieceAnalyzer.from_file(file)
     except DataError as error:
         raise ModelFormatError(
-            "the base encoder does not cut words into WordPieces",
+            "the tokenizer of the base encoder is not a WordPiece tokenizer",
             facts=[("base", base), *error.facts],
-            fixes=["use an encoder with BERT's kind of vocabulary"],
+            fixes=["use an encoder with a vocabulary in the format of BERT"],
         ) from error
     shipped = WordPieceAnalyzer.shipped()
-    same = analyzer.vocabulary == shipped.vocabulary and cuts_alike(analyzer, shipped)
+    same = analyzer.vocabulary == shipped.vocabulary and tokenize_alike(analyzer, shipped)
     return shipped if same else analyzer
-
-
-_SAMPLE = "Ünïcode Tokenizing isn't HARD: 東京, naïve\tcafé\u0301 … U.S.A. 3.14!"
-
-
-def cuts_alike(one: WordPieceAnalyzer, other: WordPieceAnalyzer) -> bool:
-    """Tell whether two tokenizers of one vocabulary cut a text with all that they may treat differently alike."""
-    return one.tokens(_SAMPLE) == other.tokens(_SAMPLE)

@@ -1,4 +1,4 @@
-"""From data and a base encoder to an encoder folder: the whole of ``termwise train``."""
+"""Train an encoder on pairs and write its folder."""
 
 from __future__ import annotations
 
@@ -18,23 +18,22 @@ from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import written_whole
 from termwise.storage.model_folder import TRAINING
 from termwise.text import Vocabulary
-from termwise.train.base_encoder import base_analyzer, shown_settings
-from termwise.train.checks import check_asked
+from termwise.train.base_encoder import base_analyzer, public_settings
 from termwise.train.data.training_data import read_training_data
-from termwise.train.export.card_facts import card_facts, check_given
+from termwise.train.export.card_facts import card_facts, check_card_facts
 from termwise.train.export.folder_writer import CARD, FOLDER, write_encoder_folder
-from termwise.train.export.model_card import card as write_card
-from termwise.train.export.tilde_floors import floors_of, passages_of_sources
-from termwise.train.loop.initial_weights import continued_encoder
+from termwise.train.export.model_card import model_card
+from termwise.train.export.tilde_floors import sample_source_passages, tilde_floors
+from termwise.train.loop.initial_weights import encoder_of_same_kind
 from termwise.train.loop.ownership import expansion_precision_of, refuse_replacing
 from termwise.train.loop.run import train_network
 from termwise.train.messages import Say, silent
-from termwise.train.networks import TildeNetwork
+from termwise.train.networks import TildeNetwork, TildeV2Network
 from termwise.train.settings import TrainSettings
-from termwise.validation import check, check_path
+from termwise.validation import check, check_callable, check_flag, check_path, check_threads
 
 
-def fit(
+def train_encoder(
     kind: Kind,
     data: Sequence[str | Path],
     base: str | Path,
@@ -60,49 +59,49 @@ def fit(
     data : sequence of str or Path
         Training pairs, see `read_sources`.
     base : str or Path
-        The encoder to start from, see `termwise.train.loop.initial_weights.start_from`.
+        The initial encoder, see `termwise.train.loop.initial_weights.initial_network`.
     out : str or Path
-        The encoder folder; checkpoints and logs are kept in its folder ``training``.
+        The encoder folder; its folder ``training`` holds checkpoints and logs.
     settings : TrainSettings
     validation : str or Path, optional
-        See `termwise.train.data.training_data.read_training_data`.
+        Held-out pairs, see `termwise.train.data.training_data.read_training_data`.
     expansion : Expansion, optional
-        For ``tildev2``: the TILDE encoder that expands passages, and how.
+        For ``tildev2``: the TILDE encoder that expands passages, and its parameters.
     expansion_precision : {"float32", "int8"}, optional
-        In which of its networks. Where nothing is said: the one that a run to go on with began with, or else see
+        Precision of the expanding network; by default that of the resumed run, or see
         `termwise.encode.onnx_session.choose_precision`.
     expansion_providers : sequence of str, optional
-        What it runs on, see `OnnxSession`; the processor where nothing is said.
+        Execution providers of the expanding network, see `OnnxSession`; the CPU by default.
     resume : bool, optional
-        Go on with a run that was interrupted.
+        Continue an interrupted run.
     card : mapping, optional
-        What only its maker knows of the model, for the card; see `card_facts`.
+        Facts for the model card that training does not know; see `card_facts`.
     threads : int, optional
     progress : callable, optional
-        Called with a stage, what is done, and the total.
+        Called with a stage, the amount done, and the total.
     say : callable, optional
-        Called with lines on what is going on, see `train_network`.
+        Called with progress messages, see `train_network`.
 
     Returns
     -------
     dict
-        JSON-like facts, as they stand in ``encoder.json`` under ``trained``: those of `train_network`, where the
-        held-out pairs come from, and the precision in which passages were expanded. Of several processes only the
-        first writes the folder.
+        JSON-like facts as in ``encoder.json`` under ``trained``: those of `train_network`, the origin of the held-out
+        pairs, and the precision of the expansion. Of several processes only the first writes the folder.
 
     Raises
     ------
+    ParameterError
+        If an argument has another type, or kind, settings and expansion do not go together.
     TermwiseError
-        Whatever is wrong with data, base, settings or folder.
+        If data, base, expanding encoder or folder cannot be used.
     """
     several = isinstance(data, Sequence) and not isinstance(data, str) and len(data) > 0
-    check(
-        "data",
-        data,
-        several and all(isinstance(one, str | Path) for one in data),
-        "a list of names and paths",
-    )
+    paths = several and all(isinstance(spec, str | Path) for spec in data)
+    check("kind", kind, isinstance(kind, str), "a name")
+    check("data", data, paths, "a list of names and paths")
+    check("base", base, isinstance(base, str | Path), "a name or a folder")
     check_path("out", out)
+    check("settings", settings, isinstance(settings, TrainSettings), "TrainSettings")
     check("validation", validation, isinstance(validation, str | Path | None), "a path, none, or None")
     check("expansion", expansion, isinstance(expansion, Expansion | None), "an Expansion, or None")
     if expansion is None:
@@ -110,33 +109,34 @@ def fit(
             ("expansion_precision", expansion_precision),
             ("expansion_providers", expansion_providers),
         ):
-            check(name, value, value is None, "None where nothing is expanded")
+            check(name, value, value is None, "None without an expansion")
     check("card", card, isinstance(card, Mapping | None), "facts by name, or None")
-    check_asked(
-        kind,
-        base,
-        settings,
-        expands=expansion is not None,
-        resume=resume,
-        threads=threads,
-        progress=progress,
-        say=say,
-    )
+    check_flag("resume", resume)
+    check_threads(threads)
+    check_callable("progress", progress)
+    check_callable("say", say)
+    settings.check_kind(kind)
+    if expansion is not None and kind != TildeV2Network.kind:
+        raise ParameterError(
+            "only networks of kind tildev2 are trained on expanded passages",
+            facts=[("network", kind)],
+            fixes=["leave the expansion out"],
+        )
+    check_card_facts(card or {})
     out = Path(out)
-    check_given(card or {})
     FOLDER.check_place(out, base=base)
     refuse_replacing(FOLDER, out)
     analyzer = base_analyzer(base)
     expander = None
     if expansion is not None:
-        begun = expansion_precision_of(out / TRAINING) if resume else None
+        resumed = expansion_precision_of(out / TRAINING) if resume else None
         session = OnnxSession(
             EncoderFolder.open(expansion.encoder),
-            precision=expansion_precision or begun,
+            precision=expansion_precision or resumed,
             threads=threads,
             providers=expansion_providers,
         )
-        expander = _expander(expansion, session, analyzer.vocabulary, base, settings)
+        expander = _load_expander(expansion, session, analyzer.vocabulary, base, settings)
     read = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
@@ -160,13 +160,13 @@ def fit(
         facts["expansion_precision"] = expander.session.precision
     if not PartialState().is_main_process:
         return facts
-    say(f"writing the encoder: ONNX in float32 and int8, compared with torch, to {out}")
+    say(f"writing the encoder to {out}: ONNX in float32 and int8, compared with torch")
     floors = None
     if isinstance(network, TildeNetwork) and settings.reads_passages:
-        floors = floors_of(
+        floors = tilde_floors(
             network,
             trained.pieces,
-            passages_of_sources(read.sources, seed=settings.seed),
+            sample_source_passages(read.sources, seed=settings.seed),
             length=settings.document_length,
             cleaning=settings.cleaning,
             bfloat16=settings.precision == "bfloat16",
@@ -180,7 +180,7 @@ def fit(
             length=settings.document_length,
             lift=expander.lift,
         )
-    continued = continued_encoder(kind, base)
+    continued = encoder_of_same_kind(kind, base)
     write_encoder_folder(
         network,
         analyzer,
@@ -192,20 +192,20 @@ def fit(
         expansion=record,
         idf_power=settings.idf_power or (0.0 if continued is None else continued.manifest.idf_power),
     )
-    described = card_facts(out, kind, facts, shown_settings(settings), card or {})
+    described = card_facts(out, kind, facts, public_settings(settings), card or {})
     with written_whole(out / CARD) as write:
-        write(write_card(described))
+        write(model_card(described))
     return facts
 
 
-def _expander(
+def _load_expander(
     expansion: Expansion,
     session: OnnxSession,
     vocabulary: Vocabulary,
     base: str | Path,
     settings: TrainSettings,
 ) -> Expander:
-    """Load the network that expands passages; refuse one with another vocabulary than the base, or too short inputs."""
+    """Load the expanding network; its vocabulary must be that of the base, and its inputs long enough."""
     session.load()
     expander = Expander(session, terms=expansion.terms, counting=expansion.counting, lift=expansion.lift)
     other = session.folder.vocabulary
@@ -214,18 +214,18 @@ def _expander(
             "the base and the encoder that expands its passages have different vocabularies",
             facts=[
                 ("base", f"{base}, {len(vocabulary):,} terms"),
-                ("expands", f"{expansion.encoder}, {len(other):,} terms"),
+                ("expansion", f"{expansion.encoder}, {len(other):,} terms"),
             ],
-            fixes=["--expand-with FOLDER, a TILDE encoder trained from this base", "--expand-with none"],
+            fixes=["expand with a TILDE encoder trained from this base", "`expansion=None`"],
         )
     positions = session.folder.manifest.positions
     if settings.document_length > positions:
         raise ParameterError(
-            "passages are longer than what the encoder that expands them reads",
+            "passages are longer than the input of the encoder that expands them",
             facts=[
                 ("document_length", settings.document_length),
                 (str(expansion.encoder), f"{positions:,} positions"),
             ],
-            fixes=[f"--set document_length={positions}"],
+            fixes=[f"`document_length={positions}`"],
         )
     return expander

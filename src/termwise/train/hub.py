@@ -1,4 +1,4 @@
-"""Models named as on the hub of transformers: whether they can be had, before anything waits for a network."""
+"""Availability and download of models from the hub of transformers."""
 
 from __future__ import annotations
 
@@ -29,17 +29,16 @@ TOKENIZER = ("tokenizer.json", "vocab.txt")
 _SETTINGS = (".json", ".txt", ".model", ".metadata")
 _SAFE, _PICKLED = ".safetensors", ".bin"
 _OTHERS = ("onnx", "openvino")
-"""Folders with the same network for other libraries."""
+"""Folders with the same network in formats of other libraries."""
 
-_PATIENCE = 5.0
-"""Seconds to wait for the hub to answer."""
+_TIMEOUT = 5.0
+"""Seconds to wait for an answer of the hub."""
 
 
-def hub_options(
-    base: str | Path,
-    *needed: tuple[str, ...],
-) -> dict[str, bool]:
-    """Find out how a model is loaded: from its folder, from what was downloaded before, or from the hub.
+def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
+    """Return the options of ``from_pretrained`` for a local folder, a cached model, or a download.
+
+    Without them transformers asks the hub repeatedly when it does not answer.
 
     Parameters
     ----------
@@ -51,13 +50,12 @@ def hub_options(
     Returns
     -------
     dict
-        Further options of ``from_pretrained``, which otherwise asks the hub again and again where it does not answer.
-        No code that a model brings along is run.
+        Code that comes with a model is never run.
 
     Raises
     ------
     ModelFormatError
-        If there is no such folder, nothing of that name was downloaded, and the hub does not answer or has none.
+        If there is no such folder, the model is not in the cache, and the hub does not answer or does not have it.
     """
     options = {"trust_remote_code": False}
     if Path(base).is_dir():
@@ -67,63 +65,60 @@ def hub_options(
     reason = _refusal(str(base))
     if reason is None:
         return options
-    raise _unknown(
-        "encoder",
-        base,
-        reason,
-        ("--base FOLDER, one with config.json, model.safetensors and tokenizer.json",),
-    )
+    fixes = ("`base=FOLDER`, a folder with config.json, model.safetensors and tokenizer.json",)
+    raise _not_found("encoder", base, reason, fixes)
 
 
-def hub_copy(name: str, *, noun: str, fixes: tuple[str, ...], weights: bool = True) -> Path:
-    """Return the folder with what the hub has under a name; what is missing here is downloaded, bars show how far.
+def hub_snapshot(name: str, *, noun: str, fixes: tuple[str, ...], weights: bool = True) -> Path:
+    """Return the cache folder of a model; download missing files, with progress bars.
 
-    Where the hub does not answer, what was downloaded before is taken.
+    If the hub does not answer, files of earlier downloads are used.
 
     Parameters
     ----------
     name : str
         Such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
     noun : str
-        For the error: what is looked for.
+        Name of the kind of model, for the error.
     fixes : tuple of str
-        For the error: what to do.
+        Fixes of the error.
     weights : bool, optional
         Whether the weights are downloaded too.
 
     Returns
     -------
     Path
-        A folder of the hub's cache: weights, settings and tokenizer as they are there.
+        With weights, settings and tokenizer as the hub has them.
 
     Raises
     ------
     ModelFormatError
-        If nothing of that name was downloaded, and the hub does not answer or has none.
+        If the model is not in the cache, and the hub does not answer or does not have it.
     """
     reason = _refusal(name)
     if reason is None:
         try:
-            return Path(
-                snapshot_download(name, allow_patterns=_needed(HfApi().list_repo_files(name), weights))
-            )
+            patterns = _files_for_torch(HfApi().list_repo_files(name), weights)
+            return Path(snapshot_download(name, allow_patterns=patterns))
         except Exception as error:  # as in _refusal
             reason = first_line(error)
+    patterns = [f"*{suffix}" for suffix in (*_SETTINGS, *((_SAFE,) if weights else ()))]
+    ignored = [f"{folder}/*" for folder in _OTHERS]
     try:
-        kinds = [f"*{suffix}" for suffix in (*_SETTINGS, *((_SAFE,) if weights else ()))]
-        others = [f"{folder}/*" for folder in _OTHERS]
-        copy = snapshot_download(name, local_files_only=True, allow_patterns=kinds, ignore_patterns=others)
+        folder = snapshot_download(
+            name, local_files_only=True, allow_patterns=patterns, ignore_patterns=ignored
+        )
     except Exception:  # as in _refusal
-        raise _unknown(noun, name, reason, fixes) from None
-    return Path(copy)
+        raise _not_found(noun, name, reason, fixes) from None
+    return Path(folder)
 
 
-def _needed(files: Iterable[str], weights: bool = True) -> list[str]:
-    """Return the files of a model that torch reads: no other formats, and the safe one of weights that are there twice.
+def _files_for_torch(files: Iterable[str], weights: bool = True) -> list[str]:
+    """Select the files that torch reads; pickled weights only where there are no safetensors.
 
     Examples
     --------
-    >>> _needed(["config.json", "model.safetensors", "onnx/model.onnx", "pytorch_model.bin", "tf_model.h5"])
+    >>> _files_for_torch(["config.json", "model.safetensors", "onnx/model.onnx", "pytorch_model.bin", "tf_model.h5"])
     ['config.json', 'model.safetensors']
     """
     paths = [PurePosixPath(file) for file in files]
@@ -139,14 +134,14 @@ def _needed(files: Iterable[str], weights: bool = True) -> list[str]:
     ]
 
 
-def _unknown(noun: str, name: str | Path, reason: str, fixes: tuple[str, ...]) -> ModelFormatError:
+def _not_found(noun: str, name: str | Path, reason: str, fixes: tuple[str, ...]) -> ModelFormatError:
     return ModelFormatError(
         f"there is no {noun} of that name",
         facts=[
             ("name", name),
-            ("as a folder", "there is none"),
+            ("local folder", "does not exist"),
             ("downloaded before", "no"),
-            ("the hub", reason),
+            ("hub", reason),
         ],
         fixes=fixes,
     )
@@ -155,15 +150,15 @@ def _unknown(noun: str, name: str | Path, reason: str, fixes: tuple[str, ...]) -
 def _is_cached(base: str, name: str) -> bool:
     try:
         return isinstance(try_to_load_from_cache(base, name), str)
-    except ValueError:  # no name that a hub could have
+    except ValueError:  # not a valid name on the hub
         return False
 
 
 @cache
 def _refusal(base: str) -> str | None:
-    """Ask the hub for the configuration of a model, once; return why it cannot be had."""
+    """Request the configuration of a model once; return the reason for a failure, else None."""
     try:
-        get_hf_file_metadata(hf_hub_url(base, CONFIG[0]), timeout=_PATIENCE)
-    except Exception as error:  # the client has one tree of errors of its own, and that of its HTTP library
+        get_hf_file_metadata(hf_hub_url(base, CONFIG[0]), timeout=_TIMEOUT)
+    except Exception as error:  # the errors of the client and of its HTTP library have no common type
         return first_line(error)
     return None

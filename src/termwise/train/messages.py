@@ -1,21 +1,20 @@
-"""What a training run says of itself, line by line."""
+"""Progress messages of a training run, and the first line of foreign errors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 
 Say = Callable[[str], None]
-"""Takes one line of text, without its end."""
+"""Receives one line of text, without the line end."""
 
 
 def silent(_: str) -> None:
-    """Say nothing."""
+    """Discard a line."""
 
 
 def first_line(error: BaseException) -> str:
-    r"""Return what an error says, as far as it fits into a line.
+    r"""Return the first line of an error message, at most 200 characters; the type where the message is empty.
 
     Examples
     --------
@@ -25,19 +24,8 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
 
 
-def clock_time(seconds: float) -> str:
-    """Show a time in hours, minutes and seconds.
-
-    Examples
-    --------
-    >>> clock_time(95.4), clock_time(90_000)
-    ('0:01:35', '1 day, 1:00:00')
-    """
-    return str(timedelta(seconds=round(seconds)))
-
-
 def nothing_to_resume(folder: Path) -> str:
-    """Say that a run which was to be gone on with begins.
+    """Return the message for a run that is to be resumed and has no checkpoint.
 
     Examples
     --------

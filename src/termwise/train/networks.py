@@ -164,7 +164,7 @@ NETWORKS: dict[str, type[TermNetwork]] = {
 }
 
 
-def network_from(kind: str, base: str | Path) -> TermNetwork:
+def network_on_base(kind: str, base: str | Path) -> TermNetwork:
     """Load a base encoder and put a head on it.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Loading encoders with transformers: quietly, and with errors of ours where something is missing."""
+"""Load pretrained encoders with transformers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from termwise.train.hub import CONFIG, WEIGHTS, hub_options
 from termwise.train.messages import first_line
 
 _POOLED = frozenset({"bert", "mpnet", "roberta", "xlm-roberta"})
-"""Architectures whose encoders come with a pooling layer that nothing here reads."""
+"""Architectures whose encoders have a pooling layer by default."""
 
 
 def load_encoder(base: str | Path) -> PreTrainedModel:
-    """Load an encoder without a head and without a pooling layer, in float32.
+    """Load an encoder without head and pooling layer, in float32.
 
     Parameters
     ----------
@@ -34,15 +34,16 @@ def load_encoder(base: str | Path) -> PreTrainedModel:
         See `load_pretrained`.
     """
     with _translated(base):
-        kind = AutoConfig.from_pretrained(base, **hub_options(base, CONFIG)).model_type
-    return load_pretrained(AutoModel, base, options={"add_pooling_layer": False} if kind in _POOLED else {})
+        architecture = AutoConfig.from_pretrained(base, **hub_options(base, CONFIG)).model_type
+    options = {"add_pooling_layer": False} if architecture in _POOLED else {}
+    return load_pretrained(AutoModel, base, options=options)
 
 
 def load_pretrained(factory: Any, base: str | Path, *, options: Mapping[str, bool] = {}) -> PreTrainedModel:
     """Load a model in float32.
 
-    What transformers reports while it loads is not shown: that a bare encoder lacks a head is what training is
-    for. That the encoder itself lacks weights, which transformers would fill with random numbers, is an error.
+    Reports of transformers are not shown: a missing head is expected before training. Missing weights of the encoder,
+    which transformers would replace by random numbers, are an error.
 
     Parameters
     ----------
@@ -51,12 +52,12 @@ def load_pretrained(factory: Any, base: str | Path, *, options: Mapping[str, boo
     base : str or Path
         A folder in the layout of transformers, or the name of a model on its hub.
     options : mapping, optional
-        Handed on to ``from_pretrained``.
+        Passed to ``from_pretrained``.
 
     Raises
     ------
     ModelFormatError
-        If transformers cannot load a model from there, or weights of the encoder are missing.
+        If transformers cannot load a model, or weights of the encoder are missing.
     """
     with _translated(base), quiet(bars=not Path(base).is_dir()):
         model, report = factory.from_pretrained(
@@ -74,34 +75,34 @@ def load_pretrained(factory: Any, base: str | Path, *, options: Mapping[str, boo
         raise ModelFormatError(
             "weights of the encoder are missing",
             facts=[("base", base), ("missing", f"{len(missing)} tensors, first {missing[0]}")],
-            fixes=["name the folder whose model.safetensors and config.json belong together"],
+            fixes=["name a folder whose model.safetensors and config.json belong together"],
         )
     return cast(PreTrainedModel, model)
 
 
 @contextmanager
 def _translated(base: str | Path) -> Iterator[None]:
-    """Turn what transformers raises into an error of ours."""
+    """Turn exceptions of transformers into `ModelFormatError`."""
     try:
         yield
     except TermwiseError:
         raise
     except Exception as error:  # transformers documents no type
         raise ModelFormatError(
-            "no encoder can be loaded from there",
-            facts=[("base", base), ("transformers says", first_line(error))],
+            "the encoder cannot be loaded",
+            facts=[("base", base), ("transformers reports", first_line(error))],
             fixes=["name a folder with config.json and model.safetensors, or a model of the hub"],
         ) from error
 
 
 @contextmanager
 def quiet(*, bars: bool) -> Iterator[None]:
-    """Keep transformers from writing to the terminal inside the block.
+    """Suppress terminal output of transformers inside the block.
 
     Parameters
     ----------
     bars : bool
-        Whether its progress bars are shown all the same, as for a download.
+        Whether progress bars are still shown, as for a download.
     """
     verbosity, shown = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity(CRITICAL)

@@ -1,4 +1,4 @@
-"""Whether what training needs is installed. The one module of this folder that imports none of it."""
+"""Check that the packages of the extra ``train`` are installed; this module imports none of them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ NEEDED = ("torch", "transformers", "accelerate", "safetensors", "onnx")
 
 
 def is_first_process() -> bool:
-    """Whether this is the first of the processes that torchrun or accelerate started, or the only one."""
+    """Whether this is the only process, or the first one of ``torchrun`` or ``accelerate launch``."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def require_training() -> None:
-    """Raise `MissingExtraError` where a package that training needs is missing."""
+    """Raise `MissingExtraError` if a package that training needs is not installed."""
     for package in NEEDED:
         if find_spec(package) is None:
             raise MissingExtraError.of(package, "train", "training")

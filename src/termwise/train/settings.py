@@ -1,4 +1,4 @@
-"""What can be set about a training run; the defaults are the papers'."""
+"""Settings of encoder training, with the defaults of the papers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from termwise.train.data.batches import Mixing
 
 Objective = Literal["biqdl", "query-likelihood", "document-likelihood", "contrastive"]
 Schedule = Literal["constant", "linear"]
-Precision = Literal["float32", "bfloat16", "float16"]
+TrainingPrecision = Literal["float32", "bfloat16", "float16"]
 Take = Literal["best", "last"]
 
 MOST_WORKERS = 1024
-"""The most processes that can be set to make batches."""
+"""Largest number of processes that make batches."""
 
 NO_TEACHER = "none"
-"""The `TrainSettings.teacher` where there is none."""
+"""Value of `TrainSettings.teacher` without a teacher."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,81 +38,79 @@ class TrainSettings(TypedSettings):
     objective : {"biqdl", "query-likelihood", "document-likelihood", "contrastive"}
         The loss; ``contrastive`` for TILDEv2 and the max-pooled encoder, the others for TILDE.
     cleaning : {"paper", "repo", "none"}
-        Which terms of the vocabulary take part, see `clean_vocabulary`.
+        Terms of the vocabulary that take part, see `clean_vocabulary`.
     document_length, query_length : int
-        Most pieces of a passage and of a query, special ones included. What is longer is cut off.
+        Largest number of pieces of a passage and of a query, special ones included; longer texts are truncated.
     epochs : int
         Passes over the pairs, a million at most.
     max_steps : int
-        Stop after this many steps, whatever `epochs` says; 0 for no such limit. The schedule of the learning rate
-        ends there too.
+        Largest number of steps, regardless of `epochs`; 0 for no limit. The learning-rate schedule ends there too.
     batch : int
-        Pairs of a step on one device.
+        Pairs of a batch on one device.
     negatives : int
-        Hard negatives of each pair, drawn from the BM25 ranking of its query. The passages of the other pairs
-        of the batch are negatives as well. For ``contrastive``.
+        For ``contrastive``: hard negatives of each pair, drawn from the BM25 ranking of its query. The passages of the
+        other pairs of the batch are negatives as well.
     negative_depth : int
         Ranks of BM25 from which negatives are drawn.
     accumulate : int
-        Batches whose gradients are averaged before the weights change.
+        Batches whose gradients are averaged for one step.
     learning_rate, head_learning_rate : float
-        Of the encoder, and of the head, which starts at random; 0 stands for that of the encoder.
+        Learning rates of the encoder and of a new head; a head rate of 0 means that of the encoder.
     weight_decay, warm_up, clip : float
-        AdamW's decay; the share of the steps in which the rate rises from 0; the largest norm of a gradient,
-        0 for no limit.
+        Weight decay of AdamW; share of the steps in which the rate rises from 0; largest norm of a gradient, 0 for no
+        limit.
     schedule : {"constant", "linear"}
-        Whether the rate stays or falls to 0.
+        Constant learning rate, or linear decay to 0.
     precision : {"float32", "bfloat16", "float16"}
-        Of the arithmetic inside the network; weights and losses are float32.
+        Precision of the computation in the network; weights and losses are float32.
     dropout : float
-        Of the encoder; BERT's own is 0.1.
+        Dropout of the encoder; the default of BERT is 0.1.
     checkpointing : bool
-        Compute activations twice instead of keeping them.
+        Gradient checkpointing: activations are recomputed instead of stored.
     mixing : {"together", "by-source"}
-        Batches of all sources, or of one each; see `plan_batches`.
+        Batches of all sources, or of one source each; see `plan_batches`.
     flattening : float
-        How far small sources are favoured, 0 to 1; see `plan_batches`.
+        Preference for small sources, from 0 to 1; see `plan_batches`.
     block : int
-        Similar passages that are put into a batch together; 1 for none. See `plan_batches`.
+        Number of similar passages that are put into a batch together; 1 for none. See `plan_batches`.
     contrast : float
-        For TILDE: what is added to its loss, as a multiple of the cross-entropy of the right passage among those of
-        the batch by query likelihood. It costs no further pass. 0 for the paper's loss alone.
+        For TILDE: factor of an additional loss, the cross-entropy of the relevant passage among those of the batch by
+        query likelihood. It needs no further forward pass. 0 for the loss of the paper.
     prior_bias : bool
-        For TILDE: start the decoder's bias at the log-odds with which each term occurs in training queries.
+        For TILDE: initialise the decoder's bias with the log-odds of each term in training queries.
     initial_weight : float
-        For TILDEv2: the bias that the projection starts with, where the base brings no projection. At 0 half of all
-        pieces start at a weight of 0, where a ReLU passes no gradient; at 1 the network starts by counting matches.
+        For TILDEv2: initial bias of a new projection. At 0 half of all pieces start with a weight of 0, where a ReLU
+        has no gradient; at 1 the network starts by counting matches.
     idf_power : float
-        For ``contrastive``: weights are multiplied by this power of the idf that their term has among the passages of
-        its source, as an index will do with the idf of its collection; see `termwise.train.data.passage_idf`. 0 for
-        none.
+        For ``contrastive``: weights are multiplied by this power of the idf of their term among the passages of the
+        source, as an index does with the idf of its collection; see `termwise.train.data.passage_idf`. 0 for none.
     head_steps, head_pairs : int
-        For TILDE: steps in which the head alone is fitted beforehand, and the pairs it is fitted to; see
+        For TILDE: steps that fit the head alone before training, and the pairs of this fit; see
         `termwise.train.loop.warm_start`.
     teacher : str
-        For ``contrastive``: folder or name of a dense encoder (mean pooling, cosine) whose ranking of the batch
-        is learned beside the judgments; ``none`` for none.
+        For ``contrastive``: folder or name of a dense encoder (mean pooling, cosine) for distillation of its ranking of
+        the batch; ``none`` for none.
     teacher_weight, teacher_scale : float
-        Share of the teacher in the loss, and the factor of its cosines.
+        Share of the distillation in the loss, and the factor of the cosines.
     sparsity : float
-        For the max-pooled encoder: factor of the regulariser `flops_loss`.
+        For SPLADE-doc: factor of the regulariser `flops_loss`.
     sparsity_ramp : float
-        Share of the steps over which that factor rises from 0 to `sparsity`, with the square of the step. At full
-        strength from the start it would put all terms out before the first is learned.
+        Share of the steps over which that factor rises from 0 to `sparsity`, with the square of the step. The full
+        factor would remove all terms before the first is learned.
     seed : int
-        Of everything random.
+        Random seed.
     save_every, validate_every : int
-        Steps between checkpoints, and between validations; each validation writes a checkpoint as well.
+        Steps between checkpoints, and between validations; each validation saves a checkpoint as well.
     validation_queries : int
-        Held-out queries to validate on.
+        Held-out queries for validation.
     curve : bool
-        Keep the weights each time twice as many pairs have been seen, from a thousand on, and the last ones: the
+        Save the weights each time the number of pairs seen has doubled, from a thousand on, and the last ones: the
         points of a learning curve, in ``training/curve``.
     take : {"best", "last"}
-        The weights that become the encoder: those that rank the held-out queries best, or the last ones. The last are
-        the better choice where the rate falls to 0 and the pool is too easy to tell checkpoints apart.
+        Weights of the encoder: those that rank the held-out queries best, or the last ones. The last ones are better
+        if the rate falls to 0 and the pool is too easy to distinguish checkpoints.
     workers : int
-        Processes that make batches while the network computes; 0 for this one. The result does not depend on it.
+        Processes that make batches while the network computes; 0 for none. The result does not depend on it.
     """
 
     objective: Objective = "biqdl"
@@ -131,7 +129,7 @@ class TrainSettings(TypedSettings):
     warm_up: float = 0.0
     clip: float = 0.0
     schedule: Schedule = "constant"
-    precision: Precision = "float32"
+    precision: TrainingPrecision = "float32"
     dropout: float = 0.1
     checkpointing: bool = False
     mixing: Mixing = "together"
@@ -184,7 +182,7 @@ class TrainSettings(TypedSettings):
         super().__post_init__()
         if self.batch % self.block:
             raise ParameterError(
-                "a batch is made of whole blocks of neighbours",
+                "the batch size is not a multiple of the block size",
                 facts=[("batch", self.batch), ("block", self.block)],
             )
 
@@ -195,24 +193,24 @@ class TrainSettings(TypedSettings):
 
     @property
     def reads_passages(self) -> bool:
-        """Whether the network learns from passages what is asked of them, and not from queries alone."""
+        """Whether the network reads passages in training, and not queries alone."""
         return self.objective != "document-likelihood"
 
     @classmethod
     def for_kind(cls, kind: str, given: Mapping[str, str] | None = None) -> TrainSettings:
-        """Return the defaults of a kind of network, changed by what the command line gives.
+        """Return the defaults of a kind of network, updated with settings as text.
 
-        TILDE: Adam 2e-5, constant, batch 128, 10 epochs, seed 313. TILDEv2: AdamW 5e-6, falling linearly after
-        a rise over a tenth, groups of 8 passages, 8 queries a batch, 5 epochs, passages of 192 and queries of 16
-        pieces, gradients clipped at 1 (the published code). The max-pooled encoder: as TILDEv2, at 2e-5, its sparsity
-        rising over the first third of the steps.
+        TILDE: Adam 2e-5, constant, batch 128, 10 epochs, seed 313. TILDEv2: AdamW 5e-6 with linear decay after a
+        warm-up of a tenth of the steps, groups of 8 passages, 8 queries a batch, 5 epochs, passages of 192 and queries
+        of 16 pieces, gradients clipped at 1 (the published code). SPLADE-doc: as TILDEv2, at 2e-5, with a sparsity that
+        rises over the first third of the steps.
 
         Raises
         ------
         UnknownNameError
             If there is no such kind or setting.
         ParameterError
-            If a value is not of the type of its setting, or out of range, or the setting is for other kinds.
+            If a value has another type than its setting, is out of range, or the setting is for other kinds.
 
         Examples
         --------
@@ -225,34 +223,46 @@ class TrainSettings(TypedSettings):
         return cls.parse(given or {}, defaults=_DEFAULTS[kind])
 
     def check_kind(self, kind: str) -> None:
-        """See that nothing is set that training a network of this kind would not look at.
+        """Check that the settings go with a kind of network and with each other.
 
         Raises
         ------
         UnknownNameError
             If there is no such kind.
         ParameterError
-            If a setting is for other kinds, or says more of one that is off, or the objective is for other kinds.
+            If a setting has no effect, or the objective is for other kinds.
         """
         departures = self.departures(kind)
         _refuse_others(kind, departures)
         for name in departures:
-            needed = NEEDED.get(name)
+            needed = _NEEDED.get(name)
             if needed is not None and getattr(self, name) and getattr(self, needed) in (0, NO_TEACHER):
                 raise ParameterError(
-                    f"the setting {name} does nothing where {needed} is off",
+                    f"the setting {name} has no effect without {needed}",
                     facts=[(name, getattr(self, name)), (needed, getattr(self, needed))],
-                    fixes=[f"--set {needed}=…", f"leave {name} out"],
+                    fixes=[f"`{needed}=…`", f"leave {name} out"],
                 )
         if (self.objective == "contrastive") == (kind == "tilde"):
             raise ParameterError(
                 "the objective does not go with the kind of network",
                 facts=[("network", kind), ("objective", self.objective)],
-                fixes=["--set objective=biqdl for tilde, contrastive for the others"],
+                fixes=["`objective='biqdl'` for tilde", "`objective='contrastive'` for the others"],
+            )
+        if self.contrast and self.objective == "document-likelihood":
+            raise ParameterError(
+                "contrast needs an objective with the query likelihood",
+                facts=[("objective", self.objective), ("contrast", self.contrast)],
+                fixes=["leave contrast out"],
+            )
+        if self.taught and self.objective != "contrastive" and not self.contrast:
+            raise ParameterError(
+                "a teacher needs a loss that ranks the passages of a batch",
+                facts=[("objective", self.objective), ("teacher", self.teacher)],
+                fixes=["`contrast=0.1`", "leave teacher out"],
             )
 
     def departures(self, kind: str) -> dict[str, tuple[object, object]]:
-        """Return the settings that are not the paper's and matter to the result: name to (the paper's, ours)."""
+        """Return the settings that differ from the paper and affect the result: name to (paper, here)."""
         usual = type(self).for_kind(kind)
         pairs = {
             field.name: (getattr(usual, field.name), getattr(self, field.name))
@@ -290,16 +300,16 @@ FOR_KINDS: dict[str, tuple[str, ...]] = {
     "initial_weight": ("tildev2",),
     **dict.fromkeys(("sparsity", "sparsity_ramp"), ("splade-doc",)),
 }
-"""The kinds of network that a setting is for, where it is not for all."""
+"""Kinds of network of a setting that is not for all kinds."""
 
-NEEDED = {
+_NEEDED = {
     "negative_depth": "negatives",
     "head_pairs": "head_steps",
     "teacher_weight": "teacher",
     "teacher_scale": "teacher",
     "sparsity_ramp": "sparsity",
 }
-"""Settings that say more of another one, and that one."""
+"""Settings that have an effect only together with another one."""
 
 
 def _refuse_others(kind: str, names: Iterable[str]) -> None:

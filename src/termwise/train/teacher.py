@@ -1,4 +1,4 @@
-"""A dense encoder that ranks the passages of a batch, for another network to learn from."""
+"""Frozen dense encoder that ranks the passages of a batch, for distillation."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from termwise.train.pretrained import load_encoder
 
 
 class Teacher(nn.Module):
-    """Unit vectors by mean pooling; frozen.
+    """Dense encoder with mean pooling and unit vectors; frozen.
 
     Parameters
     ----------
     encoder : PreTrainedModel
-        With the same vocabulary as the network that learns.
+        With the vocabulary of the student network.
     """
 
     def __init__(self, encoder: PreTrainedModel) -> None:
@@ -27,22 +27,16 @@ class Teacher(nn.Module):
 
     @classmethod
     def load(cls, base: str | Path) -> Teacher:
-        """Load an encoder by folder or hub name.
-
-        Raises
-        ------
-        ModelFormatError
-            If transformers cannot load it.
-        """
+        """Load an encoder by folder or hub name; see `load_encoder`."""
         return cls(load_encoder(base))
 
     @property
     def config(self) -> Any:
-        """The configuration of the encoder, as transformers has it."""
+        """The transformers configuration of the encoder."""
         return self.encoder.config
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return unit vectors, of shape (b, h); their inner products are cosines."""
+        """Return unit vectors of shape (b, h); their inner products are cosines."""
         hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        shown = attention_mask.unsqueeze(-1).to(hidden.dtype)
-        return functional.normalize((hidden * shown).sum(dim=1) / shown.sum(dim=1), dim=-1)
+        mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
+        return functional.normalize((hidden * mask).sum(dim=1) / mask.sum(dim=1), dim=-1)

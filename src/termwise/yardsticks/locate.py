@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from termwise.errors import MissingFileError
-from termwise.train.hub import hub_copy
+from termwise.train.hub import hub_snapshot
 from termwise.validation import check_path
 
 _HUB_NAME = re.compile(r"[\w.-]*\w/[\w.-]+")
@@ -46,7 +46,7 @@ def locate_model(noun: str, place: str | Path, fixes: tuple[str, ...], *, weight
     """
     check_path(f"the {noun}", place)
     if is_hub_name(place):
-        return hub_copy(str(place), noun=noun, fixes=fixes, weights=weights)
+        return hub_snapshot(str(place), noun=noun, fixes=fixes, weights=weights)
     if not Path(place).exists():
         raise MissingFileError(f"there is no such {noun}", facts=[("path", place)], fixes=fixes)
     return Path(place)

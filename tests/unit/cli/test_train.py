@@ -42,12 +42,12 @@ def test_lines_for_a_pipe(train, base, tmp_path, capsys):  # noqa: F811
     assert streams.out.startswith("made: tildev2, 4 steps, ")
     lines = streams.err.splitlines()
     assert lines[0] == f"training tildev2 from {base.name} on 35 pairs (pairs 35): 4 steps of 4 pairs"
-    assert lines[1] == "validating every 2 steps; held-out queries: 1, passages they are ranked over: 1"
-    assert lines[2].startswith("warning: the held-out queries are few (1)")
+    assert lines[1] == "validating every 2 steps; held-out queries: 1, passages to rank: 1"
+    assert lines[2].startswith("warning: few held-out queries (1)")
     steps = [line for line in lines if line.startswith("step ")]
     assert [line.partition(":")[0] for line in steps] == ["step 2 of 4", "step 4 of 4"]
     assert all(re.search(r"loss \S+, nDCG@10 \S+, RR@10 \S+, learning rate \S+, ", line) for line in steps)
-    assert any(line.startswith("kept: the weights of step ") for line in lines)
+    assert any(line.startswith("selected: the weights of step ") for line in lines)
     assert lines[-1] == "next: termwise index COLLECTION --model made --out DIR"
     assert all(line.isprintable() for line in lines)
     card, manifest = ((tmp_path / "made" / name).read_text() for name in ("README.md", "encoder.json"))

@@ -22,7 +22,7 @@ from tests.unit.train.conftest import (  # noqa: E402
 from termwise.cli.main import run  # noqa: E402
 from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.index import Index  # noqa: E402
-from termwise.train.export.published_checkpoints import convert as convert_checkpoint  # noqa: E402
+from termwise.train.export.published_checkpoints import convert_checkpoint  # noqa: E402
 from termwise.train.pretrained import quiet  # noqa: E402
 
 TEXTS = {"a": "the wing flutter of a plate", "b": "shock wave", "c": "merge sort of a list", "d": "heat"}

@@ -36,13 +36,13 @@ def recipes():
 
 @pytest.mark.parametrize(("size", "kind"), recipes())
 def test_the_recipe_is_read_and_every_departure_has_a_reason(make, size, kind):
-    from termwise.train.export.card_facts import check_given
+    from termwise.train.export.card_facts import check_card_facts
     from termwise.train.settings import TrainSettings
 
     chosen = make.recipe()[size][kind]
     settings = TrainSettings.for_kind(kind, {name: str(value) for name, value in chosen.items()})
     card = make.card(kind, size)
-    check_given(card)
+    check_card_facts(card)
     assert settings.departures(kind).keys() <= card["reasons"].keys()
     assert "expansion" in card["reasons"]
 

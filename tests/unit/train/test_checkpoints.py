@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from termwise.errors import CorruptModelError  # noqa: E402
-from termwise.train.loop.checkpoints import damage, last_checkpoint, loading, newest_whole  # noqa: E402
+from termwise.train.loop.checkpoints import damage, last_checkpoint, loading, newest_complete  # noqa: E402
 
 from .test_trainer import Run  # noqa: E402
 
@@ -63,7 +63,7 @@ def hurt(file, how):
 
 def test_whole_checkpoints(folder):
     assert damage(folder / "checkpoint-2") is None
-    assert last_checkpoint(folder) == newest_whole(folder) == folder / "checkpoint-4"
+    assert last_checkpoint(folder) == newest_complete(folder) == folder / "checkpoint-4"
     assert last_checkpoint(folder / "nowhere") is None
     (folder / "checkpoint-99").write_text("a file")
     (folder / "checkpoint-x").mkdir()
@@ -82,7 +82,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_taken(name, how, fo
         return
     assert found == folder / "checkpoint-2"
     (line,) = said
-    assert line.startswith(f"warning: {folder / 'checkpoint-4'} is not whole and is left out: {name} ")
+    assert line.startswith(f"warning: {folder / 'checkpoint-4'} is damaged and is skipped: {name} ")
     assert "\n" not in line
 
 
@@ -97,7 +97,7 @@ def test_damage_inside_a_file_is_found(name, how, folder):
 
 def test_files_of_another_step_are_not_taken(folder):
     shutil.copy(folder / "checkpoint-2" / "trainer_state.json", folder / "checkpoint-4")
-    assert damage(folder / "checkpoint-4") == "trainer_state.json cannot be read: it speaks of step 2"
+    assert damage(folder / "checkpoint-4") == "trainer_state.json cannot be read: its step is 2"
 
 
 def test_what_would_run_code_is_not_loaded(folder):
@@ -112,14 +112,14 @@ def test_what_would_run_code_is_not_loaded(folder):
 def test_no_whole_checkpoint(folder):
     hurt(folder / "checkpoint-4" / "optimizer.pt", "cut")
     hurt(folder / "checkpoint-2" / "trainer_state.json", "missing")
-    with pytest.raises(CorruptModelError, match="no checkpoint") as caught:
+    with pytest.raises(CorruptModelError, match="all checkpoints") as caught:
         last_checkpoint(folder)
     facts = dict(caught.value.facts)
     assert facts["folder"] == folder
     assert facts["checkpoint-4"].startswith("optimizer.pt")
     assert facts["checkpoint-2"] == "trainer_state.json is missing"
-    assert caught.value.fixes[0] == f"begin again: remove {folder}, then the same command with --resume"
-    assert newest_whole(folder) is None
+    assert caught.value.fixes[0] == f"start again: remove {folder}, then `resume=True`"
+    assert newest_complete(folder) is None
 
 
 @pytest.mark.parametrize("how", ["missing", "cut"])
@@ -150,7 +150,7 @@ def test_a_resumed_run_whose_best_weights_are_gone_finds_a_new_best(base, pieces
     said = []
     again = Run("tilde", base, pieces, folder, max_steps=6, validate=validate, say=said.append)
     again.train(last_checkpoint(folder))
-    assert any("checkpoint-2, the best so far, are gone" in line for line in said)
+    assert any("checkpoint-2, the best so far, are missing" in line for line in said)
     assert again.trainer.state.best_model_checkpoint == str(folder / "checkpoint-6")
 
 

@@ -13,8 +13,8 @@ from termwise.encode.expansion import Expansion
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.train.export.card_facts import card_facts
 from termwise.train.export.folder_writer import write_encoder_folder
-from termwise.train.fit import fit
-from termwise.train.networks import network_from
+from termwise.train.fit import train_encoder
+from termwise.train.networks import network_on_base
 from termwise.train.settings import TrainSettings
 
 from .conftest import WORDS, write_jsonl
@@ -52,10 +52,18 @@ def test_arguments_of_another_type(name, value, tmp_path):
         "settings": TrainSettings(),
     } | {name: value}
     with pytest.raises(ParameterError, match=name) as caught:
-        fit(given.pop("kind"), given.pop("data"), given.pop("base"), given.pop("out"), **given)
+        train_encoder(given.pop("kind"), given.pop("data"), given.pop("base"), given.pop("out"), **given)
     facts = dict(caught.value.facts)
     assert facts["given"] == repr(value)
     assert facts["expected"]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("kind", ["tilde", "splade-doc"])
+def test_only_tildev2_is_trained_on_expanded_passages(kind, tmp_path):
+    chosen, expansion = TrainSettings.for_kind(kind), Expansion("tilde", 8)
+    with pytest.raises(ParameterError, match="only networks of kind tildev2"):
+        train_encoder(kind, ["pairs"], "base", tmp_path / "out", settings=chosen, expansion=expansion)
     assert not (tmp_path / "out").exists()
 
 
@@ -84,7 +92,7 @@ def test_what_training_starts_from_is_not_written_over(inside, tmp_path):
     base.mkdir()
     (base / "config.json").write_text("{}")
     with pytest.raises(ForeignFolderError, match="overwrite the base"):
-        fit("tilde", ["pairs.jsonl"], base, base / inside, settings=TrainSettings())
+        train_encoder("tilde", ["pairs.jsonl"], base, base / inside, settings=TrainSettings())
     assert [path.name for path in base.iterdir()] == ["config.json"]
 
 
@@ -92,7 +100,7 @@ def test_what_training_starts_from_is_not_written_over(inside, tmp_path):
 def test_an_encoder_without_its_run_is_not_replaced(resume, tmp_path):
     (tmp_path / "encoder.json").write_text("{}")
     with pytest.raises(ForeignFolderError, match="already holds an encoder"):
-        fit("tilde", ["pairs.jsonl"], "base", tmp_path, settings=TrainSettings(), resume=resume)
+        train_encoder("tilde", ["pairs.jsonl"], "base", tmp_path, settings=TrainSettings(), resume=resume)
     assert [path.name for path in tmp_path.iterdir()] == ["encoder.json"]
 
 
@@ -107,7 +115,7 @@ def written(monkeypatch):
 
     monkeypatch.setattr("termwise.train.fit.write_encoder_folder", write)
     monkeypatch.setattr("termwise.train.fit.card_facts", lambda *_: {})
-    monkeypatch.setattr("termwise.train.fit.write_card", lambda _: "")
+    monkeypatch.setattr("termwise.train.fit.model_card", lambda _: "")
     return given
 
 
@@ -128,7 +136,7 @@ def short(kind, **changes):
 
 @pytest.mark.parametrize(("objective", "has"), [("query-likelihood", True), ("document-likelihood", False)])
 def test_floors_are_measured_where_passages_were_learned_from(objective, has, written, pairs, base, tmp_path):
-    fit("tilde", [pairs], base, tmp_path / "out", settings=short("tilde", objective=objective))
+    train_encoder("tilde", [pairs], base, tmp_path / "out", settings=short("tilde", objective=objective))
     assert (written["floors"] is not None) is has
 
 
@@ -136,7 +144,9 @@ def test_floors_are_measured_where_passages_were_learned_from(objective, has, wr
 def expanding(base, analyzer, tmp_path_factory):
     """A TILDE in both precisions."""
     out = tmp_path_factory.mktemp("expanding") / "tilde"
-    write_encoder_folder(network_from("tilde", base), analyzer, out, cleaning="repo", length=32, trained={})
+    write_encoder_folder(
+        network_on_base("tilde", base), analyzer, out, cleaning="repo", length=32, trained={}
+    )
     return out
 
 
@@ -146,7 +156,9 @@ def test_a_run_goes_on_in_the_precision_it_began_to_expand_in(
     def train(out="out", **options):
         expansion = Expansion(expanding, 2)
         chosen = short("tildev2")
-        return fit("tildev2", [pairs], base, tmp_path / out, settings=chosen, expansion=expansion, **options)
+        return train_encoder(
+            "tildev2", [pairs], base, tmp_path / out, settings=chosen, expansion=expansion, **options
+        )
 
     monkeypatch.setattr("termwise.encode.onnx_session.multiplies_bytes", lambda _: True)
     assert train(expansion_providers=["cpu"])["expansion_precision"] == "int8"
@@ -163,8 +175,8 @@ def test_a_run_goes_on_in_the_precision_it_began_to_expand_in(
 
 
 def test_passages_that_the_expanding_encoder_cannot_read(expanding, pairs, base, tmp_path):
-    with pytest.raises(ParameterError, match="the encoder that expands them reads") as error:
-        fit(
+    with pytest.raises(ParameterError, match="the encoder that expands them") as error:
+        train_encoder(
             "tildev2",
             [pairs],
             base,
@@ -172,7 +184,7 @@ def test_passages_that_the_expanding_encoder_cannot_read(expanding, pairs, base,
             settings=short("tildev2", document_length=65),
             expansion=Expansion(expanding, 2),
         )
-    assert error.value.fixes == ("--set document_length=64",)
+    assert error.value.fixes == ("`document_length=64`",)
     assert not (tmp_path / "out").exists()
 
 
@@ -190,7 +202,7 @@ def test_the_power_of_the_idf_is_that_of_training_or_goes_on_with_the_head(
 ):
     begun = tmp_path / "begun"
     write_encoder_folder(
-        network_from("tildev2", base),
+        network_on_base("tildev2", base),
         analyzer,
         begun,
         cleaning="repo",
@@ -199,5 +211,5 @@ def test_the_power_of_the_idf_is_that_of_training_or_goes_on_with_the_head(
         idf_power=0.25,
         precisions=("int8",),
     )
-    fit(kind, [pairs], begun, tmp_path / "out", settings=short(kind, **changes))
+    train_encoder(kind, [pairs], begun, tmp_path / "out", settings=short(kind, **changes))
     assert written["idf_power"] == power

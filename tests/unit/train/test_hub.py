@@ -41,8 +41,8 @@ def test_a_hub_that_does_not_answer_is_asked_once_and_said_soon(load, asked, cap
         load(NAME)
     assert time.monotonic() - begin < 20
     facts = dict(caught.value.facts)
-    assert (facts["name"], facts["the hub"]) == (NAME, "no route to host")
-    assert "--base FOLDER" in caught.value.fixes[0]
+    assert (facts["name"], facts["hub"]) == (NAME, "no route to host")
+    assert "`base=FOLDER`" in caught.value.fixes[0]
     ((url, timeout),) = asked
     assert url.endswith(f"{NAME}/resolve/main/config.json")
     assert timeout <= 10

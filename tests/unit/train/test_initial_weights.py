@@ -12,10 +12,10 @@ from termwise.encode import shipped_encoders  # noqa: E402
 from termwise.errors import ParameterError  # noqa: E402
 from termwise.train.base_encoder import base_analyzer, base_name  # noqa: E402
 from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
-from termwise.train.export.published_checkpoints import dequantised  # noqa: E402
-from termwise.train.loop.initial_weights import continued_encoder, start_from  # noqa: E402
+from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
+from termwise.train.loop.initial_weights import encoder_of_same_kind, initial_network  # noqa: E402
 from termwise.train.loop.run import train_network  # noqa: E402
-from termwise.train.networks import NETWORKS, network_from  # noqa: E402
+from termwise.train.networks import NETWORKS, network_on_base  # noqa: E402
 
 from .conftest import made_source  # noqa: E402
 from .test_run import settings  # noqa: E402
@@ -28,7 +28,7 @@ def written(headed, tmp_path_factory):
 
     def write(kind, weights):
         torch.manual_seed(5)
-        network = network_from(kind, headed)
+        network = network_on_base(kind, headed)
         out = tmp_path_factory.mktemp("made") / kind
         write_encoder_folder(
             network,
@@ -54,18 +54,18 @@ def same(one, other):
 def test_an_encoder_folder_with_its_weights(kind, written):
     network, folder = written(kind, "kept")
     for wanted in NETWORKS:
-        assert same(network.encoder, start_from(wanted, folder).encoder)
-        assert (continued_encoder(wanted, folder) is not None) == (wanted == kind)
-    assert same(network, start_from(kind, str(folder)))
+        assert same(network.encoder, initial_network(wanted, folder).encoder)
+        assert (encoder_of_same_kind(wanted, folder) is not None) == (wanted == kind)
+    assert same(network, initial_network(kind, str(folder)))
 
 
 @pytest.mark.parametrize("kind", ["tilde", "tildev2"])
 def test_an_encoder_folder_with_an_int8_graph_alone(kind, written):
     _, folder = written(kind, "left out")
-    rounded = dequantised(folder)
+    rounded = dequantised_network(folder)
     for wanted in NETWORKS:
-        assert same(rounded.encoder, start_from(wanted, folder).encoder)
-    assert same(rounded, start_from(kind, folder))
+        assert same(rounded.encoder, initial_network(wanted, folder).encoder)
+    assert same(rounded, initial_network(kind, folder))
 
 
 def test_training_goes_on_with_the_head_of_a_tildev2(written, tmp_path):
@@ -86,8 +86,8 @@ def test_training_goes_on_with_the_head_of_a_tildev2(written, tmp_path):
     gone_on = train("run").token_projection
     torch.testing.assert_close(gone_on.weight, network.token_projection.weight, rtol=0, atol=1e-6)
     torch.testing.assert_close(gone_on.bias, network.token_projection.bias, rtol=0, atol=1e-6)
-    assert "tildev2 is a tildev2 already: training goes on with its head" in said
-    with pytest.raises(ParameterError, match="has been trained already"):
+    assert "tildev2 is a tildev2 encoder: its head is trained further" in said
+    with pytest.raises(ParameterError, match="the base has a trained one"):
         train("another", initial_weight=1.0)
     assert not (tmp_path / "another").exists()
 
@@ -110,7 +110,7 @@ def test_an_encoder_that_ships(monkeypatch, tmp_path):
         pytest.skip("none ships here")
     monkeypatch.chdir(tmp_path)
     name = shipped_encoders()[0]
-    network = start_from("tildev2", name)
+    network = initial_network("tildev2", name)
     assert network.config.vocab_size == len(base_analyzer(name).vocabulary)
-    assert same(dequantised(name).encoder, network.encoder)
+    assert same(dequantised_network(name).encoder, network.encoder)
     assert base_name(name) == name

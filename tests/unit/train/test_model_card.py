@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from termwise.errors import ParameterError
-from termwise.train.export.model_card import FACTS, card
+from termwise.train.export.model_card import FACTS, model_card
 
 COMPLETE = {
     "name": "tildev2",
@@ -38,13 +38,13 @@ def changed(**changes):
 
 
 def wrong(facts):
-    with pytest.raises(ParameterError, match="lacks facts") as caught:
-        card(facts)
+    with pytest.raises(ParameterError, match="missing or wrong") as caught:
+        model_card(facts)
     return dict(caught.value.facts)
 
 
 def test_the_card_begins_with_what_hubs_read():
-    head = card(COMPLETE).split("\n\n")[0].split("\n")
+    head = model_card(COMPLETE).split("\n\n")[0].split("\n")
     assert head == [
         "---",
         'language: ["en"]',
@@ -57,7 +57,7 @@ def test_the_card_begins_with_what_hubs_read():
 
 
 def test_every_fact_is_in_the_card():
-    text = card(COMPLETE)
+    text = model_card(COMPLETE)
     for expected in (
         "# tildev2",
         "A small TILDEv2 for English.",
@@ -79,7 +79,7 @@ def test_every_fact_is_in_the_card():
 
 
 def test_the_same_facts_make_the_same_card():
-    assert card(COMPLETE) == card(dict(reversed(list(COMPLETE.items()))))
+    assert model_card(COMPLETE) == model_card(dict(reversed(list(COMPLETE.items()))))
 
 
 @pytest.mark.parametrize("name", sorted(set(FACTS) - {"language"}))
@@ -88,7 +88,7 @@ def test_every_fact_is_needed(name):
 
 
 def test_a_language_that_nobody_said_is_not_asserted():
-    assert "language" not in card(changed(language=None))
+    assert "language" not in model_card(changed(language=None))
 
 
 def test_all_gaps_are_reported_at_once():
@@ -96,7 +96,7 @@ def test_all_gaps_are_reported_at_once():
 
 
 def test_no_departures_is_an_answer_and_no_data_is_none():
-    assert "None." in card(changed(departures=[]))
+    assert "None." in model_card(changed(departures=[]))
     assert wrong(changed(data=[]))["data"].startswith("empty")
     assert wrong(changed(limits=[]))["limits"].startswith("empty")
 
@@ -130,5 +130,5 @@ def test_the_table_must_be_whole():
 
 
 def test_where_nothing_was_measured_there_is_no_table():
-    text = card(changed(evaluation={"note": "Nothing was measured."}))
+    text = model_card(changed(evaluation={"note": "Nothing was measured."}))
     assert "## Evaluation\n\nNothing was measured.\n\n## Data" in text

@@ -16,7 +16,7 @@ from termwise.train.networks import (  # noqa: E402
     check_network,
     decoder_bias,
     language_model_head,
-    network_from,
+    network_on_base,
     output_layer,
     set_dropout,
 )
@@ -29,7 +29,7 @@ MASK = (IDS != 0).long()
 
 
 def test_tilde_reads_the_head_at_position_0_only(headed):
-    network = network_from("tilde", headed).eval()
+    network = network_on_base("tilde", headed).eval()
     assert isinstance(network, TildeNetwork)
     whole = transformers.BertForMaskedLM.from_pretrained(headed).eval()
     with torch.no_grad():
@@ -41,7 +41,7 @@ def test_tilde_reads_the_head_at_position_0_only(headed):
 
 def test_tildev2_is_a_projection_without_negative_weights(base):
     torch.manual_seed(1)
-    network = network_from("tildev2", base).eval()
+    network = network_on_base("tildev2", base).eval()
     assert isinstance(network, TildeV2Network)
     assert network.token_projection.bias.tolist() == [0.0]
     with torch.no_grad():
@@ -59,7 +59,7 @@ def test_the_projection_starts_small():
 
 
 def test_splade_doc_takes_the_maximum_over_pieces_and_not_over_padding(headed):
-    network = network_from("splade-doc", headed).eval()
+    network = network_on_base("splade-doc", headed).eval()
     assert isinstance(network, SpladeDocNetwork)
     with torch.no_grad():
         weights = network(IDS, MASK)
@@ -70,7 +70,7 @@ def test_splade_doc_takes_the_maximum_over_pieces_and_not_over_padding(headed):
 
 @pytest.mark.parametrize("kind", sorted(NETWORKS))
 def test_padding_changes_nothing(kind, headed):
-    network = network_from(kind, headed).eval()
+    network = network_on_base(kind, headed).eval()
     wider = torch.nn.functional.pad(IDS, (0, 4))
     with torch.no_grad():
         plain, padded = network(IDS, MASK), network(wider, (wider != 0).long())
@@ -81,7 +81,7 @@ def test_padding_changes_nothing(kind, headed):
 
 @pytest.mark.parametrize("kind", sorted(NETWORKS))
 def test_encoder_and_head_are_all_of_the_network(kind, base):
-    network = network_from(kind, base)
+    network = network_on_base(kind, base)
     head = {id(parameter) for parameter in network.head_parameters()}
     encoder = {id(parameter) for parameter in network.encoder.parameters()}
     assert head
@@ -93,7 +93,7 @@ def test_encoder_and_head_are_all_of_the_network(kind, base):
 
 
 def test_the_decoder_is_the_input_embedding_and_its_bias_counts(base):
-    network = network_from("tilde", base).eval()
+    network = network_on_base("tilde", base).eval()
     embedding = network.pretrained.get_input_embeddings().weight
     assert output_layer(network.pretrained).weight is embedding
     with torch.no_grad():
@@ -108,14 +108,16 @@ def test_a_head_that_starts_at_random_follows_the_seed(base):
     heads = []
     for seed in (3, 3, 4):
         torch.manual_seed(seed)
-        heads.append(torch.cat([p.detach().flatten() for p in network_from("tilde", base).head_parameters()]))
+        heads.append(
+            torch.cat([p.detach().flatten() for p in network_on_base("tilde", base).head_parameters()])
+        )
     assert torch.equal(heads[0], heads[1])
     assert not torch.equal(heads[0], heads[2])
 
 
 @pytest.mark.parametrize("kind", ["tilde", "tildev2"])
 def test_set_dropout(kind, headed):
-    network = network_from(kind, headed)
+    network = network_on_base(kind, headed)
     set_dropout(network, 0.0)
     with torch.no_grad():
         assert torch.equal(network(IDS, MASK), network(IDS, MASK))
@@ -153,7 +155,7 @@ def test_an_architecture_whose_head_is_not_known(base):
 
 
 def test_a_network_for_another_tokenizer(base):
-    network = network_from("tildev2", base)
+    network = network_on_base("tildev2", base)
     check_network(network, terms=len(VOCABULARY), length=64)
     with pytest.raises(ModelFormatError) as error:
         check_network(network, terms=30_522, length=64)
@@ -165,7 +167,7 @@ def test_a_network_for_another_tokenizer(base):
 
 def test_inputs_that_are_longer_than_the_encoder_reads(base):
     with pytest.raises(ParameterError) as error:
-        check_network(network_from("tildev2", base), terms=len(VOCABULARY), length=65)
+        check_network(network_on_base("tildev2", base), terms=len(VOCABULARY), length=65)
     assert dict(error.value.facts) == {"longest input": "65 pieces", "encoder": "64 positions"}
 
 

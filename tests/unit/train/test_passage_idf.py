@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 
 from termwise.collection.pairs import PairSource
 from termwise.train.data import passage_idf as rarity
-from termwise.train.data.passage_idf import factors_of, factors_of_sources
+from termwise.train.data.passage_idf import source_term_factors, term_factors
 
 
 def source(name, *passages):
@@ -25,16 +25,16 @@ def idf(found, n):
 
 def test_a_term_counts_once_a_passage():
     rows = [np.array([0, 0, 1]), np.array([1]), np.empty(0, dtype=np.int64)]
-    found = factors_of(rows, power=1.0, terms=3)
+    found = term_factors(rows, power=1.0, terms=3)
     assert found.dtype == np.float32
     assert found.tolist() == pytest.approx([idf(1, 3), idf(2, 3), idf(1, 3)], rel=1e-6)
-    root = factors_of(rows, power=0.5, terms=3)
+    root = term_factors(rows, power=0.5, terms=3)
     assert root.tolist() == pytest.approx([math.sqrt(value) for value in found.tolist()], rel=1e-6)
 
 
 def test_each_source_has_its_own_and_passages_are_cut_off(pieces, number):
     told = []
-    one, other = factors_of_sources(
+    one, other = source_term_factors(
         [source("one", "wing lift drag", "lift"), source("other", "wing")],
         pieces,
         power=1.0,
@@ -53,7 +53,7 @@ def test_passages_of_a_large_source_are_drawn(pieces, number, monkeypatch):
     monkeypatch.setattr(rarity, "MOST_PASSAGES", 3)
     large = source("large", *["wing"] * 5, *["lift"] * 5)
     drawn = [
-        factors_of_sources([large], pieces, power=1.0, length=8, seed=seed)[0] for seed in (1, 1, 2, 3, 4)
+        source_term_factors([large], pieces, power=1.0, length=8, seed=seed)[0] for seed in (1, 1, 2, 3, 4)
     ]
     assert (drawn[0] == drawn[1]).all()
     assert len({float(found[number("wing")]) for found in drawn}) > 1

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 from transformers.utils import logging as their_logging  # noqa: E402
 
 from termwise.errors import ModelFormatError  # noqa: E402
-from termwise.train.networks import NETWORKS, network_from  # noqa: E402
+from termwise.train.networks import NETWORKS, network_on_base  # noqa: E402
 from termwise.train.pretrained import load_encoder, quiet  # noqa: E402
 
 
@@ -23,7 +23,7 @@ from termwise.train.pretrained import load_encoder, quiet  # noqa: E402
 def test_nothing_is_written_while_an_encoder_is_loaded(kind, base, headed, capfd, caplog):
     with caplog.at_level(logging.WARNING):
         for folder in (base, headed):
-            network_from(kind, folder)
+            network_on_base(kind, folder)
     seen = capfd.readouterr()
     assert (seen.out, seen.err, caplog.text) == ("", "", "")
 
@@ -100,7 +100,7 @@ def test_a_folder_that_is_no_encoder(kind, how, base, tmp_path):
     shutil.copytree(base, folder)
     damaged(how, folder)
     with pytest.raises(ModelFormatError) as error:
-        network_from(kind, folder)
+        network_on_base(kind, folder)
     assert dict(error.value.facts)["base"] == folder
     assert error.value.fixes
     if how in ("more layers", "one tensor missing", "other weights"):

@@ -32,8 +32,12 @@ from termwise.records import Document  # noqa: E402
 from termwise.train.export import tilde_floors as floors  # noqa: E402
 from termwise.train.export.folder_writer import save_weights, write_encoder_folder  # noqa: E402
 from termwise.train.export.onnx_export import agreement  # noqa: E402
-from termwise.train.export.published_checkpoints import convert, dequantised, load  # noqa: E402
-from termwise.train.networks import SpladeDocNetwork, TildeNetwork, TildeV2Network, network_from  # noqa: E402
+from termwise.train.export.published_checkpoints import (  # noqa: E402
+    convert_checkpoint,
+    dequantised_network,
+    load_checkpoint,
+)
+from termwise.train.networks import SpladeDocNetwork, TildeNetwork, TildeV2Network, network_on_base  # noqa: E402
 
 from .conftest import SIZE, VOCABULARY, configuration, save, write_jsonl  # noqa: E402
 
@@ -86,7 +90,7 @@ def as_pickle(folder: Path, **changes) -> Path:
 @pytest.mark.parametrize("older", [False, True])
 def test_tilde(masked, older):
     model, folder = masked
-    read = load(as_pickle(folder) if older else folder)
+    read = load_checkpoint(as_pickle(folder) if older else folder)
     network, analyzer = read.network, read.analyzer
     assert isinstance(network, TildeNetwork)
     assert (read.query_weights, read.reads_queries) == (None, False)
@@ -101,7 +105,7 @@ def test_a_language_model_that_says_it_is_a_decoder_is_read_both_ways(masked):
     model, folder = masked
     settings = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(settings | {"is_decoder": True}))
-    network = load(folder).network
+    network = load_checkpoint(folder).network
     with torch.no_grad():
         expected = model(input_ids=IDS, attention_mask=MASK).logits[:, 0]
         torch.testing.assert_close(network.eval()(IDS, MASK), expected)
@@ -110,7 +114,7 @@ def test_a_language_model_that_says_it_is_a_decoder_is_read_both_ways(masked):
 @pytest.mark.parametrize("older", [False, True])
 def test_tildev2(projected, older):
     model, folder = projected
-    network = load(as_pickle(folder) if older else folder).network
+    network = load_checkpoint(as_pickle(folder) if older else folder).network
     assert isinstance(network, TildeV2Network)
     with torch.no_grad():
         torch.testing.assert_close(network.eval()(IDS, MASK), model(IDS, MASK))
@@ -125,7 +129,7 @@ def test_names_of_the_first_checkpoints_of_bert_are_read(masked):
         for name, tensor in load_file(folder / "model.safetensors").items()
     }
     save_file(state, folder / "model.safetensors")
-    network = load(folder).network
+    network = load_checkpoint(folder).network
     with torch.no_grad():
         expected = model(input_ids=IDS, attention_mask=MASK).logits[:, 0]
         torch.testing.assert_close(network.eval()(IDS, MASK), expected)
@@ -133,21 +137,21 @@ def test_names_of_the_first_checkpoints_of_bert_are_read(masked):
 
 def test_a_splade_is_a_masked_language_model_that_is_named_so(masked):
     _, folder = masked
-    assert isinstance(load(folder, kind="splade-doc").network, SpladeDocNetwork)
+    assert isinstance(load_checkpoint(folder, kind="splade-doc").network, SpladeDocNetwork)
 
 
 @pytest.mark.parametrize("kind", ["tilde", "tildev2"])
 def test_our_own_weights_are_read_again(kind, headed, tmp_path):
     torch.manual_seed(3)
-    network = network_from(kind, headed)
+    network = network_on_base(kind, headed)
     save_weights(network, tmp_path)
     (tmp_path / "vocab.txt").write_bytes((headed / "vocab.txt").read_bytes())
-    again = load(tmp_path).network
+    again = load_checkpoint(tmp_path).network
     before, after = network.state_dict(), again.state_dict()
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
     torch.manual_seed(4)
-    encoder = network_from(kind, tmp_path).encoder.state_dict()
+    encoder = network_on_base(kind, tmp_path).encoder.state_dict()
     assert all(torch.equal(tensor, encoder[name]) for name, tensor in network.encoder.state_dict().items())
 
 
@@ -176,12 +180,12 @@ def splade(model):
 
 def test_sparse_encoder(masked):
     model, folder = masked
-    read = load(modules(folder))
+    read = load_checkpoint(modules(folder))
     network = read.network
     assert isinstance(network, SpladeDocNetwork)
     assert (read.query_weights, read.reads_queries) == (None, True)
     with pytest.raises(ModelFormatError, match="of kind splade-doc"):
-        load(folder, kind="tilde")
+        load_checkpoint(folder, kind="tilde")
     with torch.no_grad():
         torch.testing.assert_close(network.eval()(IDS, MASK), splade(model))
 
@@ -189,7 +193,7 @@ def test_sparse_encoder(masked):
 def test_sparse_encoders_that_compute_something_else_are_refused(masked):
     folder = modules(masked[1], activation_function="log1p_relu")
     with pytest.raises(ModelFormatError, match="splade-doc") as caught:
-        load(folder)
+        load_checkpoint(folder)
     assert dict(caught.value.facts)["part"] == "activation_function"
 
 
@@ -198,13 +202,13 @@ def test_dense_sentence_transformers_are_refused(masked):
     kinds = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
     (folder / "modules.json").write_text(json.dumps(kinds))
     with pytest.raises(ModelFormatError) as caught:
-        load(folder)
+        load_checkpoint(folder)
     assert dict(caught.value.facts)["seen"] == "Transformer (the task is feature-extraction)"
 
 
 def test_a_checkpoint_without_the_head(base):
     with pytest.raises(ModelFormatError, match="no head for the kind tilde") as caught:
-        load(base)
+        load_checkpoint(base)
     facts = dict(caught.value.facts)
     assert "cls.predictions.transform.dense.weight" in facts["missing"]
     assert facts["has a head for"] == "none: it is a bare encoder"
@@ -212,11 +216,11 @@ def test_a_checkpoint_without_the_head(base):
 
 def test_a_checkpoint_with_another_head(masked, projected):
     with pytest.raises(ModelFormatError, match="no head for the kind tildev2") as caught:
-        load(masked[1], kind="tildev2")
+        load_checkpoint(masked[1], kind="tildev2")
     assert dict(caught.value.facts)["missing"] == "token_projection.weight, token_projection.bias"
     assert caught.value.fixes == ("--kind tilde",)
     with pytest.raises(ModelFormatError, match="no head for the kind tilde") as caught:
-        load(projected[1], kind="tilde")
+        load_checkpoint(projected[1], kind="tilde")
     assert caught.value.fixes == ("--kind tildev2",)
 
 
@@ -226,7 +230,7 @@ def test_weights_of_the_encoder_that_are_missing(masked):
     del state["bert.encoder.layer.0.output.dense.weight"]
     save_file(state, folder / "model.safetensors")
     with pytest.raises(ModelFormatError, match="missing") as caught:
-        load(folder)
+        load_checkpoint(folder)
     assert "bert.encoder.layer.0.output.dense.weight" in dict(caught.value.facts)["missing"]
 
 
@@ -236,7 +240,7 @@ def test_a_weight_that_is_not_finite(projected):
     state["tok_proj.weight"][0, 3] = float("inf")
     save_file(state, folder / "model.safetensors")
     with pytest.raises(ModelFormatError, match="not a finite number") as caught:
-        load(folder)
+        load_checkpoint(folder)
     facts = dict(caught.value.facts)
     assert (facts["tensor"], facts["not finite"]) == ("token_projection.weight", f"1 of {SIZE}")
 
@@ -245,7 +249,7 @@ def test_a_tokenizer_with_another_vocabulary(masked):
     folder = masked[1]
     (folder / "vocab.txt").write_text("\n".join((*VOCABULARY, "more")) + "\n")
     with pytest.raises(ModelFormatError, match="different sizes"):
-        load(folder)
+        load_checkpoint(folder)
 
 
 def test_weights_that_would_run_code_are_not_read(masked):
@@ -258,32 +262,32 @@ def test_weights_that_would_run_code_are_not_read(masked):
 
     torch.save({"bert": Payload()}, folder / "pytorch_model.bin")
     with pytest.raises(ModelFormatError, match="more than tensors"):
-        load(folder)
+        load_checkpoint(folder)
 
 
 def test_files_that_are_missing_or_damaged(masked, tmp_path):
     folder = masked[1]
     with pytest.raises(MissingFileError):
-        load(tmp_path / "nowhere")
+        load_checkpoint(tmp_path / "nowhere")
     with pytest.raises(UnknownNameError):
-        load(folder, kind="tilda")
+        load_checkpoint(folder, kind="tilda")
     data = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(data[:100])
     with pytest.raises(ModelFormatError, match="cannot be read"):
-        load(folder)
+        load_checkpoint(folder)
     (folder / "model.safetensors").unlink()
     with pytest.raises(MissingFileError, match="no weights"):
-        load(folder)
+        load_checkpoint(folder)
     as_pickle_of_numbers = {"a": 1}
     torch.save(as_pickle_of_numbers, folder / "pytorch_model.bin")
     with pytest.raises(ModelFormatError, match="not tensors"):
-        load(folder)
+        load_checkpoint(folder)
 
 
 def test_a_tokenizer_of_its_own_is_needed(masked):
     (masked[1] / "vocab.txt").unlink()
     with pytest.raises(ModelFormatError, match="no tokenizer"):
-        load(masked[1])
+        load_checkpoint(masked[1])
 
 
 def change_config(folder, **changes):
@@ -310,7 +314,7 @@ def test_a_size_that_cannot_be_is_named_with_its_file(masked, changes, key):
     folder = masked[1]
     change_config(folder, **changes)
     with pytest.raises(ModelFormatError) as caught:
-        load(folder)
+        load_checkpoint(folder)
     facts = dict(caught.value.facts)
     assert facts["file"] == folder / "config.json"
     assert facts["key"] == key
@@ -333,7 +337,7 @@ def test_a_configuration_that_no_network_follows_from(masked, changes):
     folder = masked[1]
     change_config(folder, **changes)
     with pytest.raises(ModelFormatError) as caught:
-        load(folder)
+        load_checkpoint(folder)
     facts = dict(caught.value.facts)
     assert facts.get("file", folder / "config.json") == folder / "config.json"
     assert caught.value.fixes
@@ -343,7 +347,7 @@ def test_a_configuration_that_no_network_follows_from(masked, changes):
 def test_a_configuration_that_is_no_object(masked, text):
     (masked[1] / "config.json").write_text(text)
     with pytest.raises(ModelFormatError) as caught:
-        load(masked[1])
+        load_checkpoint(masked[1])
     assert dict(caught.value.facts)["file"] == masked[1] / "config.json"
 
 
@@ -353,7 +357,7 @@ def test_a_size_the_configuration_does_not_give_is_said(masked):
     del settings["hidden_size"]
     file.write_text(json.dumps(settings))
     with pytest.raises(ModelFormatError, match="another shape") as caught:
-        load(masked[1])
+        load_checkpoint(masked[1])
     facts = dict(caught.value.facts)
     assert facts["file"] == file
     assert "hidden_size=768" in facts["taken for"]
@@ -362,7 +366,7 @@ def test_a_size_the_configuration_does_not_give_is_said(masked):
 def test_sizes_beyond_memory_are_refused_before_they_are_taken(masked):
     change_config(masked[1], hidden_size=1 << 18, intermediate_size=1 << 18, vocab_size=1 << 24)
     with pytest.raises(ModelFormatError, match="another shape"):
-        load(masked[1])
+        load_checkpoint(masked[1])
 
 
 @pytest.mark.parametrize("how", ["int8", "sparse", "number for a name"])
@@ -378,7 +382,7 @@ def test_weights_of_another_type(masked, how):
         state[3] = state[name]
     torch.save(state, folder / "pytorch_model.bin")
     with pytest.raises(ModelFormatError) as caught:
-        load(folder)
+        load_checkpoint(folder)
     if how != "number for a name":
         facts = dict(caught.value.facts)
         assert (facts["folder"], facts["tensor"]) == (folder, name)
@@ -390,7 +394,7 @@ def test_half_precision_and_parameters_are_read(masked):
     state = torch.load(folder / "pytorch_model.bin", weights_only=True)
     state = {name: torch.nn.Parameter(tensor.bfloat16()) for name, tensor in state.items()}
     torch.save(state | {"bert.embeddings.position_ids": torch.arange(64)}, folder / "pytorch_model.bin")
-    network = load(folder).network
+    network = load_checkpoint(folder).network
     before, after = (
         model.bert.embeddings.word_embeddings.weight,
         network.encoder.get_input_embeddings().weight,
@@ -405,7 +409,7 @@ def test_a_tokenizer_without_a_vocabulary(masked, text):
     (masked[1] / "vocab.txt").unlink()
     (masked[1] / "tokenizer.json").write_text(text)
     with pytest.raises(ModelFormatError) as caught:
-        load(masked[1])
+        load_checkpoint(masked[1])
     assert masked[1] in dict(caught.value.facts).values() or "tokenizer" in caught.value.message
 
 
@@ -418,7 +422,7 @@ def test_a_module_outside_the_folder_is_refused(masked, path):
     listed[1]["path"] = path
     (folder / "modules.json").write_text(json.dumps(listed))
     with pytest.raises(ModelFormatError) as caught:
-        load(folder)
+        load_checkpoint(folder)
     facts = dict(caught.value.facts)
     assert facts["file"] == folder / "modules.json"
     assert facts["key"] == "[1].path"
@@ -429,7 +433,7 @@ def test_modules_that_are_not_as_expected(masked, text):
     folder = modules(masked[1])
     (folder / "modules.json").write_text(text)
     with pytest.raises(ModelFormatError) as caught:
-        load(folder)
+        load_checkpoint(folder)
     assert dict(caught.value.facts)["file"] == folder / "modules.json"
 
 
@@ -451,19 +455,19 @@ def test_a_router_that_is_not_as_expected(masked, router, key):
     (folder / "modules.json").write_text('[{"type": "x.Router", "path": ""}]')
     (folder / "router_config.json").write_text(json.dumps(router))
     with pytest.raises(ModelFormatError) as caught:
-        load(folder)
+        load_checkpoint(folder)
     facts = dict(caught.value.facts)
     assert (facts["file"], facts["key"]) == (folder / "router_config.json", key)
 
 
 def test_convert(projected, tmp_path):
     model, folder = projected
-    made = convert(folder, tmp_path / "encoder")
+    made = convert_checkpoint(folder, tmp_path / "encoder")
     assert made.manifest.kind == "tildev2"
     assert (made.manifest.cleaning, made.manifest.length) == ("repo", made.manifest.positions)
     assert made.manifest.trained["converted"]["from"] == "tildev2"
     assert made.manifest.networks().keys() == {"float32", "int8"}
-    again = dequantised(made.folder)  # from the float32 graph: the very weights
+    again = dequantised_network(made.folder)  # from the float32 graph: the very weights
     with torch.no_grad():
         torch.testing.assert_close(again.eval()(IDS, MASK), model(IDS, MASK), atol=1e-6, rtol=1e-5)
 
@@ -471,7 +475,7 @@ def test_convert(projected, tmp_path):
 def test_convert_says_what_a_unicoil_does_to_queries(projected, tmp_path):
     lines = []
     change_config(projected[1], architectures=["UniCoilEncoder"])
-    made = convert(projected[1], tmp_path / "encoder", say=lines.append)
+    made = convert_checkpoint(projected[1], tmp_path / "encoder", say=lines.append)
     assert made.manifest.trained["converted"]["queries"] == "counted, where the checkpoint runs its network"
     assert any(
         line.startswith("warning: this checkpoint runs its network over queries too") for line in lines
@@ -485,7 +489,9 @@ def test_convert_measures_floors(masked, tmp_path):
         tmp_path / "docs.jsonl", *({"id": f"{i}", "text": text} for i, text in enumerate(texts))
     )
     seen = []
-    made = convert(folder, tmp_path / "encoder", floors_from=docs, progress=lambda *step: seen.append(step))
+    made = convert_checkpoint(
+        folder, tmp_path / "encoder", floors_from=docs, progress=lambda *step: seen.append(step)
+    )
     assert seen == [("measure floors", 3, 3)]
     number = {token: position for position, token in enumerate(VOCABULARY)}
     rows = [[1, *(number[word] for word in text.split()), number["[SEP]"]] for text in texts]
@@ -514,7 +520,7 @@ def test_floors_are_means_over_a_sample_of_a_large_collection(monkeypatch):
 def test_convert_refuses_what_a_kind_does_not_have(masked, projected, tmp_path):
     docs = write_jsonl(tmp_path / "docs.jsonl", {"id": "a", "text": "wing flutter"})
     none = write_jsonl(tmp_path / "none.jsonl")
-    tilde = convert(masked[1], tmp_path / "made-tilde").folder
+    tilde = convert_checkpoint(masked[1], tmp_path / "made-tilde").folder
     out = tmp_path / "encoder"
     refused = [
         (masked, {"expansion": Expansion(tilde, 8)}, ParameterError, "leave --expand-with out"),
@@ -528,17 +534,19 @@ def test_convert_refuses_what_a_kind_does_not_have(masked, projected, tmp_path):
     ]
     for checkpoint, options, error, fix in refused:
         with pytest.raises(error) as caught:
-            convert(checkpoint[1], out, **options)
+            convert_checkpoint(checkpoint[1], out, **options)
         assert fix is None or any(fix in one for one in caught.value.fixes)
         assert not (out / "encoder.json").exists()
-    projected_encoder = convert(projected[1], out).folder
+    projected_encoder = convert_checkpoint(projected[1], out).folder
     with pytest.raises(ModelFormatError, match="of kind tilde expands"):
-        convert(projected[1], tmp_path / "other", expansion=Expansion(projected_encoder, 8))
+        convert_checkpoint(projected[1], tmp_path / "other", expansion=Expansion(projected_encoder, 8))
 
 
 def test_a_converted_tildev2_is_expanded(masked, projected, tmp_path):
-    tilde = convert(masked[1], tmp_path / "made-tilde")
-    made = convert(projected[1], tmp_path / "encoder", expansion=Expansion(tilde.folder, 20, "raw"))
+    tilde = convert_checkpoint(masked[1], tmp_path / "made-tilde")
+    made = convert_checkpoint(
+        projected[1], tmp_path / "encoder", expansion=Expansion(tilde.folder, 20, "raw")
+    )
     assert made.manifest.expansion == ExpansionRecord(20, "raw", 64 - 21, tilde.id, "made-tilde")
     encoder = open_document_encoder(TildeV2(encoder=str(made.folder)))
     alone = open_document_encoder(TildeV2(encoder=str(made.folder), expansion_encoder="none"))
@@ -552,20 +560,20 @@ def test_convert_writes_over_nothing(projected, tmp_path):
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "encoder.json").write_text("{}")
     with pytest.raises(ForeignFolderError, match="already holds an encoder"):
-        convert(folder, tmp_path / "made")
+        convert_checkpoint(folder, tmp_path / "made")
     with pytest.raises(ForeignFolderError, match="overwrite the base"):
-        convert(folder, folder)
+        convert_checkpoint(folder, folder)
 
 
 def test_a_shipped_encoder_can_be_trained_on(headed, analyzer, tmp_path):
     from termwise.encode.onnx_session import OnnxSession
 
-    network = network_from("tilde", headed)
+    network = network_on_base("tilde", headed)
     folder = write_encoder_folder(
         network, analyzer, tmp_path / "encoder", cleaning="repo", length=16, trained={},
         precisions=("int8",), weights="left out",
     )  # fmt: skip
-    rebuilt = dequantised(folder.folder)
+    rebuilt = dequantised_network(folder.folder)
     assert isinstance(rebuilt, TildeNetwork)
     session = OnnxSession(EncoderFolder.open(folder.folder), precision="int8")
     assert agreement(rebuilt, session).relative < 0.02  # the rounding of activations is left

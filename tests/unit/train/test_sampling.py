@@ -7,7 +7,7 @@ import pytest
 
 from termwise.collection.pairs import PairSource
 from termwise.errors import EmptyCollectionError
-from termwise.train.data.sampling import Judged
+from termwise.train.data.sampling import JudgedQueries
 
 
 def source(name, queries, passages, pairs):
@@ -39,7 +39,7 @@ def judged(*, sources=(FIRST, SECOND), found=None, negatives=20):
         "first": mined([4, 3, 1], [1], [0], [0], [1], [0]),
         "second": mined([]),
     }
-    return Judged.of(
+    return JudgedQueries.of(
         sources,
         found or [known[one.name] for one in sources],
         queries=marks(*(one.queries for one in sources)),
@@ -67,7 +67,7 @@ def test_an_epoch_takes_every_query_once():
     made = judged()
     seen = set()
     for epoch in range(60):
-        drawn = made.draw(1, epoch)
+        drawn = made.sample(1, epoch)
         assert sorted(drawn.queries.tolist()) == [0, 1, 2]
         seen |= set(
             zip(*(part.tolist() for part in (drawn.queries, drawn.relevant, drawn.negatives)), strict=True)
@@ -78,9 +78,9 @@ def test_an_epoch_takes_every_query_once():
 
 def test_draws_follow_from_seed_and_epoch():
     made = judged()
-    first, again = made.draw(1, 3), made.draw(1, 3)
+    first, again = made.sample(1, 3), made.sample(1, 3)
     assert (first.queries == again.queries).all()
-    assert any((made.draw(1, epoch).queries != first.queries).any() for epoch in range(8))
+    assert any((made.sample(1, epoch).queries != first.queries).any() for epoch in range(8))
 
 
 def test_random_negatives_are_never_relevant():
@@ -88,7 +88,7 @@ def test_random_negatives_are_never_relevant():
     pairs = [(0, number) for number in range(39)]
     one = source("one", ["auto"], passages, pairs)
     made = judged(sources=[one], found=[mined(*([] for _ in pairs))])
-    assert {int(made.draw(0, epoch).negatives[0]) for epoch in range(20)} == {39}
+    assert {int(made.sample(0, epoch).negatives[0]) for epoch in range(20)} == {39}
 
 
 def test_nothing_to_tell_a_passage_from():

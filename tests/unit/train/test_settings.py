@@ -160,7 +160,7 @@ def test_settings_made_in_python_are_refused_likewise():
 )
 def test_a_setting_that_says_more_of_one_that_is_off(kind, given, needed):
     name = list(given)[-1]
-    with pytest.raises(ParameterError, match=f"the setting {name} does nothing where {needed} is off"):
+    with pytest.raises(ParameterError, match=f"the setting {name} has no effect without {needed}"):
         TrainSettings.for_kind(kind, given).check_kind(kind)
 
 

@@ -19,7 +19,7 @@ from sentence_transformers.sparse_encoder import modules as parts  # noqa: E402
 from termwise.errors import ModelFormatError, VocabularyMismatchError  # noqa: E402
 from termwise.indexing import build_index  # noqa: E402
 from termwise.records import Document  # noqa: E402
-from termwise.train.export.published_checkpoints import convert, load  # noqa: E402
+from termwise.train.export.published_checkpoints import convert_checkpoint, load_checkpoint  # noqa: E402
 from termwise.train.networks import SpladeDocNetwork  # noqa: E402
 from termwise.train.pretrained import quiet  # noqa: E402
 
@@ -81,7 +81,7 @@ def test_documents_get_the_weights_of_the_sparse_encoder(masked, tmp_path, older
             encoder = opened(modules=[parts.MLMTransformer(str(masked)), parts.SpladePooling("max")])
     else:
         encoder = opened(str(masked))
-    read = load(saved(encoder, tmp_path / "sparse"))
+    read = load_checkpoint(saved(encoder, tmp_path / "sparse"))
     assert isinstance(read.network, SpladeDocNetwork)
     assert (read.query_weights, read.reads_queries) == (None, True)
     expected = encoder.encode_document(list(TEXTS), convert_to_sparse_tensor=False).numpy()
@@ -92,7 +92,7 @@ def test_documents_get_the_weights_of_the_sparse_encoder(masked, tmp_path, older
 def test_an_index_scores_as_the_sparse_encoder_with_static_weights(masked, weights, tmp_path):
     encoder = routed(masked, weights)
     lines = []
-    made = convert(saved(encoder, tmp_path / "sparse"), tmp_path / "made", say=lines.append)
+    made = convert_checkpoint(saved(encoder, tmp_path / "sparse"), tmp_path / "made", say=lines.append)
     assert not [line for line in lines if line.startswith("warning")]
     assert made.manifest.kind == "splade-doc"
     assert made.manifest.trained["converted"]["queries"] == "static weights"
@@ -112,7 +112,9 @@ def test_an_index_scores_as_the_sparse_encoder_with_static_weights(masked, weigh
 
 def test_another_identity_for_other_weights_of_queries(masked, weights, tmp_path):
     made = [
-        convert(saved(routed(masked, given), tmp_path / f"sparse{number}"), tmp_path / f"made{number}")
+        convert_checkpoint(
+            saved(routed(masked, given), tmp_path / f"sparse{number}"), tmp_path / f"made{number}"
+        )
         for number, given in enumerate((weights, weights + 1))
     ]
     assert made[0].id != made[1].id
@@ -120,7 +122,7 @@ def test_another_identity_for_other_weights_of_queries(masked, weights, tmp_path
 
 def refused(folder):
     with pytest.raises(ModelFormatError) as caught:
-        load(folder)
+        load_checkpoint(folder)
     return dict(caught.value.facts)
 
 
@@ -173,4 +175,4 @@ def test_two_tokenizers_are_refused(masked, weights, tmp_path):
     described["normalizer"]["lowercase"] = False
     file.write_text(json.dumps(described))
     with pytest.raises(VocabularyMismatchError, match="cut text in different ways"):
-        load(folder)
+        load_checkpoint(folder)

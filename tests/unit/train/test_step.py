@@ -15,7 +15,7 @@ from termwise.text.vocabulary_cleaning import clean_vocabulary  # noqa: E402
 from termwise.train.data.batches import BatchPlan, plan_batches  # noqa: E402
 from termwise.train.data.expansions import Expansions  # noqa: E402
 from termwise.train.loop.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
-from termwise.train.networks import network_from  # noqa: E402
+from termwise.train.networks import network_on_base  # noqa: E402
 from termwise.train.objectives import likelihood_scores  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 from termwise.train.teacher import Teacher  # noqa: E402
@@ -122,7 +122,7 @@ def test_one_sided_objectives_read_one_side(pieces, objective, there, absent, ba
     batch = collator([0])["batch"]
     assert there in batch
     assert absent not in batch
-    loss = TrainingStep(network_from("tilde", base), chosen, pieces)(batch)["loss"]
+    loss = TrainingStep(network_on_base("tilde", base), chosen, pieces)(batch)["loss"]
     assert loss.shape == ()
     assert math.isfinite(loss.item())
 
@@ -146,7 +146,7 @@ def test_scores_of_a_batch_are_those_of_all_its_passages(pieces, base):
     """The loss from a hand-made network: a weight of 1 for everything counts matching terms."""
     source = mini(("wing lift", "wing lift drag"), ("drag", "shock drag"))
     chosen = settings("tildev2")
-    network = network_from("tildev2", base)
+    network = network_on_base("tildev2", base)
     with torch.no_grad():
         network.token_projection.weight.zero_()
         network.token_projection.bias.fill_(1.0)
@@ -161,27 +161,27 @@ def test_each_occurrence_counts_as_much_as_its_term_is_rare_in_its_source(pieces
     factors = [np.full(len(VOCABULARY), fill, dtype=np.float32) for fill in (1.0, 3.0)]
     factors[0][number("wing")] = 2.0
     chosen = settings("tildev2")
-    collator = Collator("tildev2", chosen, pieces, sources, planned([(0, 0), (1, 0)]), rarity=factors)
+    collator = Collator("tildev2", chosen, pieces, sources, planned([(0, 0), (1, 0)]), term_factors=factors)
     batch = collator([0])["batch"]
-    assert batch["asked_weights"].tolist() == [2.0, 1.0, 3.0, 3.0]
-    network = network_from("tildev2", base)
+    assert batch["occurrence_weights"].tolist() == [2.0, 1.0, 3.0, 3.0]
+    network = network_on_base("tildev2", base)
     with torch.no_grad():
         network.token_projection.weight.zero_()
         network.token_projection.bias.fill_(1.0)
     loss = TrainingStep(network, chosen, pieces)(batch)["loss"].item()
     # Scores: (3, 1) with the first passage right, (6, 6) with the second.
     assert loss == pytest.approx((math.log(1 + math.exp(-2)) + math.log(2)) / 2, rel=1e-5)
-    pooled = network_from("splade-doc", base)
+    pooled = network_on_base("splade-doc", base)
     step = TrainingStep(pooled, settings("splade-doc"), pieces)
     assert step(batch)["loss"].item() != pytest.approx(
-        step({name: part for name, part in batch.items() if name != "asked_weights"})["loss"].item()
+        step({name: part for name, part in batch.items() if name != "occurrence_weights"})["loss"].item()
     )
 
 
 def test_special_pieces_and_padding_match_nothing(pieces, base):
     source = mini(("[SEP] [CLS] [PAD] lift", "drag drag"), ("drag", "lift"))
     chosen = settings("tildev2", cleaning="none")
-    network = network_from("tildev2", base)
+    network = network_on_base("tildev2", base)
     with torch.no_grad():
         network.token_projection.weight.zero_()
         network.token_projection.bias.fill_(1.0)
@@ -193,13 +193,13 @@ def test_special_pieces_and_padding_match_nothing(pieces, base):
 def test_queries_are_cut_off_after_cleaning(pieces, number):
     source = mini(("the of wing the lift a drag", "wing"))
     batch = Collator("tildev2", settings("tildev2", query_length=4), pieces, [source], planned([(0, 0)]))([0])
-    assert batch["batch"]["asked_terms"].tolist() == [number("wing"), number("lift")]
+    assert batch["batch"]["occurrence_terms"].tolist() == [number("wing"), number("lift")]
 
 
 def test_a_query_that_cleans_to_nothing_moves_nothing(pieces, base):
     source = mini(("the of ?", "wing lift"), ("the", "drag"))
     chosen = settings("tildev2")
-    network = network_from("tildev2", base)
+    network = network_on_base("tildev2", base)
     batch = Collator("tildev2", chosen, pieces, [source], planned([(0, 0), (0, 1)]))([0])["batch"]
     loss = TrainingStep(network, chosen, pieces)(batch)["loss"]
     assert loss.item() == pytest.approx(math.log(2))
@@ -211,7 +211,7 @@ def test_a_query_that_cleans_to_nothing_moves_nothing(pieces, base):
 def test_a_batch_of_one_pair(kind, pieces, base):
     chosen = settings(kind, sparsity=0.1 if kind == "splade-doc" else 0.0)
     collator = Collator(kind, chosen, pieces, [made_source("air", 3)], planned([(0, 1)]))
-    loss = TrainingStep(network_from(kind, base), chosen, pieces)(collator([0])["batch"])["loss"]
+    loss = TrainingStep(network_on_base(kind, base), chosen, pieces)(collator([0])["batch"])["loss"]
     assert math.isfinite(loss.item())
     loss.backward()
 
@@ -234,7 +234,7 @@ def test_passages_that_are_relevant_are_no_negatives(pieces):
         negatives=negatives,
     )
     assert collator.places(0) == [(0, 0), (0, 2), (0, 1), (0, 0), (0, 2), (0, 0)]
-    assert collator([0])["batch"]["same"].int().tolist() == [
+    assert collator([0])["batch"]["excluded"].int().tolist() == [
         # p0 p2 p1 p0 p2 p0
         [0, 0, 1, 1, 0, 1],  # q0: p0 once more, and p1 by a pair that is not in the batch
         [0, 0, 0, 0, 0, 0],  # q1: only its own, in its own place
@@ -245,7 +245,7 @@ def test_passages_that_are_relevant_are_no_negatives(pieces):
 def test_passages_of_other_sources_with_the_same_number_are_negatives(pieces):
     sources = [made_source("air", 3, seed=1), made_source("code", 3, seed=2)]
     collator = Collator("tildev2", settings("tildev2"), pieces, sources, planned([(0, 1), (1, 1), (1, 1)]))
-    assert collator([0])["batch"]["same"].int().tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
+    assert collator([0])["batch"]["excluded"].int().tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
 
 
 def test_hard_negatives_follow_seed_and_batch(pieces):
@@ -287,7 +287,7 @@ def test_expansions_stand_behind_a_separator(pieces, number):
 
 def test_cleaned_away_terms_get_no_gradient_through_the_network(pieces, base, analyzer):
     chosen = settings("tilde")
-    network = network_from("tilde", base)
+    network = network_on_base("tilde", base)
     collator = Collator("tilde", chosen, pieces, [made_source("air", 4)], planned([(0, 0), (0, 1)]))
     TrainingStep(network, chosen, pieces)(collator([0])["batch"])["loss"].backward()
     gradient = network.pretrained.get_output_embeddings().bias.grad
@@ -301,7 +301,7 @@ def test_the_sparsity_of_the_max_pooled_encoder_is_added(pieces, base):
         settings("splade-doc", sparsity=0.0),
         settings("splade-doc", sparsity=2.0, sparsity_ramp=0.0),
     )
-    network = network_from("splade-doc", base).eval()
+    network = network_on_base("splade-doc", base).eval()
     batch = Collator("splade-doc", plain, pieces, [made_source("air", 4)], planned([(0, 0), (0, 1)]))([0])[
         "batch"
     ]
@@ -313,7 +313,7 @@ def test_the_sparsity_of_the_max_pooled_encoder_is_added(pieces, base):
 
 def test_sparsity_rises_with_the_square_of_the_step(pieces, base):
     chosen = settings("splade-doc", sparsity=2.0, sparsity_ramp=0.5)
-    network = network_from("splade-doc", base).eval()
+    network = network_on_base("splade-doc", base).eval()
     batch = Collator("splade-doc", chosen, pieces, [made_source("air", 4)], planned([(0, 0), (0, 1)]))([0])[
         "batch"
     ]
@@ -335,7 +335,7 @@ def test_a_teacher_takes_its_share_and_is_not_trained(pieces, base):
     alone = settings("tildev2")
     taught = settings("tildev2", teacher=str(base), teacher_weight=0.25, teacher_scale=4.0)
     only = settings("tildev2", teacher=str(base), teacher_weight=1.0, teacher_scale=4.0)
-    network = network_from("tildev2", base).eval()
+    network = network_on_base("tildev2", base).eval()
     with torch.no_grad():
         network.token_projection.weight.fill_(0.3)
     batch = Collator("tildev2", taught, pieces, [source], batches)([0])["batch"]
@@ -362,7 +362,7 @@ def test_a_teacher_of_another_vocabulary(base, pieces, tmp_path):
     transformers = pytest.importorskip("transformers")
     other = save(transformers.BertModel(configuration(vocab_size=len(VOCABULARY) + 1)), tmp_path / "other")
     with pytest.raises(ModelFormatError, match="vocabularies of different sizes"):
-        TrainingStep(network_from("tildev2", base), settings("tildev2", teacher=str(other)), pieces)
+        TrainingStep(network_on_base("tildev2", base), settings("tildev2", teacher=str(other)), pieces)
     with pytest.raises(ModelFormatError):
         Teacher.load(tmp_path / "nowhere")
 
@@ -374,10 +374,10 @@ def test_tilde_with_contrast_ranks_the_passages_of_the_batch(pieces, base):
     for contrast in (0.0, 0.5):
         chosen = settings("tilde", contrast=contrast)
         torch.manual_seed(3)
-        step = TrainingStep(network_from("tilde", base), chosen, pieces).eval()
+        step = TrainingStep(network_on_base("tilde", base), chosen, pieces).eval()
         made = Collator("tilde", chosen, pieces, [source], batches)([0])["batch"]
         losses[contrast] = step(made)["loss"]
     logits = step.network(made["passage_ids"], made["passage_mask"])
-    scores = likelihood_scores(logits, made["asked_rows"], made["asked_terms"], 3)
+    scores = likelihood_scores(logits, made["occurrence_rows"], made["occurrence_terms"], 3)
     expected = losses[0.0].detach() + 0.5 * torch.nn.functional.cross_entropy(scores, torch.arange(3))
     assert losses[0.5].item() == pytest.approx(expected.item(), rel=1e-5)

@@ -18,10 +18,10 @@ from termwise.errors import DivergedError, ParameterError  # noqa: E402
 from termwise.train.data.batches import plan_batches  # noqa: E402
 from termwise.train.loop.callbacks import JsonLog  # noqa: E402
 from termwise.train.loop.checkpoints import last_checkpoint  # noqa: E402
-from termwise.train.loop.elapsed_time import Clock  # noqa: E402
+from termwise.train.loop.elapsed_time import ElapsedTime  # noqa: E402
 from termwise.train.loop.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
 from termwise.train.loop.trainer import TermTrainer, training_arguments  # noqa: E402
-from termwise.train.networks import network_from, set_dropout  # noqa: E402
+from termwise.train.networks import network_on_base, set_dropout  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 
 from .conftest import SIZE, VOCABULARY, made_source  # noqa: E402
@@ -68,7 +68,7 @@ class Run:
         contrastive = {} if kind == "tilde" else {"objective": "contrastive"}
         self.settings = TrainSettings(**(SHORT | contrastive | changes))
         set_seed(self.settings.seed)
-        self.network = network_from(kind, base)
+        self.network = network_on_base(kind, base)
         set_dropout(self.network, self.settings.dropout)
         if self.settings.checkpointing:
             self.network.checkpoint_activations()
@@ -77,7 +77,7 @@ class Run:
             lambda epoch: plan_batches([40], batch=4, seed=self.settings.seed, epoch=epoch), epochs=2
         )
         steps = self.settings.max_steps or -(-len(self.batches) // self.settings.accumulate)
-        clock = Clock()
+        elapsed = ElapsedTime()
         self.trainer = TermTrainer(
             TrainingStep(self.network, self.settings, pieces),
             training_arguments(folder, self.settings, steps=steps, validation=validate is not None),
@@ -85,8 +85,8 @@ class Run:
             Collator(kind, self.settings, pieces, [source], self.batches),
             settings=self.settings,
             validate=validate,
-            clock=clock,
-            callbacks=[JsonLog(folder.parent / f"{folder.name}.jsonl", clock), *callbacks],
+            elapsed=elapsed,
+            callbacks=[JsonLog(folder.parent / f"{folder.name}.jsonl", elapsed), *callbacks],
             progress=progress or (lambda *_: None),
             say=say or (lambda _: None),
         )
@@ -310,7 +310,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(base, 
     assert facts["step"] == 5
     assert math.isnan(facts["loss"])
     assert facts["last checkpoint"] == tmp_path / "run" / "checkpoint-3"
-    assert error.value.fixes[0] == "--resume --set learning_rate=0.0005"
+    assert error.value.fixes[0] == "continue with `resume=True, learning_rate=0.0005`"
     assert error.value.exit_code == 3
 
 
@@ -377,10 +377,10 @@ def test_the_rates_of_encoder_and_head(base, pieces, tmp_path):
     assert all(group["weight_decay"] == 0 for group in groups)
 
 
-def test_float16_needs_a_graphics_processor(tmp_path):
+def test_float16_needs_a_gpu(tmp_path):
     if torch.cuda.is_available():
         pytest.skip("there is one")
-    with pytest.raises(ParameterError, match="graphics processor"):
+    with pytest.raises(ParameterError, match="needs a GPU"):
         training_arguments(tmp_path, TrainSettings(precision="float16"), steps=1, validation=False)
 
 

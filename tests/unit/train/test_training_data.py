@@ -40,7 +40,7 @@ def test_two_sources_of_one_name(tmp_path):
         (tmp_path / folder).mkdir()
         write_jsonl(tmp_path / folder / "pairs.jsonl", *PAIRS[:4])
     data = [tmp_path / folder / "pairs.jsonl" for folder in ("one", "two")]
-    with pytest.raises(ParameterError, match="one name") as caught:
+    with pytest.raises(ParameterError, match="the same name") as caught:
         read_training_data(data, validation=None, queries=10, seed=3)
     assert dict(caught.value.facts)["name"] == "pairs"
     assert caught.value.fixes

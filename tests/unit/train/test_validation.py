@@ -16,7 +16,7 @@ from termwise.records import Qrel  # noqa: E402
 from termwise.text.vocabulary_cleaning import clean_vocabulary  # noqa: E402
 from termwise.train.loop import validation  # noqa: E402
 from termwise.train.loop.validation import HeldOut, validate  # noqa: E402
-from termwise.train.networks import network_from  # noqa: E402
+from termwise.train.networks import network_on_base  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 
 from .conftest import made_source  # noqa: E402
@@ -26,7 +26,7 @@ SETTINGS = TrainSettings(document_length=12, query_length=8)
 
 def counting(base):
     """A TILDEv2 that gives every piece the weight 1."""
-    network = network_from("tildev2", base)
+    network = network_on_base("tildev2", base)
     with torch.no_grad():
         network.token_projection.weight.zero_()
         network.token_projection.bias.fill_(1.0)
@@ -62,7 +62,7 @@ def test_the_idf_of_the_pool_tells_rare_terms_from_common_ones(base, pieces):
 
 
 def test_likelihoods_are_summed_over_occurrences(base, pieces, number):
-    network = network_from("tilde", base).eval()
+    network = network_on_base("tilde", base).eval()
     held_out = HeldOut(
         queries=("wing wing drag",), passages=("lift", "wave", "shock"), qrels=(Qrel("0", "1", 1),)
     )
@@ -81,7 +81,7 @@ def test_likelihoods_are_summed_over_occurrences(base, pieces, number):
 
 def test_a_network_of_document_likelihoods_is_ranked_by_them(base, pieces, number, monkeypatch):
     settings = replace(SETTINGS, objective="document-likelihood")
-    network = network_from("tilde", base).eval()
+    network = network_on_base("tilde", base).eval()
     held_out = HeldOut(
         queries=("wing lift", "the"),
         passages=("drag drag shock", "wave the", "of", "jet nozzle"),
@@ -99,7 +99,7 @@ def test_a_network_of_document_likelihoods_is_ranked_by_them(base, pieces, numbe
         (p[number("jet")] + p[number("nozzle")]) / 2,
     ]
     seen = []
-    monkeypatch.setattr(validation, "measured", lambda scores, _: seen.append(scores) or {})
+    monkeypatch.setattr(validation, "measure_scores", lambda scores, _: seen.append(scores) or {})
     validate(network, pieces, held_out, settings)
     assert seen[0][0].tolist() == pytest.approx([float(value) for value in expected], rel=1e-5)
     assert seen[0][1].tolist() == [0, 0, 0, 0]  # a query without a kept term says nothing
@@ -130,7 +130,7 @@ def test_expansions_can_match(base, pieces, number):
 
 @pytest.mark.parametrize("kind", ["tilde", "tildev2", "splade-doc"])
 def test_validation_leaves_the_network_as_it_was(kind, base, pieces):
-    network = network_from(kind, base)
+    network = network_on_base(kind, base)
     held_out = HeldOut.sample([made_source("air", 40)], queries=40, seed=1)
     state = torch.random.get_rng_state()
     first = validate(network, pieces, held_out, SETTINGS)

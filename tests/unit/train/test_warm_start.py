@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from termwise.train.loop.warm_start import fit_head  # noqa: E402
-from termwise.train.networks import TildeNetwork, network_from  # noqa: E402
+from termwise.train.networks import TildeNetwork, network_on_base  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 
 from .conftest import made_source  # noqa: E402
@@ -17,7 +17,7 @@ SETTINGS = TrainSettings(document_length=12, query_length=8, head_steps=40, seed
 
 def fitted(base, pieces, settings=SETTINGS, **options):
     torch.manual_seed(1)
-    network = network_from("tilde", base)
+    network = network_on_base("tilde", base)
     assert isinstance(network, TildeNetwork)
     before = {name: value.clone() for name, value in network.state_dict().items()}
     source = made_source("air", 30)

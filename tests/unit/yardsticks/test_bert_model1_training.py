@@ -22,7 +22,7 @@ from termwise.errors import (  # noqa: E402
     StorageError,
 )
 from termwise.train.data.inputs import Pieces  # noqa: E402
-from termwise.train.data.sampling import Judged  # noqa: E402
+from termwise.train.data.sampling import JudgedQueries  # noqa: E402
 from termwise.train.loop.validation import HeldOut  # noqa: E402
 from termwise.yardsticks.bert_model1.folder import read_scorer_folder  # noqa: E402
 from termwise.yardsticks.bert_model1.network import BertModel1Config  # noqa: E402
@@ -71,7 +71,7 @@ def judged(source):
     found = np.full((14, 64), -1, dtype=np.int32)
     found[:, 0] = (np.arange(14) + 1) % 14
     every = np.ones(14, dtype=np.bool_)
-    return Judged.of([source], [found], queries=every, passages=every, negatives=20)
+    return JudgedQueries.of([source], [found], queries=every, passages=every, negatives=20)
 
 
 @pytest.mark.parametrize("score_norm", ["sum", "mean"])
@@ -291,7 +291,7 @@ def test_an_unavailable_precision_is_refused_before_training(data, base, tmp_pat
     def work(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr("termwise.yardsticks.bert_model1.training.negatives_of", work)
+    monkeypatch.setattr("termwise.yardsticks.bert_model1.training.load_or_mine_negatives", work)
     half = dataclasses.replace(SETTINGS, precision="float16")
     with pytest.raises(ParameterError, match="float16"):
         train_bert_model1([data], base, tmp_path / "out", settings=half)

@@ -181,8 +181,8 @@ def test_unknown_hub_names_are_refused(served, monkeypatch):
     with pytest.raises(ModelFormatError, match="no checkpoint of ColBERT of that name") as caught:
         open_scorer("colbert:somebody/nothing", AROUND)
     facts = dict(caught.value.facts)
-    assert (facts["name"], facts["as a folder"]) == ("somebody/nothing", "there is none")
-    assert "404" in facts["the hub"]
+    assert (facts["name"], facts["local folder"]) == ("somebody/nothing", "does not exist")
+    assert "404" in facts["hub"]
     pytest.importorskip("sentence_transformers")
     with pytest.raises(ModelFormatError, match="no ranker of that name"):
         open_scorer("somebody/nothing", AROUND)

@@ -1,1 +1,1 @@
-"""Training data: sampled pairs, batches, hard negatives and network inputs."""
+"""Training data: pairs, batches, hard negatives and network inputs."""

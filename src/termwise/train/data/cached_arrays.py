@@ -1,4 +1,4 @@
-"""Arrays that a run makes once and keeps in a file, to be read again when it goes on."""
+"""Cache of computed arrays in the folder of a run."""
 
 from __future__ import annotations
 
@@ -20,68 +20,70 @@ _UNREADABLE = (
     EOFError,
     KeyError,
     TypeError,
-    MemoryError,  # of a header that names a shape beyond reason
+    MemoryError,  # a header with an absurd shape
     zipfile.BadZipFile,
     zlib.error,
 )
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-_Made = TypeVar("_Made")
+_Value = TypeVar("_Value")
 
 
-def keep(file: Path, arrays: Arrays) -> None:
-    """Write arrays to a file that is there whole or not at all."""
+def save_arrays(file: Path, arrays: Arrays) -> None:
+    """Write arrays to a file atomically."""
     unfinished = file.with_suffix(".unfinished.npz")
     np.savez(unfinished, **arrays)  # type: ignore[arg-type]
     unfinished.replace(file)
 
 
-def kept(file: Path, expected: Mapping[str, tuple[type[np.generic], int]]) -> Arrays:
-    """Read arrays that `keep` wrote.
+def load_arrays(file: Path, expected: Mapping[str, tuple[type[np.generic], int]]) -> Arrays:
+    """Read arrays that `save_arrays` wrote.
 
     Parameters
     ----------
     file : Path
     expected : mapping of str to (type, int)
-        The kind of numbers and the number of axes of each array; there is to be no other.
+        The dtype and the number of axes of each array.
 
     Raises
     ------
     CorruptModelError
-        If the file is damaged, or holds something else; pickled objects are not read.
+        If the file is damaged or holds other arrays; pickled objects are not read.
     """
     try:
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as found:
-            if not isinstance(found, np.lib.npyio.NpzFile) or set(found.files) != set(expected):
-                raise unlike(file, "it does not hold the arrays of this run")
-            arrays = {name: found[name] for name in expected}
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile) or set(archive.files) != set(expected):
+                raise corrupt_cache(file, "it does not hold the arrays of this run")
+            arrays = {name: archive[name] for name in expected}
     except _UNREADABLE as error:
-        raise unlike(file, first_line(error)) from error
-    for name, (kind, axes) in expected.items():
-        if arrays[name].ndim != axes or arrays[name].dtype != kind:
-            raise unlike(file, f"{name} is {arrays[name].dtype} of shape {arrays[name].shape}")
+        raise corrupt_cache(file, first_line(error)) from error
+    for name, (dtype, axes) in expected.items():
+        if arrays[name].ndim != axes or arrays[name].dtype != dtype:
+            raise corrupt_cache(file, f"{name} is {arrays[name].dtype} of shape {arrays[name].shape}")
     return arrays
 
 
-def kept_or_made(file: Path, read: Callable[[], _Made], make: Callable[[], _Made], say: Say) -> _Made:
-    """Read what a run has kept; make it where there is nothing, or again where it is damaged.
+def load_or_compute(
+    file: Path, load: Callable[[], _Value], compute: Callable[[], _Value], say: Say
+) -> _Value:
+    """Load a cached value; compute it if there is none or the file is damaged.
 
-    What is made follows from the data and the settings alone, so making it again changes nothing.
+    The value depends on data and settings alone, so computing it again gives the same.
     """
     if not file.exists():
-        return make()
+        return compute()
     try:
-        return read()
+        return load()
     except CorruptModelError as error:
-        say(f"warning: {file} is damaged and is made again: {dict(error.facts)['why']}")
-        return make()
+        say(f"warning: {file} is damaged and is computed again: {dict(error.facts)['why']}")
+        return compute()
 
 
-def unlike(file: Path, why: str) -> CorruptModelError:
-    """Build the error for a file that does not hold what a run has kept in it."""
+def corrupt_cache(file: Path, why: str) -> CorruptModelError:
+    """Return the error for a cache file with other contents than the run needs."""
     return CorruptModelError(
-        "a file that a training run keeps has been damaged, or is another one's",
+        "a cache file of the training run is damaged or belongs to another run",
         facts=[("file", file), ("why", why)],
-        fixes=["remove it; --resume computes it again"],
+        fixes=["remove it; `resume=True` computes it again"],
     )

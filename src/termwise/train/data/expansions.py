@@ -1,4 +1,4 @@
-"""Expanding the passages that a network is trained on, as passages are expanded when documents are indexed."""
+"""Expansion terms of training passages, as for documents of an index."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ import numpy.typing as npt
 from termwise.collection.pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.progress import Progress, no_progress
-from termwise.train.data.cached_arrays import keep, kept, kept_or_made, unlike
+from termwise.train.data.cached_arrays import corrupt_cache, load_arrays, load_or_compute, save_arrays
 from termwise.train.data.inputs import Pieces
 from termwise.train.messages import Say
 
 EXPANSIONS = "expansions.npz"
-"""The file of a run that keeps them."""
+"""Cache file of a run."""
 
-_PART = 2048
+_BATCH = 2048
 
 Place = tuple[int, int]
 """Number of a source, and the position of a passage in it."""
 
 
 class Expansions:
-    """The terms that expand some passages of some sources.
+    """Expansion terms of passages.
 
     Parameters
     ----------
     places : sequence of (int, int)
-        Which passages.
+        The n passages.
     indptr : ndarray of shape (n + 1,), int64
-        Boundaries of their terms.
+        Boundaries of the passages in `terms`.
     terms : ndarray of shape (nnz,), int32
-        Term numbers; the likeliest of each passage first.
+        Term numbers; the most likely of each passage first.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Expansions:
         self._row = {place: number for number, place in enumerate(self.places)}
 
     def __getitem__(self, place: Place) -> npt.NDArray[np.int64]:
-        """Return the terms of one passage."""
+        """Return the expansion terms of a passage."""
         row = self._row[place]
         return self.terms[self.indptr[row] : self.indptr[row + 1]].astype(np.int64)
 
@@ -59,7 +59,7 @@ class Expansions:
         length: int,
         progress: Progress = no_progress,
     ) -> Expansions:
-        """Expand passages.
+        """Compute the expansion terms of passages.
 
         Parameters
         ----------
@@ -69,60 +69,59 @@ class Expansions:
         places : collection of (int, int)
         pieces : Pieces
         length : int
-            Pieces of a passage that the network in training reads, two special ones included; the expander reads
-            the same.
+            Pieces of a passage that network and expander read, the two special ones included.
         progress : callable, optional
-            Called with a stage, what is done, and the total.
+            Called with a stage, the amount done, and the total.
         """
-        wanted = sorted(places)
-        lengths, found = [], []
-        for start in range(0, len(wanted), _PART):
-            part = wanted[start : start + _PART]
+        ordered = sorted(places)
+        lengths, rows = [], []
+        for start in range(0, len(ordered), _BATCH):
+            part = ordered[start : start + _BATCH]
             windows = [pieces(sources[owner].passages[passage])[: length - 2] for owner, passage in part]
             for terms in expander.expansions([window.astype(np.int32) for window in windows]):
                 lengths.append(len(terms))
-                found.append(terms)
-            progress("expand passages", start + len(part), len(wanted))
+                rows.append(terms)
+            progress("expand passages", start + len(part), len(ordered))
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return cls(wanted, indptr, np.concatenate([np.empty(0, dtype=np.int32), *found]))
+        return cls(ordered, indptr, np.concatenate([np.empty(0, dtype=np.int32), *rows]))
 
-    def keep(self, file: Path) -> None:
+    def save(self, file: Path) -> None:
         """Write the expansions to a file."""
         places = np.array(self.places, dtype=np.int64).reshape(-1, 2)
-        keep(file, {"places": places, "indptr": self.indptr, "terms": self.terms})
+        save_arrays(file, {"places": places, "indptr": self.indptr, "terms": self.terms})
 
     @classmethod
-    def kept(cls, file: Path, places: Collection[Place], *, terms: int) -> Expansions:
-        """Read what `keep` wrote.
+    def load(cls, file: Path, places: Collection[Place], *, terms: int) -> Expansions:
+        """Read a file that `save` wrote.
 
         Parameters
         ----------
         file : Path
         places : collection of (int, int)
-            The passages whose expansions are needed.
+            Passages that the file must contain.
         terms : int
             Size of the vocabulary.
 
         Raises
         ------
         CorruptModelError
-            If the file is damaged, or does not expand these passages by terms of the vocabulary.
+            If the file is damaged, lacks a passage, or has a term outside the vocabulary.
         """
-        arrays = kept(file, {"places": (np.int64, 2), "indptr": (np.int64, 1), "terms": (np.int32, 1)})
-        found, indptr, numbers = arrays["places"], arrays["indptr"], arrays["terms"]
-        if found.shape[1] != 2 or len(indptr) != len(found) + 1:
-            raise unlike(file, "its arrays do not go with each other")
+        arrays = load_arrays(file, {"places": (np.int64, 2), "indptr": (np.int64, 1), "terms": (np.int32, 1)})
+        rows, indptr, numbers = arrays["places"], arrays["indptr"], arrays["terms"]
+        if rows.shape[1] != 2 or len(indptr) != len(rows) + 1:
+            raise corrupt_cache(file, "the lengths of its arrays do not match")
         if indptr[0] != 0 or indptr[-1] != len(numbers) or (np.diff(indptr) < 0).any():
-            raise unlike(file, "the boundaries of its rows are not in order")
+            raise corrupt_cache(file, "its row boundaries are not in order")
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < terms:
-            raise unlike(file, "it names a term that the vocabulary does not have")
-        made = cls([(int(a), int(b)) for a, b in found], indptr, numbers)
-        if not made._row.keys() >= set(places):
-            raise unlike(file, "it does not expand all passages of this run")
-        return made
+            raise corrupt_cache(file, "it has a term outside the vocabulary")
+        expansions = cls([(int(owner), int(passage)) for owner, passage in rows], indptr, numbers)
+        if not expansions._row.keys() >= set(places):
+            raise corrupt_cache(file, "it lacks passages of this run")
+        return expansions
 
 
-def expansions_of(
+def load_or_make_expansions(
     expander: Expander,
     sources: Sequence[PairSource],
     places: Collection[Place],
@@ -133,14 +132,14 @@ def expansions_of(
     progress: Progress,
     say: Say,
 ) -> Expansions:
-    """Expand passages of a run, or read the expansions that it keeps in its folder; see `Expansions.make`."""
+    """Load the expansions of a run from its folder, or compute and save them; see `Expansions.make`."""
     file = folder / EXPANSIONS
 
-    def make() -> Expansions:
+    def compute() -> Expansions:
         say(f"expanding {len(places):,} passages")
-        made = Expansions.make(expander, sources, places, pieces, length=length, progress=progress)
-        made.keep(file)
-        return made
+        expansions = Expansions.make(expander, sources, places, pieces, length=length, progress=progress)
+        expansions.save(file)
+        return expansions
 
     terms = len(pieces.analyzer.vocabulary)
-    return kept_or_made(file, lambda: Expansions.kept(file, places, terms=terms), make, say)
+    return load_or_compute(file, lambda: Expansions.load(file, places, terms=terms), compute, say)

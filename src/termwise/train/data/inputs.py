@@ -1,4 +1,4 @@
-"""From texts to what a network reads: special pieces, truncation, padding, targets."""
+"""Network inputs: word pieces, special pieces, padding and target terms."""
 
 from __future__ import annotations
 
@@ -23,55 +23,55 @@ _MARKER = "[unused"
 
 
 def special_ids(vocabulary: Vocabulary, kind: str) -> SpecialIds:
-    """Look up the pieces that are not text.
+    """Look up the special pieces of a vocabulary.
 
     Parameters
     ----------
     vocabulary : Vocabulary
     kind : str
         ``tilde`` marks documents and queries by the first two pieces whose names begin with ``[unused``, [unused0]
-        and [unused1] in BERT's vocabularies; for the other kinds the markers are the start of the input.
+        and [unused1] in the vocabularies of BERT; the other kinds use the classification piece.
 
     Raises
     ------
     ModelFormatError
         If the vocabulary has no such pieces.
     """
-    found = {
-        what: next((number for name in names if (number := vocabulary.number(name)) is not None), None)
-        for what, names in _NAMES.items()
+    numbers = {
+        role: next((number for name in names if (number := vocabulary.number(name)) is not None), None)
+        for role, names in _NAMES.items()
     }
     if kind == "tilde":
         unused = [number for number, piece in enumerate(vocabulary) if piece.startswith(_MARKER)]
-        found["document"], found["query"] = (*unused, None, None)[:2]
+        numbers["document"], numbers["query"] = (*unused, None, None)[:2]
     else:
-        found["document"] = found["query"] = found["cls"]
-    lacking = [what for what, number in found.items() if number is None]
-    if lacking:
-        looked_for = ", ".join(" or ".join(names) for names in _NAMES.values())
+        numbers["document"] = numbers["query"] = numbers["cls"]
+    missing = [role for role, number in numbers.items() if number is None]
+    if missing:
+        names = ", ".join(" or ".join(names) for names in _NAMES.values())
         raise ModelFormatError(
-            "the vocabulary has no pieces for what is not text",
+            "the vocabulary lacks special pieces",
             facts=[
-                ("lacking", ", ".join(lacking)),
-                ("looked for", f"{looked_for} and, for tilde, two pieces named {_MARKER}...]"),
+                ("missing", ", ".join(missing)),
+                ("expected", f"{names} and, for tilde, two pieces named {_MARKER}...]"),
             ],
             fixes=[
                 "use an encoder with the vocabulary of BERT",
                 "in Python, write_encoder_folder(special=SpecialIds(document=…, query=…, cls=…, sep=…, pad=…))",
             ],
         )
-    return SpecialIds(**{what: number for what, number in found.items() if number is not None})
+    return SpecialIds(**{role: number for role, number in numbers.items() if number is not None})
 
 
 class Pieces:
-    """Cuts texts into numbers of word pieces, and pads them into tensors.
+    """Converts texts to numbers of word pieces, and pads them into tensors.
 
     Parameters
     ----------
     analyzer : WordPieceAnalyzer
         The tokenizer of the encoder.
     kind : str
-        Kind of network, which decides about what stands at position 0, see `special_ids`.
+        Kind of network; it determines the piece at position 0, see `special_ids`.
     """
 
     def __init__(self, analyzer: WordPieceAnalyzer, kind: str) -> None:
@@ -83,7 +83,7 @@ class Pieces:
         return self.analyzer.numbers(text).astype(np.int64)
 
     def padded(self, rows: Sequence[Ids]) -> tuple[Tensor, Tensor]:
-        """Pad rows to the longest.
+        """Pad rows to the longest one.
 
         Returns
         -------
@@ -93,23 +93,22 @@ class Pieces:
         return torch.from_numpy(ids), torch.from_numpy(mask)
 
     def framed(self, first: int, *parts: Ids) -> Ids:
-        """Return `first`, then each part with a separator after it; empty parts after the first are left out."""
+        """Return `first`, then each part followed by a separator; empty parts after the first are skipped."""
         return framed(first, *parts, sep=self.special.sep)
 
 
 def distinct_terms(rows: Sequence[Ids], kept: npt.NDArray[np.bool_]) -> tuple[Tensor, Tensor]:
-    """List which kept terms each row has, each once.
+    """List the distinct kept terms of each row.
 
     Returns
     -------
     row, term : int64 tensors of shape (n,)
     """
-    terms = [np.unique(row[kept[row]]) for row in rows]
-    return _positions(terms)
+    return _positions([np.unique(row[kept[row]]) for row in rows])
 
 
 def occurrences(rows: Sequence[Ids], kept: npt.NDArray[np.bool_]) -> tuple[Tensor, Tensor]:
-    """List the kept terms of each row, as often as they occur.
+    """List the kept terms of each row, with repetitions.
 
     Returns
     -------
@@ -119,5 +118,5 @@ def occurrences(rows: Sequence[Ids], kept: npt.NDArray[np.bool_]) -> tuple[Tenso
 
 
 def _positions(terms: Sequence[Ids]) -> tuple[Tensor, Tensor]:
-    row = np.repeat(np.arange(len(terms)), [len(found) for found in terms])
+    row = np.repeat(np.arange(len(terms)), list(map(len, terms)))
     return torch.from_numpy(row), torch.from_numpy(np.concatenate(terms))

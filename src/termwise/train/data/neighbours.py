@@ -1,4 +1,4 @@
-"""Orders of training pairs in which similar passages stand side by side."""
+"""Order of training pairs by similarity of their passages, for hard in-batch negatives."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from termwise.text import make_analyzer
 
 
 def neighbour_order(source: PairSource, *, threads: int = 1) -> npt.NDArray[np.int64]:
-    """Order the pairs of a source so that pairs with passages of similar words are neighbours.
+    """Order the pairs of a source so that pairs with similar passages are neighbours.
 
-    The passages are cut into stemmed words and ordered by recursive graph bisection, as documents are inside
-    an index; pairs follow their passages. It ends at sets of 32 passages, whose order among themselves says
-    nothing. Several pairs of one passage would come together; they are dealt out one round after the other, so
-    that a run of neighbours rarely holds a passage twice.
+    The passages are tokenised into stemmed words and ordered by recursive graph bisection, like the documents of an
+    index, down to sets of 32 passages in arbitrary order. Pairs follow their passages. Pairs of one passage are
+    distributed over rounds, so that a run of neighbours rarely contains a passage twice.
 
     Parameters
     ----------
@@ -35,8 +34,8 @@ def neighbour_order(source: PairSource, *, threads: int = 1) -> npt.NDArray[np.i
     numbers: dict[str, int] = {}
     indptr, terms = [0], []
     for text in source.passages:
-        found = {numbers.setdefault(token, len(numbers)) for token in analyzer.tokens(text)}
-        terms.extend(sorted(found))
+        distinct = {numbers.setdefault(token, len(numbers)) for token in analyzer.tokens(text)}
+        terms.extend(sorted(distinct))
         indptr.append(len(terms))
     order = document_order(
         np.array(indptr, dtype=np.int64),

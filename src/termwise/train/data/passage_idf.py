@@ -1,9 +1,8 @@
-"""How rare terms are among the passages that a network is trained on.
+"""Idf factors of terms among training passages.
 
-Where an index multiplies the weights of a network by a power of the idf (`termwise.models.idf_power`), the network need
-not learn which terms are rare; and what it would learn of that holds for the collections it was trained on alone. So
-its weights are multiplied in training as well, each by what its term has among the passages of the source that the
-query is from.
+An index may multiply the weights of a network by a power of the idf of its collection (`termwise.models.idf_power`).
+Training then applies the same factor, with the idf among the passages of the source of the query, so that the network
+does not learn the document frequencies of its training collections.
 """
 
 from __future__ import annotations
@@ -19,40 +18,40 @@ from termwise.progress import Progress, no_progress
 from termwise.train.data.inputs import Ids, Pieces
 
 MOST_PASSAGES = 100_000
-"""Passages of a source that are counted; of more, so many are drawn."""
+"""Largest number of passages of a source that are counted; of larger sources, a sample is counted."""
 
-_TOLD = 1000
+_PROGRESS_INTERVAL = 1000
 
 
-def factors_of(rows: Sequence[Ids], *, power: float, terms: int) -> npt.NDArray[np.float32]:
-    """Return what the weights of each term are multiplied by, of the passages whose pieces these are.
+def term_factors(rows: Sequence[Ids], *, power: float, terms: int) -> npt.NDArray[np.float32]:
+    """Return the idf factor of each term among passages.
 
     Parameters
     ----------
     rows : sequence of int64 ndarray
-        The pieces of each passage, as far as they are read; 1 or more.
+        The pieces of each passage, truncated; one passage or more.
     power : float
-        Of the idf.
+        Exponent of the idf.
     terms : int
         Size V of the vocabulary.
 
     Returns
     -------
     ndarray of shape (V,), float32
-        Above 0. A term that no passage has, as when it only expands one, is taken for one that a single passage has.
+        Above 0. A term in no passage, such as an expansion term, gets the factor of a term in one passage.
 
     Examples
     --------
-    >>> factors_of([np.array([0, 0, 1]), np.array([1])], power=1.0, terms=3).round(4)
+    >>> term_factors([np.array([0, 0, 1]), np.array([1])], power=1.0, terms=3).round(4)
     array([0.6931, 0.1823, 0.6931], dtype=float32)
     """
-    frequencies = np.zeros(terms, dtype=np.int64)
+    df = np.zeros(terms, dtype=np.int64)
     for row in rows:
-        frequencies[row] += 1  # once, however often a term is in the row
-    return idf_factors(np.maximum(frequencies, 1), len(rows), power).astype(np.float32)
+        df[row] += 1  # repeated terms of a row count once
+    return idf_factors(np.maximum(df, 1), len(rows), power).astype(np.float32)
 
 
-def factors_of_sources(
+def source_term_factors(
     sources: Sequence[PairSource],
     pieces: Pieces,
     *,
@@ -61,7 +60,7 @@ def factors_of_sources(
     seed: int,
     progress: Progress = no_progress,
 ) -> list[npt.NDArray[np.float32]]:
-    """Return `factors_of` the passages of each source.
+    """Return the `term_factors` of the passages of each source.
 
     Parameters
     ----------
@@ -69,13 +68,13 @@ def factors_of_sources(
     pieces : Pieces
         The tokenizer.
     power : float
-        Of the idf.
+        Exponent of the idf.
     length : int
-        Pieces that are read of a passage, the two special ones included. Terms that expand it are not counted.
+        Pieces of a passage that are read, the two special ones included. Expansion terms are not counted.
     seed : int
-        Of the passages that are drawn from a source with more than `MOST_PASSAGES`.
+        Random seed of the sample of a source with more than `MOST_PASSAGES` passages.
     progress : callable, optional
-        Called with a stage, what is done, and the total.
+        Called with a stage, the amount done, and the total.
 
     Returns
     -------
@@ -93,7 +92,7 @@ def factors_of_sources(
         for passage in chosen:
             rows.append(pieces(source.passages[passage])[: length - 2])
             done += 1
-            if done % _TOLD == 0 or done == total:
+            if done % _PROGRESS_INTERVAL == 0 or done == total:
                 progress("count terms of passages", done, total)
-        factors.append(factors_of(rows, power=power, terms=len(pieces.analyzer.vocabulary)))
+        factors.append(term_factors(rows, power=power, terms=len(pieces.analyzer.vocabulary)))
     return factors

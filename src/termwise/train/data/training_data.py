@@ -1,4 +1,4 @@
-"""What a network is trained on, and the pairs that are held out to validate it."""
+"""Training pairs and held-out pairs."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from termwise.errors import ParameterError
 from termwise.train.base_encoder import base_name
 from termwise.train.loop.validation import HeldOut
 
-HELD_OUT_SPLITS = ("dev", "validation")
-
+_HELD_OUT_SPLITS = ("dev", "validation")
 _HELD_OUT_SHARE = 0.02
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Pairs to train on and pairs to validate on.
+    """Training pairs and validation data.
 
     Attributes
     ----------
     sources : list of PairSource
     held_out : HeldOut or None
-        None where validation is switched off.
+        None without validation.
     origin : str
-        Where the held-out pairs come from, in words.
+        Description of the origin of the held-out pairs.
     """
 
     sources: list[PairSource]
@@ -39,19 +38,19 @@ class TrainingData:
 def read_training_data(
     data: Sequence[str | Path], *, validation: str | Path | None, queries: int, seed: int
 ) -> TrainingData:
-    """Read what a network is trained and validated on.
+    """Read training pairs and held-out pairs.
 
     Parameters
     ----------
     data : sequence of str or Path
-        See `read_sources`; several are taken together.
+        See `read_sources`; one or more.
     validation : str, Path or None
-        Held-out pairs, read like `data`, or the word ``none``. Where nothing is said: the split ``dev`` or
-        ``validation`` of a BEIR folder; failing that, a fiftieth of the queries is held out.
+        Held-out pairs, read like `data`, or ``none``. By default the split ``dev`` or ``validation`` of a BEIR folder;
+        without such a split, a fiftieth of the queries is held out.
     queries : int
-        Held-out queries to draw; 0 for no validation.
+        Number of held-out queries to draw; 0 for no validation.
     seed : int
-        Of what is held out and drawn.
+        Random seed of the held-out pairs.
 
     Raises
     ------
@@ -60,30 +59,26 @@ def read_training_data(
     """
     sources = [source for spec in data for source in read_sources(spec)]
     names = [source.name for source in sources]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
         raise ParameterError(
-            "two sources of training pairs have one name",
-            facts=[("name", twice[0])],
+            "two sources of training pairs have the same name",
+            facts=[("name", repeated[0])],
             fixes=["give each source once; rename the folder or the file of one"],
         )
     if validation == "none" or queries == 0:
         return TrainingData(sources, None, "none")
+    split = next((name for name in _HELD_OUT_SPLITS if all(_has_split(spec, name) for spec in data)), None)
     if validation is not None:
         held, origin = read_sources(validation), base_name(validation)
+    elif split is not None:
+        held = [source for spec in data for source in read_sources(spec, split=split)]
+        origin = f"split {split}"
     else:
-        split = next((name for name in HELD_OUT_SPLITS if all(_has_split(spec, name) for spec in data)), None)
-        if split is not None:
-            held, origin = (
-                [source for spec in data for source in read_sources(spec, split=split)],
-                f"split {split}",
-            )
-        else:
-            parted = [_parted(source, seed) for source in sources]
-            sources, held = [one for one, _ in parted], [other for _, other in parted]
-            origin = f"a fiftieth of the queries, drawn with seed {seed}"
-    chosen = HeldOut.sample(held, queries=queries, seed=seed)
-    return TrainingData(sources, chosen, origin)
+        parts = [_split_queries(source, seed) for source in sources]
+        sources, held = [train for train, _ in parts], [held_out for _, held_out in parts]
+        origin = f"a fiftieth of the queries, drawn with seed {seed}"
+    return TrainingData(sources, HeldOut.sample(held, queries=queries, seed=seed), origin)
 
 
 def _has_split(spec: str | Path, split: str) -> bool:
@@ -91,8 +86,8 @@ def _has_split(spec: str | Path, split: str) -> bool:
     return any((folder / f"{split}.tsv{ending}").is_file() for ending in ("", ".gz"))
 
 
-def _parted(source: PairSource, seed: int) -> tuple[PairSource, PairSource]:
-    """Hold out some of the queries with their pairs."""
+def _split_queries(source: PairSource, seed: int) -> tuple[PairSource, PairSource]:
+    """Split a source into training pairs and the pairs of held-out queries."""
     random = np.random.default_rng(seed)
     queries = np.unique(source.pairs[:, 0])
     count = max(1, round(_HELD_OUT_SHARE * len(queries)))

@@ -1,4 +1,4 @@
-"""The facts of a model card, from a training run and from what only its maker knows."""
+"""Facts of a model card, from a training run and from its author."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from termwise.encode.encoder_folder import EncoderFolder
 from termwise.encode.encoder_manifest import ExpansionRecord
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.train.data.hard_negatives import KEPT
+from termwise.train.data.hard_negatives import NEGATIVES_PER_PAIR
 from termwise.train.settings import TrainSettings
 
 GIVEN = ("name", "summary", "language", "license", "base", "data", "reasons", "evaluation", "limits", "usage")
-"""What the maker of a model may give: facts of `model_card.FACTS`, and the reasons of departures."""
+"""Facts that the author of a model may give: some of `model_card.FACTS`, and the reasons of departures."""
 
 _TYPES: dict[str, type] = {
     "base": dict,
@@ -34,10 +34,10 @@ _PUBLISHED: Mapping[str, Mapping[str, str]] = {
     "tilde": {"take": "last"},
     "tildev2": {"take": "last", "precision": "float16"},
 }
-"""Settings of the published code that are no defaults here: it never validates, and it needs a graphics processor."""
+"""Settings of the published code that are not defaults here: it does not validate, and it needs a GPU."""
 
 _EXPANSION = "200 raw terms"
-"""By which the published code expands the passages of TILDEv2."""
+"""Expansion of passages in the published code of TILDEv2."""
 
 _CONTRASTIVE = (
     (
@@ -53,13 +53,13 @@ _CONTRASTIVE = (
         "what is judged relevant is no negative",
     ),
 )
-"""How the code departs from the published one whatever is set, where passages are told apart: what, published, here and
-the reason. TILDEv2's code is what ``splade-doc`` follows, too."""
+"""Departures of the code from the published one in contrastive training, regardless of settings: what, published, here
+and reason. The kind ``splade-doc`` also follows the code of TILDEv2."""
 
 _NEGATIVES = (
     "hard negatives of a pair",
     "drawn at each step from all that are given",
-    f"drawn at each step from {KEPT} that are drawn once",
+    f"drawn at each step from {NEGATIVES_PER_PAIR} that are drawn once",
     "they are mined beforehand and kept, so that a run that was stopped goes on with the same",
 )
 
@@ -71,15 +71,15 @@ _EXPANDED = (
 )
 
 
-def check_given(given: Mapping[str, Any]) -> None:
-    """See that what is given for a card is wanted, before a run that takes hours.
+def check_card_facts(given: Mapping[str, Any]) -> None:
+    """Check the facts that the author gives for a card, before a long run.
 
     Raises
     ------
     UnknownNameError
-        If a fact has no place in a card.
+        If a fact does not belong to a card.
     ParameterError
-        If a fact is not of the type it has to be.
+        If a fact has another type.
     """
     for name, value in given.items():
         if name not in GIVEN:
@@ -87,7 +87,7 @@ def check_given(given: Mapping[str, Any]) -> None:
         expected = _TYPES.get(name, str)
         if not isinstance(value, expected):
             raise ParameterError(
-                "a fact for the model card is of another type",
+                "a fact for the model card has the wrong type",
                 facts=[("fact", name), ("given", repr(value)[:80]), ("expected", expected.__name__)],
             )
 
@@ -95,35 +95,29 @@ def check_given(given: Mapping[str, Any]) -> None:
 def card_facts(
     out: Path, kind: str, run: Mapping[str, Any], settings: TrainSettings, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Put the facts of a card together.
+    """Collect the facts of a card.
 
     Parameters
     ----------
     out : Path
-        The encoder folder, written but for the card.
+        The encoder folder, complete except for the card.
     kind : str
         Kind of network.
     run : mapping
-        What `train_network` says of the run, and where its held-out pairs come from; ``trained_with`` holds what
-        ``length``, ``idf_power``, ``expansion_terms``, ``counting`` and ``expansion_lift`` were in training where
-        others were chosen since.
+        Facts of `train_network`, and the origin of the held-out pairs; ``trained_with`` holds the values of
+        ``length``, ``idf_power``, ``expansion_terms``, ``counting`` and ``expansion_lift`` in training if the defaults
+        of the encoder differ.
     settings : TrainSettings
     given : mapping
-        Some of `GIVEN`. ``data`` maps names of sources to ``{"license": ..., "origin": ...}``; ``reasons`` maps
-        names of settings to why they depart from the paper's. What is not given is said to be not stated; only the
-        language is left out, then.
+        Some of `GIVEN`; see `check_card_facts`. ``data`` maps names of sources to ``{"license": ..., "origin": ...}``;
+        ``reasons`` maps names of settings to the reasons of their departures. Missing facts are listed as not stated;
+        only the language is omitted.
 
     Returns
     -------
     dict
-        What `termwise.train.export.model_card.card` takes.
-
-    Raises
-    ------
-    UnknownNameError
-        If something else is given.
+        Argument of `model_card`.
     """
-    check_given(given)
     data, reasons, base = given.get("data", {}), given.get("reasons", {}), given.get("base", {})
     best = run["best"]
     measured = {name: value for name, value in best.items() if name in ("nDCG@10", "RR@10")}
@@ -166,8 +160,8 @@ def card_facts(
                 for name, (paper, here) in _departures(out, kind, run, settings).items()
             ),
             *(
-                dict(zip(("setting", "published", "here", "reason"), one, strict=True))
-                for one in _of_the_code(out, kind, settings)
+                dict(zip(("setting", "published", "here", "reason"), departure, strict=True))
+                for departure in _code_departures(out, kind, settings)
             ),
         ],
         "selection": " ".join([selection, *_chosen_since(out, run)]),
@@ -185,45 +179,45 @@ def card_facts(
 def _departures(
     out: Path, kind: str, run: Mapping[str, Any], settings: TrainSettings
 ) -> dict[str, tuple[str, str]]:
-    """Return what is not as published: name to (published, here)."""
-    found = {name: (str(paper), str(here)) for name, (paper, here) in settings.departures(kind).items()}
+    """Return settings that differ from the published ones: name to (published, here)."""
+    pairs = {name: (str(paper), str(here)) for name, (paper, here) in settings.departures(kind).items()}
     for name, paper in _PUBLISHED.get(kind, {}).items():
-        found[name] = (paper, str(getattr(settings, name)))
+        pairs[name] = (paper, str(getattr(settings, name)))
     if not run["best"]:
-        found.pop("take", None)  # there was nothing to choose by
+        pairs.pop("take", None)  # without validation there is no choice
     if kind != "tilde":
         manifest = EncoderFolder.open(out).manifest
         if kind == "tildev2":
-            found["expansion"] = (_EXPANSION, _expansion(manifest.expansion, run))
-        found["idf_power"] = ("0", f"{manifest.idf_power:g}")
-    return {name: (paper, here) for name, (paper, here) in found.items() if paper != here}
+            pairs["expansion"] = (_EXPANSION, _expansion(manifest.expansion, run))
+        pairs["idf_power"] = ("0", f"{manifest.idf_power:g}")
+    return {name: (paper, here) for name, (paper, here) in pairs.items() if paper != here}
 
 
-def _of_the_code(out: Path, kind: str, settings: TrainSettings) -> list[tuple[str, ...]]:
-    """Return what is not as published whatever is set: what, published, here and the reason."""
+def _code_departures(out: Path, kind: str, settings: TrainSettings) -> list[tuple[str, ...]]:
+    """Return departures of the code that do not depend on settings: what, published, here and reason."""
     if kind == "tilde":
         return []
-    found: list[tuple[str, ...]] = [*_CONTRASTIVE, *([_NEGATIVES] if settings.negatives else [])]
+    departures: list[tuple[str, ...]] = [*_CONTRASTIVE, *([_NEGATIVES] if settings.negatives else [])]
     if EncoderFolder.open(out).manifest.expansion is not None:
-        found.append(tuple(part.format(length=settings.document_length) for part in _EXPANDED))
-    return found
+        departures.append(tuple(part.format(length=settings.document_length) for part in _EXPANDED))
+    return departures
 
 
 def _chosen_since(out: Path, run: Mapping[str, Any]) -> list[str]:
-    """Say what an index does otherwise than training did, where that was chosen since."""
+    """Describe the defaults of an index that differ from training."""
     before = run.get("trained_with", {})
     if not before:
         return []
     now = EncoderFolder.open(out).manifest.defaults
-    told = [f"`{name}` {now[name]} ({then} in training)" for name, then in sorted(before.items())]
-    return [f"Chosen since, as defaults of an index: {', '.join(told)}."]
+    changes = [f"`{name}` {now[name]} ({then} in training)" for name, then in sorted(before.items())]
+    return [f"Chosen since, as defaults of an index: {', '.join(changes)}."]
 
 
 def _expansion(record: ExpansionRecord | None, run: Mapping[str, Any]) -> str:
-    """Say how passages were expanded in training, whatever was chosen for documents since."""
+    """Describe the expansion of passages in training."""
     if record is None:
         return "none"
     before = run.get("trained_with", {})
     lift = before.get("expansion_lift", record.lift)
-    told = f"{before.get('expansion_terms', record.terms)} {before.get('counting', record.counting)} terms"
-    return told + (f", lift {lift:g}" if lift else "")
+    terms = f"{before.get('expansion_terms', record.terms)} {before.get('counting', record.counting)} terms"
+    return terms + (f", lift {lift:g}" if lift else "")

@@ -1,7 +1,6 @@
-"""The model card: README.md of an encoder folder, made of facts alone.
+"""Model card: the README.md of an encoder folder, generated from a complete list of facts.
 
-What a reader must know to use a model, or to leave it, is a list of facts (`FACTS`). A card is written when all of
-them are there and not before: a gap that says "to be done" is read as "nothing to say".
+A card is written only if all facts (`FACTS`) are present: readers take a placeholder for "nothing to report".
 """
 
 from __future__ import annotations
@@ -13,27 +12,26 @@ from typing import Any
 from termwise.errors import ParameterError
 
 FACTS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
-    "name": (str, "what the model is called, as in --model NAME"),
+    "name": (str, "name of the model"),
     "kind": (str, "tilde, tildev2 or splade-doc"),
-    "summary": (str, "what it is and does, in one paragraph"),
-    "language": (str, "of its texts, as ISO 639-1: en; may be left out"),
-    "license": (str, "of the weights, as SPDX: Apache-2.0"),
-    "base": (dict, "the encoder training began with: name, license, seen (what it was trained on before)"),
-    "data": (list, "one entry a source: name, license, pairs, origin"),
-    "pairs_seen": (int, "pairs that training used, repetitions counted"),
-    "settings": (dict, "all settings of the training by name"),
+    "summary": (str, "description in one paragraph"),
+    "language": (str, "language of its texts as ISO 639-1: en; optional"),
+    "license": (str, "license of the weights as SPDX: Apache-2.0"),
+    "base": (dict, "initial encoder: name, license, seen (its training data)"),
+    "data": (list, "one entry per source: name, license, pairs, origin"),
+    "pairs_seen": (int, "pairs used in training, with repetitions"),
+    "settings": (dict, "all training settings by name"),
     "departures": (
         list,
-        "one entry a departure from the published training: setting (or what else departs), published, here, reason",
+        "one entry per departure from the published training: setting (or other aspect), published, here, reason",
     ),
-    "selection": (str, "which checkpoint this is, and how it was chosen"),
+    "selection": (str, "selected checkpoint, and how it was selected"),
     "evaluation": (dict, "columns (list of str) and rows (list of lists), or neither, and note (str)"),
-    "limits": (list, "what it does badly or was not tried on, a sentence each"),
+    "limits": (list, "known weaknesses and untested uses, one sentence each"),
     "usage": (list, "commands of termwise, in order"),
     "files": (dict, "size in bytes of each file by name"),
 }
-"""Every fact of a card: its type and what it says. All but ``language`` are needed. A list may be empty only for
-``departures``."""
+"""Facts of a card: type and meaning. All but ``language`` are required; only the list ``departures`` may be empty."""
 
 _ENTRIES: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "data": {"name": str, "license": str, "pairs": int, "origin": str},
@@ -42,7 +40,7 @@ _ENTRIES: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
 _BASE = ("name", "license", "seen")
 _MAY_BE_EMPTY = frozenset({"departures"})
 _MAY_BE_MISSING = frozenset({"language"})
-_UNFILLED = ("todo", "tbd", "fixme", "unknown", "n/a", "…", "...")
+_PLACEHOLDERS = ("todo", "tbd", "fixme", "unknown", "n/a", "…", "...")
 _KINDS = {
     "tilde": "TILDE: a likelihood of each term for a text, read at the first position",
     "tildev2": "TILDEv2: a weight for each token of a text",
@@ -50,30 +48,30 @@ _KINDS = {
 }
 
 
-def card(facts: Mapping[str, Any]) -> str:
-    """Write a model card.
+def model_card(facts: Mapping[str, Any]) -> str:
+    """Return a model card as Markdown.
 
     Parameters
     ----------
     facts : mapping
-        What `FACTS` lists, and nothing else.
+        The facts in `FACTS`, and no others.
 
     Returns
     -------
     str
-        Markdown, with a YAML header of license, base model, data and tags as model hubs read it.
+        Markdown, with the YAML header of model hubs: license, base model, data and tags.
 
     Raises
     ------
     ParameterError
-        Naming every fact that is missing, empty, of another type, or not known here.
+        If facts are missing, empty, unknown, or of another type; it names all of them.
     """
-    wrong = list(_wrong(facts))
-    if wrong:
+    problems = _problems(facts)
+    if problems:
         raise ParameterError(
-            "the model card lacks facts",
-            facts=[(name, reason) for name, reason in wrong],
-            fixes=["give every fact; leave nothing to be filled in later"],
+            "facts of the model card are missing or wrong",
+            facts=problems,
+            fixes=["give every fact, without placeholders"],
         )
     base, data = facts["base"], facts["data"]
     parts = [
@@ -88,7 +86,7 @@ def card(facts: Mapping[str, Any]) -> str:
         "## Data",
         _table(
             ["source", "pairs", "license", "origin"],
-            [[one["name"], one["pairs"], one["license"], one["origin"]] for one in data],
+            [[source["name"], source["pairs"], source["license"], source["origin"]] for source in data],
         ),
         f"{facts['pairs_seen']:,} pairs were seen in training, repetitions counted.",
         "## Base",
@@ -98,7 +96,10 @@ def card(facts: Mapping[str, Any]) -> str:
         "Departures from the published training:",
         _table(
             ["setting", "published", "here", "why"],
-            [[one["setting"], one["published"], one["here"], one["reason"]] for one in facts["departures"]],
+            [
+                [entry[key] for key in ("setting", "published", "here", "reason")]
+                for entry in facts["departures"]
+            ],
         )
         if facts["departures"]
         else "None.",
@@ -112,74 +113,74 @@ def card(facts: Mapping[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _wrong(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """List every fact that keeps a card from being written, with the reason."""
-    wrong = [(name, "not a fact of a model card") for name in facts if name not in FACTS]
+def _problems(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """List the missing or wrong facts with the reasons."""
+    problems = [(name, "not a fact of a model card") for name in facts if name not in FACTS]
     for name, (kind, meaning) in FACTS.items():
         if name not in facts:
-            wrong += [] if name in _MAY_BE_MISSING else [(name, f"missing: {meaning}")]
+            problems += [] if name in _MAY_BE_MISSING else [(name, f"missing: {meaning}")]
         elif not isinstance(facts[name], kind) or isinstance(facts[name], bool):
-            wrong.append((name, f"is {type(facts[name]).__name__}, expected {meaning}"))
+            problems.append((name, f"is {type(facts[name]).__name__}, expected {meaning}"))
         elif facts[name] in ("", [], {}) and name not in _MAY_BE_EMPTY:
-            wrong.append((name, f"empty: {meaning}"))
-    unsound = {name for name, _ in wrong}
+            problems.append((name, f"empty: {meaning}"))
+    wrong = {name for name, _ in problems}
     for name, entry in _ENTRIES.items():
-        if name not in unsound:
-            wrong += _wrong_entries(name, facts[name], entry)
-    if "base" not in unsound:
-        wrong += [(f"base.{name}", "missing") for name in _BASE if not facts["base"].get(name)]
-    if "evaluation" not in unsound:
-        wrong += _wrong_table(facts["evaluation"])
-    if "kind" not in unsound and facts["kind"] not in _KINDS:
-        wrong.append(("kind", f"{facts['kind']!r}, expected {', '.join(_KINDS)}"))
-    return wrong + [
-        (place, f"not filled in: {text!r}") for place, text in _texts("", facts) if _unfilled(text)
+        if name not in wrong:
+            problems += _entry_problems(name, facts[name], entry)
+    if "base" not in wrong:
+        problems += [(f"base.{name}", "missing") for name in _BASE if not facts["base"].get(name)]
+    if "evaluation" not in wrong:
+        problems += _table_problems(facts["evaluation"])
+    if "kind" not in wrong and facts["kind"] not in _KINDS:
+        problems.append(("kind", f"{facts['kind']!r}, expected {', '.join(_KINDS)}"))
+    return problems + [
+        (path, f"not filled in: {text!r}") for path, text in _texts("", facts) if _is_placeholder(text)
     ]
 
 
-def _wrong_entries(
+def _entry_problems(
     name: str, entries: Sequence[Any], expected: Mapping[str, type | tuple[type, ...]]
 ) -> list[tuple[str, str]]:
-    wrong = []
+    problems = []
     for number, entry in enumerate(entries):
         for key, kind in expected.items():
             value = entry.get(key) if isinstance(entry, Mapping) else None
             if value is None or value == "" or not isinstance(value, kind):
-                wrong.append((f"{name}[{number}].{key}", "missing or of another type"))
-    return wrong
+                problems.append((f"{name}[{number}].{key}", "missing or of another type"))
+    return problems
 
 
-def _wrong_table(table: Mapping[str, Any]) -> list[tuple[str, str]]:
-    needed = ("columns", "rows", "note") if table.get("columns") or table.get("rows") else ("note",)
-    wrong = [(f"evaluation.{part}", "missing") for part in needed if not table.get(part)]
-    if not wrong and any(len(row) != len(table["columns"]) for row in table.get("rows", ())):
-        wrong.append(("evaluation.rows", "not as long as the columns"))
-    return wrong
+def _table_problems(table: Mapping[str, Any]) -> list[tuple[str, str]]:
+    required = ("columns", "rows", "note") if table.get("columns") or table.get("rows") else ("note",)
+    problems = [(f"evaluation.{part}", "missing") for part in required if not table.get(part)]
+    if not problems and any(len(row) != len(table["columns"]) for row in table.get("rows", ())):
+        problems.append(("evaluation.rows", "not as long as the columns"))
+    return problems
 
 
-def _texts(place: str, value: object) -> list[tuple[str, str]]:
-    """List every string inside, with where it stands."""
+def _texts(path: str, value: object) -> list[tuple[str, str]]:
+    """List all strings inside a value with their paths."""
     if isinstance(value, str):
-        return [(place, value)]
+        return [(path, value)]
     if isinstance(value, Mapping):
-        return [found for key, part in value.items() for found in _texts(f"{place}.{key}".lstrip("."), part)]
+        return [text for key, part in value.items() for text in _texts(f"{path}.{key}".lstrip("."), part)]
     if isinstance(value, Sequence):
-        return [found for number, part in enumerate(value) for found in _texts(f"{place}[{number}]", part)]
+        return [text for number, part in enumerate(value) for text in _texts(f"{path}[{number}]", part)]
     return []
 
 
-def _unfilled(text: str) -> bool:
+def _is_placeholder(text: str) -> bool:
     plain = text.strip().strip("<>[]()?.!").lower()
-    return text.strip().lower() in _UNFILLED or plain in _UNFILLED or plain == "" or plain.startswith("todo")
+    return text.strip().lower() in _PLACEHOLDERS or plain in (*_PLACEHOLDERS, "") or plain.startswith("todo")
 
 
 def _header(facts: Mapping[str, Any]) -> str:
-    """Write the YAML header; a JSON string is a YAML string."""
+    """Return the YAML header; JSON strings are YAML strings."""
     lines = [
         *([("language", [facts["language"]])] if "language" in facts else []),
         ("license", facts["license"].lower()),
         ("base_model", facts["base"]["name"]),
-        ("datasets", [one["name"] for one in facts["data"]]),
+        ("datasets", [source["name"] for source in facts["data"]]),
         ("tags", ["termwise", facts["kind"], "learned-sparse-retrieval", "onnx"]),
     ]
     return "\n".join(
@@ -188,7 +189,7 @@ def _header(facts: Mapping[str, Any]) -> str:
 
 
 def _evaluation(evaluation: Mapping[str, Any]) -> list[str]:
-    """Return the table, where something was measured, and the note."""
+    """Return the table, if there are measurements, and the note."""
     rows = evaluation.get("rows")
     return [*([_table(evaluation["columns"], rows)] if rows else []), evaluation["note"]]
 

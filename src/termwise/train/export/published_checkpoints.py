@@ -48,7 +48,7 @@ from termwise.train.export.folder_writer import FOLDER, write_encoder_folder
 from termwise.train.export.onnx_export import load_weights, network_of
 from termwise.train.export.quantise import dequantised_weights
 from termwise.train.export.sparse_encoder import MODULES, SparseEncoderFolder
-from termwise.train.export.tilde_floors import floors_of, passages_of_collection
+from termwise.train.export.tilde_floors import sample_collection_passages, tilde_floors
 from termwise.train.messages import Say, first_line, silent
 from termwise.train.networks import (
     NETWORKS,
@@ -107,7 +107,7 @@ class Checkpoint:
     reads_queries: bool
 
 
-def convert(
+def convert_checkpoint(
     folder: str | Path,
     out: str | Path,
     *,
@@ -162,7 +162,7 @@ def convert(
     FOLDER.refuse_finished(Path(out))
     collection = None if floors_from is None else open_collection(floors_from)
     say(f"reading the checkpoint {folder}")
-    read = load(folder, kind=kind)
+    read = load_checkpoint(folder, kind=kind)
     network, analyzer = read.network, read.analyzer
     length = min(_LENGTHS[network.kind], positions(network))
     cleaning = _CLEANINGS[network.kind]
@@ -175,10 +175,10 @@ def convert(
                 facts=[("checkpoint", folder), ("kind", network.kind)],
                 fixes=["leave --floors-from out"],
             )
-        floors = floors_of(
+        floors = tilde_floors(
             network,
             Pieces(analyzer, network.kind),
-            passages_of_collection(collection, seed=_SEED, progress=progress),
+            sample_collection_passages(collection, seed=_SEED, progress=progress),
             length=length,
             cleaning=cleaning,
             progress=progress,
@@ -209,7 +209,7 @@ def convert(
     )
 
 
-def load(folder: str | Path, *, kind: str | None = None) -> Checkpoint:
+def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoint:
     """Load a checkpoint from a local folder.
 
     Parameters
@@ -273,7 +273,7 @@ def load(folder: str | Path, *, kind: str | None = None) -> Checkpoint:
     )
 
 
-def dequantised(encoder: str | Path) -> TermNetwork:
+def dequantised_network(encoder: str | Path) -> TermNetwork:
     """Build a torch network from the weights of an encoder folder, to train on from an encoder that ships.
 
     Parameters

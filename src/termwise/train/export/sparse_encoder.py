@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from termwise.errors import ModelFormatError, VocabularyMismatchError
 from termwise.text import WordPieceAnalyzer
-from termwise.train.base_encoder import base_analyzer, cuts_alike
+from termwise.train.base_encoder import base_analyzer, tokenize_alike
 from termwise.train.export.checkpoint_files import check_finite, misfit, read_json, read_tensors
 
 MODULES = "modules.json"
@@ -98,7 +98,7 @@ class SparseEncoderFolder:
         if self.queries is None:
             return None
         other = base_analyzer(self.queries)
-        if other.vocabulary != analyzer.vocabulary or not cuts_alike(other, analyzer):
+        if other.vocabulary != analyzer.vocabulary or not tokenize_alike(other, analyzer):
             raise VocabularyMismatchError(
                 "the two sides of this SparseEncoder cut text in different ways",
                 facts=[("documents", self.documents), ("queries", self.queries)],

@@ -1,4 +1,4 @@
-"""The floors of TILDE's compact form: the mean of ln P(t|d) over passages."""
+"""Floors of TILDE's compact form: the mean of ln P(t|d) over passages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORWARD = 32
 
 
 @torch.no_grad()
-def floors_of(
+def tilde_floors(
     network: TildeNetwork,
     pieces: Pieces,
     passages: Sequence[str],
@@ -40,24 +40,24 @@ def floors_of(
     Parameters
     ----------
     network : TildeNetwork
-        It is left in evaluation mode.
+        Set to evaluation mode.
     pieces : Pieces
         Its tokenizer.
     passages : sequence of str
         1 or more.
     length : int
-        Pieces that are read of a passage, the two special ones included.
+        Pieces of a passage that are read, the two special ones included.
     cleaning : {"paper", "repo", "none"}
         Terms that take part.
     bfloat16 : bool, optional
-        Whether the network computes in bfloat16, as it may have been trained.
+        Whether the network computes in bfloat16.
     progress : callable
-        Called with a stage, what is done, and the total.
+        Called with a stage, the amount done, and the total.
 
     Returns
     -------
     ndarray of shape (V,), float32
-        At most 0; 0 for terms that are cleaned away.
+        At most 0; 0 for terms removed by cleaning.
     """
     rows = sorted((pieces(passage)[: length - 2] for passage in passages), key=len)
     network.eval()
@@ -74,8 +74,8 @@ def floors_of(
     return np.where(kept, (total / len(rows)).numpy(), 0.0).astype(np.float32)
 
 
-def passages_of_sources(sources: Sequence[PairSource], *, seed: int) -> list[str]:
-    """Draw `FLOOR_PASSAGES` training passages from the sources in equal parts, as far as they go."""
+def sample_source_passages(sources: Sequence[PairSource], *, seed: int) -> list[str]:
+    """Draw up to `FLOOR_PASSAGES` training passages, in equal numbers from each source."""
     random = np.random.default_rng(seed)
     share = -(-FLOOR_PASSAGES // len(sources))
     drawn = []
@@ -85,20 +85,14 @@ def passages_of_sources(sources: Sequence[PairSource], *, seed: int) -> list[str
     return drawn
 
 
-def passages_of_collection(collection: Collection, *, seed: int, progress: Progress) -> list[str]:
-    """Draw `FLOOR_PASSAGES` texts of a collection, or take all where it has no more; each is as likely as the others.
-
-    Raises
-    ------
-    EmptyCollectionError
-        If it has none.
-    """
+def sample_collection_passages(collection: Collection, *, seed: int, progress: Progress) -> list[str]:
+    """Draw up to `FLOOR_PASSAGES` texts of a collection uniformly; raise `EmptyCollectionError` if it has none."""
     random = np.random.default_rng(seed)
     documents = collection.documents()
     drawn = [document.text for document in itertools.islice(documents, FLOOR_PASSAGES)]
     if not drawn:
         raise EmptyCollectionError(
-            "there is no passage to measure floors over", facts=[("collection", collection.name)]
+            "the collection has no passage to measure floors over", facts=[("collection", collection.name)]
         )
     for seen, document in enumerate(documents, FLOOR_PASSAGES + 1):
         place = int(random.integers(seen))

@@ -1,4 +1,4 @@
-"""What happens along a training run: its log, the points of its learning curve, and what is said of it."""
+"""Callbacks of a training run: log, points of the learning curve, progress messages."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ from transformers.trainer_callback import TrainerControl, TrainerState
 
 from termwise.progress import Progress
 from termwise.train.loop.checkpoints import PREFIX, STATE, WEIGHTS
-from termwise.train.loop.elapsed_time import Clock
-from termwise.train.loop.validation import CHOSEN_BY
-from termwise.train.messages import Say, clock_time
+from termwise.train.loop.elapsed_time import ElapsedTime, format_seconds
+from termwise.train.loop.validation import SELECTION_MEASURE
+from termwise.train.messages import Say
 
 FIRST_POINT = 1000
 """Pairs seen at the first point of a learning curve."""
 
+EVAL = "eval_"
+"""Prefix of the names of measures in the Trainer."""
+
 
 class JsonLog(TrainerCallback):
-    """Appends what the Trainer logs to a JSONL file, with the seconds spent training.
+    """Appends the records of the Trainer to a JSONL file, with the seconds of training.
 
-    A run that goes on from a checkpoint first drops the lines of steps that are made again, and any that a kill or a
-    disk has damaged.
+    A resumed run first drops the lines of steps that are repeated, and damaged lines.
     """
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, elapsed: ElapsedTime) -> None:
         self._path = path
-        self._clock = clock
+        self._elapsed = elapsed
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
@@ -56,16 +58,14 @@ class JsonLog(TrainerCallback):
     ) -> None:
         """Write one line."""
         if state.is_world_process_zero and logs:
-            line = {"step": state.global_step, "seconds": round(self._clock.seconds, 1), **logs}
-            line.pop(
-                "epoch", None
-            )  # of the batches that were planned, which may be many epochs or part of one
+            line = {"step": state.global_step, "seconds": round(self._elapsed.seconds, 1), **logs}
+            line.pop("epoch", None)  # the Trainer counts all planned batches as one epoch
             with self._path.open("a") as file:
                 file.write(json.dumps(line) + "\n")
 
 
 class CurvePoints(TrainerCallback):
-    """Keeps the weights each time twice as many pairs have been seen, and those of the last step.
+    """Saves the weights each time the number of pairs seen has doubled, and those of the last step.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class CurvePoints(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
-        """Keep the weights where a point is reached."""
+        """Save the weights if a point is reached."""
         step = state.global_step
         reached = [doublings(at * self._pairs) for at in (step - 1, step)]
         if not state.is_world_process_zero or (reached[0] == reached[1] and step < state.max_steps):
@@ -98,7 +98,7 @@ class CurvePoints(TrainerCallback):
 
 
 class EverySteps(TrainerCallback):
-    """Has a checkpoint written every so many steps, beside those of the validations.
+    """Saves a checkpoint at an interval of steps, in addition to those of the validations.
 
     Parameters
     ----------
@@ -111,33 +111,30 @@ class EverySteps(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
-        """Ask for a checkpoint where one is due."""
+        """Request a checkpoint if one is due."""
         control.should_save |= state.global_step % self._steps == 0
 
 
 class ProgressLines(TrainerCallback):
-    """Reports every step as the rest of the package reports progress, and says a line at each validation.
-
-    Where there is none, it says one at each checkpoint.
+    """Reports the progress of every step, and a line for each validation or, without validation, each checkpoint.
 
     Parameters
     ----------
     progress : callable
-        Called with ``train: loss ...``, that of the last step that was logged, the number of the step, and how many
-        there are.
+        Called with ``train: loss ...`` of the last logged step, the number of the step, and the number of steps.
     say : callable
     losses : callable
-        Returns the loss of each step since it was called before.
-    clock : Clock
+        Returns the loss of each step since the previous call.
+    elapsed : ElapsedTime
     """
 
     def __init__(
-        self, progress: Progress, say: Say, losses: Callable[[], Sequence[float]], clock: Clock
+        self, progress: Progress, say: Say, losses: Callable[[], Sequence[float]], elapsed: ElapsedTime
     ) -> None:
         self._progress = progress
         self._say = say
-        self._read = losses
-        self._clock = clock
+        self._read_losses = losses
+        self._elapsed = elapsed
         self._losses: list[float] = []
         self._shown = math.nan
         self._steps = 0
@@ -145,10 +142,10 @@ class ProgressLines(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
-        """Report the step; read the losses where they are logged, or the weights are kept or measured."""
+        """Report the step; read the losses only when they are logged, or the weights are saved or evaluated."""
         self._steps += 1
         if self._steps == 1 or control.should_log or control.should_evaluate or control.should_save:
-            self._losses += self._read()
+            self._losses += self._read_losses()
             self._shown = self._losses[-1]
         if state.is_world_process_zero:
             self._progress(f"train: loss {self._shown:.4g}", state.global_step, state.max_steps)
@@ -162,10 +159,10 @@ class ProgressLines(TrainerCallback):
         lr_scheduler: Any = None,
         **_: object,
     ) -> None:
-        """Say what was measured."""
-        measures = {name.removeprefix("eval_"): value for name, value in (metrics or {}).items()}
-        best = state.best_metric is None or measures.get(CHOSEN_BY, -math.inf) > state.best_metric
-        standing = "the best so far, kept" if best else f"step {state.best_global_step} stays the best"
+        """Report the measures of a validation."""
+        measures = {name.removeprefix(EVAL): value for name, value in (metrics or {}).items()}
+        best = state.best_metric is None or measures.get(SELECTION_MEASURE, -math.inf) > state.best_metric
+        standing = "the best so far, saved" if best else f"step {state.best_global_step} stays the best"
         self._line(state, [f"{name} {value:.4f}" for name, value in measures.items()], lr_scheduler, standing)
 
     def on_save(
@@ -176,28 +173,28 @@ class ProgressLines(TrainerCallback):
         lr_scheduler: Any = None,
         **_: object,
     ) -> None:
-        """Say that there is a checkpoint, where nothing is measured."""
+        """Report a checkpoint of a run without validation."""
         if args.metric_for_best_model is None:
-            self._line(state, [], lr_scheduler, "kept to go on from")
+            self._line(state, [], lr_scheduler, "checkpoint saved")
 
     def _line(self, state: TrainerState, measures: Sequence[str], schedule: Any, standing: str) -> None:
-        """Say where training is; the loss is the mean since the line before."""
+        """Report one line; its loss is the mean since the previous line."""
         losses, self._losses = self._losses, []
         if not state.is_world_process_zero:
             return
-        left = self._clock.leg / max(self._steps, 1) * (state.max_steps - state.global_step)
+        left = self._elapsed.session / max(self._steps, 1) * (state.max_steps - state.global_step)
         parts = [
             *([f"loss {sum(losses) / len(losses):.4g}"] if losses else []),
             *measures,
             f"learning rate {schedule.get_last_lr()[0]:.3g}",
-            f"{clock_time(self._clock.seconds)} elapsed",
-            f"{clock_time(left)} left",
+            f"{format_seconds(self._elapsed.seconds)} elapsed",
+            f"{format_seconds(left)} left",
         ]
         self._say(f"step {state.global_step:,} of {state.max_steps:,}: {', '.join(parts)}; {standing}")
 
 
 def doublings(pairs: int) -> int:
-    """Return how often pairs seen have reached `FIRST_POINT` and its doubles.
+    """Return the number of learning-curve points reached: `FIRST_POINT` pairs, then each doubling.
 
     Examples
     --------
@@ -208,7 +205,7 @@ def doublings(pairs: int) -> int:
 
 
 def _step_of_line(line: bytes) -> float:
-    """Return the step of a line of the log; infinity for one that is damaged."""
+    """Return the step of a line of the log; infinity for a damaged line."""
     try:
         step = json.loads(line)["step"] if line.endswith(b"\n") else math.inf
     except (ValueError, KeyError, TypeError):

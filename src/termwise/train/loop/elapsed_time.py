@@ -1,20 +1,21 @@
-"""The time a training run has taken, over all its legs."""
+"""Training time of a run, summed over all its sessions."""
 
 from __future__ import annotations
 
 import json
 import time
+from datetime import timedelta
 from pathlib import Path
 
 TIME = "time.json"
-"""The file of a checkpoint that says how many seconds of training led to it."""
+"""File of a checkpoint that holds the seconds of training up to it."""
 
 
-class Clock:
-    """Seconds of training that led to the weights.
+class ElapsedTime:
+    """Seconds of training that led to the current weights.
 
-    Where a run was interrupted and gone on, the seconds up to the checkpoint it went on from count, and those
-    since; steps that were lost and made again count once.
+    After an interruption, the seconds up to the checkpoint count, and the seconds since. Steps that were lost and
+    repeated count once.
     """
 
     def __init__(self) -> None:
@@ -22,32 +23,32 @@ class Clock:
         self._begin = time.monotonic()
 
     @property
-    def leg(self) -> float:
-        """Seconds since this process began, or went on with, the training."""
+    def session(self) -> float:
+        """Seconds since this process started or resumed the training."""
         return time.monotonic() - self._begin
 
     @property
     def seconds(self) -> float:
         """Seconds of the whole run."""
-        return self._before + self.leg
+        return self._before + self.session
 
     def start(self, checkpoint: Path | None) -> None:
-        """Begin at 0, or go on from the time of a checkpoint; one that does not say it counts as 0."""
+        """Start at 0, or at the time of a checkpoint; a checkpoint without a time counts as 0."""
         file = None if checkpoint is None else checkpoint / TIME
-        self.go_on(seconds_in(file) if file is not None and file.is_file() else 0.0)
+        self.resume(read_seconds(file) if file is not None and file.is_file() else 0.0)
 
-    def go_on(self, seconds: float) -> None:
-        """Go on from so many seconds."""
+    def resume(self, seconds: float) -> None:
+        """Continue from a number of seconds."""
         self._before = seconds
         self._begin = time.monotonic()
 
-    def keep(self, checkpoint: Path) -> None:
+    def save(self, checkpoint: Path) -> None:
         """Write the seconds into a checkpoint."""
         (checkpoint / TIME).write_text(json.dumps({"seconds": self.seconds}) + "\n", encoding="utf-8")
 
 
-def seconds_in(file: Path) -> float:
-    """Read the file of a checkpoint that says how long it took.
+def read_seconds(file: Path) -> float:
+    """Read the time file of a checkpoint.
 
     Raises
     ------
@@ -57,5 +58,16 @@ def seconds_in(file: Path) -> float:
     content = json.loads(file.read_text(encoding="utf-8"))
     seconds = content.get("seconds") if isinstance(content, dict) else None
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < 1e12:
-        raise ValueError("it does not say how many seconds were spent")
+        raise ValueError("it holds no number of seconds")
     return float(seconds)
+
+
+def format_seconds(seconds: float) -> str:
+    """Format a time in hours, minutes and seconds.
+
+    Examples
+    --------
+    >>> format_seconds(95.4), format_seconds(90_000)
+    ('0:01:35', '1 day, 1:00:00')
+    """
+    return str(timedelta(seconds=round(seconds)))

@@ -1,43 +1,137 @@
-"""What a training run needs before its first step: the network it begins with, and its batches."""
+"""Parameters of a training run, its initial network and its batches."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import torch
+from accelerate import PartialState
 from transformers import set_seed
 
 from termwise.collection.pairs import PairSource
+from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError
-from termwise.train.data.batches import BatchPlan, plan_batches
-from termwise.train.data.expansions import expansions_of
-from termwise.train.data.hard_negatives import negatives_of
+from termwise.progress import Progress
+from termwise.train.data.batches import BatchPlan, pairs_of_an_epoch, plan_batches
+from termwise.train.data.expansions import load_or_make_expansions
+from termwise.train.data.hard_negatives import load_or_mine_negatives
+from termwise.train.data.inputs import Pieces
 from termwise.train.data.neighbours import neighbour_order
-from termwise.train.data.passage_idf import factors_of_sources
-from termwise.train.loop.initial_weights import start_from
-from termwise.train.loop.run_request import TrainingRun
+from termwise.train.data.passage_idf import source_term_factors
+from termwise.train.loop.initial_weights import encoder_of_same_kind, initial_network
 from termwise.train.loop.step import Collator, PlannedBatches
+from termwise.train.loop.validation import HeldOut
 from termwise.train.loop.warm_start import fit_head, set_prior_bias
+from termwise.train.messages import Say
 from termwise.train.networks import TermNetwork, TildeNetwork, TildeV2Network, check_network, set_dropout
 from termwise.train.settings import TrainSettings
 
 _HEAD_LOG = "head.jsonl"
 
 MOST_LISTED = 10**7
-"""Most batches of a run that expands its passages: which passages these are is listed before the first step."""
+"""Most batches of a run with expansions: all passages to expand are listed before the first step."""
 
 
-def loaded_network(run: TrainingRun) -> TermNetwork:
-    """Load the base, with a head; what the base does not bring starts at random."""
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """Parameters of a run; see `termwise.train.loop.run.train_network`.
+
+    Attributes
+    ----------
+    pieces : Pieces
+        The tokenizer of the encoder.
+    processes : PartialState
+        This process among those that share the run.
+    say : callable
+        Silent in all processes but the first.
+    """
+
+    kind: str
+    sources: Sequence[PairSource]
+    base: str | Path
+    folder: Path
+    pieces: Pieces
+    settings: TrainSettings
+    held_out: HeldOut | None
+    expander: Expander | None
+    resume: bool
+    threads: int
+    processes: PartialState
+    progress: Progress
+    say: Say
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process mines, expands, fits the head and writes."""
+        return bool(self.processes.is_main_process)
+
+    @cached_property
+    def continues(self) -> bool:
+        """Whether the base is an encoder of this kind, whose head is trained further."""
+        return encoder_of_same_kind(self.kind, self.base) is not None
+
+    @property
+    def batches_per_step(self) -> int:
+        """Batches of a step."""
+        return self.settings.accumulate * int(self.processes.num_processes)
+
+    @property
+    def epoch_pairs(self) -> list[int]:
+        """Pairs of each source in an epoch; 0 for a source that is too small."""
+        settings = self.settings
+        pairs: list[int] = pairs_of_an_epoch(
+            [len(source) for source in self.sources],
+            batch=settings.batch,
+            mixing=settings.mixing,
+            flattening=settings.flattening,
+            block=settings.block,
+        ).tolist()
+        return pairs
+
+    @property
+    def used(self) -> dict[str, int]:
+        """Number of pairs by name of the sources that are trained on."""
+        return {
+            source.name: len(source)
+            for source, taken in zip(self.sources, self.epoch_pairs, strict=True)
+            if taken
+        }
+
+    @property
+    def omitted(self) -> dict[str, int]:
+        """Number of pairs by name of the sources that are too small."""
+        used = self.used
+        return {source.name: len(source) for source in self.sources if source.name not in used}
+
+    def identity(self) -> dict[str, Any]:
+        """Return the JSON-like facts that distinguish this run from others."""
+        return {
+            "kind": self.kind,
+            "base": str(self.base),
+            "sources": {source.name: source.digest() for source in self.sources},
+            "validation": None if self.held_out is None else self.held_out.digest(),
+            "expansion": None
+            if self.expander is None
+            else {"fingerprint": self.expander.fingerprint, "precision": self.expander.session.precision},
+            "settings": asdict(self.settings),
+        }
+
+
+def load_network(run: TrainingRun) -> TermNetwork:
+    """Load the base with a head; parameters that the base lacks are random."""
     if run.settings.initial_weight and run.continues:
         raise ParameterError(
-            "the base has been trained already, and training goes on with what it weighs",
+            "initial_weight is for a new head, and the base has a trained one",
             facts=[("base", run.base), ("initial_weight", run.settings.initial_weight)],
             fixes=["leave initial_weight out"],
         )
     set_seed(run.settings.seed)
-    network = start_from(run.kind, run.base)
+    network = initial_network(run.kind, run.base)
     added = 0 if run.expander is None else run.expander.terms
     longest = longest_input(run.kind, run.settings, expansion_terms=added)
     check_network(network, terms=len(run.pieces.analyzer.vocabulary), length=longest)
@@ -46,8 +140,8 @@ def loaded_network(run: TrainingRun) -> TermNetwork:
     return network
 
 
-def initialise(network: TermNetwork, run: TrainingRun) -> None:
-    """Set what the settings say of the network, and of the values it starts with."""
+def apply_settings(network: TermNetwork, run: TrainingRun) -> None:
+    """Apply the settings on memory and on initial biases to a network."""
     settings = run.settings
     if settings.checkpointing:
         network.checkpoint_activations()
@@ -58,7 +152,7 @@ def initialise(network: TermNetwork, run: TrainingRun) -> None:
 
 
 def longest_input(kind: str, settings: TrainSettings, *, expansion_terms: int = 0) -> int:
-    """Return the most pieces that a network may have to read at once, special ones included.
+    """Return the largest number of pieces of an input, special ones included.
 
     Parameters
     ----------
@@ -66,7 +160,7 @@ def longest_input(kind: str, settings: TrainSettings, *, expansion_terms: int = 
         Kind of network.
     settings : TrainSettings
     expansion_terms : int, optional
-        Terms that a passage is expanded by, which stand behind one more separator.
+        Expansion terms of a passage; they follow one more separator.
     """
     if kind != TildeNetwork.kind:
         return settings.document_length + (expansion_terms + 1 if expansion_terms else 0)
@@ -75,28 +169,28 @@ def longest_input(kind: str, settings: TrainSettings, *, expansion_terms: int = 
 
 
 def number_of_batches(run: TrainingRun) -> int:
-    """Return how many batches the run takes, without planning them.
+    """Return the number of batches of the run without planning them.
 
     Raises
     ------
     ParameterError
-        If there are too few pairs for one, see `pairs_of_an_epoch`, or more than can be listed for an expansion.
+        If there are too few pairs for one batch, see `pairs_of_an_epoch`, or more batches than an expansion can list.
     """
     settings = run.settings
-    count = sum(run.taken) // settings.batch * settings.epochs
+    count = sum(run.epoch_pairs) // settings.batch * settings.epochs
     if settings.max_steps:
         count = min(count, settings.max_steps * run.batches_per_step)
     if run.expander is not None and count > MOST_LISTED:
         raise ParameterError(
-            "the passages of so many batches cannot be listed, to be expanded before training",
+            "the run has too many batches to list the passages that are expanded before training",
             facts=[("batches", count), ("most", MOST_LISTED)],
-            fixes=[f"--set max_steps={MOST_LISTED // run.batches_per_step}", "--expand-with none"],
+            fixes=[f"`max_steps={MOST_LISTED // run.batches_per_step}`", "`expansion=None`"],
         )
     return count
 
 
 def planned_batches(run: TrainingRun, count: int) -> PlannedBatches:
-    """Plan the batches: no more than the run takes, as they are fetched ahead and only what is taken is expanded."""
+    """Plan the batches of the run, exactly `count`: passages of further ones would be expanded for nothing."""
     settings = run.settings
     orders = None
     if settings.block > 1:
@@ -118,33 +212,37 @@ def planned_batches(run: TrainingRun, count: int) -> PlannedBatches:
 
 
 def fit_head_if_set(network: TermNetwork, run: TrainingRun, batches: PlannedBatches) -> None:
-    """Fit the head of TILDE, if that is set; other processes than the first get its weights when training begins."""
+    """Fit the head of TILDE if the settings have `head_steps`, in the first process.
+
+    The other processes receive its weights when training begins.
+    """
     if not (run.settings.head_steps and run.is_first and isinstance(network, TildeNetwork)):
         return
-    texts = _texts(run.sources, batches.epoch(0), run.settings.head_pairs)
+    texts = _pair_texts(run.sources, batches.epoch(0), run.settings.head_pairs)
     losses = fit_head(network, run.pieces, texts, run.settings, progress=run.progress)
     (run.folder / _HEAD_LOG).write_text("".join(f"{json.dumps(loss)}\n" for loss in losses))
 
 
-def _texts(sources: Sequence[PairSource], plan: BatchPlan, count: int) -> list[tuple[str, str]]:
+def _pair_texts(sources: Sequence[PairSource], plan: BatchPlan, count: int) -> list[tuple[str, str]]:
     """Return query and passage of the first pairs of a plan."""
-    owners, numbers = plan.sources.reshape(-1)[:count].tolist(), plan.pairs.reshape(-1)[:count].tolist()
-    chosen = [
-        (sources[owner], *sources[owner].pairs[number].tolist())
-        for owner, number in zip(owners, numbers, strict=True)
-    ]
-    return [(source.queries[query], source.passages[passage]) for source, query, passage in chosen]
+    texts = []
+    for owner, number in zip(
+        plan.sources.reshape(-1)[:count].tolist(), plan.pairs.reshape(-1)[:count].tolist(), strict=True
+    ):
+        query, passage = sources[owner].pairs[number].tolist()
+        texts.append((sources[owner].queries[query], sources[owner].passages[passage]))
+    return texts
 
 
-def collator_of(run: TrainingRun, batches: PlannedBatches) -> Collator:
-    """Mine negatives, count terms and expand passages as is set.
+def make_collator(run: TrainingRun, batches: PlannedBatches) -> Collator:
+    """Mine negatives, count terms and expand passages as the settings say.
 
-    The first process keeps what it mines and expands, for the others to read.
+    The first process saves negatives and expansions, and the others load them.
     """
     settings = run.settings
-    rarity = None
+    term_factors = None
     if settings.idf_power:
-        rarity = factors_of_sources(
+        term_factors = source_term_factors(
             run.sources,
             run.pieces,
             power=settings.idf_power,
@@ -155,7 +253,7 @@ def collator_of(run: TrainingRun, batches: PlannedBatches) -> Collator:
     with run.processes.main_process_first():
         negatives = None
         if settings.negatives:
-            negatives = negatives_of(
+            negatives = load_or_mine_negatives(
                 run.sources,
                 run.folder,
                 depth=settings.negative_depth,
@@ -165,10 +263,16 @@ def collator_of(run: TrainingRun, batches: PlannedBatches) -> Collator:
                 say=run.say,
             )
         collator = Collator(
-            run.kind, settings, run.pieces, run.sources, batches, negatives=negatives, rarity=rarity
+            run.kind,
+            settings,
+            run.pieces,
+            run.sources,
+            batches,
+            negatives=negatives,
+            term_factors=term_factors,
         )
         if run.expander is not None:
-            collator.expansions = expansions_of(
+            collator.expansions = load_or_make_expansions(
                 run.expander,
                 run.sources,
                 {place for number in range(len(batches)) for place in collator.places(number)},

@@ -1,9 +1,9 @@
-"""A training run from pairs to a network: what ``termwise train`` does before it exports."""
+"""Train a network on pairs, with checkpoints, validation and resumption."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -17,56 +17,55 @@ from termwise.collection.pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.progress import Progress, no_progress
 from termwise.text.wordpiece import WordPieceAnalyzer
-from termwise.train.base_encoder import base_name, shown_settings
-from termwise.train.checks import check_asked
+from termwise.train.base_encoder import base_name, public_settings
 from termwise.train.data.inputs import Pieces
-from termwise.train.loop.announcements import announce, announce_kept
 from termwise.train.loop.callbacks import CurvePoints, JsonLog
-from termwise.train.loop.checkpoints import last_checkpoint
-from termwise.train.loop.elapsed_time import Clock
+from termwise.train.loop.checkpoints import last_checkpoint, step_of
+from termwise.train.loop.elapsed_time import ElapsedTime
 from termwise.train.loop.ownership import claim, refuse_taken
 from termwise.train.loop.preparation import (
-    collator_of,
+    TrainingRun,
+    apply_settings,
     fit_head_if_set,
-    initialise,
-    loaded_network,
+    load_network,
+    make_collator,
     number_of_batches,
     planned_batches,
 )
-from termwise.train.loop.run_request import TrainingRun
 from termwise.train.loop.step import PlannedBatches, TrainingStep
-from termwise.train.loop.trainer import TermTrainer, taken, training_arguments
-from termwise.train.loop.validation import HeldOut, validate
-from termwise.train.messages import Say, silent
+from termwise.train.loop.trainer import TermTrainer, selected_checkpoint, training_arguments
+from termwise.train.loop.validation import SELECTION_MEASURE, HeldOut, validate
+from termwise.train.messages import Say, nothing_to_resume, silent
 from termwise.train.networks import TermNetwork, TildeNetwork
 from termwise.train.settings import TrainSettings
-from termwise.validation import check, check_path
 
 _LOG = "log.jsonl"
 _CHECKPOINTS = "checkpoints"
 _FACTS = "facts.json"
 CURVE = "curve"
-"""Folder of the points of a learning curve, in that of the training."""
+"""Folder of the points of a learning curve, in the folder of the run."""
 
 _MAY_CHANGE = ("learning_rate", "head_learning_rate", "take", "workers")
-"""Settings that a run may go on with in place of those it began with: how one that diverged is saved, the choice of its
-weights, and what does not matter to the result."""
+"""Settings that may change when a run is resumed: the learning rates, to rescue a run that diverged, the choice of its
+weights, and what has no effect on the result."""
+
+_FEW_QUERIES = 50
+"""With fewer held-out queries, the choice of the best checkpoint is mostly chance."""
 
 
 @dataclass(frozen=True)
-class Trained:
-    """What a training run made.
+class TrainedNetwork:
+    """Result of `train_network`.
 
     Attributes
     ----------
     network : TermNetwork
-        With the best weights by validation, or the last where there was none.
+        With the best weights by validation, or the last ones without validation.
     pieces : Pieces
         Its tokenizer.
     facts : dict
-        JSON-like: name of the base, settings, sources and their pairs, those that were omitted as they have fewer pairs
-        than a batch takes, pairs seen, steps, seconds of training (of all legs of a run that was interrupted, see
-        `termwise.train.loop.elapsed_time.Clock`), best step and measures.
+        JSON-like: name of the base, settings, sources with their pairs, sources omitted because they are smaller than a
+        batch, pairs seen, steps, seconds of training (see `ElapsedTime`), best step and its measures.
     """
 
     network: TermNetwork
@@ -88,45 +87,43 @@ def train_network(
     threads: int = 1,
     progress: Progress = no_progress,
     say: Say = silent,
-) -> Trained:
+) -> TrainedNetwork:
     """Train a network.
 
     Parameters
     ----------
-    kind : str
-        ``tilde``, ``tildev2`` or ``splade-doc``.
+    kind : {"tilde", "tildev2", "splade-doc"}
     sources : sequence of PairSource
-        Training pairs.
+        Training pairs, one source or more.
     base : str or Path
-        The encoder to start from, see `termwise.train.loop.initial_weights.start_from`.
+        The initial encoder, see `initial_network`.
     folder : str or Path
-        Checkpoints, settings and the log are kept here.
+        Folder of checkpoints, settings and log.
     analyzer : WordPieceAnalyzer
         The tokenizer of the encoder.
     settings : TrainSettings
     held_out : HeldOut, optional
-        To validate on; the best checkpoint is then the result.
+        Validation data; the best checkpoint on it is then the result.
     expander : Expander, optional
         For ``tildev2``: expands the passages before the network reads them.
     resume : bool, optional
-        Go on from the last whole checkpoint in `folder`, or begin where there is none; one that is damaged is named and
-        left out. On one CPU the result is, bit for bit, that of a run that was never interrupted.
+        Continue from the last complete checkpoint in `folder`, or start if there is none; damaged ones are reported
+        and skipped. On one CPU the result equals, bit for bit, that of an uninterrupted run.
     threads : int, optional
         For ordering passages; torch has its own setting.
     progress : callable, optional
-        Called with a stage, what is done, and the total.
+        Called with a stage, the amount done, and the total.
     say : callable, optional
-        Called with lines on what is trained, on each validation, on what is kept, and with warnings.
+        Called with lines on data, validations, the selected weights, and with warnings.
 
     Returns
     -------
-    Trained
+    TrainedNetwork
 
     Notes
     -----
-    Under ``torchrun`` or ``accelerate launch`` the processes take the batches in turn, each with negatives of its
-    own, and a step is as many batches as there are processes. The first process alone mines, expands, fits the head
-    and writes.
+    Under ``torchrun`` or ``accelerate launch`` the processes take the batches in turn, each with its own negatives, and
+    a step has as many batches as there are processes. The first process alone mines, expands, fits the head and writes.
 
     Raises
     ------
@@ -135,33 +132,14 @@ def train_network(
     UnknownNameError
         If there is no such kind.
     ParameterError
-        If the settings do not go with the kind of network, or with each other, or an argument is of another type.
+        If the settings do not go with the kind of network, there are fewer pairs than a batch holds, or inputs are
+        longer than the network reads.
     ModelFormatError
         If the base or the teacher cannot be loaded.
     CorruptModelError
-        If the run has checkpoints and none is whole.
+        If the run has checkpoints and none is complete.
     """
-    check_asked(
-        kind,
-        base,
-        settings,
-        expands=expander is not None,
-        resume=resume,
-        threads=threads,
-        progress=progress,
-        say=say,
-    )
-    several = isinstance(sources, Sequence) and len(sources) > 0
-    check(
-        "sources",
-        sources,
-        several and all(isinstance(one, PairSource) for one in sources),
-        "a list of sources, as read_sources gives",
-    )
-    check_path("folder", folder)
-    check("analyzer", analyzer, isinstance(analyzer, WordPieceAnalyzer), "a WordPieceAnalyzer")
-    check("held_out", held_out, isinstance(held_out, HeldOut | None), "HeldOut, or None")
-    check("expander", expander, hasattr(expander, "expansions") or expander is None, "an Expander, or None")
+    settings.check_kind(kind)
     processes = PartialState(cpu=not torch.cuda.is_available())
     run = TrainingRun(
         kind=kind,
@@ -180,45 +158,39 @@ def train_network(
     )
     if run.is_first and not resume:
         refuse_taken(run.folder)
-    network = loaded_network(run)
+    network = load_network(run)
     step = TrainingStep(network, settings, run.pieces)
     count = number_of_batches(run)
     steps = -(-count // run.batches_per_step)
     checkpoints = run.folder / _CHECKPOINTS
     arguments = training_arguments(checkpoints, settings, steps=steps, validation=held_out is not None)
-    _claim(run)
+    with processes.main_process_first():
+        claim(run.folder, run.identity(), resume=resume or not run.is_first, may_change=_MAY_CHANGE)
     checkpoint = last_checkpoint(checkpoints, say=run.say) if resume else None
-    announce(run, steps=steps, checkpoint=checkpoint)
-    initialise(network, run)
+    _report_start(run, steps=steps, checkpoint=checkpoint)
+    apply_settings(network, run)
     batches = planned_batches(run, count)
     if checkpoint is None:
         fit_head_if_set(network, run, batches)
     trainer = _trainer(step, arguments, run, batches)
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     facts = _facts(run, trainer)
-    announce_kept(run, steps=facts["steps"], best=facts["best"])
+    _report_selection(run, steps=facts["steps"], best=facts["best"])
     if run.is_first:
         (run.folder / _FACTS).write_text(json.dumps(facts, indent=1) + "\n")
-    return Trained(network, run.pieces, facts)
-
-
-def _claim(run: TrainingRun) -> None:
-    """Take the folder: the first process writes down what the run is, and the others find it there."""
-    described = run.described()
-    with run.processes.main_process_first():
-        claim(run.folder, described, resume=run.resume or not run.is_first, may_change=_MAY_CHANGE)
+    return TrainedNetwork(network, run.pieces, facts)
 
 
 def _trainer(
     step: TrainingStep, arguments: TrainingArguments, run: TrainingRun, batches: PlannedBatches
 ) -> TermTrainer:
-    """Put the training loop together, once the negatives are mined and the passages expanded."""
-    settings, network, clock = run.settings, step.network, Clock()
-    collator = collator_of(run, batches)
+    """Mine negatives, expand passages and build the training loop."""
+    settings, network, elapsed = run.settings, step.network, ElapsedTime()
+    collator = make_collator(run, batches)
     held_out = run.held_out
     if held_out is not None and run.expander is not None:
         held_out = held_out.expanded(run.expander, run.pieces, settings)
-    callbacks: list[TrainerCallback] = [JsonLog(run.folder / _LOG, clock)]
+    callbacks: list[TrainerCallback] = [JsonLog(run.folder / _LOG, elapsed)]
     if settings.curve:
         callbacks.append(CurvePoints(network, run.folder / CURVE, run.batches_per_step * settings.batch))
     return TermTrainer(
@@ -228,7 +200,7 @@ def _trainer(
         collator,
         settings=settings,
         validate=None if held_out is None else partial(validate, network, run.pieces, held_out, settings),
-        clock=clock,
+        elapsed=elapsed,
         callbacks=callbacks,
         progress=run.progress,
         say=run.say,
@@ -236,16 +208,16 @@ def _trainer(
 
 
 def _facts(run: TrainingRun, trainer: TermTrainer) -> dict[str, Any]:
-    """Return the facts of `Trained`."""
+    """Return the facts of `TrainedNetwork`."""
     settings, steps = run.settings, trainer.state.global_step
-    best = taken(trainer, settings)
+    best = selected_checkpoint(trainer, settings)
     head_pairs = 0
     if run.kind == TildeNetwork.kind and settings.head_steps:
         head_pairs = min(settings.head_pairs, sum(map(len, run.sources)))
     return {
         "kind": run.kind,
         "base": base_name(run.base),
-        "settings": asdict(shown_settings(settings)),
+        "settings": asdict(public_settings(settings)),
         "sources": run.used,
         "omitted": run.omitted,
         "steps": steps,
@@ -256,3 +228,55 @@ def _facts(run: TrainingRun, trainer: TermTrainer) -> dict[str, Any]:
         "best": best,
         "torch": torch.__version__,
     }
+
+
+def _report_start(run: TrainingRun, *, steps: int, checkpoint: Path | None) -> None:
+    """Report training data, validation data and the checkpoint that the run continues from."""
+    used, omitted = run.used, run.omitted
+    run.say(
+        f"training {run.kind} from {base_name(run.base)} on {sum(used.values()):,} pairs ({_listed(used)}): "
+        f"{steps:,} steps of {run.batches_per_step * run.settings.batch:,} pairs"
+    )
+    if run.continues:
+        run.say(f"{base_name(run.base)} is a {run.kind} encoder: its head is trained further")
+    if omitted:
+        unit = "batch" if run.settings.mixing == "by-source" else "block"
+        run.say(
+            f"warning: omitted, with fewer pairs than a {unit} holds: {_listed(omitted)}; "
+            f"the setting {unit} makes it smaller"
+        )
+    if run.held_out is not None:
+        queries = len(run.held_out.queries)
+        run.say(
+            f"validating every {run.settings.validate_every:,} steps; held-out queries: {queries:,}, "
+            f"passages to rank: {len(run.held_out.passages):,}"
+        )
+        if queries < _FEW_QUERIES:
+            run.say(
+                f"warning: few held-out queries ({queries:,}): the choice of the best checkpoint is mostly chance; "
+                "give more validation data, or train without validation"
+            )
+    if checkpoint is not None:
+        run.say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
+    elif run.resume:
+        run.say(nothing_to_resume(run.folder))
+
+
+def _report_selection(run: TrainingRun, *, steps: int, best: Mapping[str, Any]) -> None:
+    """Report the selected weights and the reason."""
+    last = f"selected: the last weights, of step {steps:,}"
+    if run.settings.take == "last":
+        run.say(f"{last}, as set")
+    elif best:
+        run.say(
+            f"selected: the weights of step {best['step']:,} of {steps:,}, the best by {SELECTION_MEASURE} on "
+            "held-out queries"
+        )
+    elif run.held_out is None:
+        run.say(f"{last}; nothing was held out")
+    else:
+        run.say(f"{last}; the best on held-out queries were lost")
+
+
+def _listed(pairs: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in pairs.items())

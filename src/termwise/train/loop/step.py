@@ -1,4 +1,4 @@
-"""One training step: from a planned batch to a loss."""
+"""Batches as tensors, and networks with their losses."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from termwise.train.teacher import Teacher
 Batch = dict[str, Tensor]
 
 _TEACHER_QUERY = 64
-"""Pieces of a query that a teacher reads at the most, special ones included, unless longer ones are learned from."""
+"""Query length of the teacher in pieces, special ones included, unless `query_length` is larger."""
 
 _NO_SCORE = -1e4
-"""Stands for a passage that takes no part in a softmax, where infinity would give 0 times infinity."""
+"""Score of a passage excluded from a softmax; with infinity the gradient would be 0 times infinity."""
 
 
 class Batches(Dataset[int]):
-    """The batches of all epochs in order: item i is the number i, and a collator makes the batch of it."""
+    """Numbers of the batches of all epochs; a collator makes the batch of a number."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -54,32 +54,32 @@ class Batches(Dataset[int]):
 
 
 class PlannedBatches(Batches):
-    """Batches of pairs, planned epoch by epoch as they are asked for: one plan is in memory at a time.
+    """Batches of pairs; one epoch is planned and in memory at a time.
 
     Parameters
     ----------
     plan : callable
-        Returns the plan of an epoch, by its number; all have as many batches.
+        Returns the plan of an epoch by its number; all epochs have the same number of batches.
     epochs : int
     most : int, optional
-        Batches to stop after, whatever `epochs` says.
+        Largest number of batches, over all epochs.
     """
 
     def __init__(self, plan: Callable[[int], BatchPlan], *, epochs: int, most: int | None = None) -> None:
         self.epoch = lru_cache(maxsize=1)(plan)
-        self._of_an_epoch = len(self.epoch(0))
-        count = self._of_an_epoch * epochs
+        self._epoch_batches = len(self.epoch(0))
+        count = self._epoch_batches * epochs
         super().__init__(count if most is None else min(count, most))
 
     def pairs(self, number: int) -> tuple[list[int], list[int]]:
-        """Return the source of each pair of a batch, and the number of the pair within it."""
-        epoch, place = divmod(number, self._of_an_epoch)
+        """Return the source of each pair of a batch, and the number of the pair within its source."""
+        epoch, batch = divmod(number, self._epoch_batches)
         plan = self.epoch(epoch)
-        return plan.sources[place].tolist(), plan.pairs[place].tolist()
+        return plan.sources[batch].tolist(), plan.pairs[batch].tolist()
 
 
 class Collator:
-    """Turns a planned batch into tensors.
+    """Makes the tensors of a planned batch.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ class Collator:
     sources : sequence of PairSource
     batches : PlannedBatches
     negatives : sequence of ndarray of shape (n, m), int32, or None
-        For each source, positions of passages that are not relevant to the query of each pair; -1 fills up.
-        Which of them a step takes is drawn from the seed and the number of the batch.
+        For each source, positions of passages that are not relevant to the query of each pair; -1 is padding.
+        The negatives of a step are drawn with the seed and the number of the batch.
     expansions : Expansions, optional
-        The terms that expand the passages, those of `places` at least.
-    rarity : sequence of float32 ndarray of shape (V,), optional
-        For each source, what the weights of each term are multiplied by; see `factors_of_sources`.
+        Expansion terms of the passages, at least of those in `places`.
+    term_factors : sequence of float32 ndarray of shape (V,), optional
+        For each source, the factor of the weights of each term; see `source_term_factors`.
     """
 
     def __init__(
@@ -109,11 +109,11 @@ class Collator:
         *,
         negatives: Sequence[npt.NDArray[np.int32]] | None = None,
         expansions: Expansions | None = None,
-        rarity: Sequence[npt.NDArray[np.float32]] | None = None,
+        term_factors: Sequence[npt.NDArray[np.float32]] | None = None,
     ) -> None:
         self.kind, self.settings, self.pieces = kind, settings, pieces
         self.sources, self.batches = sources, batches
-        self.negatives, self.expansions, self.rarity = negatives, expansions, rarity
+        self.negatives, self.expansions, self.term_factors = negatives, expansions, term_factors
         self.kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
         self._relevant = [np.unique(_keys(source, *source.pairs.T)) for source in sources]
 
@@ -124,12 +124,12 @@ class Collator:
         queries = [self.pieces(self.sources[owner].queries[query]) for owner, query, _ in pairs]
         if self.kind == TildeNetwork.kind:
             passages = [self.pieces(self.sources[owner].passages[passage]) for owner, _, passage in pairs]
-            batch = self._likelihoods(queries, passages)
+            batch = self._likelihood_batch(queries, passages)
             if self.settings.contrast:
                 places = [(owner, passage) for owner, _, passage in pairs]
-                batch |= self._ranking(queries, passages, pairs, places)
+                batch |= self._ranking_batch(queries, passages, pairs, places)
             return {"batch": batch}
-        return {"batch": self._contrast(queries, self.places(number), pairs)}
+        return {"batch": self._contrastive_batch(queries, self.places(number), pairs)}
 
     def _pairs(self, number: int) -> list[tuple[int, int, int]]:
         """Return source, query and passage of each pair of a batch."""
@@ -145,102 +145,105 @@ class Collator:
         places: list[Place] = []
         _, chosen = self.batches.pairs(number)
         for (owner, _, passage), pair in zip(self._pairs(number), chosen, strict=True):
-            places += [(owner, passage), *((owner, other) for other in self._hard(owner, pair, random))]
+            places.append((owner, passage))
+            places += [(owner, negative) for negative in self._hard_negatives(owner, pair, random)]
         return places
 
-    def _likelihoods(self, queries: list[Ids], passages: list[Ids]) -> Batch:
+    def _likelihood_batch(self, queries: list[Ids], passages: list[Ids]) -> Batch:
+        """Return network inputs and target terms for the likelihood losses."""
         special, settings = self.pieces.special, self.settings
-        room_d, room_q = settings.document_length - 2, settings.query_length - 2
         batch: Batch = {}
         if settings.reads_passages:
-            ids = [self.pieces.framed(special.document, row[:room_d]) for row in passages]
+            ids = [
+                self.pieces.framed(special.document, row[: settings.document_length - 2]) for row in passages
+            ]
             batch["passage_ids"], batch["passage_mask"] = self.pieces.padded(ids)
             batch["query_rows"], batch["query_terms"] = distinct_terms(queries, self.kept)
         if settings.objective != "query-likelihood":
-            ids = [self.pieces.framed(special.query, row[:room_q]) for row in queries]
+            ids = [self.pieces.framed(special.query, row[: settings.query_length - 2]) for row in queries]
             batch["query_ids"], batch["query_mask"] = self.pieces.padded(ids)
             batch["passage_rows"], batch["passage_terms"] = distinct_terms(passages, self.kept)
         return batch
 
-    def _hard(self, owner: int, pair: int, random: np.random.Generator) -> list[int]:
+    def _hard_negatives(self, owner: int, pair: int, random: np.random.Generator) -> list[int]:
         count = self.settings.negatives
         if count == 0 or self.negatives is None:
             return []
-        known = self.negatives[owner][pair]
-        known = known[known >= 0]
-        if len(known) == 0:
+        mined = self.negatives[owner][pair]
+        mined = mined[mined >= 0]
+        if len(mined) == 0:
             drawn = random.integers(len(self.sources[owner].passages), size=count)
         else:
-            drawn = random.choice(known, size=count, replace=len(known) < count)
+            drawn = random.choice(mined, size=count, replace=len(mined) < count)
         return [int(passage) for passage in drawn]
 
-    def _contrast(self, queries: list[Ids], places: list[Place], pairs: list[tuple[int, int, int]]) -> Batch:
-        special, settings = self.pieces.special, self.settings
+    def _contrastive_batch(
+        self, queries: list[Ids], places: list[Place], pairs: list[tuple[int, int, int]]
+    ) -> Batch:
+        """Return network inputs for the passages, with their expansions, and the inputs of their ranking."""
         texts = [self.sources[owner].passages[passage] for owner, passage in places]
-        plain = [self.pieces(text)[: settings.document_length - 2] for text in texts]
+        passages = [self.pieces(text)[: self.settings.document_length - 2] for text in texts]
         rows = []
-        for (owner, passage), row in zip(places, plain, strict=True):
-            added = np.empty(0, dtype=np.int64)
-            if self.expansions is not None:
-                added = self.expansions[owner, passage]
-            rows.append(self.pieces.framed(special.cls, row, added))
+        for place, row in zip(places, passages, strict=True):
+            added = np.empty(0, dtype=np.int64) if self.expansions is None else self.expansions[place]
+            rows.append(self.pieces.framed(self.pieces.special.cls, row, added))
         batch: Batch = {}
         batch["passage_ids"], batch["passage_mask"] = self.pieces.padded(rows)
-        return batch | self._ranking(queries, plain, pairs, places)
+        return batch | self._ranking_batch(queries, passages, pairs, places)
 
-    def _ranking(
+    def _ranking_batch(
         self,
         queries: list[Ids],
         passages: list[Ids],
         pairs: list[tuple[int, int, int]],
         places: Sequence[Place],
     ) -> Batch:
-        """Make what it takes to rank the passages of a batch for its queries."""
+        """Return the inputs of a ranking of the passages of a batch: query terms, targets, exclusions, teacher."""
         special, settings = self.pieces.special, self.settings
         batch: Batch = {}
         kept = [row[self.kept[row]][: settings.query_length - 2] for row in queries]
-        batch["asked_rows"], batch["asked_terms"] = occurrences(kept, self.kept)
-        if self.rarity is not None:
-            factors = [self.rarity[owner][row] for (owner, *_), row in zip(pairs, kept, strict=True)]
-            batch["asked_weights"] = torch.from_numpy(np.concatenate(factors))
+        batch["occurrence_rows"], batch["occurrence_terms"] = occurrences(kept, self.kept)
+        if self.term_factors is not None:
+            factors = [self.term_factors[owner][row] for (owner, *_), row in zip(pairs, kept, strict=True)]
+            batch["occurrence_weights"] = torch.from_numpy(np.concatenate(factors))
         batch["targets"] = torch.arange(len(queries)) * (len(places) // len(queries))
-        batch["same"] = self._same(pairs, places)
+        batch["excluded"] = self._excluded(pairs, places)
         if settings.taught:
             teacher_rows = [
                 self.pieces.framed(special.cls, row[: settings.document_length - 2]) for row in passages
             ]
             batch["teacher_passage_ids"], batch["teacher_passage_mask"] = self.pieces.padded(teacher_rows)
-            asked = [self.pieces.framed(special.cls, row[: _teacher_query(settings) - 2]) for row in queries]
-            batch["teacher_query_ids"], batch["teacher_query_mask"] = self.pieces.padded(asked)
+            teacher_queries = [
+                self.pieces.framed(special.cls, row[: _teacher_query_length(settings) - 2]) for row in queries
+            ]
+            batch["teacher_query_ids"], batch["teacher_query_mask"] = self.pieces.padded(teacher_queries)
         return batch
 
-    def _same(self, pairs: Sequence[tuple[int, int, int]], places: Sequence[Place]) -> Tensor:
-        """Mark passages of the batch that are relevant to a query, but for the one that stands for its pair.
-
-        Its own passage once more, or one that is relevant to it by any other pair of its source, is no negative.
-        """
+    def _excluded(self, pairs: Sequence[tuple[int, int, int]], places: Sequence[Place]) -> Tensor:
+        """Mark the relevant passages of each query, except the passage of its own pair: they are no negatives."""
         owners, queries, _ = np.array(pairs, dtype=np.int64).T
-        homes, passages = np.array(places, dtype=np.int64).T
-        marked = np.zeros((len(pairs), len(places)), dtype=np.bool_)
+        passage_owners, passages = np.array(places, dtype=np.int64).T
+        excluded = np.zeros((len(pairs), len(places)), dtype=np.bool_)
         for owner in np.unique(owners).tolist():
-            rows, columns = np.flatnonzero(owners == owner), np.flatnonzero(homes == owner)
+            rows, columns = np.flatnonzero(owners == owner), np.flatnonzero(passage_owners == owner)
             keys = _keys(self.sources[owner], queries[rows, None], passages[columns])
-            known = self._relevant[owner]
-            found = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys
-            marked[np.ix_(rows, columns)] = found
+            relevant = self._relevant[owner]
+            excluded[np.ix_(rows, columns)] = (
+                relevant[np.minimum(np.searchsorted(relevant, keys), len(relevant) - 1)] == keys
+            )
         own = np.arange(len(pairs))
-        marked[own, own * (len(places) // len(pairs))] = False
-        return torch.from_numpy(marked)
+        excluded[own, own * (len(places) // len(pairs))] = False
+        return torch.from_numpy(excluded)
 
 
 def _keys(source: PairSource, queries: npt.NDArray[Any], passages: npt.NDArray[Any]) -> Ids:
-    """Return one number for each pair of a query and a passage of a source."""
+    """Return a unique number for each pair of a query and a passage of a source."""
     keys: Ids = queries.astype(np.int64) * len(source.passages) + passages
     return keys
 
 
 class Step(nn.Module):
-    """A network with its loss, which is what the Trainer trains: called with ``batch``, it returns ``{"loss": ...}``.
+    """A network with its loss, as the Trainer needs it: a call with ``batch`` returns ``{"loss": ...}``.
 
     Parameters
     ----------
@@ -249,7 +252,7 @@ class Step(nn.Module):
     Attributes
     ----------
     progress : float
-        Share of the steps that are done, 0 to below 1, which the Trainer tells before each.
+        Share of the steps that are done, from 0 to below 1; the Trainer sets it before each step.
     """
 
     def __init__(self, network: TermNetwork) -> None:
@@ -259,7 +262,7 @@ class Step(nn.Module):
 
 
 class TrainingStep(Step):
-    """A network that gives terms weights, with its loss.
+    """A term network with its loss.
 
     Parameters
     ----------
@@ -270,7 +273,7 @@ class TrainingStep(Step):
     Raises
     ------
     ModelFormatError
-        If the teacher cannot be loaded, or has another vocabulary.
+        If the teacher cannot be loaded or has another vocabulary.
     """
 
     kept: Tensor
@@ -284,67 +287,69 @@ class TrainingStep(Step):
         special = pieces.special
         ends = torch.tensor([special.cls, special.sep, special.pad, special.document, special.query])
         self.register_buffer("ends", ends, persistent=False)
-        # In a list, so that it is no part of what is trained and kept.
+        # A list hides the teacher from torch, so that it is neither trained nor saved.
         self._teacher = [Teacher.load(settings.teacher)] if settings.taught else []
         for teacher in self._teacher:
-            check_network(
-                teacher, terms=len(kept), length=max(settings.document_length, _teacher_query(settings))
-            )
+            longest = max(settings.document_length, _teacher_query_length(settings))
+            check_network(teacher, terms=len(kept), length=longest)
 
     def forward(self, batch: Batch) -> dict[str, Any]:
         """Return ``{"loss": tensor of shape ()}``."""
         if self.settings.objective == "contrastive":
-            return {"loss": self._contrast(batch)}
+            return {"loss": self._contrastive_loss(batch)}
         losses = []
         ranking: Tensor | float = 0.0
         if "passage_ids" in batch:
             logits = self.network(batch["passage_ids"], batch["passage_mask"])
             losses.append(likelihood_loss(logits, batch["query_rows"], batch["query_terms"], self.kept))
             if self.settings.contrast:
-                asked = batch["asked_rows"], batch["asked_terms"]
-                ranking = self._ranking(likelihood_scores(logits, *asked, len(batch["targets"])), batch)
+                query = batch["occurrence_rows"], batch["occurrence_terms"], len(batch["targets"])
+                scores = likelihood_scores(logits, *query)
+                ranking = self._ranking_loss(scores, batch)
         if "query_ids" in batch:
             logits = self.network(batch["query_ids"], batch["query_mask"])
             losses.append(likelihood_loss(logits, batch["passage_rows"], batch["passage_terms"], self.kept))
         loss = biqdl(*losses) if len(losses) == 2 else losses[0]
         return {"loss": loss + self.settings.contrast * ranking}
 
-    def _contrast(self, batch: Batch) -> Tensor:
+    def _contrastive_loss(self, batch: Batch) -> Tensor:
+        """Return the ranking loss of weighted passages, with the sparsity regulariser of SPLADE-doc."""
         weights = self.network(batch["passage_ids"], batch["passage_mask"])
-        asked, rarity = (batch["asked_rows"], batch["asked_terms"]), batch.get("asked_weights")
-        count = len(batch["targets"])
+        query = batch["occurrence_rows"], batch["occurrence_terms"], len(batch["targets"])
+        query_weights = batch.get("occurrence_weights")
         if isinstance(self.network, SpladeDocNetwork):
-            scores = vocabulary_scores(weights, *asked, count, query_weights=rarity)
+            scores = vocabulary_scores(weights, *query, query_weights=query_weights)
         else:
             ids = batch["passage_ids"]
-            shown = weights.masked_fill(torch.isin(ids, self.ends), 0.0)
-            scores = match_scores(shown, ids, *asked, count, len(self.kept), query_weights=rarity)
-        loss = self._ranking(scores, batch)
+            matching = weights.masked_fill(torch.isin(ids, self.ends), 0.0)
+            scores = match_scores(matching, ids, *query, len(self.kept), query_weights=query_weights)
+        loss = self._ranking_loss(scores, batch)
         if self.settings.sparsity and isinstance(self.network, SpladeDocNetwork):
-            loss = loss + self._sparsity() * flops_loss(weights)
+            loss = loss + self._sparsity_factor() * flops_loss(weights)
         return loss
 
-    def _sparsity(self) -> float:
+    def _sparsity_factor(self) -> float:
         """Return the factor of the regulariser at this step."""
         ramp = self.settings.sparsity_ramp
         return self.settings.sparsity * (min(self.progress / ramp, 1.0) ** 2 if ramp else 1.0)
 
-    def _ranking(self, scores: Tensor, batch: Batch) -> Tensor:
-        """Compute the loss of a ranking of the batch, by what is judged and by what the teacher says."""
-        loss = contrastive_loss(scores.masked_fill(batch["same"], float("-inf")), batch["targets"])
+    def _ranking_loss(self, scores: Tensor, batch: Batch) -> Tensor:
+        """Return the contrastive loss of the scores, mixed with the distillation loss if there is a teacher."""
+        excluded = batch["excluded"]
+        loss = contrastive_loss(scores.masked_fill(excluded, float("-inf")), batch["targets"])
         if not self._teacher:
             return loss
         with torch.no_grad():
             teacher = self._teacher[0].to(scores.device)
-            asked = teacher(batch["teacher_query_ids"], batch["teacher_query_mask"])
-            shown = teacher(batch["teacher_passage_ids"], batch["teacher_passage_mask"])
-            wanted = self.settings.teacher_scale * (asked @ shown.T).float()
+            queries = teacher(batch["teacher_query_ids"], batch["teacher_query_mask"])
+            passages = teacher(batch["teacher_passage_ids"], batch["teacher_passage_mask"])
+            teacher_scores = self.settings.teacher_scale * (queries @ passages.T).float()
         distilled = distillation_loss(
-            scores.masked_fill(batch["same"], _NO_SCORE), wanted.masked_fill(batch["same"], _NO_SCORE)
+            scores.masked_fill(excluded, _NO_SCORE), teacher_scores.masked_fill(excluded, _NO_SCORE)
         )
         share = self.settings.teacher_weight
         return (1 - share) * loss + share * distilled
 
 
-def _teacher_query(settings: TrainSettings) -> int:
+def _teacher_query_length(settings: TrainSettings) -> int:
     return max(_TEACHER_QUERY, settings.query_length)

@@ -1,4 +1,4 @@
-"""The training loop: transformers' Trainer over planned batches, with checkpoints that a killed run goes on from."""
+"""Trainer of transformers over planned batches, with resumable checkpoints and a check for divergence."""
 
 from __future__ import annotations
 
@@ -19,37 +19,33 @@ from transformers.trainer_utils import TrainOutput
 
 from termwise.errors import DivergedError, ParameterError
 from termwise.progress import Progress, no_progress
-from termwise.train.loop.callbacks import EverySteps, ProgressLines
+from termwise.train.loop.callbacks import EVAL, EverySteps, ProgressLines
 from termwise.train.loop.checkpoints import (
     OPTIMIZER,
     PREFIX,
     RANDOM,
     STATE,
     WEIGHTS,
-    holds_weights,
+    has_weights,
     loading,
-    newest_whole,
+    newest_complete,
     step_of,
 )
-from termwise.train.loop.elapsed_time import Clock
+from termwise.train.loop.elapsed_time import ElapsedTime
 from termwise.train.loop.step import Batches, Step
-from termwise.train.loop.validation import CHOSEN_BY
+from termwise.train.loop.validation import SELECTION_MEASURE
 from termwise.train.messages import Say, silent
-from termwise.train.settings import Precision, Schedule, Take
+from termwise.train.settings import Schedule, Take, TrainingPrecision
 
 Validate = Callable[[], Mapping[str, float]]
+"""Returns measures by name."""
 
-
-class Collating(Protocol):
-    """Turns the number of a batch, in a list, into the arguments of a `Step`."""
-
-    def __call__(self, items: Sequence[int]) -> dict[str, Any]:
-        """Return the batch of a list of one number."""
-        ...
+Collate = Callable[[Sequence[int]], dict[str, Any]]
+"""Turns a list of one batch number into the arguments of a `Step`."""
 
 
 class LoopSettings(Protocol):
-    """The settings that the loop reads; what they mean stands in `TrainSettings`."""
+    """Settings that the loop reads; see `TrainSettings`."""
 
     @property
     def learning_rate(self) -> float: ...  # noqa: D102
@@ -64,7 +60,7 @@ class LoopSettings(Protocol):
     @property
     def schedule(self) -> Schedule: ...  # noqa: D102
     @property
-    def precision(self) -> Precision: ...  # noqa: D102
+    def precision(self) -> TrainingPrecision: ...  # noqa: D102
     @property
     def accumulate(self) -> int: ...  # noqa: D102
     @property
@@ -80,10 +76,10 @@ class LoopSettings(Protocol):
 
 
 class TermTrainer(Trainer):
-    """A Trainer whose batches are planned beforehand and whose validation is a function.
+    """Trainer over planned batches, with a validation function.
 
-    Weights are kept with `safetensors.torch.save_model`, which stores the embedding that encoder and decoder
-    share once. Several graphics processors are used by starting as many processes (``torchrun``).
+    Weights are saved with `safetensors.torch.save_model`, which stores the embedding that encoder and decoder share
+    once. For several GPUs, start one process for each (``torchrun``).
 
     Parameters
     ----------
@@ -91,18 +87,19 @@ class TermTrainer(Trainer):
     arguments : TrainingArguments
         See `training_arguments`.
     batches : Batches
-    collator : Collating
+    collator : callable
+        See `Collate`.
     settings : LoopSettings
     validate : callable or None
         Returns measures by name.
-    clock : Clock
-        Started by `train`; its seconds are kept in every checkpoint.
+    elapsed : ElapsedTime
+        Started by `train`; its seconds are stored in every checkpoint.
     callbacks : list of TrainerCallback
     progress : callable, optional
-        Called after every step with ``train: loss ...``, the last that was read, the number of the step, and how many
-        there are. Losses are read at each tenth step and where something is said.
+        Called after every step with ``train: loss ...``, the number of the step, and the number of steps. Losses are
+        read at each tenth step and for each line reported.
     say : callable, optional
-        Called with a line at each validation, or at each checkpoint where there is none.
+        Called with a line at each validation or, without validation, each checkpoint.
     """
 
     def __init__(
@@ -110,11 +107,11 @@ class TermTrainer(Trainer):
         step: Step,
         arguments: TrainingArguments,
         batches: Batches,
-        collator: Collating,
+        collator: Collate,
         *,
         settings: LoopSettings,
         validate: Validate | None,
-        clock: Clock,
+        elapsed: ElapsedTime,
         callbacks: list[TrainerCallback],
         progress: Progress = no_progress,
         say: Say = silent,
@@ -123,27 +120,27 @@ class TermTrainer(Trainer):
             model=step,
             args=arguments,
             train_dataset=batches,
-            eval_dataset=batches,  # asked for, never read: see `evaluate`
+            eval_dataset=batches,  # required by the Trainer, never read: see `evaluate`
             data_collator=collator,
             callbacks=callbacks,
         )
         self.remove_callback(PrinterCallback)
         if validate is not None:
             self.add_callback(EverySteps(settings.save_every))
-        self.add_callback(ProgressLines(progress, say, self._taken_losses, clock))
+        self.add_callback(ProgressLines(progress, say, self._take_losses, elapsed))
         self._step = step
         self._network = step.network
         self._batches = batches
         self._settings = settings
         self._validate = validate
-        self._clock = clock
+        self._elapsed = elapsed
         self._say = say
         self._losses: list[tuple[int, torch.Tensor]] = []
 
     @property
     def seconds(self) -> float:
-        """Seconds of training so far, of all legs of a run."""
-        return self._clock.seconds
+        """Seconds of training so far, over all sessions of the run."""
+        return self._elapsed.seconds
 
     def train(
         self,
@@ -151,13 +148,13 @@ class TermTrainer(Trainer):
         trial: Any = None,
         ignore_keys_for_eval: list[str] | None = None,
     ) -> TrainOutput:
-        """Train, or go on from a checkpoint; a run that was at its end makes no further step."""
+        """Train, or continue from a checkpoint; a finished run makes no further step."""
         if not isinstance(resume_from_checkpoint, str):
-            self._clock.start(None)
+            self._elapsed.start(None)
             return super().train()
         checkpoint = Path(resume_from_checkpoint)
-        self._clock.start(checkpoint)
-        state = self._found_state(checkpoint)
+        self._elapsed.start(checkpoint)
+        state = self._restored_state(checkpoint)
         if state.global_step < self.args.max_steps:
             return super().train(resume_from_checkpoint)
         self.state = state
@@ -166,18 +163,20 @@ class TermTrainer(Trainer):
             self._load_best_model()
         return TrainOutput(state.global_step, 0.0, {})
 
-    def _found_state(self, checkpoint: Path) -> TrainerState:
-        """Read the state of a checkpoint, with the best one where it is now: the folder may have been moved.
+    def _restored_state(self, checkpoint: Path) -> TrainerState:
+        """Read the state of a checkpoint and update the path of the best one: the folder may have been moved.
 
-        A best checkpoint whose weights are gone is forgotten, so that a later one can be the best.
+        A best checkpoint without weights is dropped, so that a later one can become the best.
         """
         file = checkpoint / STATE
         state: TrainerState = TrainerState.load_from_json(str(file))
         if not state.best_global_step:
             return state
         best = Path(str(self.args.output_dir)) / f"{PREFIX}{state.best_global_step}"
-        if not holds_weights(best):
-            self._say(f"warning: the weights of {best}, the best so far, are gone or damaged; it is left out")
+        if not has_weights(best):
+            self._say(
+                f"warning: the weights of {best}, the best so far, are missing or damaged; it is skipped"
+            )
             state.best_model_checkpoint = state.best_metric = state.best_global_step = None
         elif state.best_model_checkpoint == str(best):
             return state
@@ -195,13 +194,13 @@ class TermTrainer(Trainer):
             sampler=SequentialSampler(self._batches),
             collate_fn=self.data_collator,
             num_workers=self.args.dataloader_num_workers,
-            # The batches of an epoch are planned as they are asked for, and no plan can be sent to a new process.
+            # Epochs are planned lazily, and a plan cannot be pickled for a new process.
             multiprocessing_context="fork" if self.args.dataloader_num_workers else None,
         )
         return self.accelerator.prepare(loader)  # type: ignore[no-any-return]
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Make AdamW with a rate of its own for the head; without decay it is Adam."""
+        """Make AdamW with a separate learning rate for the head; without decay it equals Adam."""
         if self.optimizer is None:
             heads = {id(parameter) for parameter in self._network.head_parameters()}
             parameters = [parameter for parameter in self._network.parameters() if parameter.requires_grad]
@@ -224,55 +223,50 @@ class TermTrainer(Trainer):
     def training_step(
         self, model: nn.Module, inputs: dict[str, Any], num_items_in_batch: torch.Tensor | int | None = None
     ) -> torch.Tensor:
-        """Compute loss and gradients of a batch; the loss is read later, which waits for a graphics processor."""
+        """Compute loss and gradients of a batch; the loss is read later, because reading waits for the GPU."""
         self._step.progress = self.state.global_step / self.args.max_steps
         loss = super().training_step(model, inputs, num_items_in_batch)
         self._losses.append((self.state.global_step + 1, loss))
         return loss
 
-    def _taken_losses(self) -> list[float]:
-        """Return the loss of each step since the last call.
-
-        Raises
-        ------
-        DivergedError
-            If one is not a finite number.
-        """
-        taken, self._losses = self._losses, []
-        found: dict[int, float] = {}
-        for step, loss in taken:
-            found[step] = found.get(step, 0.0) + float(loss)
-            if not math.isfinite(found[step]):
-                raise self._diverged("the loss is not a finite number", "loss", found[step], step)
-        return list(found.values())
+    def _take_losses(self) -> list[float]:
+        """Return the loss of each step since the last call; raise `DivergedError` if one is not finite."""
+        batch_losses, self._losses = self._losses, []
+        losses: dict[int, float] = {}
+        for step, loss in batch_losses:
+            losses[step] = losses.get(step, 0.0) + float(loss)
+            if not math.isfinite(losses[step]):
+                raise self._diverged("the loss is not a finite number", "loss", losses[step], step)
+        return list(losses.values())
 
     def _diverged(self, message: str, label: str, seen: object, step: int) -> DivergedError:
         settings = self._settings
-        kept = newest_whole(Path(str(self.args.output_dir)))
-        fixes = [f"--resume --set learning_rate={settings.learning_rate / 2:g}"] if kept else []
-        fixes.append(f"start again in another folder: --set learning_rate={settings.learning_rate / 2:g}")
+        checkpoint = newest_complete(Path(str(self.args.output_dir)))
+        slower = f"learning_rate={settings.learning_rate / 2:g}"
+        fixes = [f"continue with `resume=True, {slower}`"] if checkpoint else []
+        fixes.append(f"start again in another folder with `{slower}`")
         if not settings.clip:
-            fixes.append("limit the gradients: --set clip=1")
+            fixes.append("limit the gradients with `clip=1`")
         if settings.precision != "float32":
-            fixes.append("compute with more digits: --set precision=float32")
+            fixes.append("compute in float32 with `settings.precision='float32'`")
         return DivergedError(
             message,
             facts=[
                 ("step", step),
                 (label, seen),
                 ("learning rate", f"{settings.learning_rate:g}"),
-                ("last checkpoint", kept or "none"),
+                ("last checkpoint", checkpoint or "none"),
             ],
             fixes=fixes,
         )
 
     def evaluate(self, *_: object, **__: object) -> dict[str, float]:
-        """Validate, log the measures, and return them under the names that the Trainer chooses by."""
+        """Validate, log the measures, and return them under the names of the Trainer."""
         if self._validate is None:
             return {}
         self._check_weights()
-        measures = {f"eval_{name}": value for name, value in self._validate().items()}
-        self.log(dict(measures))  # which adds to what it is given
+        measures = {f"{EVAL}{name}": value for name, value in self._validate().items()}
+        self.log(dict(measures))  # a copy, because `log` adds entries
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, measures)
         return measures
 
@@ -281,7 +275,7 @@ class TermTrainer(Trainer):
         folder = Path(output_dir or str(self.args.output_dir))
         folder.mkdir(parents=True, exist_ok=True)
         save_model(self._network, str(folder / WEIGHTS))
-        self._clock.keep(folder)
+        self._elapsed.save(folder)
 
     def _check_weights(self) -> None:
         for name, parameter in self._network.named_parameters():
@@ -304,7 +298,7 @@ class TermTrainer(Trainer):
             super()._load_rng_state(checkpoint)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        """Load both; the learning rates are those of the settings, so that a run can go on with other ones."""
+        """Load both; the learning rates are those of the settings, which may have changed."""
         if checkpoint is None:
             return
         with loading(Path(checkpoint) / OPTIMIZER):
@@ -322,30 +316,29 @@ class TermTrainer(Trainer):
 def training_arguments(
     folder: Path, settings: LoopSettings, *, steps: int, validation: bool
 ) -> TrainingArguments:
-    """Translate settings into those of the Trainer.
+    """Translate settings into arguments of the Trainer.
 
     Parameters
     ----------
     folder : Path
-        Where checkpoints go.
+        Folder of the checkpoints.
     settings : LoopSettings
     steps : int
-        Changes of the weights in the whole run.
+        Optimiser steps of the whole run.
     validation : bool
-        Whether there is something to validate on; then the best checkpoint is loaded at the end, if it is to be taken.
+        Whether there is validation data; the best checkpoint is then loaded at the end, if `take` is ``best``.
 
     Raises
     ------
     ParameterError
-        If `precision` is ``float16`` and there is no graphics processor, or there are to be `workers` on a system whose
-        processes cannot be forked.
+        If `precision` is ``float16`` and there is no GPU, or `workers` is set on a system without fork.
     """
     check_precision(settings.precision)
     if settings.workers and "fork" not in get_all_start_methods():
         raise ParameterError(
-            "this system cannot fork processes that make batches",
+            "worker processes need fork, which this system does not have",
             facts=[("workers", settings.workers)],
-            fixes=["--set workers=0"],
+            fixes=["`workers=0`"],
         )
     every = settings.validate_every if validation else settings.save_every
     rising = settings.schedule == "constant" and settings.warm_up > 0
@@ -366,11 +359,11 @@ def training_arguments(
         save_steps=every,
         save_total_limit=2,
         load_best_model_at_end=validation and settings.take == "best",
-        metric_for_best_model=CHOSEN_BY if validation else None,
+        metric_for_best_model=SELECTION_MEASURE if validation else None,
         greater_is_better=True if validation else None,
         logging_steps=min(10, every),
         logging_first_step=True,
-        logging_nan_inf_filter=False,  # which would wait for each loss; `TermTrainer` refuses them
+        logging_nan_inf_filter=False,  # it would wait for each loss; `TermTrainer` raises an error instead
         dataloader_num_workers=settings.workers,
         report_to=["tensorboard"] if find_spec("tensorboard") else [],
         seed=settings.seed,
@@ -379,23 +372,23 @@ def training_arguments(
         ddp_find_unused_parameters=False,
         use_cpu=not torch.cuda.is_available(),
     )
-    # Left to itself, the Trainer would cut each batch into parts for the processors that one process sees.
+    # By default the Trainer splits each batch between the GPUs that one process sees.
     arguments._n_gpu = min(arguments.n_gpu, 1)
     return arguments
 
 
-def check_precision(precision: Precision) -> None:
-    """Raise `ParameterError` where a precision needs a graphics processor and there is none."""
+def check_precision(precision: TrainingPrecision) -> None:
+    """Raise `ParameterError` if a precision needs a GPU and there is none."""
     if precision == "float16" and not torch.cuda.is_available():
         raise ParameterError(
-            "float16 needs a graphics processor",
+            "float16 needs a GPU",
             facts=[("precision", precision), ("device", "cpu")],
-            fixes=["--set precision=bfloat16", "--set precision=float32"],
+            fixes=["`settings.precision='bfloat16'`", "`settings.precision='float32'`"],
         )
 
 
-def taken(trainer: TermTrainer, settings: LoopSettings) -> dict[str, Any]:
-    """Return step and measures of the weights that were taken; nothing where they were not validated."""
+def selected_checkpoint(trainer: TermTrainer, settings: LoopSettings) -> dict[str, Any]:
+    """Return step and measures of the selected weights; empty if they were not validated."""
     if settings.take == "last":
         step = trainer.state.global_step
     elif trainer.state.best_model_checkpoint is None:
@@ -403,13 +396,15 @@ def taken(trainer: TermTrainer, settings: LoopSettings) -> dict[str, Any]:
     else:
         step = step_of(trainer.state.best_model_checkpoint)
     measured = [
-        line for line in trainer.state.log_history if line.get("step") == step and f"eval_{CHOSEN_BY}" in line
+        line
+        for line in trainer.state.log_history
+        if line.get("step") == step and f"{EVAL}{SELECTION_MEASURE}" in line
     ]
     if settings.take == "last" and not measured:
         return {}
     return {"step": step} | {
-        name.removeprefix("eval_"): value
+        name.removeprefix(EVAL): value
         for line in measured
         for name, value in line.items()
-        if name.startswith("eval_")
+        if name.startswith(EVAL)
     }

@@ -1,4 +1,4 @@
-"""Validation while training: held-out queries, ranked over a pool of held-out passages."""
+"""Validation during training: held-out queries ranked over a pool of held-out passages."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from termwise.evaluate import evaluate
 from termwise.records import Qrel, Ranking, Run
 from termwise.text.vocabulary_cleaning import clean_vocabulary
 from termwise.train.data.inputs import Ids, Pieces, occurrences
-from termwise.train.data.passage_idf import factors_of
+from termwise.train.data.passage_idf import term_factors
 from termwise.train.networks import SpladeDocNetwork, TermNetwork, TildeNetwork
 from termwise.train.settings import TrainSettings
 
-CHOSEN_BY = "nDCG@10"
-"""The measure by which the best checkpoint is told."""
+SELECTION_MEASURE = "nDCG@10"
+"""Measure that selects the best checkpoint."""
 
-MEASURES = (CHOSEN_BY, "RR@10")
+MEASURES = (SELECTION_MEASURE, "RR@10")
 
 _BATCH = 32
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Queries with the passages relevant to them.
+    """Held-out queries with their relevant passages.
 
     Attributes
     ----------
     queries : tuple of str of length n
     passages : tuple of str
-        The pool: every passage relevant to one of the queries.
+        The pool: all passages relevant to one of the queries.
     qrels : tuple of Qrel
         Identifiers are positions, as strings.
     expansions : tuple of ndarray, or None
-        Terms that expand each passage.
+        Expansion terms of each passage.
     """
 
     queries: tuple[str, ...]
@@ -54,7 +54,7 @@ class HeldOut:
 
     @classmethod
     def sample(cls, sources: Sequence[PairSource], *, queries: int, seed: int) -> HeldOut:
-        """Draw queries from the sources, as evenly as their sizes allow, with all their relevant passages.
+        """Draw queries evenly from the sources, as far as their sizes allow, with all relevant passages.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class HeldOut:
         Raises
         ------
         EmptyCollectionError
-            If that leaves no query.
+            If there is no query.
         """
         random = np.random.default_rng(seed)
         texts: list[str] = []
@@ -78,8 +78,8 @@ class HeldOut:
         sizes = [len(np.unique(source.pairs[:, 0])) for source in sources]
         for place, number in enumerate(np.argsort(sizes, kind="stable").tolist()):
             source = sources[number]
-            asked = np.unique(source.pairs[:, 0])
-            chosen = random.permutation(asked)[: left // (len(sources) - place)]
+            judged = np.unique(source.pairs[:, 0])
+            chosen = random.permutation(judged)[: left // (len(sources) - place)]
             left -= len(chosen)
             names = {int(query): str(len(texts) + offset) for offset, query in enumerate(chosen.tolist())}
             texts += [source.queries[query] for query in names]
@@ -92,13 +92,13 @@ class HeldOut:
         if not texts:
             raise EmptyCollectionError(
                 "there is no query to validate on",
-                facts=[("held-out pairs", sum(map(len, sources))), ("queries asked for", queries)],
+                facts=[("held-out pairs", sum(map(len, sources))), ("validation_queries", queries)],
                 fixes=["hold out more pairs, or train without validation"],
             )
         return cls(tuple(texts), tuple(passages), tuple(qrels))
 
     def digest(self) -> str:
-        """Return ``sha256:`` and the digest of queries, passages and judgments, in their order."""
+        """Return ``sha256:`` and the digest of queries, passages and judgments in order."""
         digest = hashlib.sha256()
         for texts in (self.queries, self.passages, [part for qrel in self.qrels for part in map(str, qrel)]):
             digest.update(len(texts).to_bytes(8, "big"))
@@ -108,7 +108,7 @@ class HeldOut:
         return f"sha256:{digest.hexdigest()}"
 
     def expanded(self, expander: Expander, pieces: Pieces, settings: TrainSettings) -> HeldOut:
-        """Return the same with the passages expanded, cut off where the network in training cuts them off."""
+        """Return a copy with expanded passages, truncated as in training."""
         windows = [pieces(text)[: settings.document_length - 2].astype(np.int32) for text in self.passages]
         added = tuple(terms.astype(np.int64) for terms in expander.expansions(windows))
         return replace(self, expansions=added)
@@ -118,9 +118,9 @@ class HeldOut:
 def validate(
     network: TermNetwork, pieces: Pieces, held_out: HeldOut, settings: TrainSettings
 ) -> dict[str, float]:
-    """Rank the pool for every query and measure.
+    """Rank the pool for every query and return the measures.
 
-    A TILDE that is trained on the document likelihood alone is ranked by that, all others by what they say of passages.
+    A TILDE trained on the document likelihood alone ranks by it; all other networks rank by the weights of passages.
 
     Returns
     -------
@@ -132,45 +132,43 @@ def validate(
     by_queries = isinstance(network, TildeNetwork) and not settings.reads_passages
     scores = (_document_likelihoods if by_queries else _match_scores)(network, pieces, held_out, settings)
     network.train(training)
-    return measured(scores, held_out)
+    return measure_scores(scores, held_out)
 
 
 def _match_scores(
     network: TermNetwork, pieces: Pieces, held_out: HeldOut, settings: TrainSettings
 ) -> npt.NDArray[np.float32]:
-    """Add up, for every query and passage, what the network says of the passage for each term of the query.
+    """Return the sum of the passage weights of the query terms, for every query and passage.
 
-    Where the settings have a power of the idf, each times that of its term in the pool.
+    With `idf_power` each weight is multiplied by the factor of its term in the pool.
     """
     device = next(network.parameters()).device
     kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
     queries = [row[kept[row]] for row in map(pieces, held_out.queries)]
-    known = np.unique(np.concatenate(queries))
-    columns = torch.from_numpy(known).to(device)
-    asked = np.zeros((len(queries), len(known)), dtype=np.float32)
+    query_terms = np.unique(np.concatenate(queries))
+    columns = torch.from_numpy(query_terms).to(device)
+    counts = np.zeros((len(queries), len(query_terms)), dtype=np.float32)
     for number, row in enumerate(queries):
-        np.add.at(asked[number], np.searchsorted(known, row), 1)
-    table = np.empty((len(held_out.passages), len(known)), dtype=np.float32)
+        np.add.at(counts[number], np.searchsorted(query_terms, row), 1)
+    weights = np.empty((len(held_out.passages), len(query_terms)), dtype=np.float32)
     texts = [pieces(text)[: settings.document_length - 2] for text in held_out.passages]
     if settings.idf_power:
-        asked *= factors_of(texts, power=settings.idf_power, terms=len(kept))[known]
+        counts *= term_factors(texts, power=settings.idf_power, terms=len(kept))[query_terms]
     order = np.argsort([len(row) for row in texts], kind="stable")
     for start in range(0, len(order), _BATCH):
         part = order[start : start + _BATCH].tolist()
-        table[part] = (
-            _rows(network, pieces, [texts[i] for i in part], held_out, part, columns, device).cpu().numpy()
-        )
-    return asked @ table.T
+        rows = _weights(network, pieces, [texts[i] for i in part], held_out, part, columns)
+        weights[part] = rows.cpu().numpy()
+    return counts @ weights.T
 
 
 def _document_likelihoods(
     network: TermNetwork, pieces: Pieces, held_out: HeldOut, settings: TrainSettings
 ) -> npt.NDArray[np.float32]:
-    """Compute, for every query and passage, the mean of ln P(t|q) over the kept terms t of the passage.
+    """Return the mean of ln P(t|q) over the kept terms t of the passage, for every query and passage.
 
-    What has no kept term is treated as in `termwise.search.query_document_likelihood`: a query says nothing of any
-    passage, and a
-    passage gets the smallest ln P(t|q).
+    Texts without a kept term are treated as in `termwise.search.query_document_likelihood`: such a query scores 0 for
+    all passages, and such a passage gets the smallest ln P(t|q).
     """
     device = next(network.parameters()).device
     kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
@@ -179,34 +177,33 @@ def _document_likelihoods(
     shape = (len(held_out.passages), len(kept))
     places = torch.stack([rows, terms])
     shares = torch.sparse_coo_tensor(places, 1 / lengths[rows], shape, check_invariants=True).to(device)
-    empty, taking_part = (lengths == 0).to(device), torch.from_numpy(kept).to(device)
+    empty, kept_columns = (lengths == 0).to(device), torch.from_numpy(kept).to(device)
     texts = [pieces(text) for text in held_out.queries]
     scores = np.zeros((len(texts), len(held_out.passages)), dtype=np.float32)
-    asked = [number for number, row in enumerate(texts) if kept[row].any()]
-    for start in range(0, len(asked), _BATCH):
-        part = asked[start : start + _BATCH]
+    queries = [number for number, row in enumerate(texts) if kept[row].any()]
+    for start in range(0, len(queries), _BATCH):
+        part = queries[start : start + _BATCH]
         framed = [
             pieces.framed(pieces.special.query, texts[number][: settings.query_length - 2]) for number in part
         ]
         ids, mask = (tensor.to(device) for tensor in pieces.padded(framed))
-        likely = functional.logsigmoid(network(ids, mask).float())
-        found = torch.sparse.mm(shares, likely.T).T
-        least = likely[:, taking_part].amin(dim=1, keepdim=True)
-        scores[part] = torch.where(empty, least, found).cpu().numpy()
+        log_likelihood = functional.logsigmoid(network(ids, mask).float())
+        means = torch.sparse.mm(shares, log_likelihood.T).T
+        smallest = log_likelihood[:, kept_columns].amin(dim=1, keepdim=True)
+        scores[part] = torch.where(empty, smallest, means).cpu().numpy()
     return scores
 
 
-def _rows(
+def _weights(
     network: TermNetwork,
     pieces: Pieces,
     texts: Sequence[Ids],
     held_out: HeldOut,
     numbers: Sequence[int],
     columns: Tensor,
-    device: torch.device,
 ) -> Tensor:
-    """Return the weights of the wanted terms for some passages."""
-    special = pieces.special
+    """Return the weights of the terms `columns` for some passages."""
+    special, device = pieces.special, columns.device
     first = special.document if isinstance(network, TildeNetwork) else special.cls
     added = [np.empty(0, dtype=np.int64)] * len(texts)
     if held_out.expansions is not None:
@@ -224,8 +221,8 @@ def _rows(
     return pooled.scatter_reduce(1, slot[ids], output * mask, "amax", include_self=True)[:, :-1]
 
 
-def measured(scores: npt.NDArray[np.floating[Any]], held_out: HeldOut) -> dict[str, float]:
-    """Measure the rankings that scores make.
+def measure_scores(scores: npt.NDArray[np.floating[Any]], held_out: HeldOut) -> dict[str, float]:
+    """Evaluate the rankings by scores.
 
     Parameters
     ----------
@@ -241,11 +238,11 @@ def measured(scores: npt.NDArray[np.floating[Any]], held_out: HeldOut) -> dict[s
     for number, row in enumerate(scores):
         best = np.argsort(-row, kind="stable")[:10]
         rankings.append(Ranking([str(i) for i in best.tolist()], row[best].astype(np.float64), str(number)))
-    return measures_of(rankings, held_out)
+    return measure_rankings(rankings, held_out)
 
 
-def measures_of(rankings: Sequence[Ranking], held_out: HeldOut) -> dict[str, float]:
-    """Measure rankings of held-out passages; identifiers are positions, as strings.
+def measure_rankings(rankings: Sequence[Ranking], held_out: HeldOut) -> dict[str, float]:
+    """Evaluate rankings of held-out passages, whose identifiers are positions as strings.
 
     Returns
     -------

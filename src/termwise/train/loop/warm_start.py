@@ -1,8 +1,8 @@
-"""What the head of TILDE begins with: a prior for each term, and a fit before the whole network is trained.
+"""Initialisation of the TILDE head: prior bias of each term, and a fit of the head alone.
 
-A sentence encoder's output at position 0 already says what a text is about; only the head that should read terms
-out of it starts at random. Outputs of the untouched encoder are computed once, and the head alone is fitted to
-them: a step costs a thirtieth of one through the encoder. Not in the paper, whose encoder brings a head.
+The output of a sentence encoder at position 0 represents the text, while a new head is random. The outputs of the
+unchanged encoder are computed once and the head is fitted to them; a step costs a thirtieth of one through the encoder.
+This is not in the paper, whose encoder has a trained head.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def fit_head(
     *,
     progress: Progress = no_progress,
 ) -> list[float]:
-    """Fit transform and bias of the head to both likelihood losses, with the encoder and the decoder fixed.
+    """Fit transform and bias of the head to both likelihood losses; encoder and decoder stay fixed.
 
     Parameters
     ----------
@@ -42,23 +42,23 @@ def fit_head(
         Changed in place.
     pieces : Pieces
     pairs : sequence of (str, str)
-        Query and passage. Kept in memory as two vectors each.
+        Query and passage; memory holds two vectors for each.
     settings : TrainSettings
-        ``head_steps`` steps of 256 pairs are made, with Adam; the rate falls linearly from 2e-3.
+        The fit takes ``head_steps`` steps of 256 pairs with Adam; the rate falls linearly from 2e-3.
     progress : callable, optional
-        Called with a stage, what is done, and the total.
+        Called with a stage, the amount done, and the total.
 
     Returns
     -------
     list of float
-        Loss of each step, a mean over its pairs.
+        Mean loss over the pairs of each step.
     """
     kept_terms = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
     device = next(network.parameters()).device
     kept = torch.from_numpy(kept_terms).to(device)
     queries = [pieces(query) for query, _ in pairs]
     passages = [pieces(passage) for _, passage in pairs]
-    read = [
+    outputs = [
         _first_outputs(network, pieces, rows, marker, length, settings, progress)
         for rows, marker, length in (
             (passages, pieces.special.document, settings.document_length),
@@ -78,8 +78,8 @@ def fit_head(
     for number in range(settings.head_steps):
         chosen = random.integers(len(pairs), size=min(_BATCH, len(pairs)))
         parts = []
-        for features, others in ((read[0], queries), (read[1], passages)):
-            rows, terms = distinct_terms([others[i] for i in chosen.tolist()], kept_terms)
+        for features, targets in ((outputs[0], queries), (outputs[1], passages)):
+            rows, terms = distinct_terms([targets[i] for i in chosen.tolist()], kept_terms)
             with torch.autocast(device.type, dtype=torch.bfloat16, enabled=settings.precision == "bfloat16"):
                 logits = head(features[torch.from_numpy(chosen)].to(device))
             parts.append(likelihood_loss(logits, rows.to(device), terms.to(device), kept))
@@ -99,21 +99,21 @@ def fit_head(
 def set_prior_bias(
     network: TildeNetwork, pieces: Pieces, sources: Sequence[PairSource], settings: TrainSettings
 ) -> None:
-    """Set the decoder's bias of each term to the log-odds that a training query holds it.
+    """Set the decoder's bias of each term to the log-odds of the term in training queries.
 
-    With n queries of which df hold the term, ln((df + 0.5) / (n - df + 0.5)). A network whose logits start at 0
-    spends its first thousands of steps learning that no term is likely.
+    With n queries, df of which contain the term, the bias is ln((df + 0.5) / (n - df + 0.5)). With logits that start at
+    0, the first thousands of steps are spent on learning that all terms are rare.
     """
     vocabulary = pieces.analyzer.vocabulary
     kept = clean_vocabulary(vocabulary, settings.cleaning)
-    holding = np.zeros(len(vocabulary))
+    df = np.zeros(len(vocabulary))
     total = 0
     for source in sources:
         for query in np.unique(source.pairs[:, 0]).tolist():
             row = np.unique(pieces(source.queries[query]))
-            holding[row[kept[row]]] += 1
+            df[row[kept[row]]] += 1
             total += 1
-    odds = np.log((holding + 0.5) / (total - holding + 0.5))
+    odds = np.log((df + 0.5) / (total - df + 0.5))
     decoder_bias(network.pretrained).copy_(torch.from_numpy(odds.astype(np.float32)))
 
 

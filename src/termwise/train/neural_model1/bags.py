@@ -1,4 +1,4 @@
-"""Texts as bags of terms: which terms each text has, and how often."""
+"""Texts as bags of terms, and the bags of judged queries and passages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from termwise.collection.pairs import PairSource
 from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, Vocabulary
+from termwise.train.data.sampling import JudgedQueries
 
 _BATCH = 4096
 
@@ -23,11 +25,11 @@ class Bags:
     Attributes
     ----------
     starts : ndarray of shape (n + 1,), int64
-        Boundaries of the texts in the two arrays that follow.
+        Boundaries of the texts in `terms` and `counts`.
     terms : ndarray of shape (entries,), int32
         Increasing within a text.
     counts : ndarray of shape (entries,), int32
-        How often the text has the term, 1 or more.
+        Occurrences of the term in the text, 1 or more.
     """
 
     starts: npt.NDArray[np.int64]
@@ -36,7 +38,7 @@ class Bags:
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[int] | npt.NDArray[Any]]) -> Bags:
-        """Make bags of the term numbers of each text.
+        """Make bags from the term numbers of each text.
 
         Examples
         --------
@@ -46,10 +48,10 @@ class Bags:
         """
         starts, terms, counts = [0], [], []
         for row in rows:
-            found, times = np.unique(np.asarray(row, dtype=np.int32), return_counts=True)
-            terms.append(found)
-            counts.append(times.astype(np.int32))
-            starts.append(starts[-1] + len(found))
+            distinct, occurrences = np.unique(np.asarray(row, dtype=np.int32), return_counts=True)
+            terms.append(distinct)
+            counts.append(occurrences.astype(np.int32))
+            starts.append(starts[-1] + len(distinct))
         empty = np.empty(0, dtype=np.int32)
         return cls(
             np.array(starts, dtype=np.int64),
@@ -63,29 +65,29 @@ class Bags:
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """Different terms of each text; shape (n,)."""
+        """Number of distinct terms of each text; shape (n,)."""
         return np.diff(self.starts)
 
     def take(self, texts: npt.NDArray[np.integer[Any]]) -> Bags:
-        """Return the bags of these texts, in this order."""
+        """Return the bags of these texts in this order."""
         sizes = self.sizes[texts]
         starts = np.concatenate(([0], np.cumsum(sizes)))
         entries = np.repeat(self.starts[texts] - starts[:-1], sizes) + np.arange(starts[-1])
         return Bags(starts, self.terms[entries], self.counts[entries])
 
     def shares(self) -> npt.NDArray[np.float32]:
-        """Return the count of each entry as a share of the text's tokens; shape (entries,)."""
+        """Return the count of each entry divided by the length of its text; shape (entries,)."""
         owners = np.repeat(np.arange(len(self)), self.sizes)
         lengths = np.bincount(owners, weights=self.counts, minlength=len(self))
         shares: npt.NDArray[np.float32] = (self.counts / lengths[owners]).astype(np.float32)
         return shares
 
     def matrix(self, values: npt.NDArray[Any], terms: int) -> sparse.csr_array:
-        """Return a sparse matrix of shape (n, terms) with these values for the entries."""
+        """Return a sparse matrix of shape (n, terms) with these values of the entries."""
         return sparse.csr_array((values, self.terms, self.starts), shape=(len(self), terms))
 
     def totals(self, terms: int) -> npt.NDArray[np.int64]:
-        """Return how often each term is in all texts together; shape (terms,)."""
+        """Return the occurrences of each term in all texts; shape (terms,)."""
         totals: npt.NDArray[np.int64] = np.bincount(self.terms, weights=self.counts, minlength=terms)
         return totals.astype(np.int64)
 
@@ -99,26 +101,97 @@ def bags_of(
     stage: str = "read texts",
     progress: Progress = no_progress,
 ) -> Bags:
-    """Cut texts into terms.
+    """Tokenise texts into bags.
 
     Parameters
     ----------
     texts : sequence of str
     analyzer : Analyzer
     vocabulary : Vocabulary
-        That of the analyzer.
+        Vocabulary of the analyzer.
     length : int, optional
         Tokens of a text that are read; 0 for all.
     stage : str, optional
-        What `progress` is told.
+        Name of the stage for `progress`.
     progress : callable, optional
-        Called with a stage, what is done, and the total.
+        Called with a stage, the amount done, and the total.
     """
     numbers = {token: number for number, token in enumerate(vocabulary)}
     rows = []
-    for place, text in enumerate(texts, 1):
+    for done, text in enumerate(texts, 1):
         tokens = analyzer.tokens(text)
         rows.append(np.array([numbers[token] for token in tokens[: length or None]], dtype=np.int32))
-        if place % _BATCH == 0 or place == len(texts):
-            progress(stage, place, len(texts))
+        if done % _BATCH == 0 or done == len(texts):
+            progress(stage, done, len(texts))
     return Bags.of(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedBags:
+    """Bags of the trainable queries and of all passages.
+
+    Attributes
+    ----------
+    judged : JudgedQueries
+        n queries with terms, and their passages.
+    queries, passages : Bags
+        Bags of these n queries, and of all passages.
+    """
+
+    judged: JudgedQueries
+    queries: Bags
+    passages: Bags
+
+    @classmethod
+    def of(
+        cls,
+        sources: Sequence[PairSource],
+        mined: Sequence[npt.NDArray[np.int32]],
+        analyzer: Analyzer,
+        vocabulary: Vocabulary,
+        *,
+        negatives: int,
+        query_length: int,
+        document_length: int,
+        progress: Progress = no_progress,
+    ) -> JudgedBags:
+        """Tokenise the texts of sources.
+
+        Parameters
+        ----------
+        sources : sequence of PairSource
+        mined : sequence of ndarray of shape (pairs, m), int32
+            See `termwise.train.data.hard_negatives.mine_negatives`.
+        analyzer, vocabulary
+            See `bags_of`.
+        negatives : int
+            Negatives of each query.
+        query_length, document_length : int
+            Tokens that are read; 0 for all.
+        progress : callable, optional
+
+        Raises
+        ------
+        EmptyCollectionError
+            See `JudgedQueries.of`.
+        """
+        queries = bags_of(
+            [text for source in sources for text in source.queries],
+            analyzer,
+            vocabulary,
+            length=query_length,
+            stage="read queries",
+            progress=progress,
+        )
+        passages = bags_of(
+            [text for source in sources for text in source.passages],
+            analyzer,
+            vocabulary,
+            length=document_length,
+            stage="read passages",
+            progress=progress,
+        )
+        judged = JudgedQueries.of(
+            sources, mined, queries=queries.sizes > 0, passages=passages.sizes > 0, negatives=negatives
+        )
+        return cls(judged, queries.take(judged.queries), passages)

@@ -1,4 +1,4 @@
-"""From judged pairs to the folder of a translation table: the whole of ``termwise train neural-model1``."""
+"""Train neural Model 1 on judged pairs and write its translation table."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
+from torch import nn
 
 from termwise._version import __version__
 from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.storage.model_folder import TRAINING
 from termwise.text import Analyzer, make_analyzer
-from termwise.train.base_encoder import base_name
-from termwise.train.data.hard_negatives import negatives_of
+from termwise.train.base_encoder import base_analyzer, base_name
+from termwise.train.data.hard_negatives import load_or_mine_negatives
 from termwise.train.data.training_data import read_training_data
+from termwise.train.loop.initial_weights import initial_network
 from termwise.train.loop.ownership import claim, refuse_replacing, refuse_taken, unclaimed_if_refused
-from termwise.train.loop.validation import HeldOut, measured
+from termwise.train.loop.validation import HeldOut, measure_scores
 from termwise.train.messages import Say, silent
-from termwise.train.neural_model1.bags import bags_of
-from termwise.train.neural_model1.initial_vectors import word_embeddings
+from termwise.train.networks import TildeV2Network
+from termwise.train.neural_model1.bags import JudgedBags, bags_of
 from termwise.train.neural_model1.network import TranslationNetwork, make_network
-from termwise.train.neural_model1.sampling import Questions
 from termwise.train.neural_model1.scoring import rank_all
 from termwise.train.neural_model1.settings import FROM_SCRATCH, NeuralModel1Settings
 from termwise.train.neural_model1.table_export import export_table
@@ -36,7 +37,7 @@ from termwise.translation.transforms import refuse_empty
 from termwise.validation import check_threads
 
 _MAY_CHANGE = ("least", "unseen", "keep", "precision")
-"""Settings of the export, which a run may go on with in place of those it began with."""
+"""Settings of the export, which may change when a run is resumed."""
 
 
 def train_neural_model1(
@@ -55,39 +56,38 @@ def train_neural_model1(
     Parameters
     ----------
     data : sequence of str or Path
-        Training pairs, see `read_sources`; several are taken together.
+        Training pairs, see `read_sources`; one or more.
     out : str or Path
-        The folder of the table. Settings, log, checkpoint and best weights are kept in its folder ``training``.
+        The folder of the table. Its folder ``training`` holds settings, log, checkpoint and best weights.
     settings : NeuralModel1Settings, optional
     validation : str or Path, optional
         Held-out pairs, see `termwise.train.data.training_data.read_training_data`.
     resume : bool, optional
-        Go on with a run that was interrupted, or begin where there is none; one that was finished is exported again.
+        Continue an interrupted run, or start if there is none; a finished run is exported again.
     threads : int, optional
-        Those of torch in this process, too, while it trains.
+        Also the threads of torch in this process during training.
     progress : callable, optional
-        Called with a stage, what is done, and the total.
+        Called with a stage, the amount done, and the total.
     say : callable, optional
         Called with a line on each epoch.
 
     Returns
     -------
     dict
-        JSON-like facts: ``data`` and ``settings``; ``queries`` that are trained on, ``steps``, ``best``, the step
-        whose weights were taken and its measures, ``validation``, what was held out; ``sources`` and ``targets`` of the
-        table, its ``entries`` and ``bytes``; ``seconds`` of training, of the export and in all.
+        JSON-like facts: ``data`` and ``settings``; ``queries``, the number of trained ones; ``steps``; ``best``, the
+        selected step and its measures; ``validation``, the origin of the held-out pairs; ``sources``, ``targets``,
+        ``entries`` and ``bytes`` of the table; ``seconds`` of training, of the export and in total.
 
     Raises
     ------
     ParameterError
-        If the analyzer has no vocabulary of its own, two sources have one name, or the settings of the export leave
-        nothing of the table.
+        If the analyzer has no fixed vocabulary, two sources have the same name, or the table would be empty.
     EmptyCollectionError
         If there is nothing to train on.
     ForeignFolderError
-        If the folder holds something else, a run and `resume` is false, or a table and no run to go on with.
+        If the folder holds something else, a run and `resume` is false, or a table without a run.
     TermwiseError
-        Whatever else is wrong with data, settings or folder.
+        If data or folder cannot be used.
     """
     check_threads(threads)
     begin = time.monotonic()
@@ -102,19 +102,19 @@ def train_neural_model1(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
     torch.manual_seed(settings.seed)
-    analyzer, network = _starting(settings)
+    analyzer, network = _initial_network(settings)
     vocabulary = analyzer.vocabulary
     assert vocabulary is not None
     digests = {source.name: source.digest() for source in read.sources}
-    described = {
+    identity = {
         "sources": digests,
         "analyzer": analyzer.spec.fingerprint,
         "validation": None if read.held_out is None else read.held_out.digest(),
         "settings": asdict(settings),
     }
     with unclaimed_if_refused(work):
-        claim(work, described, resume=resume, may_change=_MAY_CHANGE)
-        mined = negatives_of(
+        claim(work, identity, resume=resume, may_change=_MAY_CHANGE)
+        mined = load_or_mine_negatives(
             read.sources,
             work,
             depth=settings.negative_depth,
@@ -123,7 +123,7 @@ def train_neural_model1(
             progress=progress,
             say=say,
         )
-        questions = Questions.of(
+        judged_bags = JudgedBags.of(
             read.sources,
             mined,
             analyzer,
@@ -134,16 +134,16 @@ def train_neural_model1(
             progress=progress,
         )
     say(
-        f"training neural Model 1 on {len(questions.judged):,} queries with "
-        f"{len(questions.judged.relevant):,} passages: "
-        f"{sum(one.numel() for one in network.parameters()):,} numbers"
+        f"training neural Model 1 on {len(judged_bags.judged):,} queries with "
+        f"{len(judged_bags.judged.relevant):,} passages: "
+        f"{sum(parameter.numel() for parameter in network.parameters()):,} parameters"
     )
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
         trained = train(
             network,
-            questions,
+            judged_bags,
             work,
             settings=settings,
             validate=None
@@ -156,10 +156,10 @@ def train_neural_model1(
     finally:
         torch.set_num_threads(before)
     terms = len(vocabulary)
-    occurrences = questions.passages.totals(terms)
+    occurrences = judged_bags.passages.totals(terms)
     sources, targets = (
-        np.arange(terms) if settings.unseen else np.flatnonzero(seen)
-        for seen in (occurrences, questions.queries.totals(terms))
+        np.arange(terms) if settings.unseen else np.flatnonzero(totals)
+        for totals in (occurrences, judged_bags.queries.totals(terms))
     )
     facts: dict[str, Any] = {
         "package": __version__,
@@ -168,8 +168,8 @@ def train_neural_model1(
             {"name": source.name, "pairs": len(source), "digest": digests[source.name]}
             for source in read.sources
         ],
-        "settings": asdict(_shown(settings)),
-        "queries": len(questions.judged),
+        "settings": asdict(_public_settings(settings)),
+        "queries": len(judged_bags.judged),
         "validation": read.origin,
         "steps": trained["steps"],
         "best": trained["best"],
@@ -203,19 +203,22 @@ def train_neural_model1(
     return {**facts, "entries": table.nnz, "bytes": size, "seconds": seconds}
 
 
-def _starting(settings: NeuralModel1Settings) -> tuple[Analyzer, TranslationNetwork]:
-    """Return the analyzer, and the network as training begins with it."""
+def _initial_network(settings: NeuralModel1Settings) -> tuple[Analyzer, TranslationNetwork]:
+    """Return the analyzer and the initial network."""
     analyzer: Analyzer
     embeddings = None
     if settings.embeddings == FROM_SCRATCH:
         analyzer = make_analyzer(settings.analyzer)
     else:
-        analyzer, embeddings = word_embeddings(settings.embeddings)
+        analyzer = base_analyzer(settings.embeddings)
+        encoder = initial_network(TildeV2Network.kind, settings.embeddings).encoder
+        rows = cast(nn.Embedding, encoder.get_input_embeddings()).weight.detach()
+        embeddings = rows[: len(analyzer.vocabulary)].to(torch.float32)
     if analyzer.vocabulary is None:
         raise ParameterError(
-            "neural Model 1 needs an analyzer with a vocabulary of its own",
+            "neural Model 1 needs an analyzer with a fixed vocabulary",
             facts=[("analyzer", settings.analyzer)],
-            fixes=["--set analyzer=wordpiece", "--set analyzer=wordpiece:PATH/vocab.txt"],
+            fixes=["`settings.analyzer='wordpiece'`", "`settings.analyzer='wordpiece:PATH/vocab.txt'`"],
         )
     network = make_network(
         len(analyzer.vocabulary),
@@ -233,8 +236,8 @@ def _starting(settings: NeuralModel1Settings) -> tuple[Analyzer, TranslationNetw
     return analyzer, network.to("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _shown(settings: NeuralModel1Settings) -> NeuralModel1Settings:
-    """Return settings as others may read them: with names in place of paths."""
+def _public_settings(settings: NeuralModel1Settings) -> NeuralModel1Settings:
+    """Return settings with names instead of local paths."""
     name, colon, path = settings.analyzer.partition(":")
     scratch = settings.embeddings == FROM_SCRATCH
     return replace(
@@ -245,7 +248,7 @@ def _shown(settings: NeuralModel1Settings) -> NeuralModel1Settings:
 
 
 class _Validation:
-    """Ranks the held-out passages, whole, for every held-out query."""
+    """Ranks the held-out passages, without truncation, for every held-out query."""
 
     def __init__(
         self,
@@ -266,4 +269,4 @@ class _Validation:
         scores = rank_all(
             self._network, self._queries, self._passages, p_self=self._settings.self_translation
         )
-        return measured(scores, self._held_out)
+        return measure_scores(scores, self._held_out)

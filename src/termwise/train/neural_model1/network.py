@@ -1,21 +1,21 @@
-"""The network of neural Model 1: two vectors in, the logarithm of a translation probability out.
+"""Network of neural Model 1: the logarithm of a translation probability from two vectors.
 
 With the vectors x_q of a query piece and x_d of a document piece, each projected by a layer of its own,
 
     T(q|d) = sigmoid(F_n(... relu(F_1([x_q ; x_d ; x_q * x_d]))))
 
-where * is the product of each pair of elements (Boytsov & Kolter, ECIR 2021, section 3.2). The concatenation is never
-made. With the weights of F_1 cut into three, A, B and H, and its bias c,
+where * is the elementwise product (Boytsov & Kolter, ECIR 2021, section 3.2). The concatenation is not computed. With
+the weights of F_1 split into three, A, B and H, and its bias c,
 
     F_1([x_q ; x_d ; x_q * x_d]) = A x_q + B x_d + c + H (x_q * x_d)
 
-so that the layer is one matrix product for all document pieces beside a query piece (which is how batches are
-computed), or for all query pieces beside a document piece (which is how whole tables are):
+so the layer is one matrix product for one query piece and all document pieces (used for batches), or for one document
+piece and all query pieces (used for whole tables):
 
                                  = (B + H diag(x_q)) x_d + (A x_q + c)
                                  = (A + H diag(x_d)) x_q + (B x_d + c)
 
-`PairNetwork` and `CosinePair` take vectors from anywhere: those of `TranslationNetwork` depend on a piece alone.
+`PairNetwork` and `CosinePair` take any vectors; those of `TranslationNetwork` depend on a piece alone.
 """
 
 from __future__ import annotations
@@ -30,21 +30,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from termwise.errors import ParameterError
-
 _CELLS = 1 << 18
-"""Numbers that the first layer of a part of a table makes: few enough to stay in the cache of a processor."""
+"""Outputs of the first layer for a part of a table: few enough for the cache of a CPU."""
 
-_TOGETHER = 8
+_DOCUMENTS = 8
 """Document pieces of one matrix product."""
 
 
 class Pair(nn.Module, ABC):
-    """What says how likely a query piece is asked for where a document has another piece."""
+    """Translation probability of a query piece given a document piece, from their vectors."""
 
     @abstractmethod
     def queries(self, vectors: Tensor) -> Tensor:
-        """Prepare the vectors of query pieces, of shape (..., w): what is done once for each, not for each pair."""
+        """Prepare the vectors of query pieces, of shape (..., w): the work that is done once per piece."""
 
     @abstractmethod
     def documents(self, vectors: Tensor) -> Tensor:
@@ -67,25 +65,20 @@ class Pair(nn.Module, ABC):
 
     @abstractmethod
     def table(self, queries: Tensor, documents: Tensor) -> Tensor:
-        """Compute T of all pairs, likewise, with no gradient and little memory beside the result."""
+        """Compute T of all pairs, of shape (m, n), without gradients and with little additional memory."""
 
 
 class PairNetwork(Pair):
-    """Projections of both sides and a feed-forward network over what stands at the top of the module.
+    """Projections of both sides and the feed-forward network of the module docstring.
 
     Parameters
     ----------
     query_width, document_width : int
-        Elements of the vectors of each side.
+        Number of elements of the vectors of each side.
     projection : int, optional
-        Elements after the projection.
+        Number of elements after the projection.
     hidden : sequence of int, optional
-        Widths of the hidden layers, one at least.
-
-    Raises
-    ------
-    ParameterError
-        If a width is not positive, or there is no hidden layer.
+        Widths of the hidden layers, one or more.
 
     Examples
     --------
@@ -103,35 +96,29 @@ class PairNetwork(Pair):
         hidden: Sequence[int] = (128, 64),
     ) -> None:
         super().__init__()
-        if not hidden or min(query_width, document_width, projection, *hidden) < 1:
-            raise ParameterError(
-                "the network that sees two pieces has a layer without width, or no hidden layer",
-                facts=[("projection", projection), ("hidden", ", ".join(map(str, hidden)) or "none")],
-                fixes=["--set projection=128 --set hidden=128,64"],
-            )
         self.project_query = nn.Linear(query_width, projection)
         self.project_document = nn.Linear(document_width, projection)
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise((3 * projection, *hidden, 1)))
 
     def expect(self, probability: float) -> None:
-        """Set the bias of the last layer so that an untrained network says about this of every pair."""
+        """Set the bias of the last layer so that an untrained network gives about this probability to every pair."""
         output = cast(nn.Linear, self.layers[-1])
         nn.init.constant_(output.bias, math.log(probability / (1 - probability)))
 
     def queries(self, vectors: Tensor) -> Tensor:
-        """Project; see `Pair`."""
+        """Project the vectors."""
         projected: Tensor = self.project_query(vectors)
         return projected
 
     def documents(self, vectors: Tensor) -> Tensor:
-        """Project; see `Pair`."""
+        """Project the vectors."""
         projected: Tensor = self.project_document(vectors)
         return projected
 
     def log_probabilities(self, queries: Tensor, documents: Tensor) -> Tensor:
         """See `Pair`."""
         a, b, h, c = self._first()
-        outputs = _beside(documents, queries, b, h, functional.linear(queries, a, c))
+        outputs = _first_layer(documents, queries, b, h, functional.linear(queries, a, c))
         for layer in self.layers[1:]:
             outputs = layer(functional.relu(outputs))
         return functional.logsigmoid(outputs.squeeze(-1).float())
@@ -140,19 +127,18 @@ class PairNetwork(Pair):
     def table(self, queries: Tensor, documents: Tensor) -> Tensor:
         """See `Pair`."""
         a, b, h, c = self._first()
-        made = queries.new_empty((len(documents), len(queries)), dtype=torch.float32)
-        step = max(1, _CELLS // (len(c) * _TOGETHER))
-        for begin in range(0, len(documents), _TOGETHER):
-            part = documents[begin : begin + _TOGETHER]
+        table = queries.new_empty((len(documents), len(queries)), dtype=torch.float32)
+        step = max(1, _CELLS // (len(c) * _DOCUMENTS))
+        for row in range(0, len(documents), _DOCUMENTS):
+            part = documents[row : row + _DOCUMENTS]
             bias = functional.linear(part, b, c)
-            for place in range(0, len(queries), step):
-                outputs = _beside(queries[place : place + step], part, a, h, bias)
+            for column in range(0, len(queries), step):
+                outputs = _first_layer(queries[column : column + step], part, a, h, bias)
                 for layer in self.layers[1:]:
                     outputs = layer(outputs.relu_())
-                made[begin : begin + _TOGETHER, place : place + step] = (
-                    outputs.squeeze(-1).T.float().sigmoid()
-                )
-        return made
+                block = outputs.squeeze(-1).T.float().sigmoid()
+                table[row : row + _DOCUMENTS, column : column + step] = block
+        return table
 
     def _first(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return A, B, H and c."""
@@ -161,7 +147,7 @@ class PairNetwork(Pair):
         return a, b, h, cast(Tensor, first.bias)
 
 
-def _beside(many: Tensor, few: Tensor, own: Tensor, product: Tensor, bias: Tensor) -> Tensor:
+def _first_layer(many: Tensor, few: Tensor, own: Tensor, product: Tensor, bias: Tensor) -> Tensor:
     """Compute the first layer for all pairs: (own + product diag(few)) many + bias, of shape (many, few, h)."""
     weights = own + product * few[:, None, :]
     outputs = functional.linear(many, weights.flatten(0, 1), bias.flatten())
@@ -169,33 +155,33 @@ def _beside(many: Tensor, few: Tensor, own: Tensor, product: Tensor, bias: Tenso
 
 
 class CosinePair(Pair):
-    """(1 + cos) / 2, without a parameter: the form that the paper finds worse than counting; kept to compare with."""
+    """(1 + cos) / 2 without parameters: a baseline, which the paper finds worse than counting."""
 
     def queries(self, vectors: Tensor) -> Tensor:
-        """Scale to length 1; see `Pair`."""
+        """Scale to length 1."""
         return functional.normalize(vectors, dim=-1)
 
     def documents(self, vectors: Tensor) -> Tensor:
-        """Scale to length 1; see `Pair`."""
+        """Scale to length 1."""
         return functional.normalize(vectors, dim=-1)
 
     def log_probabilities(self, queries: Tensor, documents: Tensor) -> Tensor:
-        """See `Pair`; opposite vectors count as 1e-8."""
-        return self._halved(queries, documents).log()
+        """See `Pair`; T is at least 1e-8."""
+        return self._probabilities(queries, documents).log()
 
     @torch.no_grad()
     def table(self, queries: Tensor, documents: Tensor) -> Tensor:
         """See `Pair`."""
-        return self._halved(queries, documents)
+        return self._probabilities(queries, documents)
 
-    def _halved(self, queries: Tensor, documents: Tensor) -> Tensor:
+    def _probabilities(self, queries: Tensor, documents: Tensor) -> Tensor:
         return ((1 + (documents @ queries.T).float()) / 2).clamp(1e-8, 1)
 
 
 class TranslationNetwork(nn.Module):
-    """Two tables of vectors, one for pieces of queries and one for pieces of documents, and a `Pair` over them.
+    """Embedding tables of query pieces and of document pieces, and a `Pair` over their rows.
 
-    A vector is tanh(LayerNorm(row)) before it is projected; the cosine takes the row as it is.
+    A vector is tanh(LayerNorm(row)) before the projection; the cosine uses the row itself.
 
     Parameters
     ----------
@@ -204,14 +190,14 @@ class TranslationNetwork(nn.Module):
     pair : Pair
         Over vectors of `width` elements.
     width : int
-        Elements of a row.
+        Number of elements of a row.
     spread : float, optional
-        Standard deviation of the rows at the start.
+        Initial standard deviation of the rows.
 
     Attributes
     ----------
     query_rows, document_rows : nn.Embedding
-        Their gradients are sparse: a step knows, and changes, the rows of its batch only.
+        With sparse gradients: a step changes only the rows of its batch.
     """
 
     def __init__(self, terms: int, pair: Pair, width: int, *, spread: float = 1.0) -> None:
@@ -236,11 +222,11 @@ class TranslationNetwork(nn.Module):
         return rows if isinstance(self.pair, CosinePair) else torch.tanh(norm(rows))
 
     def row_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of which a batch needs some rows."""
+        """Return the embedding tables."""
         return [cast(nn.Parameter, rows.weight) for rows in (self.query_rows, self.document_rows)]
 
     def shared_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters that every batch needs."""
+        """Return all other parameters, which every batch needs."""
         rows = {id(parameter) for parameter in self.row_parameters()}
         return [parameter for parameter in self.parameters() if id(parameter) not in rows]
 

@@ -1,10 +1,9 @@
-"""The optimiser, which changes the rows of a batch only, and the learning rate of each step.
+"""AdamW with sparse updates of the embedding rows, and the learning-rate schedule.
 
-The tables of vectors hold nearly all numbers of the network: 31 million for 30,522 pieces of width 512. A batch of 32
-queries has a few thousand of the 61,044 rows. Adam over all of them would read and write each row, its gradient and
-its two moments at every step, most of it for gradients that are 0. So moments and rows change where the batch has a
-gradient (`torch.optim.SparseAdam`); the moments of other rows wait instead of fading. Decay, too, waits; at 1e-7 times
-the learning rate it would take 10 million steps to shrink a row by a third of a percent.
+The embedding tables hold nearly all parameters: 31 million for 30,522 pieces of width 512. A batch of 32 queries has a
+few thousand of the 61,044 rows, and dense Adam would read and write all rows, gradients and moments at every step. So
+`torch.optim.SparseAdam` updates only rows with a gradient. Moments of other rows do not decay, and neither do their
+weights: at 1e-7 times the learning rate, decay would shrink a row by a third of a percent in 10 million steps.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from termwise.train.neural_model1.network import TranslationNetwork
 from termwise.train.neural_model1.settings import NeuralModel1Settings
 
 _COOLED = 25.0
-"""The published schedule starts an epoch at this part of the learning rate."""
+"""Divisor of the learning rate at the start of an epoch in the published schedule."""
 
 
 class Optimiser:
-    """AdamW, whole for what every batch needs, by rows for the tables of vectors.
+    """AdamW: dense for the layers, by rows for the embedding tables.
 
     Parameters
     ----------
@@ -37,14 +36,14 @@ class Optimiser:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all moments."""
+        """Reset all moments."""
         self._parts: dict[str, torch.optim.Optimizer] = {
             "shared": torch.optim.AdamW(self._network.shared_parameters(), weight_decay=self._weight_decay),
             "rows": torch.optim.SparseAdam(self._network.row_parameters()),
         }
 
     def step(self, rate: float) -> None:
-        """Change the weights by their gradients, and forget these."""
+        """Update the weights and clear the gradients."""
         for parameter in self._network.row_parameters():
             if parameter.grad is not None:
                 parameter.grad = parameter.grad.coalesce()
@@ -58,7 +57,7 @@ class Optimiser:
             part.zero_grad(set_to_none=True)
 
     def state(self) -> dict[str, Tensor]:
-        """Return the moments, and how many steps made them, by name."""
+        """Return the moments and step counts by name."""
         return {
             f"{name}.{number}.{key}": torch.as_tensor(value)
             for name, part in self._parts.items()
@@ -67,14 +66,14 @@ class Optimiser:
         }
 
     def load(self, state: Mapping[str, Tensor]) -> None:
-        """Take up what `state` returned."""
+        """Restore what `state` returned."""
         for name, part in self._parts.items():
             held: dict[int, dict[str, Any]] = {}
             for place, value in state.items():
                 owner, number, key = place.split(".")
                 if owner == name:
-                    counted = key == "step" and name == "rows"
-                    held.setdefault(int(number), {})[key] = int(value) if counted else value.clone()
+                    is_count = key == "step" and name == "rows"
+                    held.setdefault(int(number), {})[key] = int(value) if is_count else value.clone()
             part.load_state_dict({**part.state_dict(), "state": held})
 
 
@@ -87,7 +86,7 @@ def learning_rate(step: int, settings: NeuralModel1Settings, *, steps: int, epoc
         From 0.
     settings : NeuralModel1Settings
     steps, epoch_steps : int
-        Steps of the run, and of an epoch.
+        Number of steps of the run, and of an epoch.
 
     Examples
     --------
@@ -98,8 +97,8 @@ def learning_rate(step: int, settings: NeuralModel1Settings, *, steps: int, epoc
     epoch, place = divmod(step, epoch_steps)
     rate = settings.learning_rate * settings.decay**epoch
     if not settings.restart:
-        rising = settings.warm_up * steps
-        return rate * min(1.0, (step + 1) / rising) if rising else rate
+        warm_up_steps = settings.warm_up * steps
+        return rate * min(1.0, (step + 1) / warm_up_steps) if warm_up_steps else rate
     peak = settings.warm_up * epoch_steps
     if place < peak:
         return rate * (1 / _COOLED + (1 - 1 / _COOLED) * place / peak)

@@ -1,18 +1,17 @@
-"""From translation probabilities to scores.
+"""Scores of documents from translation probabilities.
 
-With tf the occurrences of a document piece d in D, and |D| all pieces of D,
+With tf(d, D) the occurrences of the document piece d in D, and |D| the number of pieces of D,
 
     m(q, D)   = sum over d of T'(q|d) * tf(d, D) / |D|,      T'(q|d) = p where q is d, else (1 - p) * T(q|d)
     score     = sum over the pieces q of the query, repetitions counted, of ln m(q, D)
 
-divided by the pieces of the query where scores are means. The sum over d is one of logarithms (log-sum-exp), in
-float32, over the different pieces of a document with their shares tf / |D|.
+divided by the number of query pieces if scores are means. The sum over d is computed as a log-sum-exp in float32, over
+the distinct pieces of a document with their shares tf / |D|.
 
-Nothing is padded: a query is seen beside the pieces of its documents, and beside nothing else, so a score cannot depend
-on what else is in a batch.
+There is no padding, so a score does not depend on the rest of the batch.
 
-When documents are ranked, m counts as at least 1e-8, as it does where a table scores. In training it does not: below
-that floor there would be no gradient.
+In ranking, m is at least 1e-8, as in the scores of a table. In training there is no such floor, because the gradient
+below it would be 0.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def scores_of(
     same: Tensor | None = None,
     p_self: float = 0.0,
 ) -> Tensor:
-    """Score some documents for one query.
+    """Score documents for one query.
 
     Parameters
     ----------
@@ -52,15 +51,15 @@ def scores_of(
     queries : float tensor of shape (n, p)
         Prepared vectors of the pieces of the query.
     documents : float tensor of shape (m, p)
-        Prepared vectors of the pieces of the documents, one document after the other.
+        Prepared vectors of the pieces of the documents, document by document.
     times : float tensor of shape (n,)
-        How much each piece of the query counts.
+        Weight of each query piece.
     shares : float tensor of shape (m,)
         tf / |D| of each piece in its document.
     sizes : sequence of int
-        How many of the m pieces are of each document; one at least.
+        Number of pieces of each document, 1 or more; they sum to m.
     same : bool tensor of shape (m, n), optional
-        Whether two pieces are one term. Where it is not given there is no p.
+        Whether two pieces are the same term. Without it, p is not applied.
     p_self : float, optional
         p, above 0 and below 1.
 
@@ -79,29 +78,30 @@ def scores_of(
 def rank_all(
     network: TranslationNetwork, queries: Bags, documents: Bags, *, p_self: float
 ) -> npt.NDArray[np.float64]:
-    """Score every document for every query, with m counted as at least 1e-8.
+    """Score every document for every query, with m at least 1e-8.
 
-    Every pair of pieces is seen by the network once, whatever the number of texts it is in.
+    The network computes each distinct pair of pieces once.
 
     Returns
     -------
     ndarray of shape (queries, documents)
-        Sums over the pieces of a query; 0 for a query without any.
+        Sums over the pieces of a query; 0 for an empty query.
     """
-    asked, query_terms = np.unique(queries.terms, return_inverse=True)
-    held, document_terms = np.unique(documents.terms, return_inverse=True)
-    wanted = Bags(queries.starts, query_terms.astype(np.int32), queries.counts)
-    compact = Bags(documents.starts, document_terms.astype(np.int32), documents.counts)
-    shares = compact.matrix(compact.shares().astype(np.float64), len(held)).tocsc()
-    means = np.zeros((len(documents), len(asked)))
-    columns = vectors_of(network, asked, query=True)
-    for begin in range(0, len(held), _ROWS):
-        part = held[begin : begin + _ROWS]
-        block = network.pair.table(columns, vectors_of(network, part, query=False)).cpu().numpy()
-        block = np.where(part[:, None] == asked, p_self, (1 - p_self) * block.astype(np.float64))
+    query_terms, query_columns = np.unique(queries.terms, return_inverse=True)
+    document_terms, document_columns = np.unique(documents.terms, return_inverse=True)
+    compact_queries = Bags(queries.starts, query_columns.astype(np.int32), queries.counts)
+    compact = Bags(documents.starts, document_columns.astype(np.int32), documents.counts)
+    shares = compact.matrix(compact.shares().astype(np.float64), len(document_terms)).tocsc()
+    means = np.zeros((len(documents), len(query_terms)))
+    query_vectors = vectors_of(network, query_terms, query=True)
+    for begin in range(0, len(document_terms), _ROWS):
+        part = document_terms[begin : begin + _ROWS]
+        block = network.pair.table(query_vectors, vectors_of(network, part, query=False)).cpu().numpy()
+        block = np.where(part[:, None] == query_terms, p_self, (1 - p_self) * block.astype(np.float64))
         means += shares[:, begin : begin + _ROWS] @ block
     logs = np.log(np.maximum(means, LEAST_MEAN))
-    scores: npt.NDArray[np.float64] = wanted.matrix(queries.counts.astype(np.float64), len(asked)) @ logs.T
+    counts = compact_queries.matrix(queries.counts.astype(np.float64), len(query_terms))
+    scores: npt.NDArray[np.float64] = counts @ logs.T
     return scores
 
 

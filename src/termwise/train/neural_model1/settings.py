@@ -1,4 +1,4 @@
-"""What can be set about the training and the export of neural Model 1; the defaults follow the paper."""
+"""Settings of neural Model 1: training and export, with the defaults of the paper."""
 
 from __future__ import annotations
 
@@ -15,81 +15,81 @@ Form = Literal["network", "cosine"]
 Reduction = Literal["sum", "mean"]
 
 WIDEST = 8192
-"""The most elements of a vector or of a layer: what is wider has a digit too many."""
+"""Largest width of a vector or of a layer."""
 
 DEEPEST = 16
-"""The most hidden layers."""
+"""Largest number of hidden layers."""
 
 FROM_SCRATCH = "none"
-"""The `NeuralModel1Settings.embeddings` where vectors start at random."""
+"""Value of `NeuralModel1Settings.embeddings` for random initial vectors."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NeuralModel1Settings(TypedSettings):
     """Settings of `train_neural_model1`.
 
-    The paper gives the optimiser, the schedule and the negatives; the width of the rows, the projection and p are the
-    defaults of its published code. The widths of the hidden layers, the start and how queries are normalised are known
-    from neither.
+    Optimiser, schedule and negatives are those of the paper; the width of the rows, the projection and p are the
+    defaults of its published code. Neither gives the widths of the hidden layers, the initialisation and the
+    normalisation of queries.
 
     Attributes
     ----------
     analyzer : str
-        What cuts documents and queries, see `make_analyzer`: one with a vocabulary of its own. Stop words stay.
+        Analyzer of documents and queries, see `make_analyzer`, with a fixed vocabulary. Stop words are kept.
     embeddings : str
-        Folder of an encoder, or the name of one that ships, whose word embeddings the rows of both sides start with;
-        their width is the encoder's, and its tokenizer takes the place of `analyzer`. ``none`` for a random start.
+        Folder or name of an encoder whose word embeddings initialise the rows of both sides; its width and tokenizer
+        replace `width` and `analyzer`. ``none`` for random rows.
     form : {"network", "cosine"}
         The network, or (1 + cos) / 2 of the rows.
     width, projection : int
-        Elements of a row, and after the projection.
+        Number of elements of a row, and of a projected row.
     hidden : str
         Widths of the hidden layers, separated by commas.
     spread : float
-        Standard deviation of random rows. The smaller, the sooner rare pieces are learned: a step of Adam changes a
-        number by about the learning rate, whatever its size.
+        Standard deviation of random rows. Rare pieces are learned faster with a smaller one, because a step of Adam
+        changes a number by about the learning rate, regardless of its size.
     expected : float
-        T of any two pieces before training. Below p, training starts by counting matches.
+        Initial T of any two pieces. With a value below p, training starts by counting matches.
     self_translation : float
-        p, the probability that a piece is asked for with itself.
+        p, the probability that a piece translates into itself.
     score_norm : {"sum", "mean"}
-        Whether a score is the sum over the pieces of its query, or their mean. The margin depends on it.
+        Whether a score is the sum or the mean over the pieces of its query. The margin depends on it.
     margin : float
-        By how much the relevant passage should be ahead.
+        Margin between the scores of the relevant passage and of the negative.
     reduction : {"sum", "mean"}
-        Of the losses of a batch.
+        Reduction of the losses of a batch.
     epochs, batch : int
-        An epoch takes each query once, with one relevant passage and one negative.
+        An epoch uses each query once, with one relevant passage and one negative; a batch has this many queries.
     max_steps : int
-        Stop after so many steps, whatever `epochs` says; 0 for no such limit.
+        Largest number of steps, regardless of `epochs`; 0 for no limit.
     learning_rate, decay : float
-        Of the first epoch, and its factor from each epoch to the next.
+        Learning rate of the first epoch, and its factor from one epoch to the next.
     warm_up : float
         Share of all steps in which the rate rises from 0.
     restart : bool
-        Begin each epoch with a new optimiser, a rise over `warm_up` of its steps and a fall to 0 after that, as the
-        published code does.
+        Start each epoch with a new optimiser, a warm-up over `warm_up` of its steps and a decay to 0, as the published
+        code does.
     weight_decay : float
-        Of AdamW. A row decays when it is in a batch.
+        Weight decay of AdamW. A row decays only in steps whose batch has it.
     negatives, negative_depth : int
-        Passages drawn for each query, and the ranks of BM25 they are drawn from.
+        Negatives drawn for each query, and the ranks of BM25 they are drawn from.
     query_length, document_length : int
-        Pieces that are read in training; the rest is cut off. 0 for no limit.
+        Pieces of a text that are read in training; 0 for no limit.
     seed : int
-        Of everything random.
+        Random seed.
     save_every : int
-        Steps between checkpoints; there is one after each epoch, too.
+        Steps between checkpoints; each epoch ends with one, too.
     validation_queries : int
         Held-out queries that are ranked after each epoch.
     least : float
-        Smaller probabilities are left out of the table.
+        Smaller probabilities are not stored in the table.
     unseen : bool
-        Whether the table has rows and columns of pieces that training has never seen on their side. What the network
-        says of these is as random as their vectors were.
+        Whether the table has rows and columns of pieces that do not occur in training on their side. Their
+        probabilities are random.
     keep : int
-        Most targets of a source in the table: the most likely ones; 0 for all.
+        Largest number of targets of a source in the table, the most likely ones; 0 for all.
     precision : {"float32", "float16"}
-        Of the probabilities in their file.
+        Precision of the stored probabilities.
 
     Examples
     --------
@@ -154,12 +154,12 @@ class NeuralModel1Settings(TypedSettings):
 
 
 def layer_widths(hidden: str) -> tuple[int, ...]:
-    """Read the widths of hidden layers.
+    """Parse the widths of hidden layers.
 
     Raises
     ------
     ParameterError
-        If they are no whole numbers from 1 to `WIDEST`, separated by commas, or more than `DEEPEST`.
+        If they are not 1 to `DEEPEST` whole numbers from 1 to `WIDEST`, separated by commas.
 
     Examples
     --------
@@ -172,11 +172,11 @@ def layer_widths(hidden: str) -> tuple[int, ...]:
         widths = (0,)
     if not 1 <= min(widths) <= max(widths) <= WIDEST or len(widths) > DEEPEST:
         raise ParameterError(
-            "hidden is not a list of the widths of one or more layers",
+            "hidden is not a list of layer widths",
             facts=[
                 ("given", repr(hidden[:80])),
                 ("expected", f"1 to {DEEPEST} whole numbers from 1 to {WIDEST:,}, such as 128,64"),
             ],
-            fixes=["--set hidden=128,64"],
+            fixes=["`hidden='128,64'`"],
         )
     return widths

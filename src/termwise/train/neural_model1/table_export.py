@@ -1,13 +1,11 @@
-"""From a network to a translation table: all pairs of pieces, block by block.
+"""Translation table of a network, computed block by block for all pairs of pieces.
 
-The vectors of query pieces are projected once. A block of document pieces is one matrix product beside all of them, see
-`termwise.train.neural_model1.network`, so rows come in the order in which a table keeps them, and nothing is ever
-transposed.
-Blocks are shared out to threads. What is kept of them goes to files without a name, from which the table is mapped:
-while it is made, memory holds a few blocks, whatever its size.
+The vectors of query pieces are projected once. A block of document pieces is one matrix product with all of them, see
+`termwise.train.neural_model1.network`, so rows come in the order of the table. Threads compute blocks in parallel. The
+entries go to temporary files, from which the table is memory-mapped, so memory holds only a few blocks.
 
-The table has T as the network says it, without the factor 1 - p, and no diagonal: with the self-translation that it
-recommends, and lambda = 0, it scores as the network does.
+The table contains T of the network without the factor 1 - p and without the diagonal. With the self-translation that
+the table recommends, and lambda = 0, it scores as the network does.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from termwise.train.neural_model1.scoring import vectors_of
 from termwise.translation.table import TranslationTable
 
 BLOCK = 64
-"""Document pieces that are computed together."""
+"""Document pieces of a block."""
 
 Terms = npt.NDArray[np.int64]
 
@@ -60,23 +58,23 @@ def export_table(
     analyzer : Analyzer
         With the vocabulary of the network, V terms.
     sources, targets : ndarray of int64
-        Document pieces that get a row, and query pieces that get a column; increasing.
+        Document pieces with a row, and query pieces with a column; increasing.
     occurrences : ndarray of shape (V,), int64
-        How often each term is in documents.
+        Occurrences of each term in documents.
     p_self : float
-        The self-translation that the table recommends.
+        Self-translation that the table recommends.
     least : float
-        Smaller probabilities are left out.
+        Smaller probabilities are not stored.
     keep : int, optional
-        Most probabilities of a row, the largest; 0 for all.
+        Largest number of entries of a row, the most likely ones; 0 for all.
     threads : int, optional
         The table does not depend on it.
     folder : Path, optional
-        Where the files are; by default where the system keeps temporary ones.
+        Folder of the temporary files; by default the temporary folder of the system.
     description : mapping, optional
         See `TranslationTable`.
     progress : callable, optional
-        Called with a stage, the rows that are done, and how many there are; what is kept so far is in the stage.
+        Called with a stage, the number of rows done, and their total; the stage names the number of entries.
 
     Raises
     ------
@@ -92,9 +90,9 @@ def export_table(
             tempfile.TemporaryFile(dir=folder) as value_file,
         ):
             done = 0
-            for part, found in _blocks(network, sources, targets, least, keep, threads):
-                lengths[part] = [len(row) for row, _ in found]
-                for row, values in found:
+            for part, rows in _blocks(network, sources, targets, least, keep, threads):
+                lengths[part] = [len(row) for row, _ in rows]
+                for row, values in rows:
                     target_file.write(row.tobytes())
                     value_file.write(values.tobytes())
                 done += len(part)
@@ -115,8 +113,8 @@ def export_table(
             "the translations of the network cannot be written",
             facts=[("folder", folder or tempfile.gettempdir()), ("system says", error.strerror)],
             fixes=[
-                "make room: 8 bytes a translation",
-                "keep fewer: --resume --set least=1e-3, or --set keep=1000",
+                "free disk space: 8 bytes for each translation",
+                "store fewer with `resume=True, least=1e-3`, or `resume=True, keep=1000`",
             ],
         ) from error
 
@@ -127,25 +125,25 @@ _Row = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 def _blocks(
     network: TranslationNetwork, sources: Terms, targets: Terms, least: float, keep: int, threads: int
 ) -> Iterator[tuple[Terms, list[_Row]]]:
-    """Yield the rows of block after block, in order, while others are computed."""
+    """Yield the rows of the blocks in order, while the next blocks are computed."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1)  # a block is a few small products: threads pay between blocks, not within
+    torch.set_num_threads(1)  # the products of a block are too small for several threads
     try:
         with torch.no_grad():
             queries = vectors_of(network, targets, query=True)
         begins = iter(range(0, len(sources), BLOCK))
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
 
-            def start(begin: int) -> tuple[Terms, Future[list[_Row]]]:
+            def submit(begin: int) -> tuple[Terms, Future[list[_Row]]]:
                 part = sources[begin : begin + BLOCK]
                 return part, pool.submit(_rows, network, queries, part, targets, least, keep)
 
-            waiting = deque(start(begin) for begin in islice(begins, 2 * threads))
-            while waiting:
-                part, rows = waiting.popleft()
-                found = rows.result()
-                waiting.extend(start(begin) for begin in islice(begins, 1))
-                yield part, found
+            pending = deque(submit(begin) for begin in islice(begins, 2 * threads))
+            while pending:
+                part, future = pending.popleft()
+                rows = future.result()
+                pending.extend(submit(begin) for begin in islice(begins, 1))
+                yield part, rows
     finally:
         torch.set_num_threads(before)
 
@@ -156,17 +154,17 @@ def _rows(
 ) -> list[_Row]:
     """Return targets and probabilities of each source of a block."""
     block = network.pair.table(queries, vectors_of(network, part, query=False)).cpu().numpy()
-    made = []
+    rows = []
     for source, row in zip(part.tolist(), block, strict=True):
         kept = np.flatnonzero((row >= least) & (row > 0) & (targets != source))
         if keep and len(kept) > keep:
             kept = np.sort(kept[np.argsort(-row[kept], kind="stable")[:keep]])
-        made.append((targets[kept].astype(np.int32), row[kept]))
-    return made
+        rows.append((targets[kept].astype(np.int32), row[kept]))
+    return rows
 
 
 def _mapped(file: IO[bytes], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return what was written to a file, mapped; it stays readable when the file is closed."""
+    """Return the contents of a file, memory-mapped; the map outlives the file object."""
     file.flush()
     if file.tell() == 0:
         return np.empty(0, dtype=dtype)

@@ -1,7 +1,7 @@
-"""The training loop, with a checkpoint that a killed run goes on from.
+"""Training loop of neural Model 1, with resumable checkpoints.
 
-It is not the Trainer that the encoders are trained with. That one brings several devices, mixed precision and
-accumulation, of which nothing is needed here, and one dense optimiser, which would take most of the time of a step.
+The Trainer of transformers is not used: its devices, mixed precision and accumulation are not needed here, and its
+dense optimiser would take most of the time of a step.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from torch.nn import functional
 
 from termwise.errors import CorruptModelError, DivergedError
 from termwise.progress import Progress, no_progress
-from termwise.train.data.sampling import Draw
-from termwise.train.loop.elapsed_time import Clock
-from termwise.train.loop.validation import CHOSEN_BY
-from termwise.train.messages import Say, clock_time, first_line, nothing_to_resume, silent
+from termwise.train.data.sampling import EpochSample
+from termwise.train.loop.elapsed_time import ElapsedTime, format_seconds
+from termwise.train.loop.validation import SELECTION_MEASURE
+from termwise.train.messages import Say, first_line, nothing_to_resume, silent
+from termwise.train.neural_model1.bags import JudgedBags
 from termwise.train.neural_model1.network import TranslationNetwork
 from termwise.train.neural_model1.optimiser import Optimiser, learning_rate
-from termwise.train.neural_model1.sampling import Questions
 from termwise.train.neural_model1.scoring import scores_of, vectors_of
 from termwise.train.neural_model1.settings import NeuralModel1Settings
 
 CHECKPOINT = "checkpoint.safetensors"
-"""Weights and moments, and what else a run goes on with."""
+"""Weights, moments, step and seconds of a run."""
 
 BEST = "best.safetensors"
-"""The weights that ranked the held-out queries best, and how well."""
+"""Best weights by validation, and their measures."""
 
 LOG = "log.jsonl"
 
@@ -48,7 +48,7 @@ Validate = Callable[[], Mapping[str, float]]
 
 def train(
     network: TranslationNetwork,
-    questions: Questions,
+    judged_bags: JudgedBags,
     folder: Path,
     *,
     settings: NeuralModel1Settings,
@@ -57,30 +57,29 @@ def train(
     progress: Progress = no_progress,
     say: Say = silent,
 ) -> dict[str, Any]:
-    """Train a network; it has the best weights afterwards, or the last where nothing is validated.
+    """Train a network; it ends with the best weights by validation, or the last ones without validation.
 
     Parameters
     ----------
     network : TranslationNetwork
-    questions : Questions
+    judged_bags : Questions
     folder : Path
-        For checkpoint, best weights and log.
+        Folder of checkpoint, best weights and log.
     settings : NeuralModel1Settings
     validate : callable, optional
         Returns measures by name; called after each epoch.
     resume : bool, optional
-        Go on from the checkpoint in `folder`, if there is one. On one CPU the result is, bit for bit, that of a run
-        that was never interrupted.
+        Continue from the checkpoint in `folder`, if there is one. On one CPU the result equals, bit for bit, that of
+        an uninterrupted run.
     progress : callable, optional
-        Called with ``train: loss ...``, the number of the step, and how many there are.
+        Called with ``train: loss ...``, the number of the step, and the number of steps.
     say : callable, optional
         Called with a line on each epoch.
 
     Returns
     -------
     dict
-        JSON-like: ``steps``, ``seconds`` of training, and ``best``, the step and its measures; empty without
-        validation.
+        JSON-like: ``steps``, ``seconds`` of training, and ``best``, a step and its measures, empty without validation.
 
     Raises
     ------
@@ -89,15 +88,15 @@ def train(
     CorruptModelError
         If checkpoint or best weights are damaged.
     """
-    epoch_steps = -(-len(questions.judged) // settings.batch)
+    epoch_steps = -(-len(judged_bags.judged) // settings.batch)
     steps = epoch_steps * settings.epochs
     steps = min(steps, settings.max_steps) if settings.max_steps else steps
     optimiser = Optimiser(network, weight_decay=settings.weight_decay)
-    clock = Clock()
-    begin = _load(folder, network, optimiser, clock) if resume else 0
+    elapsed = ElapsedTime()
+    begin = _load(folder, network, optimiser, elapsed) if resume else 0
     best = _best(folder) if begin else {}
-    log = _Log(folder / LOG, begin, clock)
-    drawn = -1, Draw(*(np.empty(0, dtype=np.int64) for _ in range(3)))
+    log = _Log(folder / LOG, begin, elapsed)
+    sampled_epoch, sample = -1, EpochSample(*(np.empty(0, dtype=np.int64) for _ in range(3)))
     if begin:
         say(f"resuming at step {begin:,} of {steps:,}")
     elif resume:
@@ -105,13 +104,13 @@ def train(
     losses: list[float] = []
     for step in range(begin, steps):
         epoch, place = divmod(step, epoch_steps)
-        if drawn[0] != epoch:
-            drawn = epoch, questions.judged.draw(settings.seed, epoch)
+        if sampled_epoch != epoch:
+            sampled_epoch, sample = epoch, judged_bags.judged.sample(settings.seed, epoch)
         if settings.restart and place == 0:
             optimiser.reset()
         rate = learning_rate(step, settings, steps=steps, epoch_steps=epoch_steps)
         part = slice(place * settings.batch, (place + 1) * settings.batch)
-        loss = loss_of(network, questions, drawn[1], part, settings)
+        loss = batch_loss(network, judged_bags, sample, part, settings)
         loss.backward()
         losses.append(float(loss.detach()))
         if not math.isfinite(losses[-1]):
@@ -119,13 +118,13 @@ def train(
         optimiser.step(rate)
         done = step + 1
         progress(f"train: loss {losses[-1]:.4g}", done, steps)
-        ended = done % epoch_steps == 0 or done == steps
-        if ended or done % _LOG_EVERY == 0:
+        epoch_done = done % epoch_steps == 0 or done == steps
+        if epoch_done or done % _LOG_EVERY == 0:
             log.write(done, loss=sum(losses) / len(losses), rate=rate)
             mean, losses = sum(losses) / len(losses), []
-        if ended:
+        if epoch_done:
             measures = dict(validate()) if validate is not None else {}
-            better = bool(measures) and measures[CHOSEN_BY] > best.get(CHOSEN_BY, -math.inf)
+            better = bool(measures) and measures[SELECTION_MEASURE] > best.get(SELECTION_MEASURE, -math.inf)
             if better:
                 best = {"step": done, **measures}
                 _save(folder / BEST, network.state_dict(), best)
@@ -134,80 +133,79 @@ def train(
             shown = "".join(f", {name} {value:.4f}" for name, value in measures.items())
             say(
                 f"epoch {epoch + 1} of {settings.epochs}, step {done:,} of {steps:,}: loss {mean:.4g}{shown}, "
-                f"{clock_time(clock.seconds)} elapsed{'; the best so far, kept' if better else ''}"
+                f"{format_seconds(elapsed.seconds)} elapsed{'; the best so far, saved' if better else ''}"
             )
-        if ended or done % settings.save_every == 0:
+        if epoch_done or done % settings.save_every == 0:
             tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
             tensors |= {f"optimiser.{name}": value for name, value in optimiser.state().items()}
-            _save(folder / CHECKPOINT, tensors, {"step": done, "seconds": clock.seconds})
+            _save(folder / CHECKPOINT, tensors, {"step": done, "seconds": elapsed.seconds})
     if best:
-        with _reading(folder / BEST):
+        with _checked(folder / BEST):
             network.load_state_dict(load_file(folder / BEST))
-    return {"steps": steps, "seconds": round(clock.seconds, 1), "best": best}
+    return {"steps": steps, "seconds": round(elapsed.seconds, 1), "best": best}
 
 
-def loss_of(
+def batch_loss(
     network: TranslationNetwork,
-    questions: Questions,
-    draw: Draw,
+    judged_bags: JudgedBags,
+    sample: EpochSample,
     part: slice,
     settings: NeuralModel1Settings,
 ) -> Tensor:
     """Return the loss of a batch: max(0, margin - (score of the relevant passage - score of the negative)).
 
-    Every term of the batch goes through the layers of its side once.
+    Every distinct term of the batch goes through the layers of its side once.
     """
-    queries = questions.queries.take(draw.queries[part])
-    count = len(queries)
-    chosen = np.stack((draw.relevant[part], draw.negatives[part]), axis=1).reshape(
-        -1
-    )  # of a query, side by side
-    documents = questions.passages.take(chosen)
-    asked, query_rows = np.unique(queries.terms, return_inverse=True)
-    held, document_rows = np.unique(documents.terms, return_inverse=True)
+    queries = judged_bags.queries.take(sample.queries[part])
+    # Relevant passage and negative of a query, side by side.
+    passages = np.stack((sample.relevant[part], sample.negatives[part]), axis=1).reshape(-1)
+    documents = judged_bags.passages.take(passages)
+    query_terms, query_rows = np.unique(queries.terms, return_inverse=True)
+    document_terms, document_rows = np.unique(documents.terms, return_inverse=True)
     device = network.query_rows.weight.device
-    ours, theirs = vectors_of(network, asked, query=True), vectors_of(network, held, query=False)
+    query_vectors = vectors_of(network, query_terms, query=True)
+    document_vectors = vectors_of(network, document_terms, query=False)
     times = queries.shares() if settings.score_norm == "mean" else queries.counts.astype(np.float32)
     shares = documents.shares()
     losses = []
-    for number in range(count):
+    for number in range(len(queries)):
         query = slice(queries.starts[number], queries.starts[number + 1])
         both = slice(documents.starts[2 * number], documents.starts[2 * number + 2])
         same = documents.terms[both, None] == queries.terms[query]
-        relevant, other = scores_of(
+        relevant, negative = scores_of(
             network.pair,
-            ours.index_select(0, torch.from_numpy(query_rows[query]).to(device)),
-            theirs.index_select(0, torch.from_numpy(document_rows[both]).to(device)),
+            query_vectors.index_select(0, torch.from_numpy(query_rows[query]).to(device)),
+            document_vectors.index_select(0, torch.from_numpy(document_rows[both]).to(device)),
             times=torch.from_numpy(times[query]).to(device),
             shares=torch.from_numpy(shares[both]).to(device),
             sizes=documents.sizes[2 * number : 2 * number + 2].tolist(),
             same=torch.from_numpy(same).to(device),
             p_self=settings.self_translation,
         )
-        losses.append(functional.relu(settings.margin - (relevant - other)))
+        losses.append(functional.relu(settings.margin - (relevant - negative)))
     loss = torch.stack(losses)
     return loss.sum() if settings.reduction == "sum" else loss.mean()
 
 
 class _Log:
-    """Appends lines to a JSONL file; those of steps that are made again are dropped first."""
+    """Appends lines to a JSONL file, after dropping those of steps that are repeated."""
 
-    def __init__(self, path: Path, begin: int, clock: Clock) -> None:
+    def __init__(self, path: Path, begin: int, elapsed: ElapsedTime) -> None:
         self._path = path
-        self._clock = clock
+        self._elapsed = elapsed
         kept = []
         if begin and path.exists():
             kept = [line for line in path.read_text().splitlines(keepends=True) if _step_of(line) <= begin]
         path.write_text("".join(kept))
 
     def write(self, step: int, **values: float) -> None:
-        line = {"step": step, "seconds": round(self._clock.seconds, 1), **values}
+        line = {"step": step, "seconds": round(self._elapsed.seconds, 1), **values}
         with self._path.open("a") as file:
             file.write(json.dumps(line) + "\n")
 
 
 def _step_of(line: str) -> float:
-    """Return the step of a line; infinity for one that a kill has cut."""
+    """Return the step of a line; infinity for an incomplete one."""
     try:
         return float(json.loads(line)["step"]) if line.endswith("\n") else math.inf
     except (ValueError, KeyError, TypeError):
@@ -215,23 +213,23 @@ def _step_of(line: str) -> float:
 
 
 def _save(file: Path, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
-    """Write tensors and a state, whole or not at all."""
+    """Write tensors and a state atomically."""
     unfinished = file.with_suffix(".unfinished")
-    held = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-    save_file(held, unfinished, metadata={_STATE: json.dumps(state)})
+    saved = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    save_file(saved, unfinished, metadata={_STATE: json.dumps(state)})
     unfinished.replace(file)
 
 
-def _load(folder: Path, network: TranslationNetwork, optimiser: Optimiser, clock: Clock) -> int:
-    """Take up a checkpoint, if there is one; return the step it was written at."""
+def _load(folder: Path, network: TranslationNetwork, optimiser: Optimiser, elapsed: ElapsedTime) -> int:
+    """Load the checkpoint, if there is one; return its step."""
     file = folder / CHECKPOINT
     if not file.exists():
         return 0
-    with _reading(file):
+    with _checked(file):
         state = _state(file)
         tensors = load_file(file)
         step = int(state["step"])
-        clock.go_on(float(state["seconds"]))
+        elapsed.resume(float(state["seconds"]))
         network.load_state_dict(_under("network.", tensors))
         optimiser.load(_under("optimiser.", tensors))
     return step
@@ -242,10 +240,10 @@ def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _best(folder: Path) -> dict[str, Any]:
-    """Return what is known of the best weights so far."""
+    """Return step and measures of the best weights so far."""
     if not (folder / BEST).exists():
         return {}
-    with _reading(folder / BEST):
+    with _checked(folder / BEST):
         return _state(folder / BEST)
 
 
@@ -258,15 +256,15 @@ def _state(file: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _reading(file: Path) -> Iterator[None]:
-    """Turn what goes wrong while a file of a run is read into an error of ours."""
+def _checked(file: Path) -> Iterator[None]:
+    """Turn exceptions while a file of a run is read into `CorruptModelError`."""
     try:
         yield
     except Exception as error:  # safetensors and torch document no common type
         raise CorruptModelError(
-            "a file that a training run keeps has been damaged",
+            "a file of the training run is damaged",
             facts=[("file", file), ("why", first_line(error))],
-            fixes=[f"begin again: remove {file.parent}, then the same command"],
+            fixes=[f"remove {file.parent} and start again"],
         ) from error
 
 
@@ -274,5 +272,5 @@ def _diverged(step: int, loss: float, settings: NeuralModel1Settings) -> Diverge
     return DivergedError(
         "the loss is not a finite number",
         facts=[("step", step + 1), ("loss", loss), ("learning rate", f"{settings.learning_rate:g}")],
-        fixes=[f"start again in another folder: --set learning_rate={settings.learning_rate / 2:g}"],
+        fixes=[f"start again in another folder with `learning_rate={settings.learning_rate / 2:g}`"],
     )

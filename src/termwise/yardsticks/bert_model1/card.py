@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from termwise.train.loop.validation import CHOSEN_BY
+from termwise.train.loop.validation import SELECTION_MEASURE
 
 _NOTICE = (
     "A patent publication (US 12,026,187 B2, of the family of US20220253447A1) may concern neural Model 1 layers for "
@@ -27,8 +27,8 @@ def scorer_card(name: str, facts: Mapping[str, Any]) -> str:
     measures = ", ".join(f"{key} {value:.4f}" for key, value in best.items() if key != "step")
     kept = (
         f"The weights of step {best['step']:,} of {facts['steps']:,}: {measures} on held-out queries "
-        f"({facts['validation']}). Checkpoints are selected by {CHOSEN_BY}. Each held-out query ranks its relevant "
-        "passages among the held-out passages that BM25 finds, so the numbers are not a test of the network."
+        f"({facts['validation']}). Checkpoints are selected by {SELECTION_MEASURE}. Each held-out query ranks its "
+        "relevant passages among the held-out passages that BM25 finds, so the numbers are not a test of the network."
         if best
         else f"The last weights, of step {facts['steps']:,}. They were not validated."
     )

@@ -36,7 +36,7 @@ from transformers import PreTrainedModel
 from termwise.errors import ModelFormatError, ParameterError
 from termwise.settings import TypedSettings
 from termwise.text import WordPieceAnalyzer
-from termwise.train.loop.initial_weights import start_from
+from termwise.train.loop.initial_weights import initial_network
 from termwise.train.networks import TermNetwork, TildeV2Network, check_network, positions
 from termwise.train.neural_model1.network import PairNetwork
 from termwise.train.neural_model1.settings import WIDEST, layer_widths
@@ -131,7 +131,7 @@ class BertModel1(TermNetwork):
         Parameters
         ----------
         base : str or Path
-            See `termwise.train.loop.initial_weights.start_from`.
+            See `termwise.train.loop.initial_weights.initial_network`.
         config : BertModel1Config
 
         Returns
@@ -139,7 +139,7 @@ class BertModel1(TermNetwork):
         BertModel1
             In training mode, float32.
         """
-        return cls(start_from(TildeV2Network.kind, base).pretrained, config).train()
+        return cls(initial_network(TildeV2Network.kind, base).pretrained, config).train()
 
     def forward(self, inputs: Inputs) -> Tensor:
         """Return the vectors of windows: float32 tensor of shape (b, l, w); values at padding are undefined."""

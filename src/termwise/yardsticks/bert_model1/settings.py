@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Literal
 
 from termwise.settings import MOST_EPOCHS
-from termwise.train.data.hard_negatives import KEPT
-from termwise.train.settings import MOST_WORKERS, Precision, Schedule, Take
+from termwise.train.data.hard_negatives import NEGATIVES_PER_PAIR
+from termwise.train.settings import MOST_WORKERS, Schedule, Take, TrainingPrecision
 from termwise.yardsticks.bert_model1.network import BertModel1Config
 
 
@@ -71,7 +71,7 @@ class BertModel1Settings(BertModel1Config):
     warm_up: float = 0.1
     clip: float = 0.0
     schedule: Schedule = "linear"
-    precision: Precision = "float32"
+    precision: TrainingPrecision = "float32"
     dropout: float = 0.1
     checkpointing: bool = False
     margin: float = 1.0
@@ -95,7 +95,7 @@ class BertModel1Settings(BertModel1Config):
                 (1.0, math.inf),
             ),
             **dict.fromkeys(("warm_up", "dropout"), (0.0, 1.0)),
-            **dict.fromkeys(("negatives", "validation_depth"), (1.0, float(KEPT))),
+            **dict.fromkeys(("negatives", "validation_depth"), (1.0, float(NEGATIVES_PER_PAIR))),
             "seed": (0, 2**32 - 1),
             "workers": (0, MOST_WORKERS),
         }

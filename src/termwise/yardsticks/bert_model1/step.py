@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from termwise.collection.pairs import PairSource
 from termwise.train.data.inputs import Pieces
-from termwise.train.data.sampling import Draw, Judged
+from termwise.train.data.sampling import EpochSample, JudgedQueries
 from termwise.train.loop.step import Batches, Step
 from termwise.yardsticks.bert_model1.network import BertModel1, log_means
 from termwise.yardsticks.bert_model1.settings import BertModel1Settings
@@ -30,22 +30,22 @@ class DrawnBatches(Batches):
     settings : BertModel1Settings
     """
 
-    def __init__(self, judged: Judged, settings: BertModel1Settings) -> None:
+    def __init__(self, judged: JudgedQueries, settings: BertModel1Settings) -> None:
         self._judged = judged
         self._settings = settings
         self._per_epoch = -(-len(judged) // settings.batch)
         limit = settings.max_steps * settings.accumulate
         count = self._per_epoch * settings.epochs
         super().__init__(min(count, limit) if limit else count)
-        self._epoch = lru_cache(maxsize=1)(lambda epoch: judged.draw(settings.seed, epoch))
+        self._epoch = lru_cache(maxsize=1)(lambda epoch: judged.sample(settings.seed, epoch))
 
-    def drawn(self, number: int) -> Draw:
+    def drawn(self, number: int) -> EpochSample:
         """Return the queries and passages of a batch, which depend on the seed and the number only."""
         epoch, place = divmod(number, self._per_epoch)
         draw = self._epoch(epoch)
         part = slice(place * self._settings.batch, (place + 1) * self._settings.batch)
         queries = self._judged.queries[draw.queries[part]]
-        return Draw(queries, draw.relevant[part], draw.negatives[part])
+        return EpochSample(queries, draw.relevant[part], draw.negatives[part])
 
 
 class PairCollator:

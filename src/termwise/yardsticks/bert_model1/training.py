@@ -24,16 +24,16 @@ from termwise.search.candidates import rank_candidates
 from termwise.storage.model_folder import TRAINING
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base_encoder import base_analyzer, base_name
-from termwise.train.data.hard_negatives import mine_negatives, negatives_of
+from termwise.train.data.hard_negatives import load_or_mine_negatives, mine_negatives
 from termwise.train.data.inputs import Pieces
-from termwise.train.data.sampling import Judged
+from termwise.train.data.sampling import JudgedQueries
 from termwise.train.data.training_data import read_training_data
 from termwise.train.loop.callbacks import JsonLog
 from termwise.train.loop.checkpoints import last_checkpoint, step_of
-from termwise.train.loop.elapsed_time import Clock
+from termwise.train.loop.elapsed_time import ElapsedTime
 from termwise.train.loop.ownership import claim, refuse_replacing, refuse_taken
-from termwise.train.loop.trainer import TermTrainer, check_precision, taken, training_arguments
-from termwise.train.loop.validation import HeldOut, measures_of
+from termwise.train.loop.trainer import TermTrainer, check_precision, selected_checkpoint, training_arguments
+from termwise.train.loop.validation import HeldOut, measure_rankings
 from termwise.train.messages import Say, nothing_to_resume, silent
 from termwise.train.networks import set_dropout
 from termwise.validation import check, check_callable, check_flag, check_path, check_threads
@@ -72,7 +72,7 @@ def train_bert_model1(
     data : sequence of str or Path
         Training pairs, see `read_sources`; several sources are joined.
     base : str or Path
-        The initial encoder, see `termwise.train.loop.initial_weights.start_from`.
+        The initial encoder, see `termwise.train.loop.initial_weights.initial_network`.
     out : str or Path
         The scorer folder; its folder ``training`` has settings, log and checkpoints.
     settings : BertModel1Settings, optional
@@ -132,7 +132,7 @@ def train_bert_model1(
     if settings.checkpointing:
         network.checkpoint_activations()
     judged_of = partial(
-        Judged.of,
+        JudgedQueries.of,
         training_data.sources,
         queries=_with_pieces([text for source in training_data.sources for text in source.queries], analyzer),
         passages=_with_pieces(
@@ -153,7 +153,7 @@ def train_bert_model1(
     }
     claim(work, described, resume=resume, may_change=_MAY_CHANGE)
     checkpoint = last_checkpoint(work / _CHECKPOINTS, say=say) if resume else None
-    mined = negatives_of(
+    mined = load_or_mine_negatives(
         training_data.sources,
         work,
         depth=settings.negative_depth,
@@ -173,7 +173,7 @@ def train_bert_model1(
         say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
     elif resume:
         say(nothing_to_resume(work))
-    clock = Clock()
+    elapsed = ElapsedTime()
     trainer = TermTrainer(
         MarginStep(network, settings),
         training_arguments(
@@ -185,8 +185,8 @@ def train_bert_model1(
         validate=None
         if training_data.held_out is None
         else Validation(network, analyzer, training_data.held_out, settings, threads=threads),
-        clock=clock,
-        callbacks=[JsonLog(work / _LOG, clock)],
+        elapsed=elapsed,
+        callbacks=[JsonLog(work / _LOG, elapsed)],
         progress=progress,
         say=say,
     )
@@ -209,8 +209,8 @@ def train_bert_model1(
         "queries": len(judged),
         "validation": training_data.origin,
         "steps": trainer.state.global_step,
-        "best": taken(trainer, settings),
-        "seconds": round(clock.seconds, 1),
+        "best": selected_checkpoint(trainer, settings),
+        "seconds": round(elapsed.seconds, 1),
     }
     (work / _FACTS).write_text(json.dumps(facts, indent=1) + "\n")
     write_scorer(network, analyzer, out, trained=facts, card=scorer_card(out.resolve().name, facts))
@@ -274,7 +274,7 @@ class Validation:
             rankings = [self._ranking(scorer, number) for number in range(len(self._candidates))]
         finally:
             self._network.train(training)
-        return measures_of(rankings, self._held_out)
+        return measure_rankings(rankings, self._held_out)
 
     def _ranking(self, scorer: BertModel1Scorer, number: int) -> Ranking:
         candidates = self._candidates[number]

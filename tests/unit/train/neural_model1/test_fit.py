@@ -200,7 +200,7 @@ def test_vectors_start_with_those_of_an_encoder(pairs, vocabulary, tmp_path, set
 
 
 def test_an_analyzer_without_a_vocabulary(pairs, tmp_path):
-    with pytest.raises(ParameterError, match="vocabulary of its own"):
+    with pytest.raises(ParameterError, match="fixed vocabulary"):
         train_neural_model1([pairs], tmp_path / "t", settings=NeuralModel1Settings(analyzer="english"))
     assert not (tmp_path / "t").exists()
 

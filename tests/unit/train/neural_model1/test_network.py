@@ -10,7 +10,6 @@ import torch
 from tests.unit.train.neural_model1.conftest import PIECES, small_network
 from torch.nn import functional
 
-from termwise.errors import ParameterError
 from termwise.train.neural_model1.network import CosinePair, PairNetwork
 
 
@@ -89,9 +88,3 @@ def test_an_untrained_network_says_what_it_is_told_to_expect():
     torch.nn.init.zeros_(network.pair.layers[-1].weight)
     table = network.pair.table(network.queries(torch.tensor([1])), network.documents(torch.tensor([2])))
     assert float(table) == pytest.approx(0.2)
-
-
-@pytest.mark.parametrize("widths", [{"hidden": ()}, {"hidden": (0,)}, {"projection": 0}])
-def test_layers_without_width(widths):
-    with pytest.raises(ParameterError):
-        PairNetwork(8, 8, **widths)

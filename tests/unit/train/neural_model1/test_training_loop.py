@@ -16,10 +16,10 @@ from tests.unit.train.neural_model1.conftest import small_network
 
 from termwise.collection.pairs import read_sources
 from termwise.errors import CorruptModelError, DivergedError
-from termwise.train.neural_model1.sampling import Questions
+from termwise.train.neural_model1.bags import JudgedBags
 from termwise.train.neural_model1.scoring import rank_all
 from termwise.train.neural_model1.settings import NeuralModel1Settings
-from termwise.train.neural_model1.training_loop import BEST, CHECKPOINT, LOG, loss_of, train
+from termwise.train.neural_model1.training_loop import BEST, CHECKPOINT, LOG, batch_loss, train
 
 SETTINGS = NeuralModel1Settings(epochs=3, batch=4, learning_rate=0.02, save_every=4, warm_up=0.0)
 
@@ -28,7 +28,7 @@ SETTINGS = NeuralModel1Settings(epochs=3, batch=4, learning_rate=0.02, save_ever
 def questions(pairs, analyzer):
     sources = read_sources(pairs)
     none = [np.full((len(one), 64), -1, dtype=np.int32) for one in sources]
-    return Questions.of(
+    return JudgedBags.of(
         sources,
         none,
         analyzer,
@@ -45,7 +45,7 @@ class Killed(BaseException):
 
 def test_the_loss_of_a_batch(questions):
     network = small_network()
-    draw = questions.judged.draw(0, 0)
+    draw = questions.judged.sample(0, 0)
     part = slice(2, 7)
     p = SETTINGS.self_translation
     asked = questions.queries.take(draw.queries[part])
@@ -57,7 +57,7 @@ def test_the_loss_of_a_batch(questions):
     assert (losses > 0).sum() > 0
     for reduction, expected in (("sum", losses.sum()), ("mean", losses.mean())):
         settings = NeuralModel1Settings(reduction=reduction)
-        assert float(loss_of(network, questions, draw, part, settings).detach()) == pytest.approx(
+        assert float(batch_loss(network, questions, draw, part, settings).detach()) == pytest.approx(
             expected, rel=1e-4
         )
     lengths = np.array(
@@ -65,17 +65,21 @@ def test_the_loss_of_a_batch(questions):
     )
     expected = np.maximum(0, 0.5 - (relevant - other) / lengths).sum()
     settings = NeuralModel1Settings(score_norm="mean", margin=0.5)
-    assert float(loss_of(network, questions, draw, part, settings).detach()) == pytest.approx(
+    assert float(batch_loss(network, questions, draw, part, settings).detach()) == pytest.approx(
         expected, rel=1e-4
     )
 
 
 def test_training_learns_what_words_are_called(questions, tmp_path):
     network = small_network()
-    before = float(loss_of(network, questions, questions.judged.draw(9, 9), slice(0, 64), SETTINGS).detach())
+    before = float(
+        batch_loss(network, questions, questions.judged.sample(9, 9), slice(0, 64), SETTINGS).detach()
+    )
     settings = dataclasses.replace(SETTINGS, epochs=30)
     facts = train(network, questions, tmp_path, settings=settings)
-    after = float(loss_of(network, questions, questions.judged.draw(9, 9), slice(0, 64), SETTINGS).detach())
+    after = float(
+        batch_loss(network, questions, questions.judged.sample(9, 9), slice(0, 64), SETTINGS).detach()
+    )
     assert after < before / 2
     assert facts["steps"] == 30 * math.ceil(len(questions.judged) / 4)
     assert facts["best"] == {}
@@ -134,7 +138,7 @@ def test_the_best_weights_are_kept(questions, tmp_path):
     epoch = math.ceil(len(questions.judged) / 4)
     assert facts["best"] == {"step": 2 * epoch, "nDCG@10": 0.75, "RR@10": 0.1}
     assert torch.equal(network.query_rows.weight, seen[1])
-    assert [line.endswith("the best so far, kept") for line in said] == [True, True, False]
+    assert [line.endswith("the best so far, saved") for line in said] == [True, True, False]
     measured = [json.loads(line) for line in (tmp_path / LOG).read_text().splitlines() if "nDCG@10" in line]
     assert [line["nDCG@10"] for line in measured] == [0.5, 0.75, 0.25]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from termwise.collection.pairs import PairSource
-from termwise.train.neural_model1.sampling import Questions
+from termwise.train.neural_model1.bags import JudgedBags
 
 
 def test_texts_are_cut_and_those_without_terms_left_out(analyzer):
     pairs = np.array([(0, 0), (1, 0), (2, 2)], dtype=np.int32)
     source = PairSource("one", ["car doctor", "", "kid"], ["auto auto the", "repair", ""], pairs)
-    made = Questions.of(
+    made = JudgedBags.of(
         [source],
         [np.array([[2, 1], [1, -1], [0, 1]], dtype=np.int32)],
         analyzer,
