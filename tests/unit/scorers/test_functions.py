@@ -14,14 +14,14 @@ from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, FunctionScorer
 from termwise.scorers.adapt import as_scores, score_pairs_with
 
-AROUND = ScorerContext(Background(lambda: [Document("a", "x")]))
+CONTEXT = ScorerContext(Background(lambda: [Document("a", "x")]))
 
 
 def test_a_function_of_a_module(monkeypatch):
     module = ModuleType("mine_of_this_test")
     module.count = lambda queries, texts: [len(text) for text in texts]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    scorer = open_scorer("long=python:mine_of_this_test:count", AROUND)
+    scorer = open_scorer("long=python:mine_of_this_test:count", CONTEXT)
     assert scorer.name == "long"
     assert scorer.score("q", ["ab", "abc"]).tolist() == [2, 3]
     assert scorer.fingerprint is None
@@ -32,7 +32,7 @@ def test_a_function_of_a_module(monkeypatch):
         "python::",
     ):
         with pytest.raises(UsageError, match="no such function"):
-            open_scorer(wrong, AROUND)
+            open_scorer(wrong, CONTEXT)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_modules_that_cannot_be_imported(source, error, said, tmp_path, monkeypa
     (tmp_path / "fails_here.py").write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(error) as caught:
-        open_scorer("python:fails_here:score", AROUND)
+        open_scorer("python:fails_here:score", CONTEXT)
     assert said in str(caught.value)
     sys.modules.pop("fails_here", None)
 
@@ -64,7 +64,7 @@ def test_modules_that_cannot_be_imported(source, error, said, tmp_path, monkeypa
 )
 def test_invalid_function_names_are_refused(name):
     with pytest.raises(UsageError, match="no such function"):
-        open_scorer(name, AROUND)
+        open_scorer(name, CONTEXT)
 
 
 class Mute(Exception):

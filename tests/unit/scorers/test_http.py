@@ -250,13 +250,13 @@ def test_the_authorization_is_sent_and_never_shown(server, monkeypatch):
 
 
 def test_the_authorization_of_a_specification_is_an_environment_variable(server, monkeypatch):
-    around = ScorerContext(Background([]))
+    context = ScorerContext(Background([]))
     server.expected = "Bearer abc-123"
     with pytest.raises(UsageError, match="not set") as caught:
-        open_scorer(f"{server.url},authorization=MY_KEY", around)
+        open_scorer(f"{server.url},authorization=MY_KEY", context)
     assert ("variable", "MY_KEY") in caught.value.facts
     monkeypatch.setenv("MY_KEY", "Bearer abc-123")
-    opened = open_scorer(f"{server.url},authorization=MY_KEY,fingerprint=1", around)
+    opened = open_scorer(f"{server.url},authorization=MY_KEY,fingerprint=1", context)
     assert opened.score("a", ["a"]).tolist() == [1]
     assert "abc-123" not in opened.fingerprint
 

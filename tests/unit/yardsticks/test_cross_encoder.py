@@ -82,14 +82,14 @@ def test_a_long_text_is_truncated(folder, scorer):
 
 
 def test_settings_of_a_specification(folder, scorer):
-    around = ScorerContext(Background(list), device="cpu")
-    short = open_scorer(f"{folder},length=16,batch=2", around)
+    context = ScorerContext(Background(list), device="cpu")
+    short = open_scorer(f"{folder},length=16,batch=2", context)
     text = "wing " * 20
     assert short.score(QUERY, [text]) == pytest.approx(short.score(QUERY, [text + "plate"]))
     assert short.fingerprint != scorer.fingerprint
     for wrong in ("length=65", "batch=" + "9" * 5000, "batch=0", "batch=x", "device=nope"):
         with pytest.raises(UsageError):
-            open_scorer(f"{folder},{wrong}", around)
+            open_scorer(f"{folder},{wrong}", context)
 
 
 def test_a_network_with_several_outputs_is_refused(tmp_path):

@@ -131,20 +131,20 @@ def test_lengths_of_texts_and_queries_are_limited(folder):
 
 
 def test_it_is_opened_by_a_specification(folder, tmp_path):
-    around = ScorerContext(
+    context = ScorerContext(
         Background(lambda: [Document("a", "wing lift"), Document("b", "drag")]), device="cpu"
     )
     line = f"doc2query:{folder},longest=8,count=2,kept={tmp_path / 'queries.sqlite'},k1=0.9,b=0.4"
-    scorer = open_scorer(line, around)
+    scorer = open_scorer(line, context)
     assert scorer.name == "doc2query+bm25"
     (queries,) = Doc2Query.open(folder, longest=8, count=2).expand([TEXTS[0]])
-    expected = open_scorer("bm25,k1=0.9,b=0.4", around).score("wing", [" ".join([TEXTS[0], *queries])])
+    expected = open_scorer("bm25,k1=0.9,b=0.4", context).score("wing", [" ".join([TEXTS[0], *queries])])
     assert scorer.score("wing", [TEXTS[0]]).tolist() == expected.tolist()
     assert (tmp_path / "queries.sqlite").stat().st_size
-    assert open_scorer(f"mine=doc2query:{folder},scorer=jm,seed=0", around).name == "mine"
+    assert open_scorer(f"mine=doc2query:{folder},scorer=jm,seed=0", context).name == "mine"
     for wrong in ("seed=-1", "count=0", "scorer=nothing", "k9=1"):
         with pytest.raises(UsageError):
-            open_scorer(f"doc2query:{folder},{wrong}", around)
+            open_scorer(f"doc2query:{folder},{wrong}", context)
 
 
 def test_other_networks_are_refused(folder, tmp_path):

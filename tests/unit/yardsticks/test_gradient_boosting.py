@@ -181,16 +181,16 @@ def test_a_score_does_not_depend_on_the_others(scorer):
 def test_the_folder_gives_the_same_scores(scorer, tmp_path):
     write_gradient_boosting(scorer, tmp_path / "trees", trained={"judged": "toy"})
     write_gradient_boosting(scorer, tmp_path / "trees")
-    around = ScorerContext(Background(lambda: [Document("a", "another collection")]))
-    opened = open_scorer(str(tmp_path / "trees"), around)
+    context = ScorerContext(Background(lambda: [Document("a", "another collection")]))
+    opened = open_scorer(str(tmp_path / "trees"), context)
     assert isinstance(opened, GradientBoostingScorer)
     assert opened.name == "trees"
     assert opened.fingerprint == scorer.fingerprint
     texts = ["a b u", "b u a", "", "never seen"]
     assert opened.score("a b", texts).tolist() == scorer.score("a b", texts).tolist()
-    assert open_scorer(f"mine={tmp_path / 'trees'}", around).name == "mine"
+    assert open_scorer(f"mine={tmp_path / 'trees'}", context).name == "mine"
     with pytest.raises(UsageError):
-        open_scorer(f"{tmp_path / 'trees'},rounds=3", around)
+        open_scorer(f"{tmp_path / 'trees'},rounds=3", context)
 
 
 def test_damaged_files_are_refused(scorer, tmp_path):

@@ -26,7 +26,7 @@ from termwise.scorers import Background
 from termwise.train import hub
 from termwise.yardsticks.locate import default_name, is_hub_name, locate_model
 
-AROUND = ScorerContext(Background(list), device="cpu")
+CONTEXT = ScorerContext(Background(list), device="cpu")
 COMMIT = "0" * 39 + "1"
 QUERY, TEXTS = "wing drag", ["wing lift", "heat of a plate"]
 
@@ -121,18 +121,18 @@ def test_a_cross_encoder_is_downloaded_once_and_works_offline(served):
     (folder / "onnx").mkdir()
     for other in ("onnx/model.onnx", "onnx/config.json", "pytorch_model.bin", "tf_model.h5", "rust_model.ot"):
         (folder / other).write_bytes(b"of other libraries")
-    here = open_scorer(str(folder), AROUND)
-    found = open_scorer("somebody/crossed", AROUND)
+    here = open_scorer(str(folder), CONTEXT)
+    found = open_scorer("somebody/crossed", CONTEXT)
     assert found.name == "crossed"
     assert found.score(QUERY, TEXTS) == pytest.approx(here.score(QUERY, TEXTS))
     assert found.fingerprint is not None
     assert {"model.safetensors", "config.json"} <= set(served.fetched)
     assert not any(file.startswith(("onnx", "pytorch", "tf", "rust")) for file in served.fetched)
     before = len(served.fetched)
-    again = open_scorer("mine=somebody/crossed", AROUND)
+    again = open_scorer("mine=somebody/crossed", CONTEXT)
     assert (again.name, len(served.fetched)) == ("mine", before)
     stopped(served)
-    offline = open_scorer("again=somebody/crossed,length=16", AROUND)
+    offline = open_scorer("again=somebody/crossed,length=16", CONTEXT)
     assert offline.name == "again"
     assert offline.score(QUERY, TEXTS) == pytest.approx(here.score(QUERY, TEXTS))
 
@@ -140,20 +140,20 @@ def test_a_cross_encoder_is_downloaded_once_and_works_offline(served):
 def test_a_bi_encoder_is_downloaded_with_its_modules(served, base):
     made = pytest.importorskip("sentence_transformers")
     made.SentenceTransformer(str(base), device="cpu").save(str(served.root / "two"))
-    scorer = open_scorer("somebody/two,similarity=dot", AROUND)
+    scorer = open_scorer("somebody/two,similarity=dot", CONTEXT)
     assert scorer.name == "two"
     assert any(file.endswith("_Pooling/config.json") for file in served.fetched)
-    here = open_scorer(f"{served.root / 'two'},similarity=dot", AROUND)
+    here = open_scorer(f"{served.root / 'two'},similarity=dot", CONTEXT)
     assert scorer.score(QUERY, TEXTS) == pytest.approx(here.score(QUERY, TEXTS))
 
 
 @pytest.mark.parametrize(("prefix", "made"), [("colbert:", test_colbert), ("ance:", test_ance)])
 def test_published_checkpoints_are_downloaded(served, prefix, made):
     folder = made.saved(served.root / "one")
-    scorer = open_scorer(f"{prefix}somebody/one", AROUND)
+    scorer = open_scorer(f"{prefix}somebody/one", CONTEXT)
     assert scorer.name == "one"
     assert scorer.score(QUERY, TEXTS) == pytest.approx(
-        open_scorer(f"{prefix}{folder}", AROUND).score(QUERY, TEXTS), abs=1e-5
+        open_scorer(f"{prefix}{folder}", CONTEXT).score(QUERY, TEXTS), abs=1e-5
     )
 
 
@@ -163,35 +163,35 @@ def test_a_tokenizer_of_another_model_is_downloaded(served, tmp_path):
     for file in ("tokenizer.json", "tokenizer_config.json"):
         (bare / file).unlink()
     with pytest.raises(ModelFormatError, match="no tokenizer of monoT5") as caught:
-        open_scorer("mono-t5:somebody/bare", AROUND)
+        open_scorer("mono-t5:somebody/bare", CONTEXT)
     assert "tokenizer=google-t5/t5-base" in caught.value.fixes[0]
     served.fetched.clear()
-    scorer = open_scorer("mono-t5:somebody/bare,tokenizer=somebody/whole", AROUND)
+    scorer = open_scorer("mono-t5:somebody/bare,tokenizer=somebody/whole", CONTEXT)
     assert "tokenizer.json" in served.fetched
     assert "model.safetensors" not in served.fetched, "it has those of its own"
-    whole = open_scorer(f"mono-t5:{folder}", AROUND)
+    whole = open_scorer(f"mono-t5:{folder}", CONTEXT)
     assert scorer.score(QUERY, TEXTS) == pytest.approx(whole.score(QUERY, TEXTS))
     other = test_mono_t5.saved(tmp_path / "other", [*test_mono_t5.VOCABULARY[:-1], "ü"])
-    assert open_scorer(f"mono-t5:somebody/bare,tokenizer={other}", AROUND).fingerprint != scorer.fingerprint
+    assert open_scorer(f"mono-t5:somebody/bare,tokenizer={other}", CONTEXT).fingerprint != scorer.fingerprint
     with pytest.raises(MissingFileError, match="no such tokenizer"):
-        open_scorer("mono-t5:somebody/bare,tokenizer=nowhere", AROUND)
+        open_scorer("mono-t5:somebody/bare,tokenizer=nowhere", CONTEXT)
 
 
 def test_unknown_hub_names_are_refused(served, monkeypatch):
     with pytest.raises(ModelFormatError, match="no checkpoint of ColBERT of that name") as caught:
-        open_scorer("colbert:somebody/nothing", AROUND)
+        open_scorer("colbert:somebody/nothing", CONTEXT)
     facts = dict(caught.value.facts)
     assert (facts["name"], facts["local folder"]) == ("somebody/nothing", "does not exist")
     assert "404" in facts["hub"]
     pytest.importorskip("sentence_transformers")
     with pytest.raises(ModelFormatError, match="no ranker of that name"):
-        open_scorer("somebody/nothing", AROUND)
+        open_scorer("somebody/nothing", CONTEXT)
     stopped(served)
     with pytest.raises(ModelFormatError, match="no ranker of that name"):
-        open_scorer("somebody/nothing", AROUND)
+        open_scorer("somebody/nothing", CONTEXT)
     monkeypatch.setattr(opening, "find_spec", lambda name: None)
     with pytest.raises(MissingFileError, match="no such folder") as missing:
-        open_scorer("somebody/nothing", AROUND)
+        open_scorer("somebody/nothing", CONTEXT)
     assert "termwise[cross-encoder]" in missing.value.fixes[-1]
 
 

@@ -23,7 +23,7 @@ from termwise.yardsticks import WordMoverScorer
 
 pytest.importorskip("ot", reason="needs the extra yardsticks")
 
-AROUND = ScorerContext(Background(lambda: [Document("a", "x")]))
+CONTEXT = ScorerContext(Background(lambda: [Document("a", "x")]))
 THREE = WordTable(["cat", "lion", "car"], [[0, 0], [0, 3], [4, 0]])
 LETTERS = "abcdefgh"
 SOME = WordTable(list(LETTERS), np.random.default_rng(5).normal(size=(8, 4)))
@@ -141,12 +141,12 @@ def test_fingerprints_depend_on_what_changes_scores():
 def test_it_is_opened_by_a_specification(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("3 2\ncat 0 0\nlion 0 3\nthe 4 0\n")
-    assert open_scorer(f"wmd:{path}", AROUND).score("cat", ["the cat"]).tolist() == [-2]
-    scorer = open_scorer(f"mine=wmd:{path},analyzer=standard+stop,unit=true", AROUND)
+    assert open_scorer(f"wmd:{path}", CONTEXT).score("cat", ["the cat"]).tolist() == [-2]
+    scorer = open_scorer(f"mine=wmd:{path},analyzer=standard+stop,unit=true", CONTEXT)
     assert scorer.name == "mine"
     assert scorer.score("cat", ["the cat"]).tolist() == [0]
     with pytest.raises(MissingFileError):
-        open_scorer(f"wmd:{tmp_path / 'none'}", AROUND)
+        open_scorer(f"wmd:{tmp_path / 'none'}", CONTEXT)
 
 
 def test_an_array_with_its_words(tmp_path):

@@ -124,6 +124,7 @@ def train_bert_model1(
     training_data = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
+    sources, held_out = training_data.sources, training_data.held_out
     analyzer = base_analyzer(base)
     set_seed(settings.seed)
     network = BertModel1.from_base(base, config_of(settings)).to(process.device)
@@ -133,28 +134,24 @@ def train_bert_model1(
         network.checkpoint_activations()
     judged_of = partial(
         JudgedQueries.of,
-        training_data.sources,
-        queries=_with_pieces([text for source in training_data.sources for text in source.queries], analyzer),
-        passages=_with_pieces(
-            [text for source in training_data.sources for text in source.passages], analyzer
-        ),
+        sources,
+        queries=_not_empty([text for source in sources for text in source.queries], analyzer),
+        passages=_not_empty([text for source in sources for text in source.passages], analyzer),
         negatives=settings.negatives,
     )
-    judged_of(
-        [np.empty((len(source), 0), np.int32) for source in training_data.sources]
-    )  # fails if there are none
-    digests = {source.name: source.digest() for source in training_data.sources}
-    described = {
+    judged_of([np.empty((len(source), 0), np.int32) for source in sources])  # fails if there are none
+    digests = {source.name: source.digest() for source in sources}
+    request = {
         "kind": KIND,
         "base": str(base),
         "sources": digests,
-        "validation": None if training_data.held_out is None else training_data.held_out.digest(),
+        "validation": None if held_out is None else held_out.digest(),
         "settings": asdict(settings),
     }
-    claim(work, described, resume=resume, may_change=_MAY_CHANGE)
+    claim(work, request, resume=resume, may_change=_MAY_CHANGE)
     checkpoint = last_checkpoint(work / _CHECKPOINTS, say=say) if resume else None
     mined = load_or_mine_negatives(
-        training_data.sources,
+        sources,
         work,
         depth=settings.negative_depth,
         seed=settings.seed,
@@ -176,15 +173,13 @@ def train_bert_model1(
     elapsed = ElapsedTime()
     trainer = TermTrainer(
         MarginStep(network, settings),
-        training_arguments(
-            work / _CHECKPOINTS, settings, steps=steps, validation=training_data.held_out is not None
-        ),
+        training_arguments(work / _CHECKPOINTS, settings, steps=steps, validation=held_out is not None),
         batches,
-        PairCollator(settings, Pieces(analyzer, KIND), training_data.sources, batches),
+        PairCollator(settings, Pieces(analyzer, KIND), sources, batches),
         settings=settings,
         validate=None
-        if training_data.held_out is None
-        else Validation(network, analyzer, training_data.held_out, settings, threads=threads),
+        if held_out is None
+        else Validation(network, analyzer, held_out, settings, threads=threads),
         elapsed=elapsed,
         callbacks=[JsonLog(work / _LOG, elapsed)],
         progress=progress,
@@ -202,8 +197,7 @@ def train_bert_model1(
         "kind": KIND,
         "base": base_name(base),
         "data": [
-            {"name": source.name, "pairs": len(source), "digest": digests[source.name]}
-            for source in training_data.sources
+            {"name": source.name, "pairs": len(source), "digest": digests[source.name]} for source in sources
         ],
         "settings": asdict(settings),
         "queries": len(judged),
@@ -233,7 +227,8 @@ def _process() -> PartialState:
     return process
 
 
-def _with_pieces(texts: Sequence[str], analyzer: WordPieceAnalyzer) -> npt.NDArray[np.bool_]:
+def _not_empty(texts: Sequence[str], analyzer: WordPieceAnalyzer) -> npt.NDArray[np.bool_]:
+    """Return which texts have a token."""
     return np.array([bool(analyzer.tokens(text)) for text in texts], dtype=np.bool_)
 
 
