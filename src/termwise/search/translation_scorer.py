@@ -34,7 +34,7 @@ from termwise.records import Query
 from termwise.search.candidates import CandidateRanker, rank_candidates
 from termwise.search.timed_run import TimedRanking, query_text
 from termwise.text import Analyzer
-from termwise.translation.background import BACKGROUNDS, Background, background_probabilities
+from termwise.translation.background import BACKGROUNDS, BackgroundSource, background_probabilities
 from termwise.translation.table import Columns, TranslationTable
 from termwise.translation.transforms import SelfTranslation, for_scoring
 from termwise.validation import is_finite_number
@@ -133,7 +133,7 @@ class TranslationScorer(CandidateRanker):
     self_mode: SelfTranslation = "add"
     renormalise: bool = False
     least: float = 1e-3
-    background: Background = "smoothed"
+    background: BackgroundSource = "smoothed"
     _side: _TableSide = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

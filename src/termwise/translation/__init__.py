@@ -1,4 +1,4 @@
-"""Lexical translation: how likely a query word is asked for where a document has another word (IBM Model 1)."""
+"""Lexical translation: probabilities of query words given document words (IBM Model 1)."""
 
 from termwise.translation.bitext import Bitext, BitextFacts, make_bitext
 from termwise.translation.em import Estimate, estimate

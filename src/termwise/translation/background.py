@@ -1,7 +1,7 @@
-"""P(t|C): how likely a term is asked for whatever the document; a translation is smoothed with it and measured by it.
+"""Background probabilities P(t|C), which smooth translations.
 
-With cf(t) of the C words of the collection being the term, and P(t|bitext) its share of the source side of what the
-table was trained on:
+With cf(t) occurrences of the term among the C words of the collection, and P(t|bitext) its relative frequency on the
+source side of the training pairs:
 
 ==============  ==================================
 background      P(t|C)
@@ -11,10 +11,9 @@ background      P(t|C)
 ``collection``  cf(t) / C
 ==============  ==================================
 
-and `LEAST_PROBABILITY` where that is less (Boytsov & Kolter, ECIR 2021, arXiv 2102.06815, note 3). The paper has
-``collection``, its code ``bitext``. Words translate to terms that the collection lacks, and documents say words that
-the bitext lacks: by one of the two alone, what it lacks is the rarest term there can be and outweighs all others.
-``smoothed`` knows a term that either has seen.
+but at least `LEAST_PROBABILITY` (Boytsov & Kolter, ECIR 2021, arXiv 2102.06815, note 3). The paper uses ``collection``,
+its code ``bitext``. Some translations are absent from the collection, and some document words from the bitext: a term
+that the background lacks is the rarest possible term and outweighs all others. ``smoothed`` covers the terms of both.
 """
 
 from __future__ import annotations
@@ -24,30 +23,30 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-Background = Literal["smoothed", "bitext", "collection"]
+BackgroundSource = Literal["smoothed", "bitext", "collection"]
 
-BACKGROUNDS: tuple[Background, ...] = get_args(Background)
+BACKGROUNDS: tuple[BackgroundSource, ...] = get_args(BackgroundSource)
 
 LEAST_PROBABILITY = 1e-9
-"""What a term counts as that the background lacks: P(t|C) is at least this."""
+"""Lower bound for P(t|C)."""
 
-OF_THE_BITEXT = 0.9
-"""Share of the bitext in the background ``smoothed``."""
+BITEXT_WEIGHT = 0.9
+"""Weight of the bitext in the background ``smoothed``."""
 
 
 def background_probabilities(
-    background: Background, collection: npt.NDArray[np.float64], bitext: npt.NDArray[np.float64]
+    background: BackgroundSource, collection: npt.NDArray[np.float64], bitext: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """Return P(t|C) of some terms.
 
     Parameters
     ----------
     background : {"smoothed", "bitext", "collection"}
-        See the top of the module.
+        See the table of the module.
     collection : ndarray of shape (n,), float64
-        cf / C of each; 0 for terms that the collection lacks, and for all where it has no words.
+        cf / C of each term; 0 for absent terms, and for all terms of an empty collection.
     bitext : ndarray of shape (n,), float64
-        P(t|bitext) of each; 0 likewise.
+        P(t|bitext) of each term; 0 likewise.
 
     Returns
     -------
@@ -59,5 +58,5 @@ def background_probabilities(
     >>> background_probabilities("smoothed", np.array([0.5, 0.0]), np.array([0.25, 0.5])).round(3).tolist()
     [0.275, 0.45]
     """
-    weight = {"smoothed": OF_THE_BITEXT, "bitext": 1.0, "collection": 0.0}[background]
+    weight = {"smoothed": BITEXT_WEIGHT, "bitext": 1.0, "collection": 0.0}[background]
     return np.maximum(weight * bitext + (1 - weight) * collection, LEAST_PROBABILITY)

@@ -1,4 +1,4 @@
-"""Bitext: queries beside the chunks of the passages they belong to, as term numbers."""
+"""Bitext: queries paired with chunks of their relevant passages, as term numbers."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, NumberedTexts, Numbering, Vocabulary, number_texts
 
 MEMORY = 1 << 30
-"""Bytes of an array above which it lies in a file that is mapped."""
+"""Size in bytes above which an array is mapped from a file."""
 
 _BATCH = 512
 _BATCH_LENGTH = 1 << 17
-"""Texts, and characters, that are cut at a time."""
+"""Texts, and characters, per analysed batch."""
 
 _LARGE = 10_000_000
-"""Cells of a single pair above which it is named."""
+"""Number of cells above which a single pair is reported."""
 
 
 @dataclass(frozen=True)
 class BitextFacts:
-    """What a bitext was made of.
+    """Counts of the pairs that a bitext was made from.
 
     Attributes
     ----------
     pairs : int
-        Judged pairs that were read.
+        Judged pairs read.
     empty : int
-        Pairs of which a side has no terms; left out.
+        Pairs skipped because one side has no terms.
     chunks : int
-        Pairs of a query and a chunk that stayed.
+        Kept pairs of a query and a chunk.
     uneven : int
-        Such pairs left out because one side is too long for the other.
+        Pairs of a query and a chunk skipped because their lengths differ too much.
     unsampled : int
-        Such pairs that the sample left out.
+        Pairs of a query and a chunk outside the sample.
     """
 
     pairs: int
@@ -58,24 +58,24 @@ class BitextFacts:
 
 @dataclass(frozen=True, eq=False)
 class Bitext:
-    """Pairs of token sequences to train on: each query with each of its chunks.
+    """Training pairs of token sequences: each query with each of its chunks.
 
-    Queries are numbered; row q of both sides belongs to query q, and has one chunk at least.
+    Row q of both sides belongs to query q; every query has at least one chunk.
 
     Attributes
     ----------
     vocabulary : Vocabulary
         Numbers the terms of both sides.
     queries, chunks : Side
-        A row of `queries` is one piece, the query.
+        A row of `queries` is a single piece, the query.
     asked, answered : Postings
-        Where each term is in the queries, and in the chunks. `answered` is empty where pairs are not swapped.
+        Occurrences of each term in the queries, and in the chunks. `answered` is empty unless pairs are swapped.
     passage_frequencies : ndarray of shape (V,), int64
-        Distinct passages, of those that are judged relevant, that hold each term.
+        Number of distinct relevant passages with each term.
     facts : BitextFacts
-        What it was made of.
+        Counts of the pairs.
     symmetrised : bool
-        Whether each pair also counts with its sides swapped.
+        Whether each pair is also used with its sides swapped.
     """
 
     vocabulary: Vocabulary
@@ -89,17 +89,17 @@ class Bitext:
 
     @property
     def sequences(self) -> int:
-        """Pairs of a source and a target side, swapped ones included."""
+        """Number of pairs of a source and a target side, including swapped ones."""
         return len(self.chunks.first) * (2 if self.symmetrised else 1)
 
     @cached_property
     def occurrences(self) -> npt.NDArray[np.int64]:
-        """How often each term is on the source side; shape (V,)."""
+        """Occurrences of each term on the source side; shape (V,)."""
         return self._in_chunks + self._in_queries if self.symmetrised else self._in_chunks
 
     @cached_property
     def target_counts(self) -> npt.NDArray[np.int64]:
-        """How often each term is on the target side; shape (V,)."""
+        """Occurrences of each term on the target side; shape (V,)."""
         return self._in_chunks + self._in_queries if self.symmetrised else self._in_queries
 
     @cached_property
@@ -110,7 +110,7 @@ class Bitext:
 
     @cached_property
     def _in_queries(self) -> npt.NDArray[np.int64]:
-        """Each query counts once for each of its chunks."""
+        """Occurrences in queries; each query counts once per chunk."""
         counts = np.zeros(len(self.vocabulary), dtype=np.int64)
         count_tokens(self.queries, np.diff(self.chunks.starts), counts)
         return counts
@@ -131,42 +131,42 @@ def make_bitext(
     progress: Progress = no_progress,
     say: Callable[[str], None] = lambda _: None,
 ) -> Bitext:
-    """Cut passages into chunks about as long as their queries, and put them beside each other [1]_.
+    """Split passages into chunks about as long as their queries, and pair both [1]_.
 
     Parameters
     ----------
     sources : iterable of PairSource
-        Judged pairs; each source is let go once it was read.
+        Judged pairs; each source is released after it is read.
     analyzer : Analyzer
-        Cuts texts into terms. Where it has no vocabulary, terms are numbered as they are met.
+        Analyzer of the texts. With an open vocabulary, terms are numbered in order of occurrence.
     ratio : float, optional
-        A chunk ends as soon as it has `ratio` times as many terms as the query; what is left at the end is a chunk
-        too. 0 for whole passages.
+        Length of a chunk, as a multiple of the query length; the last chunk of a passage may be shorter. 0 for whole
+        passages.
     longest_ratio : float, optional
-        Pairs are left out if one side has more than this many times the terms of the other.
+        Upper bound for the ratio of the longer to the shorter side; other pairs are skipped.
     symmetrise : bool, optional
-        Count each pair a second time with its sides swapped.
+        Use each pair a second time with its sides swapped.
     sample : float, optional
-        The share of pairs to keep, drawn at random.
+        Fraction of pairs to keep, drawn at random.
     seed : int, optional
-        Of the sample.
+        Seed of the sample.
     folder : str or Path, optional
-        Where arrays of more than `memory` bytes are kept in files without a name, which go with the process. Nowhere
-        if nothing is said.
+        Folder for arrays of more than `memory` bytes, in unnamed files that disappear with the process; by default all
+        arrays are in memory.
     memory : int, optional
-        In bytes.
+        Limit in bytes; see `folder`.
     threads : int, optional
-        Processes that cut texts, once there prove to be many. The bitext is the same for any number.
+        Processes for the analysis of many texts. The bitext does not depend on it.
     progress : callable, optional
     say : callable, optional
-        Called with a line where pairs are so long that a single one takes long to train on.
+        Called with a message about pairs so long that a single one slows training.
 
     Raises
     ------
     ParameterError
-        If a number is out of its range.
+        If a number is out of range.
     EmptyCollectionError
-        If no pair is left.
+        If no pair remains.
 
     References
     ----------
@@ -199,21 +199,24 @@ def make_bitext(
             if len(source)
         ]
     facts = BitextFacts(
-        **{one.name: sum(getattr(part.facts, one.name) for part in parts) for one in fields(BitextFacts)}
+        **{
+            field.name: sum(getattr(part.facts, field.name) for part in parts)
+            for field in fields(BitextFacts)
+        }
     )
     if facts.chunks == 0:
         raise EmptyCollectionError(
-            "there is nothing to train on: no query has terms beside terms of a passage",
+            "there is nothing to train on: no pair has terms on both sides",
             facts=[
                 ("analyzer", analyzer.spec.name),
                 ("pairs", facts.pairs),
                 ("pairs without terms on a side", facts.empty),
-                ("chunks too long or short for their query", facts.uneven),
-                ("chunks left out by the sample", facts.unsampled),
+                ("chunks of a very different length than their query", facts.uneven),
+                ("chunks outside the sample", facts.unsampled),
             ],
-            fixes=["choose another analyzer, a larger longest_ratio or sample, or more data"],
+            fixes=["choose another analyzer, set a larger longest_ratio or sample, or add data"],
         )
-    _say_large([one for part in parts for one in part.large], say)
+    _report_large([pair for part in parts for pair in part.large], say)
     vocabulary = terms.vocabulary()
     scratch = _Scratch(None if folder is None else Path(folder), memory)
     frequencies = np.zeros(len(vocabulary), dtype=np.int64)
@@ -236,7 +239,7 @@ _NO_ROWS = Side(
 
 @dataclass(frozen=True)
 class _Part:
-    """What one source adds: see `Bitext`."""
+    """Contribution of one source to a `Bitext`."""
 
     queries: Side
     chunks: Side
@@ -247,7 +250,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Large:
-    """A pair that makes very many cells: its number in its source, from 1, and the terms of its sides."""
+    """A pair with very many cells: its number in the source, from 1, and the lengths of its sides."""
 
     source: str
     number: int
@@ -257,24 +260,26 @@ class _Large:
 
 
 def _cells(query: npt.NDArray[np.int32], passage: npt.NDArray[np.int32], *, symmetrise: bool) -> int:
-    """Count the pairs of different terms that two texts bring together."""
+    """Return the number of pairs of distinct terms of two texts."""
     asked, answered = np.unique(query), np.unique(passage)
     cells = len(asked) * len(answered)
     return 2 * cells - len(np.intersect1d(asked, answered)) ** 2 if symmetrise else cells
 
 
-def _say_large(large: Sequence[_Large], say: Callable[[str], None]) -> None:
-    """Name the largest of these pairs."""
+def _report_large(large: Sequence[_Large], say: Callable[[str], None]) -> None:
+    """Report the largest of the pairs."""
     if not large:
         return
-    most = max(large, key=lambda one: one.cells)
-    which = f"pair {most.number:,} of {most.source}, {most.query:,} x {most.passage:,} terms"
+    largest = max(large, key=lambda pair: pair.cells)
+    description = (
+        f"pair {largest.number:,} of {largest.source}, {largest.query:,} x {largest.passage:,} terms"
+    )
     others = f", and {len(large) - 1:,} more above {_LARGE:,}" if len(large) > 1 else ""
-    say(f"{which}, makes {most.cells:,} cells{others}: such pairs take much time and memory")
+    say(f"{description}, makes {largest.cells:,} cells{others}: such pairs take much time and memory")
 
 
 class _Terms:
-    """Numbers terms: as the analyzer does, or as they are met."""
+    """Numbers terms as the analyzer does or, with an open vocabulary, in order of occurrence."""
 
     def __init__(self, analyzer: Analyzer, workers: Workers[list[str], NumberedTexts]) -> None:
         self._analyzer = analyzer
@@ -285,7 +290,7 @@ class _Terms:
         return len(self._numbers)
 
     def vocabulary(self) -> Vocabulary:
-        """Return the numbering."""
+        """Return the vocabulary of all terms so far."""
         return self._analyzer.vocabulary or Vocabulary(self._numbers)
 
     def rows(
@@ -302,7 +307,7 @@ class _Terms:
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the texts in parts of bounded number and, but for single long texts, of bounded length."""
+    """Yield batches of bounded number and, except for single long texts, bounded length."""
     batch: list[str] = []
     length = 0
     for text in texts:
@@ -335,9 +340,9 @@ def _part(
     order = np.argsort(query_of, kind="stable")
     row, passage = query_of[order], passage_of[order]
     query_length, length = np.diff(query_starts)[row], np.diff(passage_starts)[passage]
-    sided = (query_length > 0) & (length > 0)
+    nonempty = (query_length > 0) & (length > 0)
     number, row, passage, query_length, length = (
-        one[sided] for one in (order, row, passage, query_length, length)
+        values[nonempty] for values in (order, row, passage, query_length, length)
     )
     size = chunk_lengths(query_length, length, ratio)
     pieces = -(-length // size)
@@ -361,7 +366,7 @@ def _part(
     kept = held > 0
     counts = BitextFacts(
         pairs=len(source),
-        empty=int((~sided).sum()),
+        empty=int((~nonempty).sum()),
         chunks=len(first),
         uneven=int((~even).sum()),
         unsampled=int(even.sum() - drawn.sum()),
@@ -375,7 +380,7 @@ def _part(
 def chunk_lengths(
     query_lengths: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], ratio: float
 ) -> npt.NDArray[np.int64]:
-    """Return the smallest n with n / query length >= ratio; the length of the passage where the ratio is 0.
+    """Return the smallest n with n / query length >= ratio, at most the passage length; for ratio 0 the passage length.
 
     Examples
     --------
@@ -384,7 +389,7 @@ def chunk_lengths(
     """
     if ratio == 0:
         return lengths
-    # A guess that is not too large; what the division says decides, not what the product is rounded to.
+    # Start at or below the result: the condition is on the quotient, and the product is rounded.
     sizes: npt.NDArray[np.int64] = np.minimum(
         np.maximum(np.floor(ratio * query_lengths) - 1, 1), lengths
     ).astype(np.int64)
@@ -406,7 +411,7 @@ def _boundaries(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _joined(sides: Sequence[Side], scratch: _Scratch) -> Side:
-    """Put sides below each other."""
+    """Concatenate the rows of several sides."""
     starts, first = [np.zeros(1, dtype=np.int64)], []
     pieces = tokens = 0
     for side in sides:
@@ -430,7 +435,7 @@ def _inverted(side: Side, n_terms: int, scratch: _Scratch) -> Postings:
 
 
 class _Scratch:
-    """Gives memory for arrays: of the process, or mapped from a file that has no name where they are large."""
+    """Allocator of arrays: in memory, or mapped from an unnamed file if they are large."""
 
     def __init__(self, folder: Path | None, memory: int) -> None:
         self._folder = folder
@@ -447,11 +452,11 @@ class _Scratch:
                 return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=(length,)))
         except OSError as error:
             raise StorageError(
-                "there is no room for the bitext",
+                "the disk has no space for the bitext",
                 facts=[("folder", self._folder), ("bytes", size), ("system says", error.strerror)],
-                fixes=["choose a disk with more room with --out"],
+                fixes=["choose a disk with more space: `out=DIR`"],
             ) from error
 
     def joined(self, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        made = self.empty(sum(map(len, parts)), parts[0].dtype)
-        return np.concatenate(parts, out=made)
+        joined = self.empty(sum(map(len, parts)), parts[0].dtype)
+        return np.concatenate(parts, out=joined)

@@ -1,8 +1,8 @@
-"""IBM Model 1 by expectation maximisation: from a bitext to translation probabilities.
+"""Expectation maximisation for IBM Model 1: from a bitext to translation probabilities.
 
-The table is held by target while it is trained (see `termwise.kernels.translation`), in double precision: 12 bytes for
-each pair of a source and a target that occur together. After each iteration its counts go to a file, so that a run
-which was interrupted goes on, and comes to the same bits.
+During training the table is stored by target (see `termwise.kernels.translation`), in double precision: 12 bytes per
+co-occurring pair of source and target. After each iteration the counts are written to a file, from which an interrupted
+run resumes with identical results.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ from termwise.translation.bitext import Bitext
 from termwise.validation import MOST_THREADS
 
 STATE = "em.json"
-"""File of a run's folder that says how far it has come."""
+"""State file of a run."""
 
 FORMAT = "termwise-em"
 
-_OURS = re.compile(r"\.?em\.json(\..*)?|counts-\d+\.f64")
-"""Names of the files of a run, unfinished ones among them."""
+_RUN_FILES = re.compile(r"\.?em\.json(\..*)?|counts-\d+\.f64")
+"""Names of the files of a run, including temporary ones."""
 
 _PARTS = 64
 _LARGEST = 1 << 20
@@ -63,23 +63,23 @@ _WRITTEN = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What expectation maximisation came to.
+    """Result of expectation maximisation.
 
     Attributes
     ----------
     starts : ndarray of shape (V + 1,), int64
         Boundaries of the targets in the two arrays that follow.
     sources : ndarray of shape (cells,), int32
-        The sources that occur together with each target.
+        Sources that occur together with each target.
     counts : ndarray of shape (cells,), float64
-        Expected counts; divided by the total of their source they are T(t|u).
+        Expected counts; T(t|u) is the count divided by the total of its source.
     totals : ndarray of shape (V,), float64
-        The counts of each source, over all targets.
+        Sum of the counts of each source.
     perplexities : tuple of float
-        One for each iteration, of the probabilities it began with: exp(-ln P(targets | sources) / target tokens). The
-        first is the number of different targets, since all are equally likely at first.
+        Perplexity of the probabilities at the start of each iteration: exp(-ln P(targets | sources) / target tokens).
+        The first is the number of distinct targets, because all are equally likely.
     updates : int
-        Updates of cells that each iteration stands for: a source token, or NULL, seen with a target token.
+        Cell updates per iteration: pairs of a source token, or NULL, and a target token.
     """
 
     starts: npt.NDArray[np.int64]
@@ -92,7 +92,7 @@ class Estimate:
     def rows(
         self, *, least: float = 0.0
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """Return the probabilities by source, without those below a threshold.
+        """Return the probabilities by source that reach a threshold.
 
         Parameters
         ----------
@@ -124,35 +124,35 @@ def estimate(
 ) -> Estimate:
     """Estimate T(t|u) by expectation maximisation [1]_.
 
-    All probabilities are equal at first. Each pair has NULL as a further source, which explains targets that nothing
-    else does; it is not part of the result.
+    Initially all probabilities are equal. Each pair has NULL as an additional source, which accounts for targets that
+    no other source explains; it is not part of the result.
 
     Parameters
     ----------
     bitext : Bitext
     iterations : int, optional
-        How many at most.
+        Upper bound for iterations.
     tolerance : float, optional
-        An iteration is the last one if the perplexity that it finds is less than this share below the one before.
+        Estimation stops after an iteration that lowers the perplexity by less than this fraction.
     floor, drop : float, optional
-        0 and 0 for the algorithm as it is, whose perplexity never rises. With 1e-7 and 1e-7 as MGIZA does it:
-        probabilities below `floor` count as `floor`, and shares of an occurrence of at most `drop` are not counted.
+        With 0 and 0, plain EM, whose perplexity never rises. With 1e-7 and 1e-7 as in MGIZA: probabilities below
+        `floor` count as `floor`, and fractional counts of at most `drop` are ignored.
     folder : str or Path, optional
-        Where the state of the run is kept after each iteration.
+        Folder for the state of the run after each iteration.
     identity : mapping, optional
-        What the run is of, JSON-like; it goes on only where this is the same. Under ``settings`` those of the run.
+        JSON-like description of data and settings (under ``settings``); a run resumes only if it is equal.
     resume : bool, optional
-        Go on from the state in `folder`, if there is one.
+        Resume from the state in `folder`, if there is one.
     threads : int, optional
-        The result is the same, bit for bit, for any number.
+        The result does not depend on it.
     progress : callable, optional
 
     Raises
     ------
     ParameterError
-        If a number is out of its range.
+        If a number is out of range.
     ForeignFolderError
-        If `folder` holds another run, naming what differs, or a run and `resume` is false.
+        If `folder` holds another run, naming the differences, or a run and `resume` is false.
     CorruptModelError
         If the state in `folder` is damaged.
     StorageError
@@ -164,24 +164,24 @@ def estimate(
        1993, section 4.
     """
     _check(iterations, tolerance, floor, drop, threads)
-    state = None if folder is None else _State(Path(folder), identity)
+    state = None if folder is None else _StateFolder(Path(folder), identity)
     if folder is not None and not resume:
         refuse_unfinished(Path(folder))
-    found = None if state is None else state.found()
+    saved = None if state is None else state.read()
     n_terms = len(bitext.vocabulary)
     work = np.zeros(n_terms, dtype=np.int64)
     updates = count_updates(bitext.asked, bitext.chunks, work) + count_updates(
         bitext.answered, bitext.queries, work
     )
-    walked = (bitext.asked, bitext.chunks, bitext.answered, bitext.queries)
+    sides = (bitext.asked, bitext.chunks, bitext.answered, bitext.queries)
     with ThreadPoolExecutor(threads) as pool:
         ranges = _Ranges(work, pool, progress)
         sizes = np.zeros(n_terms, dtype=np.int64)
-        parts = ranges.each("find cells", find_cells, *walked, sizes)
+        parts = ranges.each("find cells", find_cells, *sides, sizes)
         starts = np.concatenate(([0], np.cumsum(sizes)))
         sources = _concatenated(parts, int(starts[-1]))
-        if found is None:
-            # Equal counts for every cell: with the number of targets as the total, equal probabilities.
+        if saved is None:
+            # Equal counts for all cells, with the number of targets as the total, give equal probabilities.
             cells = np.ones(len(sources), dtype=np.float64)
             nulls = np.ones(n_terms, dtype=np.float64)
             targets = float((bitext.target_counts > 0).sum())
@@ -189,56 +189,49 @@ def estimate(
             null_total = targets
             perplexities: list[float] = []
         else:
-            cells, nulls, perplexities = found.counts(len(sources), n_terms)
+            cells, nulls, perplexities = saved.counts(len(sources), n_terms)
             totals, null_total = _totals(sources, cells, n_terms), float(nulls.sum())
         tokens = int(bitext.target_counts.sum())
         logs = np.zeros(n_terms, dtype=np.float64)
         while len(perplexities) < iterations and not _settled(perplexities, tolerance):
-            given = (*walked, starts, sources, cells, nulls, totals, null_total, floor, drop, logs)
-            ranges.each(f"iterate: {len(perplexities) + 1} of at most {iterations}", expected_counts, *given)
+            arguments = (*sides, starts, sources, cells, nulls, totals, null_total, floor, drop, logs)
+            ranges.each(
+                f"iterate: {len(perplexities) + 1} of at most {iterations}", expected_counts, *arguments
+            )
             perplexities.append(math.exp(-math.fsum(logs) / tokens))
             totals, null_total = _totals(sources, cells, n_terms), float(nulls.sum())
             if state is not None:
-                state.keep(cells, nulls, perplexities)
+                state.write(cells, nulls, perplexities)
     return Estimate(starts, sources, cells, totals, tuple(perplexities), updates)
 
 
 def refuse_unfinished(folder: Path) -> None:
-    """Refuse a folder in which a run was interrupted.
-
-    Raises
-    ------
-    ForeignFolderError
-        If there is one.
-    """
+    """Raise an error if the folder holds an interrupted run."""
     if (folder / STATE).exists():
         raise ForeignFolderError(
-            "the folder holds a training of Model 1 that is not finished",
+            "the folder holds an unfinished training of Model 1",
             facts=[("folder", folder)],
-            fixes=["go on with it: termwise train model1 with --resume", f"begin again: remove {folder}"],
+            fixes=["resume it: `resume=True`", f"start again: remove {folder}"],
         )
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Refuse a folder in which something else is kept than the state of such a run.
-
-    Raises
-    ------
-    ForeignFolderError
-        If there is.
-    """
+    """Raise an error if the folder holds files that do not belong to a run."""
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    foreign = sorted(name for name in names if not _OURS.fullmatch(name))
+    foreign = sorted(name for name in names if not _RUN_FILES.fullmatch(name))
     if foreign:
         raise ForeignFolderError(
             "the folder holds a training run of another kind",
             facts=[("folder", folder), ("found", ", ".join(foreign[:5]))],
-            fixes=["name another folder with --out", f"if it is of no use any more: remove {folder} first"],
+            fixes=[
+                "choose another folder: `out=DIR`",
+                f"if you do not need it any more, remove {folder} first",
+            ],
         )
 
 
 class _Ranges:
-    """Ranges of targets with about as much work each, which threads take in turn."""
+    """Ranges of targets with similar amounts of work, which threads process in turn."""
 
     def __init__(self, work: npt.NDArray[np.int64], pool: ThreadPoolExecutor, progress: Progress) -> None:
         done = np.cumsum(work)
@@ -248,10 +241,10 @@ class _Ranges:
         self._pool = pool
         self._progress = progress
 
-    def each(self, stage: str, kernel: Callable[..., Any], *given: object) -> list[Any]:
-        """Call a kernel for each range; return what it gives, in the order of the ranges."""
+    def each(self, stage: str, kernel: Callable[..., Any], *arguments: object) -> list[Any]:
+        """Call a kernel for each range and return the results in the order of the ranges."""
         results = []
-        calls = [self._pool.submit(kernel, first, last, *given) for first, last in self._ranges]
+        calls = [self._pool.submit(kernel, first, last, *arguments) for first, last in self._ranges]
         try:
             for call in calls:
                 results.append(call.result())
@@ -263,8 +256,8 @@ class _Ranges:
 
 
 @dataclass(frozen=True)
-class _Found:
-    """The state of a run that was interrupted."""
+class _SavedState:
+    """State of an interrupted run."""
 
     path: Path
     sha256: str
@@ -273,7 +266,7 @@ class _Found:
     def counts(
         self, cells: int, n_terms: int
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[float]]:
-        """Read the counts of each cell and of NULL, and the perplexities so far."""
+        """Return the counts of each cell and of NULL, and the perplexities so far."""
         expected = 8 * (cells + n_terms)
         try:
             size = regular_size(self.path, expected)
@@ -290,15 +283,15 @@ class _Found:
         return values[:cells], values[cells:], list(self.perplexities)
 
 
-class _State:
-    """The folder in which a run keeps how far it has come: the counts of the last iteration, and `STATE`."""
+class _StateFolder:
+    """Folder with the state of a run: the counts of the last iteration, and `STATE`."""
 
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
         self._folder = folder
         self._identity: dict[str, Any] = json.loads(json.dumps(dict(identity)))
 
-    def found(self) -> _Found | None:
-        """Return where the run in the folder is, or None where none is under way."""
+    def read(self) -> _SavedState | None:
+        """Return the state of the run in the folder, or None."""
         path = self._folder / STATE
         try:
             data = read_regular(path, _LARGEST)
@@ -316,11 +309,13 @@ class _State:
             body = expect_object(body, keys, "the state")
             expect_choice(body["format"], "format", (FORMAT,))
             if body["identity"] != self._identity:
-                raise self._another(body["identity"])
+                raise self._different(body["identity"])
             perplexities = body["perplexities"]
-            if not isinstance(perplexities, list) or not all(isinstance(one, float) for one in perplexities):
+            if not isinstance(perplexities, list) or not all(
+                isinstance(value, float) for value in perplexities
+            ):
                 raise Misfit("perplexities as an array of numbers", perplexities)
-            return _Found(
+            return _SavedState(
                 self._folder / expect_file_name(body["file"]),
                 expect_digest(body["sha256"], "sha256"),
                 tuple(perplexities),
@@ -330,32 +325,36 @@ class _State:
         except (ValueError, RecursionError) as error:
             raise _damaged(path, "JSON", error) from None
 
-    def _another(self, begun: object) -> ForeignFolderError:
-        """Say how the run in the folder differs: in which settings, and from which value to which."""
-        if not isinstance(begun, dict) or not isinstance(begun.get("settings", {}), dict):
-            raise Misfit("what the run is of as an object", shown(begun))
-        settings = _unlike(begun.get("settings", {}), self._identity.get("settings", {}))
-        told = {"settings", *(name for name, *_ in settings)}
-        others = [name for name, *_ in _unlike(begun, self._identity) if name not in told]
-        began = " ".join(f"--set {name}={before}" for name, before, _ in settings)
+    def _different(self, saved: object) -> ForeignFolderError:
+        """Return the error for a run with another identity; it names the different settings."""
+        if not isinstance(saved, dict) or not isinstance(saved.get("settings", {}), dict):
+            raise Misfit("the identity of the run as an object", shown(saved))
+        settings = _differences(saved.get("settings", {}), self._identity.get("settings", {}))
+        named = {"settings", *(name for name, *_ in settings)}
+        others = [name for name, *_ in _differences(saved, self._identity) if name not in named]
+        original = ", ".join(f"{name}={before}" for name, before, _ in settings)
         return ForeignFolderError(
-            "the folder holds a training of other data, with other settings or by another version",
+            "the folder holds a training with other data or settings, or by another version",
             facts=[
                 ("folder", self._folder),
-                *((name, f"{given}, began with {before}") for name, before, given in settings),
+                *((name, f"{now}, began with {before}") for name, before, now in settings),
                 *([("differs in", ", ".join(others))] if others else []),
             ],
             fixes=[
-                *([f"go on as it began: --resume {began}"] if settings and not others else []),
-                "name another folder with --out",
-                f"begin again: remove {self._folder}",
+                *(
+                    [f"resume with the original settings: `resume=True, {original}`"]
+                    if settings and not others
+                    else []
+                ),
+                "choose another folder: `out=DIR`",
+                f"start again: remove {self._folder}",
             ],
         )
 
-    def keep(
+    def write(
         self, cells: npt.NDArray[np.float64], nulls: npt.NDArray[np.float64], perplexities: Sequence[float]
     ) -> None:
-        """Keep what an iteration came to; the state before it goes once this one is whole."""
+        """Write the state after an iteration, then remove the previous one."""
         counts = self._folder / f"counts-{len(perplexities)}.f64"
         digest = hashlib.sha256()
         try:
@@ -372,7 +371,7 @@ class _State:
             raise StorageError(
                 "the state of the training cannot be written",
                 facts=[("file", counts), ("system says", error.strerror)],
-                fixes=["choose a folder that can be written and has room with --out"],
+                fixes=["choose a writable folder with free space: `out=DIR`"],
             ) from error
         body = {
             "format": FORMAT,
@@ -387,8 +386,8 @@ class _State:
                 old.unlink(missing_ok=True)
 
 
-def _unlike(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, object, object]]:
-    """Return names whose values differ, with both."""
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, object, object]]:
+    """Return the names of different values, with both values."""
     names = sorted({*before, *now})
     return [(name, before.get(name), now.get(name)) for name in names if before.get(name) != now.get(name)]
 
@@ -406,13 +405,13 @@ def _settled(perplexities: Sequence[float], tolerance: float) -> bool:
 
 
 def _concatenated(parts: list[npt.NDArray[np.int32]], size: int) -> npt.NDArray[np.int32]:
-    """Put the parts behind each other, letting go of each once it is copied."""
-    made = np.empty(size, dtype=np.int32)
+    """Concatenate the parts, releasing each after it is copied."""
+    whole = np.empty(size, dtype=np.int32)
     while parts:
         part = parts.pop()
         size -= len(part)
-        made[size : size + len(part)] = part
-    return made
+        whole[size : size + len(part)] = part
+    return whole
 
 
 def _check(iterations: int, tolerance: float, floor: float, drop: float, threads: int) -> None:
@@ -432,7 +431,7 @@ def _check(iterations: int, tolerance: float, floor: float, drop: float, threads
 
 def _damaged(path: Path, expected: object, seen: object) -> CorruptModelError:
     return CorruptModelError(
-        "a file that an unfinished training keeps has been damaged",
+        "a file of an unfinished training is damaged",
         facts=[("file", path), ("expected", expected), ("seen", str(seen)[:200])],
-        fixes=[f"begin again: remove {path.parent}"],
+        fixes=[f"start again: remove {path.parent}"],
     )

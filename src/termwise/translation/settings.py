@@ -1,4 +1,4 @@
-"""What can be set about the training of a translation table; the defaults are those of the paper's experiments."""
+"""Training settings of a translation table."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from types import MappingProxyType
 
 from termwise.errors import ParameterError
 from termwise.settings import TypedSettings
-from termwise.translation.table_manifest import Precision
+from termwise.translation.table_manifest import TablePrecision
 
 
 @dataclass(frozen=True, kw_only=True)
 class Model1Settings(TypedSettings):
-    """Settings of `train_model1`.
+    """Settings of `train_model1`; the defaults are those of the paper's experiments.
 
     Attributes
     ----------
     analyzer : str
-        What cuts documents and queries, see `make_analyzer`. The default is ``wordpiece-clean``: its 28,402 terms are
-        the same for every collection, so a table has a bounded size and a row for nearly everything, and shares its
-        numbering with the neural models. ``english`` and ``standard+stop`` train on stems and on words.
+        Analyzer of documents and queries, see `make_analyzer`. The default ``wordpiece-clean`` has the same 28,402
+        terms for every collection, so the table has a bounded size, a row for nearly every term, and the term numbers
+        of the neural models. ``english`` and ``standard+stop`` train on stems and on words.
     ratio : float
-        A chunk of a passage has this many times the terms of the query; 0 for whole passages.
+        Length of a chunk of a passage, as a multiple of the query length; 0 for whole passages.
     longest_ratio : float
-        Pairs are left out if one side has more than this many times the terms of the other.
+        Upper bound for the ratio of the longer to the shorter side; other pairs are skipped.
     symmetrise : bool
-        Whether each pair counts a second time with its sides swapped.
+        Whether each pair is also used with its sides swapped.
     sample : float
-        Share of the pairs to train on, drawn at random.
+        Fraction of the pairs to train on, drawn at random.
     seed : int
-        Of the sample; nothing else is random.
+        Seed of the sample; nothing else is random.
     iterations : int
-        Iterations of EM at most.
+        Upper bound for EM iterations.
     tolerance : float
-        Stop after an iteration whose perplexity is less than this share below the one before.
+        Training stops after an iteration that lowers the perplexity by less than this fraction.
     floor, drop : float
-        1e-7 and 1e-7 count as MGIZA does, see `termwise.translation.em.estimate`.
+        1e-7 and 1e-7 reproduce MGIZA, see `termwise.translation.em.estimate`.
     vocabulary : int
-        Terms to keep, by the number of passages that hold them; see `cut_vocabulary`.
+        Number of terms to keep, by passage frequency; see `cut_vocabulary`.
     least : float
-        Probabilities below it are left out of the table.
+        Threshold for the probabilities of the table.
     precision : {"float32", "float16"}
-        Of the probabilities in their file.
+        Data type of the probabilities in their file.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Model1Settings(TypedSettings):
     drop: float = 0.0
     vocabulary: int = 1_000_000
     least: float = 1e-3
-    precision: Precision = "float32"
+    precision: TablePrecision = "float32"
 
     ranges = MappingProxyType(
         {
@@ -83,7 +83,7 @@ class Model1Settings(TypedSettings):
         super().__post_init__()
         if self.drop > self.floor:
             raise ParameterError(
-                "shares that are not counted must be below the floor of the probabilities",
+                "drop must not exceed the floor of the probabilities",
                 facts=[("drop", self.drop), ("floor", self.floor)],
-                fixes=[f"--set floor={self.drop:g}"],
+                fixes=[f"set `floor={self.drop:g}`"],
             )

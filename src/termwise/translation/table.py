@@ -1,4 +1,4 @@
-"""The translation table: how likely each document word is to be asked for with each query word."""
+"""Translation table: the probability of each query word given each document word."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from termwise.kernels.inversion import first_unsorted
 from termwise.kernels.translation import transpose
 from termwise.text import AnalyzerSpec, Vocabulary
 
-Kind = Literal["model1", "neural-model1"]
+TableKind = Literal["model1", "neural-model1"]
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+TABLE_KINDS: tuple[TableKind, ...] = get_args(TableKind)
 
-SCORED_BY = ("self_translation", "lambda", "least")
-"""Parameters of `termwise.models.Model1` that a table may recommend values of."""
+SCORING_PARAMETERS = ("self_translation", "lambda", "least")
+"""Parameters of `termwise.models.Model1` for which a table may recommend values."""
 
 ROUNDING = 1e-4
-"""How far the sum of a row of a distribution may be above 1."""
+"""Tolerance for the sum of a distribution above 1."""
 
 
 class Columns(NamedTuple):
-    """A table by its targets.
+    """Translation probabilities by target.
 
     Attributes
     ----------
@@ -46,15 +46,15 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TranslationTable:
-    """Translation probabilities T(t|u): document word u, the source, is asked for with query word t, the target.
+    """Translation probabilities T(t|u) of target t, a query word, given source u, a document word.
 
-    Checked when it is made, and never changed: the arrays are read-only. There is no row for NULL, and nothing is
-    added to the diagonal.
+    The constructor checks the arrays and makes them read-only. There is no row for NULL, and the diagonal contains no
+    self-translation beyond the trained one.
 
     Parameters
     ----------
     vocabulary : Vocabulary
-        Numbers sources and targets alike: V terms.
+        V terms; numbers sources and targets.
     indptr : ndarray of shape (V + 1,), int64
         Boundaries of the rows. Row u is T(.|u); it may be empty.
     targets : ndarray of shape (nnz,), int32
@@ -62,22 +62,22 @@ class TranslationTable:
     probabilities : ndarray of shape (nnz,), float32
         Above 0 and at most 1.
     occurrences : ndarray of shape (V,), int64
-        How often each term is on the source side of the bitext.
+        Occurrences of each term on the source side of the bitext.
     analyzer : AnalyzerSpec
-        How documents and queries have to be cut into terms.
+        Required analyzer of documents and queries.
     kind : {"model1", "neural-model1"}
-        ``model1``: a row is a distribution over targets, or what pruning left of one, and its sum is at most 1.
-        ``neural-model1``: a similarity; sums may be larger.
+        ``model1``: a row is a distribution over targets, possibly pruned, and its sum is at most 1. ``neural-model1``:
+        a row holds similarities; its sum may be larger.
     scoring : mapping of str to float, optional
-        Values of ``self_translation``, ``lambda`` and ``least`` that the table was made for, each from 0 to 1: what it
-        is scored with unless something else is said. A table of the kind ``model1`` is made for none.
+        Recommended values of ``self_translation``, ``lambda`` and ``least``, each from 0 to 1, which replace the
+        defaults of the model. Tables of kind ``model1`` have none.
     description : mapping, optional
-        Where the table comes from, JSON-like.
+        Origin of the table, JSON-like.
 
     Raises
     ------
     WeightError
-        If the arrays are not of this form.
+        If the arrays are invalid.
     UnknownNameError
         If there is no such kind.
 
@@ -97,13 +97,13 @@ class TranslationTable:
     probabilities: npt.NDArray[np.float32]
     occurrences: npt.NDArray[np.int64]
     analyzer: AnalyzerSpec
-    kind: Kind = "model1"
+    kind: TableKind = "model1"
     scoring: Mapping[str, float] = field(default_factory=dict)
     description: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise UnknownNameError.of("kind of translation table", str(self.kind), KINDS)
+        if self.kind not in TABLE_KINDS:
+            raise UnknownNameError.of("kind of translation table", str(self.kind), TABLE_KINDS)
         types: dict[str, npt.DTypeLike] = {
             "indptr": np.int64,
             "targets": np.int32,
@@ -117,45 +117,45 @@ class TranslationTable:
     def _check(self) -> None:
         for name, value in self.scoring.items():
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if name not in SCORED_BY or not number or not 0 <= value <= 1:
-                raise _odd(
-                    "a translation table recommends what it cannot be scored with",
-                    expected=f"a number from 0 to 1 for {', '.join(SCORED_BY)}",
+            if name not in SCORING_PARAMETERS or not number or not 0 <= value <= 1:
+                raise _invalid(
+                    "a recommended value of a translation table is invalid",
+                    expected=f"a number from 0 to 1 for {', '.join(SCORING_PARAMETERS)}",
                     seen=f"{name} = {value!r}",
                 )
         terms = len(self.vocabulary)
         if len(self.indptr) != terms + 1 or len(self.occurrences) != terms:
-            raise _odd(
-                "a translation table has another size than its vocabulary",
+            raise _invalid(
+                "the translation table and its vocabulary differ in size",
                 expected=f"{terms} rows",
                 seen=f"{len(self.indptr) - 1} rows, occurrences of {len(self.occurrences)} terms",
             )
         boundaries = self.indptr
         if boundaries[0] != 0 or boundaries[-1] != len(self.targets) or (np.diff(boundaries) < 0).any():
-            raise _odd(
+            raise _invalid(
                 "the rows of a translation table overlap or have gaps",
                 expected=f"boundaries that rise from 0 to {len(self.targets)}",
                 seen=f"{boundaries[0]} to {boundaries[-1]}",
             )
         if len(self.probabilities) != len(self.targets):
-            raise _odd(
-                "a translation table has targets without a probability",
+            raise _invalid(
+                "the numbers of targets and probabilities of a translation table differ",
                 expected=f"{len(self.targets)} probabilities",
                 seen=len(self.probabilities),
             )
         row = first_unsorted(boundaries, self.targets, terms)
         if row >= 0:
-            raise _odd(
-                "the targets of a source do not increase, or are no terms",
+            raise _invalid(
+                "the targets of a source do not increase, or are outside the vocabulary",
                 expected=f"strictly increasing numbers from 0 to {terms - 1}",
                 seen=f"source {row}: {self.targets[boundaries[row] : boundaries[row + 1]][:20].tolist()}",
             )
-        usable = (self.probabilities > 0) & (self.probabilities <= 1)  # False where it is not a number
+        usable = (self.probabilities > 0) & (self.probabilities <= 1)  # False for NaN
         if not usable.all():
             place = int(np.flatnonzero(~usable)[0])
             source = int(np.searchsorted(boundaries, place, side="right")) - 1
-            raise _odd(
-                "a translation probability is none",
+            raise _invalid(
+                "a translation probability is out of range",
                 expected="a number above 0 and at most 1",
                 seen=f"T({self.vocabulary.token(int(self.targets[place]))}|{self.vocabulary.token(source)})"
                 f" = {self.probabilities[place]}",
@@ -163,14 +163,16 @@ class TranslationTable:
         sums = self.row_sums
         if self.kind == "model1" and len(sums) and sums.max() > 1 + ROUNDING:
             source = int(sums.argmax())
-            raise _odd(
+            raise _invalid(
                 "the translation probabilities of a source sum to more than 1",
-                expected="at most 1; a table of similarities is of the kind neural-model1",
+                expected="at most 1; similarities need the kind neural-model1",
                 seen=f"{sums[source]:.6f} for {self.vocabulary.token(source)!r}",
             )
         if len(self.occurrences) and self.occurrences.min() < 0:
-            raise _odd(
-                "a term occurs less often than never", expected="0 or more", seen=self.occurrences.min()
+            raise _invalid(
+                "the number of occurrences of a term is negative",
+                expected="0 or more",
+                seen=self.occurrences.min(),
             )
 
     def __len__(self) -> int:
@@ -191,26 +193,26 @@ class TranslationTable:
 
     @cached_property
     def row_sums(self) -> npt.NDArray[np.float64]:
-        """What the probabilities of each source sum to; shape (V,), 0 for an empty row."""
-        added = np.bincount(self.sources, weights=self.probabilities, minlength=len(self))
-        sums = added.astype(np.float64)  # of a table without entries they are whole numbers
+        """Sum of the probabilities of each source; shape (V,), 0 for an empty row."""
+        counted = np.bincount(self.sources, weights=self.probabilities, minlength=len(self))
+        sums = counted.astype(np.float64)  # integers for a table without entries
         sums.setflags(write=False)
         return sums
 
     @cached_property
     def columns(self) -> Columns:
-        """The same probabilities by target."""
+        """The probabilities by target."""
         columns = Columns(*transpose(self.indptr, self.targets, self.probabilities))
         for part in columns:
             part.setflags(write=False)
         return columns
 
     def row(self, token: str) -> list[tuple[str, float]]:
-        """Return what a document word is asked for with, T(.|token), strongest first; empty if nothing is known."""
+        """Return the targets of a document word and T(.|token), largest first; empty for an unknown word."""
         return self._strongest(token, self.indptr, self.targets, self.probabilities)
 
     def column(self, token: str) -> list[tuple[str, float]]:
-        """Return the document words that are asked for with a query word, T(token|.), strongest first."""
+        """Return the sources of a query word and T(token|.), largest first; empty for an unknown word."""
         return self._strongest(token, *self.columns)
 
     def _strongest(
@@ -221,24 +223,24 @@ class TranslationTable:
             return []
         entries = slice(int(indptr[number]), int(indptr[number + 1]))
         order = np.argsort(-values[entries], kind="stable")
-        found = zip(numbers[entries][order].tolist(), values[entries][order].tolist(), strict=True)
-        return [(self.vocabulary.token(other), probability) for other, probability in found]
+        pairs = zip(numbers[entries][order].tolist(), values[entries][order].tolist(), strict=True)
+        return [(self.vocabulary.token(other), probability) for other, probability in pairs]
 
 
 def _frozen(name: str, values: object, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return a read-only array of one axis of this type; what it cannot hold is refused, not rounded."""
+    """Return a read-only array of one axis and this type; refuse values that it cannot hold."""
     given = np.asarray(values)
     whole = np.issubdtype(dtype, np.integer)
     if given.ndim != 1 or (whole and given.size and not np.issubdtype(given.dtype, np.integer)):
-        raise _odd(
-            f"{name} of a translation table is not an array of numbers in one row",
+        raise _invalid(
+            f"{name} of a translation table is not a one-dimensional array of numbers",
             expected=f"{np.dtype(dtype)} of one axis",
             seen=f"{given.dtype} of {given.ndim}",
         )
     if whole and given.size:
         bounds = np.iinfo(dtype)
         if given.max() > bounds.max or given.min() < bounds.min:
-            raise _odd(
+            raise _invalid(
                 f"{name} of a translation table is out of range",
                 expected=f"{bounds.min} to {bounds.max}",
                 seen=f"{given.min()} to {given.max()}",
@@ -250,5 +252,5 @@ def _frozen(name: str, values: object, dtype: npt.DTypeLike) -> npt.NDArray[Any]
     return made
 
 
-def _odd(message: str, *, expected: object, seen: object) -> WeightError:
+def _invalid(message: str, *, expected: object, seen: object) -> WeightError:
     return WeightError(message, facts=[("expected", expected), ("seen", seen)])

@@ -1,17 +1,17 @@
-"""The folder of a translation table: plain arrays, and the manifest that describes and seals them.
+"""Folder of a translation table: arrays, and a manifest with their checksums.
 
 ::
 
     translation.json      the manifest
     indptr.npy            int64 of shape (V + 1,): boundaries of the rows
-    targets.npy           uint16 of shape (nnz,), or int32 where there are more than 65,536 terms
+    targets.npy           uint16 of shape (nnz,), or int32 for more than 65,536 terms
     probabilities.npy     float32 or float16 of shape (nnz,): T(t|u)
-    occurrences.npy       int64 of shape (V,): how often each term is on the source side of the bitext
-    vocabulary.txt        one term a line, in UTF-8; absent where the analyzer has a vocabulary of its own
-    tokenizer.json        what the analyzer is made from, as far as it needs files (or vocab.txt)
-    README.md             a card for readers, never read here; the tables that ship have one
+    occurrences.npy       int64 of shape (V,): occurrences of each term on the source side of the bitext
+    vocabulary.txt        one term per line, in UTF-8; absent if the analyzer has a closed vocabulary
+    tokenizer.json        file of the analyzer, if it needs one (or vocab.txt)
+    README.md             model card of a shipped table; not read
 
-In float16 probabilities are rounded towards zero, so that no row comes to sum to more than 1.
+In float16 probabilities are rounded towards zero, so that the sum of a row stays at most 1.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from termwise.storage.model_folder import TRAINING
 from termwise.text import Analyzer, Vocabulary, analyzer_from_spec
 from termwise.text.analyzer_files import AnalyzerRecord, read_analyzer
 from termwise.translation.table import TranslationTable
-from termwise.translation.table_manifest import FOLDERS, NAME, PRECISIONS, Precision, TableManifest
+from termwise.translation.table_manifest import FOLDERS, NAME, TABLE_PRECISIONS, TableManifest, TablePrecision
 from termwise.validation import check_path
 
 INDPTR, TARGETS, PROBABILITIES, OCCURRENCES = (
@@ -65,7 +65,7 @@ FOLDER = AtomicFolder(
     ),
     kept=TRAINING,
 )
-"""How a table folder is written."""
+"""Writer of table folders."""
 
 
 def shipped_tables() -> tuple[str, ...]:
@@ -77,35 +77,28 @@ def shipped_tables() -> tuple[str, ...]:
 
 
 def table_folder(name_or_path: str | Path) -> Path:
-    """Return where a table lies: a name of `shipped_tables`, or the path as it is; ``./model1`` is a folder.
-
-    Raises
-    ------
-    ParameterError
-        If this is not a path.
-    """
+    """Return the folder of a table given by a name of `shipped_tables` or by path; ``./model1`` is a path."""
     check_path("the translation table", name_or_path)
     shipped = isinstance(name_or_path, str) and name_or_path in shipped_tables()
     return _shipped_root() / name_or_path if shipped else Path(name_or_path)
 
 
 def open_table(name_or_path: str | Path) -> TranslationTable:
-    """Read a translation table, comparing every file with the manifest.
+    """Read a translation table and verify its files.
 
     Parameters
     ----------
     name_or_path : str or Path
-        A table that ships, or a folder that `write_table` wrote; see `table_folder`.
+        Name of a shipped table, or folder that `write_table` wrote; see `table_folder`.
 
     Raises
     ------
     ParameterError
-        If this is not a path.
+        If the argument is not a path.
     MissingFileError
-        If there is no such table, or a file of it cannot be read.
+        If there is no such table, or one of its files cannot be read.
     ModelFormatError
-        If it is not the folder of a table, was written by a later version, or holds numbers that are no
-        probabilities.
+        If it is not the folder of a table, was written by a later version, or holds invalid values.
     CorruptModelError
         If a file was truncated or changed.
     VocabularyMismatchError
@@ -144,49 +137,43 @@ def open_table(name_or_path: str | Path) -> TranslationTable:
 
 
 def read_manifest(name_or_path: str | Path) -> TableManifest:
-    """Read what a translation table says of itself, without reading the table.
-
-    Raises
-    ------
-    ParameterError, MissingFileError, ModelFormatError, CorruptModelError
-        See `open_table`.
-    """
+    """Read the manifest of a translation table; see `open_table` for the errors."""
     folder = table_folder(name_or_path)
     return TableManifest.parse(_manifest_bytes(folder), folder / NAME)
 
 
-def write_table(table: TranslationTable, path: str | Path, *, precision: Precision = "float32") -> int:
-    """Write a translation table, whole or not at all; equal tables give equal bytes.
+def write_table(table: TranslationTable, path: str | Path, *, precision: TablePrecision = "float32") -> int:
+    """Write a translation table atomically; equal tables give equal bytes.
 
-    Everything is made in a hidden folder inside `path` and moved into place afterwards, the manifest last. A table that
-    was there before is replaced.
+    The files are written to a hidden folder inside `path` and then moved into place, the manifest last. An existing
+    table is replaced.
 
     Parameters
     ----------
     table : TranslationTable
     path : str or Path
-        The folder; made where there is none.
+        Folder; created if missing.
     precision : {"float32", "float16"}, optional
-        Of the probabilities in their file.
+        Data type of the probabilities in their file.
 
     Returns
     -------
     int
-        Bytes of all files together.
+        Total size in bytes.
 
     Raises
     ------
     ForeignFolderError
-        If the folder holds something that is not a translation table.
+        If the folder holds other files.
     ParameterError
-        If float16 cannot hold the smallest probability, or a term cannot stand in a line of ``vocabulary.txt``.
+        If float16 cannot hold the smallest probability, or a term is empty or contains a line break.
     VocabularyMismatchError
-        If the analyzer has another vocabulary than the table.
+        If analyzer and table have different vocabularies.
     StorageError
         If the folder cannot be written.
     """
-    if precision not in PRECISIONS:
-        raise UnknownNameError.of("precision", str(precision), PRECISIONS)
+    if precision not in TABLE_PRECISIONS:
+        raise UnknownNameError.of("precision", str(precision), TABLE_PRECISIONS)
     out = Path(path)
     files = _files(table, precision)
     own = {name: data for name, data in files.items() if name not in table.analyzer.files}
@@ -209,7 +196,7 @@ def write_table(table: TranslationTable, path: str | Path, *, precision: Precisi
     return sum(map(len, files.values()))
 
 
-def _files(table: TranslationTable, precision: Precision) -> dict[str, bytes]:
+def _files(table: TranslationTable, precision: TablePrecision) -> dict[str, bytes]:
     targets = table.targets.astype("<u2" if len(table) <= _SHORT else "<i4")
     probabilities = table.probabilities.astype("<f4")
     if precision == "float16":
@@ -240,7 +227,7 @@ def _halved(probabilities: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
         raise ParameterError(
             "float16 cannot hold the smallest probability of the table",
             facts=[("probability", probabilities.min()), ("smallest in float16", 2.0**-24)],
-            fixes=["--set least=1e-7, or more", "--set precision=float32"],
+            fixes=["set `least=1e-7`, or more", "set `precision=float32`"],
         )
     return rounded.astype("<f2")
 
@@ -255,7 +242,7 @@ def _lines(vocabulary: Vocabulary) -> bytes:
     for token in vocabulary:
         if "\n" in token or not token:
             raise ParameterError(
-                "a term of the table cannot stand in a line of its own", facts=[("term", repr(token))]
+                "a term of the table is empty or contains a line break", facts=[("term", repr(token))]
             )
     return "".join(f"{token}\n" for token in vocabulary).encode("utf-8", "surrogatepass")
 
@@ -272,7 +259,7 @@ def _manifest_bytes(folder: Path) -> bytes:
             facts=[("path", folder), ("ship with the package", ", ".join(shipped_tables()) or "none")],
             fixes=[
                 "name one that ships, or the path of a table folder",
-                "termwise train model1 --data DATA --out DIR",
+                "train one: `train_model1(data, out)`",
             ],
         ),
         other=lambda: ModelFormatError(
@@ -280,7 +267,7 @@ def _manifest_bytes(folder: Path) -> bytes:
             facts=[("path", folder), ("missing", NAME)],
             fixes=[
                 "name one that ships, or the path of a table folder",
-                "termwise train model1 --data DATA --out DIR, with another folder",
+                "train one into another folder: `train_model1(data, out)`",
             ],
         ),
     )
@@ -297,24 +284,24 @@ def _read(folder: Path, manifest: TableManifest, name: str) -> bytes:
 
 
 def _array(folder: Path, manifest: TableManifest, name: str, dtype: str, length: int) -> npt.NDArray[Any]:
-    """Return the array of one axis that a file holds; its header is compared before it is believed."""
+    """Return the one-dimensional array of a file, after checking its header and length."""
     buffer = io.BytesIO(_read(folder, manifest, name))
     seen: object
     try:
         if npy.read_magic(buffer) == (1, 0):
-            shape, order, found = npy.read_array_header_1_0(buffer)
+            shape, order, stored = npy.read_array_header_1_0(buffer)
             body = buffer.getbuffer()[buffer.tell() :]
-            if (shape, order, found) == ((length,), False, np.dtype(dtype)) and len(
+            if (shape, order, stored) == ((length,), False, np.dtype(dtype)) and len(
                 body
-            ) == length * found.itemsize:
-                return np.frombuffer(body.toreadonly(), dtype=found)
-            seen = f"{found} of shape {shape}"
+            ) == length * stored.itemsize:
+                return np.frombuffer(body.toreadonly(), dtype=stored)
+            seen = f"{stored} of shape {shape}"
         else:
             seen = "another version of the format"
     except ValueError as error:
         seen = error
     raise ModelFormatError(
-        "an array of the translation table is not what it should be",
+        "an array of the translation table has the wrong type or shape",
         facts=[
             ("file", folder / name),
             ("expected", f"{np.dtype(dtype)} of shape ({length},)"),
@@ -333,19 +320,19 @@ def _read_vocabulary(folder: Path, manifest: TableManifest, analyzer: Analyzer) 
             vocabulary = Vocabulary(text.split("\n")[:-1])
         except (UnicodeDecodeError, DuplicateIdError) as error:
             raise ModelFormatError(
-                "the vocabulary of the translation table cannot be used",
+                "the vocabulary of the translation table is invalid",
                 facts=[("file", path), ("why", error)],
                 fixes=FOLDERS.repairs,
             ) from None
     if len(vocabulary) != manifest.terms or vocabulary.id != manifest.vocabulary:
         raise ModelFormatError(
-            "the vocabulary of the translation table is not the one it was trained with",
+            "the vocabulary of the translation table does not match its manifest",
             facts=[
                 ("table", folder),
                 ("terms", len(vocabulary)),
                 ("expected", manifest.terms),
                 ("vocabulary", short_digest(vocabulary.id)),
-                ("trained with", short_digest(manifest.vocabulary)),
+                ("expected", short_digest(manifest.vocabulary)),
             ],
             fixes=FOLDERS.repairs,
         )

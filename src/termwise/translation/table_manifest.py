@@ -1,4 +1,4 @@
-"""The manifest of a table folder: what the table is, and the files it is made of."""
+"""Manifest of a table folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from termwise.storage.manifest_json import (
 from termwise.storage.model_folder import ModelFolders
 from termwise.storage.safe_read import MAX_BYTES
 from termwise.text.analyzer_files import AnalyzerRecord
-from termwise.translation.table import KINDS, Kind
+from termwise.translation.table import TABLE_KINDS, TableKind
 
 NAME = "translation.json"
 VERSION = 1
@@ -33,47 +33,47 @@ FOLDERS = ModelFolders(
     repairs=("copy the folder again, or train the table again",),
 )
 
-Precision = Literal["float32", "float16"]
+TablePrecision = Literal["float32", "float16"]
 
-PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+TABLE_PRECISIONS: tuple[TablePrecision, ...] = get_args(TablePrecision)
 
 MAX_TERMS = (1 << 31) - 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableManifest:
-    """Everything a table folder says of itself.
+    """Description of a translation table and of its files.
 
     Attributes
     ----------
     kind : {"model1", "neural-model1"}
         See `TranslationTable`.
     analyzer : AnalyzerRecord
-        What cuts documents and queries.
+        Analyzer of documents and queries.
     terms : int
         Size of the vocabulary.
     vocabulary : str
         `Vocabulary.id`.
     entries : int
-        Probabilities.
+        Number of probabilities.
     precision : {"float32", "float16"}
-        Of the probabilities in their file.
+        Data type of the probabilities in their file.
     files : mapping of str to FileRecord
-        The arrays and, where the analyzer has no vocabulary of its own, ``vocabulary.txt``.
+        The arrays and, for an open vocabulary, ``vocabulary.txt``.
     scoring : mapping
-        See `TranslationTable`. In the file it is absent where it is empty.
+        See `TranslationTable`. Absent from the file if empty.
     description : mapping
-        Where the table comes from, free JSON; never read here.
+        Origin of the table, free JSON; not interpreted.
     version : int
         Version of the format.
     """
 
-    kind: Kind
+    kind: TableKind
     analyzer: AnalyzerRecord
     terms: int
     vocabulary: str
     entries: int
-    precision: Precision
+    precision: TablePrecision
     files: Mapping[str, FileRecord]
     scoring: Mapping[str, Any] = field(default_factory=dict)
     description: Mapping[str, Any] = field(default_factory=dict)
@@ -81,9 +81,9 @@ class TableManifest:
 
     @property
     def id(self) -> str:
-        """``sha256:`` and a digest of all that decides about the numbers: equal ids mean equal tables.
+        """``sha256:`` and a digest of analyzer, vocabulary and arrays: equal ids mean equal tables.
 
-        Where the folder lies, where the table comes from and what it recommends do not matter.
+        Path, origin and recommended values do not enter it.
         """
         return checksum_of(
             {
@@ -95,7 +95,7 @@ class TableManifest:
         )
 
     def to_bytes(self) -> bytes:
-        """Serialise, see `ModelFolders.sealed`."""
+        """Return the bytes of the file; see `ModelFolders.sealed`."""
         body = asdict(self)
         if not self.scoring:
             del body["scoring"]
@@ -110,17 +110,17 @@ class TableManifest:
 def _manifest(body: Mapping[str, Any]) -> TableManifest:
     body = expect_object(
         {"scoring": {}, **body},
-        {one.name for one in fields(TableManifest)} | {"format", "checksum"},
+        {field.name for field in fields(TableManifest)} | {"format", "checksum"},
         "manifest",
     )
     expect_objects(body, ("files", "scoring", "description"))
     return TableManifest(
-        kind=cast(Kind, expect_choice(body["kind"], "kind", KINDS)),
+        kind=cast(TableKind, expect_choice(body["kind"], "kind", TABLE_KINDS)),
         analyzer=AnalyzerRecord.parse(body["analyzer"], "analyzer"),
         terms=expect_whole(body["terms"], "terms", 0, MAX_TERMS),
         vocabulary=expect_text(body["vocabulary"], "vocabulary"),
         entries=expect_whole(body["entries"], "entries", 0, MAX_BYTES),
-        precision=cast(Precision, expect_choice(body["precision"], "precision", PRECISIONS)),
+        precision=cast(TablePrecision, expect_choice(body["precision"], "precision", TABLE_PRECISIONS)),
         files={
             expect_file_name(name): FileRecord.parse(value, f"files[{name!r}]")
             for name, value in body["files"].items()

@@ -1,4 +1,4 @@
-"""From judged pairs to the folder of a translation table: the whole of ``termwise train model1``."""
+"""Training of a translation table: from judged pairs to the folder of the table."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from termwise.translation.table_folder import FOLDER, write_table
 from termwise.translation.transforms import cut_vocabulary, refuse_empty
 from termwise.validation import check_threads
 
-_OF_THE_TABLE = ("vocabulary", "least", "precision")
-"""Settings of what is made of a finished estimate, which a run may go on with in place of those it began with."""
+_TABLE_SETTINGS = ("vocabulary", "least", "precision")
+"""Settings that apply after estimation, and may change when a run resumes."""
 
 
 def train_model1(
@@ -45,45 +45,44 @@ def train_model1(
     Parameters
     ----------
     data : str, Path or sequence of them
-        Training pairs, see `read_sources`; several are taken together.
+        Training pairs, see `read_sources`; several sources are combined.
     out : str or Path
-        The folder of the table. While it is trained, the state of the run is kept in its folder ``training``.
+        Folder of the table. During training its folder ``training`` holds the state of the run.
     settings : Model1Settings, optional
     split : str, optional
-        Which judgments of BEIR folders.
+        Split of the judgments in BEIR folders.
     resume : bool, optional
-        Go on with a run that was interrupted, or begin where there is none; the table comes out the same, byte for
-        byte.
+        Resume an interrupted run, or start one if there is none; the table is the same, byte for byte.
     threads : int, optional
-        Threads, and processes to read large bitexts with. The table is the same for any number. A script that asks for
-        more than one has to begin below ``if __name__ == "__main__":``, as `multiprocessing` wants it.
+        Threads, and processes for reading large bitexts. The table does not depend on it. With more than one, a script
+        needs ``if __name__ == "__main__":``.
     progress : callable, optional
-        Called with a stage, what is done, and the total.
+        Called with a stage, the number of items done, and the total.
     say : callable, optional
-        Called with a line where there is nothing to go on with, or a single pair takes long.
+        Called with a message if there is nothing to resume, or a single pair is very large.
 
     Returns
     -------
     dict
-        JSON-like facts: ``pairs`` judged and ``empty`` ones without terms on a side; ``chunks`` beside their query, and
-        ``uneven`` or ``unsampled`` ones that were left out; ``sequences``, chunks and their swaps; ``terms`` and
-        ``tokens`` of the source sides; ``cells`` of the model and ``updates`` of them in an iteration;
-        ``perplexities``; ``entries`` of the table, and ``lost``, the share of the probability, over all source tokens,
-        that is not in it; its ``bytes``; ``seconds`` by stage and in all.
+        JSON-like facts: judged ``pairs``, and ``empty`` ones without terms on one side; ``chunks`` paired with their
+        query, and skipped ones, ``uneven`` or ``unsampled``; ``sequences``, chunks and swapped pairs; ``terms`` and
+        ``tokens`` of the source sides; ``cells`` of the model and ``updates`` of cells per iteration; ``perplexities``;
+        ``entries`` of the table; ``lost``, the fraction of the probability mass, over all source tokens, that the table
+        lacks; ``bytes``; ``seconds`` by stage and in total.
 
     Raises
     ------
     ParameterError
-        If two sources have one name, or the settings leave nothing of the table; the estimate is kept then, to go on
-        from with others.
+        If two sources have the same name, or the settings remove every entry of the table. In the second case the
+        estimate is kept, and a run with other settings can resume from it.
     EmptyCollectionError
-        If there is nothing to train on.
+        If there are no training pairs.
     ForeignFolderError
-        If the folder holds something else, a run and `resume` is false, or a table and no run to go on with.
+        If the folder holds foreign files, a run without `resume`, or a finished table.
     StorageError
-        If the folder cannot be made or written to; that is tried before anything is read.
+        If the folder cannot be created or written; this is checked before any data is read.
     TermwiseError
-        Whatever else is wrong with data, settings or folder.
+        If there is another error in data, settings or folder.
     """
     check_threads(threads)
     out = Path(out)
@@ -162,19 +161,19 @@ def train_model1(
 def _sources(
     data: str | Path | Sequence[str | Path], split: str, read: list[dict[str, Any]]
 ) -> Iterator[PairSource]:
-    """Yield the sources one after another, and note what was read."""
+    """Yield the sources, and append their name, size and digest to `read`."""
     for spec in [data] if isinstance(data, str | Path) else data:
         for source in read_sources(spec, split=split):
-            if any(one["name"] == source.name for one in read):
+            if any(facts["name"] == source.name for facts in read):
                 raise ParameterError(
-                    "two sources of training pairs have one name", facts=[("name", source.name)]
+                    "two sources of training pairs have the same name", facts=[("name", source.name)]
                 )
             read.append({"name": source.name, "pairs": len(source), "digest": source.digest()})
             yield source
 
 
 def _identity(described: dict[str, Any], analyzer: str) -> dict[str, Any]:
-    settings = {name: value for name, value in described["settings"].items() if name not in _OF_THE_TABLE}
+    settings = {name: value for name, value in described["settings"].items() if name not in _TABLE_SETTINGS}
     return {
         "version": described["package"],
         "data": described["data"],
@@ -184,7 +183,7 @@ def _identity(described: dict[str, Any], analyzer: str) -> dict[str, Any]:
 
 
 class _Clock:
-    """Seconds of each stage, and of all."""
+    """Seconds of each stage and in total."""
 
     def __init__(self) -> None:
         self._begin = self._last = time.monotonic()

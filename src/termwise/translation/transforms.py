@@ -1,11 +1,11 @@
-"""What can be done to a translation table once it is trained; each function returns a new one.
+"""Transformations of a trained translation table; each function returns a new table.
 
-The published pipeline [1]_ cuts the vocabulary, drops small probabilities and, when it scores, multiplies every row by
-1 - p and adds p to the diagonal. Its rows then sum to less than 1 where something was dropped::
+The published pipeline [1]_ cuts the vocabulary, drops small probabilities and, for scoring, multiplies every row by
+1 - p and adds p to the diagonal. Rows with dropped entries then sum to less than 1::
 
     with_self_translation(above(cut_vocabulary(table, frequencies, 1_000_000), 1e-3), 0.3, "add")
 
-The paper [2]_ speaks of rows that sum to 1 and of a diagonal that is p::
+In the paper [2]_ rows sum to 1 and the diagonal is p::
 
     with_self_translation(renormalised(without_self_translation(above(table, 1e-3))), 0.3, "set")
 
@@ -37,35 +37,35 @@ def cut_vocabulary(
 ) -> TranslationTable:
     """Keep the most frequent terms, as sources and as targets.
 
-    The numbering stays; the others get empty rows and columns, and do not count as occurrences.
+    The numbering does not change; other terms get empty rows and columns, and 0 occurrences.
 
     Parameters
     ----------
     table : TranslationTable
     frequencies : ndarray of shape (V,), int64
-        Documents that hold each term.
+        Document frequency of each term.
     most : int
-        How many; terms as frequent as the last of them stay as well.
+        Number of terms to keep; terms tied with the last one are kept as well.
 
     Raises
     ------
     ParameterError
-        If that is fewer than one.
+        If it is less than 1.
     VocabularyMismatchError
-        If there is not one frequency for each term.
+        If the number of frequencies differs from the number of terms.
     """
     if most < 1:
-        raise ParameterError("at least one term must be kept", facts=[("given", most)])
+        raise ParameterError("the number of terms to keep is 1 or more", facts=[("given", most)])
     if len(frequencies) != len(table):
         raise VocabularyMismatchError(
-            "the frequencies are not those of the terms of the table",
+            "the number of frequencies differs from the number of terms",
             facts=[("frequencies", len(frequencies)), ("terms", len(table))],
         )
     if most >= len(table):
         return table
     frequent = frequencies >= np.partition(frequencies, len(table) - most)[len(table) - most]
-    made = _kept(table, frequent[table.sources] & frequent[table.targets], table.probabilities)
-    return replace(made, occurrences=np.where(frequent, table.occurrences, 0))
+    cut = _kept(table, frequent[table.sources] & frequent[table.targets], table.probabilities)
+    return replace(cut, occurrences=np.where(frequent, table.occurrences, 0))
 
 
 def above(table: TranslationTable, least: float) -> TranslationTable:
@@ -77,7 +77,9 @@ def above(table: TranslationTable, least: float) -> TranslationTable:
         If the threshold is not a number from 0 to 1.
     """
     if not 0 <= least <= 1:
-        raise ParameterError("the least probability is from 0 to 1", facts=[("given", least)])
+        raise ParameterError(
+            "the threshold for probabilities is a number from 0 to 1", facts=[("given", least)]
+        )
     return _kept(table, table.probabilities.astype(np.float64) >= least, table.probabilities)
 
 
@@ -94,7 +96,7 @@ def without_self_translation(table: TranslationTable) -> TranslationTable:
 
 
 def with_self_translation(table: TranslationTable, p_self: float, mode: SelfTranslation) -> TranslationTable:
-    """Let each term translate to itself: all terms, also those without a row.
+    """Add self-translation to every term, including terms without a row.
 
     Parameters
     ----------
@@ -102,8 +104,8 @@ def with_self_translation(table: TranslationTable, p_self: float, mode: SelfTran
     p_self : float
         From 0 to 1.
     mode : {"add", "set"}
-        ``add``: T'(t|u) = (1 - p_self) T(t|u), plus p_self where t is u; a row of sum S becomes one of
-        (1 - p_self) S + p_self. ``set``: the same after T(u|u) was dropped, so that T'(u|u) is p_self.
+        ``add``: T'(t|u) = (1 - p_self) T(t|u), plus p_self for t = u; a row sum S becomes
+        (1 - p_self) S + p_self. ``set``: the same after T(u|u) is dropped, so that T'(u|u) is p_self.
 
     Raises
     ------
@@ -115,7 +117,9 @@ def with_self_translation(table: TranslationTable, p_self: float, mode: SelfTran
     if mode not in SELF_TRANSLATIONS:
         raise UnknownNameError.of("mode of self-translation", str(mode), SELF_TRANSLATIONS)
     if not 0 <= p_self <= 1:
-        raise ParameterError("a probability of self-translation is from 0 to 1", facts=[("given", p_self)])
+        raise ParameterError(
+            "the probability of self-translation is a number from 0 to 1", facts=[("given", p_self)]
+        )
     base = without_self_translation(table) if mode == "set" else table
     sources, targets = base.sources, base.targets
     missing = np.ones(len(table), dtype=np.bool_)
@@ -137,61 +141,53 @@ def with_self_translation(table: TranslationTable, p_self: float, mode: SelfTran
 def for_scoring(
     table: TranslationTable, *, least: float, mode: SelfTranslation, renormalise: bool
 ) -> TranslationTable:
-    """Return what (1 - p_self) multiplies when a table scores: all that p_self has no part in.
+    """Return the factor of (1 - p_self) in the scoring formula: the table without self-translation.
 
     Parameters
     ----------
     table : TranslationTable
     least : float
-        Smaller raw probabilities are left out.
+        Threshold for the trained probabilities.
     mode : {"add", "set"}
-        ``set`` leaves the diagonal out, so that p_self is all of it.
+        ``set`` drops the diagonal, so that it becomes p_self.
     renormalise : bool
-        Scale what is left of each row to a sum of 1.
+        Scale each remaining row to a sum of 1.
 
     Raises
     ------
     ParameterError
-        If `least` is not a number from 0 to 1, or leaves nothing of the table.
+        If `least` is not a number from 0 to 1, or removes every entry.
     UnknownNameError
         If there is no such mode.
     """
     if mode not in SELF_TRANSLATIONS:
         raise UnknownNameError.of("mode of self-translation", str(mode), SELF_TRANSLATIONS)
-    made = above(table, least)
-    if table.nnz and not made.nnz:
+    scaled = above(table, least)
+    if table.nnz and not scaled.nnz:
         raise ParameterError(
-            "no probability of the table is as large as the least that counts",
+            "no probability of the table reaches the threshold",
             facts=[("least", least), ("largest of the table", float(table.probabilities.max()))],
-            fixes=["choose a smaller one, as in --set least=0.001, or leave it out for the default"],
+            fixes=["set a smaller one, such as `least=0.001`, or leave it out for the default"],
         )
     if mode == "set":
-        made = without_self_translation(made)
-    return renormalised(made) if renormalise else made
+        scaled = without_self_translation(scaled)
+    return renormalised(scaled) if renormalise else scaled
 
 
 def refuse_empty(table: TranslationTable, *, least: float) -> None:
-    """Refuse a table that was trained, and of which its settings leave nothing.
-
-    Raises
-    ------
-    ParameterError
-        If it has no entry.
-    """
+    """Raise an error if the settings removed every entry of a trained table."""
     if not table.nnz:
         raise ParameterError(
-            "nothing is left of the table: no probability is as large as the least that is kept",
+            "the table is empty: no probability reaches the threshold",
             facts=[("least", least)],
-            fixes=[
-                "go on from what was trained: the same command with --resume, and a smaller --set least=…"
-            ],
+            fixes=["keep the estimate and lower the threshold: `resume=True, least=NUMBER`"],
         )
 
 
 def _kept(
     table: TranslationTable, kept: npt.NDArray[np.bool_], probabilities: npt.NDArray[np.floating[Any]]
 ) -> TranslationTable:
-    """Return the table with these probabilities in the place of those there are, and only the entries that are kept."""
+    """Return the table with other probabilities, restricted to the kept entries."""
     return replace(
         table,
         indptr=np.concatenate(([0], np.cumsum(kept)))[table.indptr],

@@ -196,7 +196,7 @@ def test_what_is_not_there(place, capsys):
     )
     write_table(other, place / "other")
     assert run([*TUNE[:3], "other", *TUNE[4:]]) == 3
-    assert "cut otherwise" in capsys.readouterr().err
+    assert "different analyzers" in capsys.readouterr().err
 
 
 def test_settings_are_not_given_twice_nor_without_use(place, capsys):

@@ -343,7 +343,7 @@ def test_parts_refuse_values_out_of_range(index):
 
 
 def test_tables_with_numbers_that_are_none_are_refused(folder, tmp_path):
-    with pytest.raises(WeightError, match="is none"):
+    with pytest.raises(WeightError, match="is out of range"):
         table_of({"car": {"auto": float("nan")}})
     copy = tmp_path / "t"
     write_table(table_of(ROWS), copy)

@@ -234,7 +234,7 @@ def test_long_sides_are_not_cut() -> None:
 def test_a_run_is_neither_overwritten_nor_mixed_with_another(tmp_path: Path) -> None:
     bitext = bitext_of(HOUSES)
     estimate(bitext, iterations=2, folder=tmp_path, identity=MINE)
-    with pytest.raises(ForeignFolderError, match="not finished"):
+    with pytest.raises(ForeignFolderError, match="unfinished"):
         estimate(bitext, iterations=2, folder=tmp_path, identity=MINE)
     other = {"data": "b", "settings": {"iterations": 9, "ratio": 1.5}}
     with pytest.raises(ForeignFolderError, match="other data") as caught:
@@ -244,9 +244,9 @@ def test_a_run_is_neither_overwritten_nor_mixed_with_another(tmp_path: Path) -> 
         "iterations": "9, began with 2",
         "differs in": "data",
     }
-    with pytest.raises(ForeignFolderError, match="other settings") as caught:
+    with pytest.raises(ForeignFolderError, match="data or settings") as caught:
         estimate(bitext, iterations=2, folder=tmp_path, identity={**other, "data": "a"}, resume=True)
-    assert caught.value.fixes[0] == "go on as it began: --resume --set iterations=2"
+    assert caught.value.fixes[0] == "resume with the original settings: `resume=True, iterations=2`"
 
 
 def test_damaged_states_are_named(tmp_path: Path) -> None:

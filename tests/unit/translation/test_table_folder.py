@@ -358,9 +358,9 @@ def test_manifests_that_no_writer_writes(tmp_path: Path, change: Callable[[dict[
         (lambda body: body["files"].pop("targets.npy"), "no such file"),
         (lambda body: body["analyzer"].update(fingerprint="sha256:0"), "analyzer .* was changed"),
         (lambda body: body.update(terms=2), "vocabulary"),
-        (lambda body: body.update(scoring={"lambda": 2}), "recommends"),
-        (lambda body: body.update(scoring={"keep": 1}), "recommends"),
-        (lambda body: body.update(entries=2), "not what it should be"),
+        (lambda body: body.update(scoring={"lambda": 2}), "recommended value"),
+        (lambda body: body.update(scoring={"keep": 1}), "recommended value"),
+        (lambda body: body.update(entries=2), "wrong type or shape"),
         (lambda body: body.update(vocabulary="sha256:0"), "vocabulary"),
     ],
 )

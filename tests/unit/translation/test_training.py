@@ -102,10 +102,10 @@ def test_an_interrupted_training_comes_to_the_same_bytes(data: Path, tmp_path: P
     with pytest.raises(Stopped):
         train_model1(data, out, settings=settings, progress=stop)
     if stage == "iterate: 4 ":
-        with pytest.raises(ForeignFolderError, match="not finished"):
+        with pytest.raises(ForeignFolderError, match="unfinished"):
             train_model1(data, out, settings=settings)
         other = Model1Settings(analyzer="english", ratio=2.0)
-        with pytest.raises(ForeignFolderError, match="other settings") as caught:
+        with pytest.raises(ForeignFolderError, match="data or settings") as caught:
             train_model1(data, out, settings=other, resume=True)
         assert ("ratio", "2.0, began with 1.5") in caught.value.facts
         other = Model1Settings(analyzer="standard")
@@ -120,7 +120,7 @@ def test_an_interrupted_training_comes_to_the_same_bytes(data: Path, tmp_path: P
 
 
 def test_one_source_may_not_come_twice(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="one name"):
+    with pytest.raises(ParameterError, match="the same name"):
         train_model1([data, data], tmp_path / "table")
 
 
@@ -189,16 +189,16 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(
 def test_a_training_that_is_refused_leaves_no_folder(data: Path, tmp_path: Path) -> None:
     with pytest.raises(EmptyCollectionError):
         train_model1(data, tmp_path / "new" / "table", settings=Model1Settings(sample=0.0))
-    with pytest.raises(ParameterError, match="one name"):
+    with pytest.raises(ParameterError, match="the same name"):
         train_model1([data, data], tmp_path / "new" / "table")
     assert [path.name for path in tmp_path.iterdir()] == ["pairs.jsonl"]
 
 
 def test_settings_that_leave_nothing_of_the_table(data: Path, tmp_path: Path) -> None:
     said: list[str] = []
-    with pytest.raises(ParameterError, match="nothing is left of the table") as caught:
+    with pytest.raises(ParameterError, match="the table is empty") as caught:
         train_model1(data, tmp_path / "table", settings=Model1Settings(least=1.0))
-    assert "--resume" in caught.value.fixes[0]
+    assert "`resume=True, least=NUMBER`" in caught.value.fixes[0]
     facts = train_model1(data, tmp_path / "table", resume=True, say=said.append)
     train_model1(data, tmp_path / "whole")
     assert facts["entries"] > 0

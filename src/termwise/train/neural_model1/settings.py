@@ -9,7 +9,7 @@ from typing import Literal
 
 from termwise.errors import ParameterError
 from termwise.settings import MOST_EPOCHS, TypedSettings
-from termwise.translation.table_manifest import Precision
+from termwise.translation.table_manifest import TablePrecision
 
 Form = Literal["network", "cosine"]
 Reduction = Literal["sum", "mean"]
@@ -127,7 +127,7 @@ class NeuralModel1Settings(TypedSettings):
     least: float = 1e-4
     unseen: bool = False
     keep: int = 0
-    precision: Precision = "float32"
+    precision: TablePrecision = "float32"
 
     ranges = MappingProxyType(
         {

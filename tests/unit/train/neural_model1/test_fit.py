@@ -160,9 +160,9 @@ def test_nothing_to_resume(pairs, tmp_path, settings):
 
 def test_an_export_that_leaves_nothing_can_be_made_again(pairs, tmp_path, settings):
     few = dataclasses.replace(settings, epochs=1)
-    with pytest.raises(ParameterError, match="nothing is left of the table") as caught:
+    with pytest.raises(ParameterError, match="the table is empty") as caught:
         train_neural_model1([pairs], tmp_path / "table", settings=dataclasses.replace(few, least=1.0))
-    assert "--resume" in caught.value.fixes[0]
+    assert "`resume=True, least=NUMBER`" in caught.value.fixes[0]
     assert train_neural_model1([pairs], tmp_path / "table", settings=few, resume=True)["entries"] > 0
 
 
