@@ -323,8 +323,7 @@ def _renumbered(
     bitext = table.occurrences / max(1, int(table.occurrences.sum()))
     if table.vocabulary.id == vocabulary.id:
         return table.indptr, table.targets, table.probabilities, bitext
-    found = (vocabulary.number(token) for token in table.vocabulary)
-    numbers = np.array([-1 if number is None else number for number in found], dtype=np.int32)
+    numbers = table.numbers_in(vocabulary)
     sources, targets = numbers[table.sources], numbers[table.targets]
     kept = np.flatnonzero((sources >= 0) & (targets >= 0))
     order = kept[np.lexsort((targets[kept], sources[kept]))]

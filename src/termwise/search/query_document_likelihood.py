@@ -206,26 +206,18 @@ class QueryDocumentLikelihood(CandidateRanker):
     def rank(
         self, query: str | Query, *, candidates: Sequence[str], k: int = 10, example: str | None = None
     ) -> Ranking:
-        """Score and order given documents.
+        """Score and order given documents; see `CandidateRanker.rank`.
 
         Parameters
         ----------
-        query : str or Query
-            The information need.
-        candidates : sequence of str
-            Documents of both indexes. All are scored; ties keep the given order.
-        k : int, optional
-            Number of results, 1 or more.
+        query, candidates, k
+            See `CandidateRanker.rank`; the candidates are documents of both indexes.
         example : str, optional
             Input of the query encoder instead of the text of the query: the identifier of the query document, for
             `StoredQueryVectors`.
 
         Raises
         ------
-        ParameterError
-            If `k` is not a whole number of 1 or more.
-        UnknownIdError, DuplicateIdError
-            If a candidate is not in an index, or occurs twice.
         WeightError
             If the query encoder returns values that are not log-likelihoods.
         """
@@ -241,22 +233,14 @@ class QueryDocumentLikelihood(CandidateRanker):
         name: str | None = None,
         progress: Progress = no_progress,
     ) -> TimedRun:
-        """Re-rank the documents of a run.
+        """Re-rank the documents of a run; see `CandidateRanker.rank_many`.
 
         Parameters
         ----------
-        queries : iterable of Query
-            With distinct identifiers. Queries that are not in the run are skipped.
-        candidates : Run
-            Documents to score for each query.
-        k : int, optional
-            Number of results per query.
+        queries, candidates, k, name, progress
+            See `CandidateRanker.rank_many`.
         examples : mapping of str to str, optional
             The `example` of `rank` by ``query_id``; other queries use their text.
-        name : str, optional
-            Name of the resulting run; by default ``qdl``.
-        progress : callable, optional
-            Called with a stage name, the number of finished queries, and their total.
 
         Returns
         -------

@@ -148,16 +148,11 @@ class TranslationScorer(CandidateRanker):
     def _prepared(self, analyzer: Analyzer) -> _TableSide:
         index, table = self.documents, self.table
         scoring = for_scoring(table, least=self.least, mode=self.self_mode, renormalise=self.renormalise)
-        if table.vocabulary.id == index.vocabulary.id:
-            numbers = np.arange(len(table), dtype=np.int64)
-        else:
-            found = (index.vocabulary.number(token) for token in table.vocabulary)
-            numbers = np.array([-1 if number is None else number for number in found], dtype=np.int64)
         frequencies = read_frequencies(index.attachment(FREQUENCIES), index.manifest.terms)
         return _TableSide(
             analyzer,
             scoring.columns,
-            numbers,
+            table.numbers_in(index.vocabulary),
             frequencies / max(1, int(frequencies.sum())),
             table.occurrences / max(1, int(table.occurrences.sum())),
         )
@@ -248,14 +243,14 @@ class _TableSide:
 
     analyzer: Analyzer
     columns: Columns
-    numbers: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int32]
     collection: npt.NDArray[np.float64]
     bitext: npt.NDArray[np.float64]
 
     def has_column(self, target: int) -> bool:
         return bool(self.columns.indptr[target] < self.columns.indptr[target + 1])
 
-    def column(self, target: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    def column(self, target: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """Return the sources of a target, numbered as in the index, and their probabilities."""
         entries = slice(int(self.columns.indptr[target]), int(self.columns.indptr[target + 1]))
         sources = self.numbers[self.columns.sources[entries]]
@@ -267,7 +262,7 @@ class _TableSide:
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int32]]:
         """Return the arguments slots, columns and own words of `gather_translations`."""
         word_columns = [
-            (np.empty(0, np.int64), np.empty(0, np.float32))
+            (np.empty(0, np.int32), np.empty(0, np.float32))
             if word.target is None
             else self.column(word.target)
             for word in words

@@ -11,7 +11,6 @@ from termwise.translation.transforms import (
     cut_vocabulary,
     for_scoring,
     renormalised,
-    with_self_translation,
     without_self_translation,
 )
 
@@ -30,7 +29,6 @@ __all__ = [
     "renormalised",
     "shipped_tables",
     "train_model1",
-    "with_self_translation",
     "without_self_translation",
     "write_table",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.collection.pairs import PairSource
-from termwise.errors import EmptyCollectionError, ParameterError, StorageError
+from termwise.errors import EmptyCollectionError, StorageError
 from termwise.kernels.translation import Postings, Side, count_postings, count_tokens, fill_postings
 from termwise.parallel import Workers
 from termwise.progress import Progress, no_progress
@@ -163,8 +163,6 @@ def make_bitext(
 
     Raises
     ------
-    ParameterError
-        If a number is out of range.
     EmptyCollectionError
         If no pair remains.
 
@@ -181,15 +179,6 @@ def make_bitext(
     >>> bitext.chunks.first.tolist(), bitext.chunks.length.tolist()
     ([0, 3, 6], [3, 3, 1])
     """
-    for name, value, least, most in (
-        ("ratio", ratio, 0.0, np.inf),
-        ("longest_ratio", longest_ratio, 1.0, np.inf),
-        ("sample", sample, 0.0, 1.0),
-    ):
-        if not least <= value <= most:
-            raise ParameterError(
-                f"{name} is out of range", facts=[("given", value), ("expected", f"{least:g} to {most:g}")]
-            )
     random = np.random.default_rng(seed)
     with Workers(partial(number_texts, analyzer), threads=threads) as workers:
         terms = _Terms(analyzer, workers)

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.display.safe_text import shown
-from termwise.errors import CorruptModelError, ForeignFolderError, ParameterError, StorageError
+from termwise.errors import CorruptModelError, ForeignFolderError, StorageError
 from termwise.kernels.translation import (
     add_sources,
     count_updates,
@@ -46,7 +46,6 @@ from termwise.storage.manifest_json import (
 )
 from termwise.storage.safe_read import read_regular, regular_size
 from termwise.translation.bitext import Bitext
-from termwise.validation import MOST_THREADS
 
 STATE = "em.json"
 """State file of a run."""
@@ -149,8 +148,6 @@ def estimate(
 
     Raises
     ------
-    ParameterError
-        If a number is out of range.
     ForeignFolderError
         If `folder` holds another run, naming the differences, or a run and `resume` is false.
     CorruptModelError
@@ -163,7 +160,6 @@ def estimate(
     .. [1] P. F. Brown et al., The mathematics of statistical machine translation, Computational Linguistics 19(2),
        1993, section 4.
     """
-    _check(iterations, tolerance, floor, drop, threads)
     state = None if folder is None else _StateFolder(Path(folder), identity)
     if folder is not None and not resume:
         refuse_unfinished(Path(folder))
@@ -412,21 +408,6 @@ def _concatenated(parts: list[npt.NDArray[np.int32]], size: int) -> npt.NDArray[
         size -= len(part)
         whole[size : size + len(part)] = part
     return whole
-
-
-def _check(iterations: int, tolerance: float, floor: float, drop: float, threads: int) -> None:
-    for name, value, least, most in (
-        ("iterations", iterations, 1, math.inf),
-        ("tolerance", tolerance, 0, 1),
-        ("floor", floor, 0, 0.1),
-        ("drop", drop, 0, floor),
-        ("threads", threads, 1, MOST_THREADS),
-    ):
-        if not least <= value <= most:
-            expected = f"{least} to {most}" if most < math.inf else f"{least} or more"
-            if name == "drop":
-                expected = f"from 0 to the floor, {floor}"
-            raise ParameterError(f"{name} is out of range", facts=[("given", value), ("expected", expected)])
 
 
 def _damaged(path: Path, expected: object, seen: object) -> CorruptModelError:

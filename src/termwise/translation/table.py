@@ -14,6 +14,7 @@ from termwise.errors import UnknownNameError, WeightError
 from termwise.kernels.inversion import first_unsorted
 from termwise.kernels.translation import transpose
 from termwise.text import AnalyzerSpec, Vocabulary
+from termwise.text.vocabulary import TermNumbering
 
 TableKind = Literal["model1", "neural-model1"]
 
@@ -206,6 +207,13 @@ class TranslationTable:
         for part in columns:
             part.setflags(write=False)
         return columns
+
+    def numbers_in(self, vocabulary: TermNumbering) -> npt.NDArray[np.int32]:
+        """Return the number of each term in another vocabulary, -1 for unknown ones; shape (V,)."""
+        if self.vocabulary.id == vocabulary.id:
+            return np.arange(len(self), dtype=np.int32)
+        numbers = (vocabulary.number(token) for token in self.vocabulary)
+        return np.array([-1 if number is None else number for number in numbers], dtype=np.int32)
 
     def row(self, token: str) -> list[tuple[str, float]]:
         """Return the targets of a document word and T(.|token), largest first; empty for an unknown word."""

@@ -1,13 +1,8 @@
 """Transformations of a trained translation table; each function returns a new table.
 
 The published pipeline [1]_ cuts the vocabulary, drops small probabilities and, for scoring, multiplies every row by
-1 - p and adds p to the diagonal. Rows with dropped entries then sum to less than 1::
-
-    with_self_translation(above(cut_vocabulary(table, frequencies, 1_000_000), 1e-3), 0.3, "add")
-
-In the paper [2]_ rows sum to 1 and the diagonal is p::
-
-    with_self_translation(renormalised(without_self_translation(above(table, 1e-3))), 0.3, "set")
+1 - p and adds p to the diagonal, so rows with dropped entries sum to less than 1: ``for_scoring(mode="add")``. In the
+paper [2]_ rows sum to 1 and the diagonal is p: ``for_scoring(mode="set", renormalise=True)``.
 
 References
 ----------
@@ -24,7 +19,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
+from termwise.errors import ParameterError, UnknownNameError
 from termwise.translation.table import TranslationTable
 
 SelfTranslation = Literal["add", "set"]
@@ -46,21 +41,7 @@ def cut_vocabulary(
         Document frequency of each term.
     most : int
         Number of terms to keep; terms tied with the last one are kept as well.
-
-    Raises
-    ------
-    ParameterError
-        If it is less than 1.
-    VocabularyMismatchError
-        If the number of frequencies differs from the number of terms.
     """
-    if most < 1:
-        raise ParameterError("the number of terms to keep is 1 or more", facts=[("given", most)])
-    if len(frequencies) != len(table):
-        raise VocabularyMismatchError(
-            "the number of frequencies differs from the number of terms",
-            facts=[("frequencies", len(frequencies)), ("terms", len(table))],
-        )
     if most >= len(table):
         return table
     frequent = frequencies >= np.partition(frequencies, len(table) - most)[len(table) - most]
@@ -93,49 +74,6 @@ def renormalised(table: TranslationTable) -> TranslationTable:
 def without_self_translation(table: TranslationTable) -> TranslationTable:
     """Drop the diagonal, T(u|u)."""
     return _kept(table, table.sources != table.targets, table.probabilities)
-
-
-def with_self_translation(table: TranslationTable, p_self: float, mode: SelfTranslation) -> TranslationTable:
-    """Add self-translation to every term, including terms without a row.
-
-    Parameters
-    ----------
-    table : TranslationTable
-    p_self : float
-        From 0 to 1.
-    mode : {"add", "set"}
-        ``add``: T'(t|u) = (1 - p_self) T(t|u), plus p_self for t = u; a row sum S becomes
-        (1 - p_self) S + p_self. ``set``: the same after T(u|u) is dropped, so that T'(u|u) is p_self.
-
-    Raises
-    ------
-    ParameterError
-        If p_self is not a number from 0 to 1.
-    UnknownNameError
-        If there is no such mode.
-    """
-    if mode not in SELF_TRANSLATIONS:
-        raise UnknownNameError.of("mode of self-translation", str(mode), SELF_TRANSLATIONS)
-    if not 0 <= p_self <= 1:
-        raise ParameterError(
-            "the probability of self-translation is a number from 0 to 1", facts=[("given", p_self)]
-        )
-    base = without_self_translation(table) if mode == "set" else table
-    sources, targets = base.sources, base.targets
-    missing = np.ones(len(table), dtype=np.bool_)
-    missing[sources[sources == targets]] = False
-    new = np.flatnonzero(missing)
-    all_sources, all_targets = np.concatenate((sources, new)), np.concatenate((targets, new))
-    values = np.concatenate((base.probabilities.astype(np.float64), np.zeros(len(new))))
-    values = (1 - p_self) * values + np.where(all_sources == all_targets, p_self, 0.0)
-    order = np.lexsort((all_targets, all_sources))
-    kept = order[values[order].astype(np.float32) > 0]
-    return replace(
-        table,
-        indptr=np.concatenate(([0], np.cumsum(np.bincount(all_sources[kept], minlength=len(table))))),
-        targets=all_targets[kept].astype(np.int32),
-        probabilities=values[kept].astype(np.float32),
-    )
 
 
 def for_scoring(

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from importlib import resources
 
 import pytest
-from tests.unit.search.terminal import EXPLANATION, TEXT, part
+from tests.unit.explain.terminal import EXPLANATION, TEXT, part
 
 from termwise.explain.explanation import Competitor, Explanation
 from termwise.explain.html import PASSAGES, WHOLE_TEXT, explanation_html

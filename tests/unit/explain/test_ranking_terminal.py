@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from tests.unit.search.terminal import EXPLANATION, HOSTILE, PIECES, lines, part, rendered
+from tests.unit.explain.terminal import EXPLANATION, HOSTILE, PIECES, lines, part, rendered
 
 from termwise.errors import ParameterError
 from termwise.explain.ranking_terminal import ranking_renderable, sum_text

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
-from tests.unit.search.terminal import EXPLANATION, HOSTILE, PIECES, lines, part, rendered
+from tests.unit.explain.terminal import EXPLANATION, HOSTILE, PIECES, lines, part, rendered
 
 from termwise.explain.explanation import Explanation
 from termwise.explain.terminal import TERMS, explanation_renderable

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.errors import EmptyCollectionError, MalformedRecordError, ParameterError
+from termwise.errors import EmptyCollectionError, MalformedRecordError
 from termwise.kernels.translation import Side
 from termwise.text import make_analyzer
 from termwise.translation import Bitext, make_bitext
@@ -215,14 +215,6 @@ def test_texts_are_cut_in_parts_of_bounded_length() -> None:
     assert [text for part in parts for text in part] == texts
     assert [len(part) for part in parts] == [2, 512, 89, 1]
     assert list(bitext_module._batches([])) == [[]]
-
-
-@pytest.mark.parametrize(
-    "options", [{"ratio": -1.0}, {"ratio": float("nan")}, {"longest_ratio": 0.5}, {"sample": 1.5}]
-)
-def test_numbers_out_of_range(options: dict[str, float]) -> None:
-    with pytest.raises(ParameterError):
-        bitext_of([("a", "1")], **options)
 
 
 WORDS = st.lists(st.sampled_from("abcde"), min_size=1, max_size=12)

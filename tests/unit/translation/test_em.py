@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise.errors import CorruptModelError, ForeignFolderError, ParameterError, StorageError
+from termwise.errors import CorruptModelError, ForeignFolderError, StorageError
 from termwise.kernels import reference
 from termwise.translation import Bitext, Estimate, em, estimate
 
@@ -275,24 +275,6 @@ def test_a_state_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError):
         estimate(bitext_of(HOUSES), folder=tmp_path / "file")
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"iterations": 0},
-        {"tolerance": -0.1},
-        {"tolerance": float("nan")},
-        {"floor": -1e-7},
-        {"drop": 1e-7},
-        {"floor": 1e-7, "drop": 1e-6},
-        {"threads": 0},
-        {"threads": 1025},
-    ],
-)
-def test_numbers_out_of_range(options: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError):
-        estimate(bitext_of(HOUSES), **options)
 
 
 def test_pruning_in_the_kernel_is_pruning_of_the_table() -> None:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
+from termwise.errors import ParameterError, UnknownNameError
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import (
     TranslationTable,
     above,
     cut_vocabulary,
+    for_scoring,
     renormalised,
-    with_self_translation,
-    without_self_translation,
 )
 
 #         car   auto  road  lone
@@ -56,33 +53,6 @@ def test_renormalised_rows_sum_to_one_and_empty_rows_stay_empty() -> None:
     assert_allclose(made.row_sums, [1, 1, 1, 0], rtol=1e-6)
 
 
-def test_added_self_translation() -> None:
-    made = dense(with_self_translation(TABLE, 0.5, "add"))
-    assert made.tolist() == [
-        [0.75, 0.0625, 0.125, 0],
-        [0, 1, 0, 0],
-        [0, 0.0625, 0.625, 0],
-        [0, 0, 0, 0.5],  # a term without a row still translates to itself
-    ]
-
-
-def test_set_self_translation() -> None:
-    made = dense(with_self_translation(TABLE, 0.5, "set"))
-    assert made.tolist() == [[0.5, 0.0625, 0.125, 0], [0, 0.5, 0, 0], [0, 0.0625, 0.5, 0], [0, 0, 0, 0.5]]
-
-
-def test_the_distribution_that_the_paper_speaks_of() -> None:
-    made = with_self_translation(renormalised(without_self_translation(above(TABLE, 0.25))), 0.25, "set")
-    assert_allclose(dense(made)[0], [0.25, 0, 0.75, 0])
-    assert_allclose(np.diag(dense(made)), 0.25)
-
-
-def test_the_ends_of_self_translation() -> None:
-    assert dense(with_self_translation(TABLE, 0.0, "add")).tolist() == ROWS
-    assert dense(with_self_translation(TABLE, 1.0, "add")).tolist() == np.eye(4).tolist()
-    assert with_self_translation(TABLE, 1.0, "set").nnz == 4
-
-
 def test_the_vocabulary_cut_keeps_ties() -> None:
     made = cut_vocabulary(TABLE, np.array([9, 3, 3, 1]), 2)
     assert dense(made).tolist() == ROWS
@@ -94,27 +64,17 @@ def test_the_vocabulary_cut_keeps_ties() -> None:
     assert cut_vocabulary(TABLE, np.array([9, 1, 3, 1]), 1_000_000) is TABLE
 
 
-def test_what_cannot_be_asked_for() -> None:
+def test_for_scoring_leaves_room_for_self_translation() -> None:
+    added = for_scoring(TABLE, least=0.25, mode="add", renormalise=False)
+    assert dense(added).tolist() == [[0.5, 0, 0.25, 0], [0, 1, 0, 0], [0, 0, 0.25, 0], [0, 0, 0, 0]]
+    replaced = for_scoring(TABLE, least=0.25, mode="set", renormalise=True)
+    assert dense(replaced).tolist() == [[0, 0, 1, 0], [0] * 4, [0] * 4, [0] * 4]
+
+
+def test_arguments_out_of_range() -> None:
     with pytest.raises(ParameterError):
         above(TABLE, float("nan"))
-    with pytest.raises(ParameterError):
-        with_self_translation(TABLE, 1.5, "add")
     with pytest.raises(UnknownNameError):
-        with_self_translation(TABLE, 0.5, "mix")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError):
-        cut_vocabulary(TABLE, np.zeros(4, dtype=np.int64), 0)
-    with pytest.raises(VocabularyMismatchError):
-        cut_vocabulary(TABLE, np.zeros(3, dtype=np.int64), 1)
-
-
-WHOLE = st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=4, max_size=4)
-
-
-@given(WHOLE, st.floats(0, 1), st.sampled_from(["add", "set"]))
-def test_mass_is_kept(counts: list[list[int]], p_self: float, mode: str) -> None:
-    table = table_of([[count / max(sum(row), 1) for count in row] for row in counts])
-    made = with_self_translation(table, p_self, mode)  # type: ignore[arg-type]
-    base = table if mode == "add" else without_self_translation(table)
-    assert_allclose(made.row_sums, (1 - p_self) * base.row_sums + p_self, atol=1e-5)
-    if mode == "set":
-        assert_allclose(np.diag(dense(made)), p_self, atol=1e-7)
+        for_scoring(TABLE, least=0.5, mode="mix", renormalise=False)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="no probability"):
+        for_scoring(table_of([[0.5]]), least=0.75, mode="add", renormalise=False)

@@ -1,4 +1,4 @@
-"""Explanations to be shown, and what a terminal makes of them."""
+"""Sample explanations, and their rendering in a terminal."""
 
 from __future__ import annotations
 
