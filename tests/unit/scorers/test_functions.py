@@ -36,7 +36,7 @@ def test_a_function_of_a_module(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("source", "error", "said"),
+    ("source", "error", "message"),
     [
         ("import sys\nsys.exit(0)", DataError, "line 2"),
         ("raise SystemExit", DataError, "line 1"),
@@ -50,12 +50,12 @@ def test_a_function_of_a_module(monkeypatch):
         ("score = 5", ParameterError, "a function of queries and texts"),
     ],
 )
-def test_modules_that_cannot_be_imported(source, error, said, tmp_path, monkeypatch):
+def test_modules_that_cannot_be_imported(source, error, message, tmp_path, monkeypatch):
     (tmp_path / "fails_here.py").write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(error) as caught:
         open_scorer("python:fails_here:score", CONTEXT)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     sys.modules.pop("fails_here", None)
 
 

@@ -198,10 +198,10 @@ def test_slow_responses_end_at_the_timeout(monkeypatch, begin, why):
 
 def test_errors_say_whether_scores_are_cached(server):
     server.answers = [(503, "bad")] * 6
-    for fingerprint, said in ((None, "scores are cached"), ("v1", "not requested again")):
+    for fingerprint, note in ((None, "scores are cached"), ("v1", "not requested again")):
         with pytest.raises(DataError) as caught:
             HttpScorer(server.url, fingerprint=fingerprint).score("a", ["a"])
-        assert said in caught.value.fixes[0]
+        assert note in caught.value.fixes[0]
 
 
 @pytest.mark.parametrize(

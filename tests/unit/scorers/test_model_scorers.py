@@ -75,9 +75,9 @@ def test_scores_do_not_depend_on_what_was_scored_before(model, background):
         ("yak", "no such"),
         ("zebra quagga", "a quagga, a zebra and a yak"),
     ]
-    asked, held = [list(side) for side in zip(*pairs_, strict=True)]
-    together = model_scorer(model, background).score_pairs(asked, held)
-    backwards = model_scorer(model, background).score_pairs(asked[::-1], held[::-1])[::-1]
+    queries, texts = [list(side) for side in zip(*pairs_, strict=True)]
+    together = model_scorer(model, background).score_pairs(queries, texts)
+    backwards = model_scorer(model, background).score_pairs(queries[::-1], texts[::-1])[::-1]
     scorer = model_scorer(model, background)
     alone = np.concatenate([scorer.score(*(query, [text])) for query, text in reversed(pairs_)])[::-1]
     assert together.tolist() == backwards.tolist() == alone.tolist()

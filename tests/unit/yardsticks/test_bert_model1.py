@@ -46,7 +46,7 @@ def plain(network, query, document, *, config):
 
     count = math.ceil(len(document) / config.chunk_length)
     cut = [len(document) * part // count for part in range(count + 1)]
-    asked, said, places = [], [], []
+    query_vectors, text_vectors, places = [], [], []
     for begin, end in pairwise(cut):
         ids = [number("[CLS]"), *query, number("[SEP]"), *document[begin:end], number("[SEP]")]
         segments = [0] * (len(query) + 2) + [1] * (end - begin + 1)
@@ -55,15 +55,15 @@ def plain(network, query, document, *, config):
             attention_mask=torch.ones(1, len(ids), dtype=torch.int64),
             token_type_ids=torch.tensor([segments]),
         ).last_hidden_state[0]
-        asked.append(hidden[1 : 1 + len(query)].double())
-        said += list(hidden[2 + len(query) : -1].double())
-        places += [len(asked) - 1] * (end - begin)
+        query_vectors.append(hidden[1 : 1 + len(query)].double())
+        text_vectors += list(hidden[2 + len(query) : -1].double())
+        places += [len(query_vectors) - 1] * (end - begin)
     total = []
     for row, q in enumerate(query):
         chances = []
-        for place, (x_d, d) in enumerate(zip(said, document, strict=True)):
+        for place, (x_d, d) in enumerate(zip(text_vectors, document, strict=True)):
             window = 0 if config.query_vectors == "first" else places[place]
-            chance = translation(asked[window][row], x_d)
+            chance = translation(query_vectors[window][row], x_d)
             p = config.self_translation
             chances.append((p if q == d else (1 - p) * chance) if p else chance)
         total.append(math.log(sum(chances) / len(chances)))

@@ -28,7 +28,7 @@ from termwise.yardsticks.bert_model1.folder import read_scorer_folder  # noqa: E
 from termwise.yardsticks.bert_model1.network import BertModel1Config  # noqa: E402
 from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer  # noqa: E402
 from termwise.yardsticks.bert_model1.settings import BertModel1Settings  # noqa: E402
-from termwise.yardsticks.bert_model1.step import DrawnBatches, MarginStep, PairCollator  # noqa: E402
+from termwise.yardsticks.bert_model1.step import MarginStep, PairCollator, SampledBatches  # noqa: E402
 from termwise.yardsticks.bert_model1.training import Validation, candidates_of, config_of, train_bert_model1  # noqa: E402
 
 from .conftest import SMALL, small_network  # noqa: E402
@@ -50,8 +50,8 @@ def pairs(count):
     random = np.random.default_rng(4)
     for place in range(count):
         word = WORDS[place % len(WORDS)]
-        said = [*random.choice(WORDS, size=random.integers(2, 15)), word]
-        yield word + (" ?" if place % 2 else ""), " ".join(said)
+        words = [*random.choice(WORDS, size=random.integers(2, 15)), word]
+        yield word + (" ?" if place % 2 else ""), " ".join(words)
 
 
 @pytest.fixture
@@ -79,10 +79,10 @@ def judged(source):
 def test_the_loss_of_a_batch(base, analyzer, source, judged, score_norm, reduction):
     settings = dataclasses.replace(SETTINGS, score_norm=score_norm, reduction=reduction, margin=2.0)
     network = small_network(base, score_norm=score_norm).eval()
-    batches = DrawnBatches(judged, settings)
+    batches = SampledBatches(judged, settings)
     collator = PairCollator(settings, Pieces(analyzer, network.kind), [source], batches)
     loss = MarginStep(network, settings)(**collator([1]))["loss"]
-    drawn = batches.drawn(1)
+    drawn = batches.sample(1)
     assert (drawn.negatives == (drawn.relevant + 1) % 14).all()
     scorer = BertModel1Scorer(network, analyzer)
     losses = []
@@ -99,18 +99,18 @@ def test_the_loss_of_a_batch(base, analyzer, source, judged, score_norm, reducti
 
 
 def test_an_epoch_takes_every_query_once(judged):
-    batches = DrawnBatches(judged, SETTINGS)
+    batches = SampledBatches(judged, SETTINGS)
     assert len(batches) == 8  # 4, 4, 4 and 2 queries, twice
     for epoch in range(2):
-        taken = [batches.drawn(epoch * 4 + number).queries.tolist() for number in range(4)]
+        taken = [batches.sample(epoch * 4 + number).queries.tolist() for number in range(4)]
         assert [len(part) for part in taken] == [4, 4, 4, 2]
         assert sorted(query for part in taken for query in part) == list(range(14))
-    assert batches.drawn(0).queries.tolist() != batches.drawn(4).queries.tolist()
+    assert batches.sample(0).queries.tolist() != batches.sample(4).queries.tolist()
 
 
 def test_steps_can_be_limited(judged):
     limited = dataclasses.replace(SETTINGS, max_steps=3, accumulate=2)
-    assert len(DrawnBatches(judged, limited)) == 6
+    assert len(SampledBatches(judged, limited)) == 6
 
 
 def test_validation_candidates_are_bm25_passages_then_relevant_ones():
@@ -161,12 +161,12 @@ class Killed(Exception):
 
 
 def test_a_resumed_run_gives_identical_weights(data, base, tmp_path):
-    said = []
-    whole = train_bert_model1([data], base, tmp_path / "whole", settings=SETTINGS, say=said.append)
+    messages = []
+    whole = train_bert_model1([data], base, tmp_path / "whole", settings=SETTINGS, say=messages.append)
     assert whole["steps"] == 8
     assert whole["best"]["step"] in (2, 4, 6, 8)
     assert 0 < whole["best"]["nDCG@10"] <= 1
-    assert any("validat" in line or "nDCG@10" in line for line in said)
+    assert any("validat" in line or "nDCG@10" in line for line in messages)
 
     def kill(stage, done, _):
         if stage.startswith("train") and done == 5:
@@ -177,9 +177,9 @@ def test_a_resumed_run_gives_identical_weights(data, base, tmp_path):
     with pytest.raises(ForeignFolderError):
         train_bert_model1([data], base, tmp_path / "killed", settings=SETTINGS)
     resumed = train_bert_model1(
-        [data], base, tmp_path / "killed", settings=SETTINGS, resume=True, say=said.append
+        [data], base, tmp_path / "killed", settings=SETTINGS, resume=True, say=messages.append
     )
-    assert any(line.startswith("resuming at step 4 of 8") for line in said)
+    assert any(line.startswith("resuming at step 4 of 8") for line in messages)
     assert resumed["best"] == whole["best"]
     one, other = weights(tmp_path / "whole"), weights(tmp_path / "killed")
     assert one.keys() == other.keys()
@@ -220,10 +220,10 @@ def test_data_without_usable_pairs_is_refused(base, tmp_path):
 @pytest.fixture
 def small_run(data, base, tmp_path):
     def train(**options):
-        said = []
+        messages = []
         given = {"settings": dataclasses.replace(SETTINGS, max_steps=1), **options}
-        train_bert_model1([data], base, tmp_path / "out", say=said.append, **given)
-        return said
+        train_bert_model1([data], base, tmp_path / "out", say=messages.append, **given)
+        return messages
 
     return train
 
@@ -237,9 +237,9 @@ def test_mined_negatives_survive_a_failure(small_run, tmp_path, monkeypatch):
         with pytest.raises(StorageError):
             small_run()
     assert (tmp_path / "out" / "training" / "negatives.npz").is_file()
-    said = small_run(resume=True)
-    assert f"nothing to resume in {tmp_path / 'out' / 'training'}: starting from the beginning" in said
-    assert not [line for line in said if "BM25" in line]
+    messages = small_run(resume=True)
+    assert f"nothing to resume in {tmp_path / 'out' / 'training'}: starting from the beginning" in messages
+    assert not [line for line in messages if "BM25" in line]
 
 
 def test_other_held_out_queries_are_another_run(small_run, tmp_path):

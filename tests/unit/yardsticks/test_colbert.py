@@ -21,7 +21,7 @@ from termwise.yardsticks.colbert import ColbertScorer  # noqa: E402
 
 QUERY = "wing drag"
 TEXTS = ["wing lift", "heat transfer , of a plate .", "", "drag", ". , ?"]
-SAID = {
+SETTINGS = {
     "query_maxlen": 8,
     "doc_maxlen": 20,
     "dim": 4,
@@ -43,13 +43,13 @@ def weights(seed=5):
     return found | {"linear.weight": torch.randn(4, 16)}
 
 
-def saved(folder, tensors=None, said=SAID):
+def saved(folder, tensors=None, settings=SETTINGS):
     folder.mkdir()
     safetensors_torch.save_file(weights() if tensors is None else tensors, folder / "model.safetensors")
     configuration().to_json_file(folder / "config.json")
     (folder / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
-    if said is not None:
-        (folder / "artifact.metadata").write_text(json.dumps(said))
+    if settings is not None:
+        (folder / "artifact.metadata").write_text(json.dumps(settings))
     return folder
 
 
@@ -77,10 +77,10 @@ def read(pieces, seen):
 
 
 def by_hand(query, text, *, attend=False, skip=".,?", length=20):
-    asked = ["[CLS]", "[unused0]", *query.split(), "[SEP]"]
-    seen = 8 if attend else len(asked)
+    tokens = ["[CLS]", "[unused0]", *query.split(), "[SEP]"]
+    seen = 8 if attend else len(tokens)
     words = ["[CLS]", "[unused1]", *text.split()[: length - 3], "[SEP]"]
-    left = read(asked + ["[MASK]"] * (8 - len(asked)), seen)
+    left = read(tokens + ["[MASK]"] * (8 - len(tokens)), seen)
     right = read(words, len(words))[[word not in list(skip) for word in words]]
     return sum(max(float(x @ y) for y in right) for x in left)
 
@@ -115,22 +115,22 @@ def test_punctuation_can_be_included(folder, scorer):
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("settings", "expected"),
     [
         ({"attend_to_mask_tokens": True}, lambda text: by_hand(QUERY, text, attend=True)),
         ({"similarity": "l2"}, lambda text: 2 * by_hand(QUERY, text) - 16),
         ({"doc_maxlen": 6}, lambda text: by_hand(QUERY, text, length=6)),
     ],
 )
-def test_settings_of_the_checkpoint_are_used(tmp_path, said, expected):
-    scorer = ColbertScorer.open(saved(tmp_path / "mine", said=SAID | said))
+def test_settings_of_the_checkpoint_are_used(tmp_path, settings, expected):
+    scorer = ColbertScorer.open(saved(tmp_path / "mine", settings=SETTINGS | settings))
     assert scorer.score(QUERY, TEXTS) == pytest.approx([expected(text) for text in TEXTS], abs=2e-5)
 
 
 def test_a_checkpoint_of_the_first_version(folder, scorer, tmp_path):
     shutil.copy(folder / "config.json", tmp_path)
     shutil.copy(folder / "vocab.txt", tmp_path)
-    arguments = {name: SAID[name] for name in ("query_maxlen", "doc_maxlen", "dim", "similarity")}
+    arguments = {name: SETTINGS[name] for name in ("query_maxlen", "doc_maxlen", "dim", "similarity")}
     tensors = {f"module.{name}": value for name, value in weights().items()}
     file = tmp_path / "colbert.dnn"
     torch.save({"epoch": 0, "model_state_dict": tensors, "arguments": arguments}, file)
@@ -148,7 +148,7 @@ def test_a_checkpoint_of_the_first_version(folder, scorer, tmp_path):
 
 
 def test_missing_settings_are_those_of_the_paper(tmp_path):
-    held = ColbertScorer.open(saved(tmp_path / "mine", said=None), length=30)
+    held = ColbertScorer.open(saved(tmp_path / "mine", settings=None), length=30)
     assert (held.settings.query_maxlen, held.settings.doc_maxlen) == (32, 30)
     assert held.settings.mask_punctuation
     assert not held.settings.attend_to_mask_tokens
@@ -200,7 +200,7 @@ def test_weights_of_another_network_are_refused(tmp_path, tensors, why):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "settings",
     [
         {"query_maxlen": "32"},
         {"query_maxlen": 3},
@@ -209,9 +209,9 @@ def test_weights_of_another_network_are_refused(tmp_path, tensors, why):
         {"similarity": "dot"},
     ],
 )
-def test_invalid_settings_are_refused(tmp_path, said):
+def test_invalid_settings_are_refused(tmp_path, settings):
     with pytest.raises(ModelFormatError, match="setting of the checkpoint"):
-        ColbertScorer.open(saved(tmp_path / "mine", said=SAID | said))
+        ColbertScorer.open(saved(tmp_path / "mine", settings=SETTINGS | settings))
 
 
 @pytest.mark.parametrize("text", ["{", "[]"])

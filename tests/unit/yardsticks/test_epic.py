@@ -89,14 +89,14 @@ def by_hand(query, text, tied=False):
         found = vectors @ held[f"{name}.weight"][0] + held[f"{name}.bias"]
         return found.double().numpy()
 
-    asked, said = read(query, 0), read(text, 1)
+    query_vectors, text_vectors = read(query, 0), read(text, 1)
     decoder = held.get(DECODER, held["encoder.bert.bert.embeddings.word_embeddings.weight"])
     with torch.no_grad():
-        logits = network.cls.predictions.transform(said[1:-1]) @ decoder.T
+        logits = network.cls.predictions.transform(text_vectors[1:-1]) @ decoder.T
     logits = (logits + held["encoder.bert.cls.predictions.bias"]).double().numpy()
-    vector = (active(logits) * active(linear("doc_salience", said[1:-1]))[:, None]).max(0)
-    vector = vector / (1 + np.exp(-linear("doc_quality", said[:1])[0]))
-    saliences = active(linear("query_salience", asked[1:-1]))
+    vector = (active(logits) * active(linear("doc_salience", text_vectors[1:-1]))[:, None]).max(0)
+    vector = vector / (1 + np.exp(-linear("doc_quality", text_vectors[:1])[0]))
+    saliences = active(linear("query_salience", query_vectors[1:-1]))
     return sum(
         salience * vector[VOCABULARY.index(word)]
         for word, salience in zip(query.split(), saliences, strict=True)

@@ -13,16 +13,16 @@ from termwise.scorers.protocol import PairScorer
 from termwise.yardsticks import CachedExpander, ExpandedScorer
 
 
-class Asks:
+class RecordingExpander:
     """Generates queries from the first word of a text, and records the texts."""
 
-    def __init__(self, times=1, fingerprint="asks"):
+    def __init__(self, times=1, fingerprint="expander"):
         self.fingerprint = fingerprint
         self.times = times
-        self.asked = []
+        self.texts = []
 
     def expand(self, texts):
-        self.asked += texts
+        self.texts += texts
         return [
             tuple(f"what is {text.split()[0]}" for _ in range(self.times)) if text else () for text in texts
         ]
@@ -43,7 +43,7 @@ def test_queries_are_appended_to_the_text():
         seen.extend(zip(queries, texts, strict=True))
         return [0.0] * len(texts)
 
-    scorer = ExpandedScorer(FunctionScorer(scored, name="see"), Asks(2))
+    scorer = ExpandedScorer(FunctionScorer(scored, name="see"), RecordingExpander(2))
     scorer.score_pairs(["q", "r", "q"], ["cats sleep", "", "cats sleep"])
     expanded = "cats sleep what is cats what is cats"
     assert seen == [("q", expanded), ("r", ""), ("q", expanded)]
@@ -52,36 +52,36 @@ def test_queries_are_appended_to_the_text():
 
 
 def test_each_text_is_expanded_once():
-    asks = Asks()
-    scorer = ExpandedScorer(counted(), CachedExpander(asks))
+    expander = RecordingExpander()
+    scorer = ExpandedScorer(counted(), CachedExpander(expander))
     assert scorer.score_pairs(["q", "r", "q"], ["a", "b c", "a"]).tolist() == [4, 5, 4]
     assert scorer.score("s", ["b c", "d"]).tolist() == [5, 4]
-    assert asks.asked == ["a", "b c", "d"]
+    assert expander.texts == ["a", "b c", "d"]
     assert scorer.score("s", []).shape == (0,)
 
 
 def test_queries_are_cached_by_expander_and_text(tmp_path):
     path = tmp_path / "queries.sqlite"
-    first = CachedExpander(Asks(), path)
+    first = CachedExpander(RecordingExpander(), path)
     texts = ["é one", "\ud800", ""]
     found = first.expand(texts)
     assert found == [("what is é",), ("what is \ud800",), ()]
     first.close()
-    again = Asks()
-    kept = CachedExpander(again, path)
+    second = RecordingExpander()
+    kept = CachedExpander(second, path)
     assert isinstance(kept, QueryGenerator)
     assert kept.expand(texts[::-1]) == found[::-1]
     assert kept("any id", "é one") == ("what is é",)
-    assert not again.asked
-    other = Asks(2, "other")
+    assert not second.texts
+    other = RecordingExpander(2, "other")
     assert CachedExpander(other, path)("", "é one") == ("what is é",) * 2
-    assert other.asked == ["é one"]
+    assert other.texts == ["é one"]
 
 
 def test_interrupted_work_continues(tmp_path):
-    class Fails(Asks):
+    class Fails(RecordingExpander):
         def expand(self, texts):
-            if len(self.asked) >= 128:
+            if len(self.texts) >= 128:
                 raise KeyboardInterrupt
             return super().expand(texts)
 
@@ -89,29 +89,35 @@ def test_interrupted_work_continues(tmp_path):
     path = tmp_path / "queries.sqlite"
     with pytest.raises(KeyboardInterrupt):
         CachedExpander(Fails(), path).expand(texts)
-    rest = Asks()
-    assert CachedExpander(rest, path).expand(texts)[150] == ("what is word150",)
-    assert rest.asked == texts[128:]
+    resumed = RecordingExpander()
+    assert CachedExpander(resumed, path).expand(texts)[150] == ("what is word150",)
+    assert resumed.texts == texts[128:]
 
 
 def test_files_of_another_type_are_refused(tmp_path):
     ScoreCache(tmp_path / "scores").close()
     with pytest.raises(DataError, match="cannot read the file as a cache of generated queries"):
-        CachedExpander(Asks(), tmp_path / "scores")
+        CachedExpander(RecordingExpander(), tmp_path / "scores")
     path = tmp_path / "queries"
-    CachedExpander(Asks(), path)("", "a")
+    CachedExpander(RecordingExpander(), path)("", "a")
     with sqlite3.connect(path) as changed:
         changed.execute("UPDATE expansions SET queries = '{'")
     changed.close()
     with pytest.raises(DataError, match="generated queries is damaged"):
-        CachedExpander(Asks(), path)("", "a")
+        CachedExpander(RecordingExpander(), path)("", "a")
 
 
 def test_the_fingerprint_depends_on_scorer_and_expander():
-    one = ExpandedScorer(counted(), Asks())
-    others = [ExpandedScorer(counted("2"), Asks()), ExpandedScorer(counted(), Asks(1, "2"))]
+    one = ExpandedScorer(counted(), RecordingExpander())
+    others = [
+        ExpandedScorer(counted("2"), RecordingExpander()),
+        ExpandedScorer(counted(), RecordingExpander(1, "2")),
+    ]
     assert len({one.fingerprint, *(other.fingerprint for other in others), counted().fingerprint}) == 4
-    assert one.fingerprint == ExpandedScorer(counted(), CachedExpander(Asks()), name="x").fingerprint
-    assert ExpandedScorer(counted(None), Asks()).fingerprint is None
+    assert (
+        one.fingerprint
+        == ExpandedScorer(counted(), CachedExpander(RecordingExpander()), name="x").fingerprint
+    )
+    assert ExpandedScorer(counted(None), RecordingExpander()).fingerprint is None
     with pytest.raises(ParameterError):
         one.score("q", "one text")

@@ -46,13 +46,13 @@ class Hub:
                 self._answer(body=True)
 
             def _answer(self, *, body):
-                status, said, headers = hub_of.answer(unquote(urlsplit(self.path).path), body)
+                status, content, headers = hub_of.answer(unquote(urlsplit(self.path).path), body)
                 self.send_response(status)
-                for name, value in {"Content-Length": str(len(said)), **headers}.items():
+                for name, value in {"Content-Length": str(len(content)), **headers}.items():
                     self.send_header(name, value)
                 self.end_headers()
                 if body:
-                    self.wfile.write(said)
+                    self.wfile.write(content)
 
             def log_message(self, *_):
                 pass
@@ -67,11 +67,15 @@ class Hub:
             name, _, rest = path.removeprefix(api).partition("/")
             held = self.files(name)
             if held and rest.startswith("tree/"):
-                said = [{"type": "file", "path": one, "size": 1, "oid": one} for one in held]
-                return 200, json.dumps(said).encode(), {"Content-Type": "application/json"}
+                content = [{"type": "file", "path": one, "size": 1, "oid": one} for one in held]
+                return 200, json.dumps(content).encode(), {"Content-Type": "application/json"}
             if held:
-                said = {"id": f"somebody/{name}", "sha": COMMIT, "siblings": [{"rfilename": f} for f in held]}
-                return 200, json.dumps(said).encode(), {"Content-Type": "application/json"}
+                content = {
+                    "id": f"somebody/{name}",
+                    "sha": COMMIT,
+                    "siblings": [{"rfilename": f} for f in held],
+                }
+                return 200, json.dumps(content).encode(), {"Content-Type": "application/json"}
         elif path.startswith(files):
             name, _, rest = path.removeprefix(files).partition("/")
             file = self.root / name / rest.split("/", 2)[-1]

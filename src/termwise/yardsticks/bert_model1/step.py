@@ -21,12 +21,12 @@ from termwise.yardsticks.bert_model1.windows import Inputs, Window, windows_of
 Batch = dict[str, Any]
 
 
-class DrawnBatches(Batches):
+class SampledBatches(Batches):
     """Batches of all epochs; the last batch of an epoch may be smaller.
 
     Parameters
     ----------
-    judged : Judged
+    judged : JudgedQueries
     settings : BertModel1Settings
     """
 
@@ -39,13 +39,13 @@ class DrawnBatches(Batches):
         super().__init__(min(count, limit) if limit else count)
         self._epoch = lru_cache(maxsize=1)(lambda epoch: judged.sample(settings.seed, epoch))
 
-    def drawn(self, number: int) -> EpochSample:
+    def sample(self, number: int) -> EpochSample:
         """Return the queries and passages of a batch, which depend on the seed and the number only."""
         epoch, place = divmod(number, self._per_epoch)
-        draw = self._epoch(epoch)
+        sample = self._epoch(epoch)
         part = slice(place * self._settings.batch, (place + 1) * self._settings.batch)
-        queries = self._judged.queries[draw.queries[part]]
-        return EpochSample(queries, draw.relevant[part], draw.negatives[part])
+        queries = self._judged.queries[sample.queries[part]]
+        return EpochSample(queries, sample.relevant[part], sample.negatives[part])
 
 
 class PairCollator:
@@ -56,7 +56,7 @@ class PairCollator:
     settings : BertModel1Settings
     pieces : Pieces
     sources : sequence of PairSource
-    batches : DrawnBatches
+    batches : SampledBatches
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class PairCollator:
         settings: BertModel1Settings,
         pieces: Pieces,
         sources: Sequence[PairSource],
-        batches: DrawnBatches,
+        batches: SampledBatches,
     ) -> None:
         self._settings = settings
         self._pieces = pieces
@@ -75,10 +75,10 @@ class PairCollator:
     def __call__(self, items: Sequence[int]) -> dict[str, Batch]:
         """Return ``{"batch": ...}`` for a list of one batch number."""
         (number,) = items
-        drawn = self._batches.drawn(number)
+        sample = self._batches.sample(number)
         texts = []
         for query, *passages in zip(
-            drawn.queries.tolist(), drawn.relevant.tolist(), drawn.negatives.tolist(), strict=True
+            sample.queries.tolist(), sample.relevant.tolist(), sample.negatives.tolist(), strict=True
         ):
             query_ids = self._pieces(self._queries[query])[: self._settings.query_length]
             for passage in passages:

@@ -42,7 +42,7 @@ from termwise.yardsticks.bert_model1.folder import FOLDER, write_scorer
 from termwise.yardsticks.bert_model1.network import KIND, BertModel1, BertModel1Config, check_windows
 from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer
 from termwise.yardsticks.bert_model1.settings import BertModel1Settings
-from termwise.yardsticks.bert_model1.step import DrawnBatches, MarginStep, PairCollator
+from termwise.yardsticks.bert_model1.step import MarginStep, PairCollator, SampledBatches
 
 _LOG = "log.jsonl"
 _FACTS = "facts.json"
@@ -160,7 +160,7 @@ def train_bert_model1(
         say=say,
     )
     judged = judged_of(mined)
-    batches = DrawnBatches(judged, settings)
+    batches = SampledBatches(judged, settings)
     steps = -(-len(batches) // settings.accumulate)
     say(
         f"training BERT-Model1 from {base_name(base)} on {len(judged):,} queries with "
