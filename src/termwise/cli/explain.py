@@ -75,12 +75,12 @@ def command(
     if as_json:
         print_json(explanation.to_dict())
     elif html is not None:
-        from termwise.explain.html import explanation_html
+        from termwise.explain.explanation_html import explanation_html
 
         write_text(html, explanation_html(explanation))
         note(f"{html}: written")
     else:
-        from termwise.explain.terminal import explanation_renderable
+        from termwise.explain.explanation_terminal import explanation_renderable
 
         stdout().print(explanation_renderable(explanation, full=full))
 

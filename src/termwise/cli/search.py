@@ -222,7 +222,7 @@ def _note_left_out(searcher: Searcher, queries: Sequence[Query], exclude: Exclus
 def _why_empty(searcher: Searcher, query: str, example: Example | None) -> list[str]:
     """Say why nothing was found, and what else to try."""
     from termwise.engine.query_encoder import query_encoder_of
-    from termwise.explain.whole_words import word_around
+    from termwise.explain.word_boundaries import word_around
 
     text = query if example is None else example.text
     if (

@@ -211,8 +211,8 @@ def _print_json(
 def _print(
     systems: Sequence[_System], questions: PythonQuestions, question: str, documents: int, seconds: float
 ) -> None:
+    from termwise.explain.explanation_terminal import explanation_renderable
     from termwise.explain.ranking_terminal import ranking_renderable
-    from termwise.explain.terminal import explanation_renderable
 
     first = systems[0]
     explanations = [

@@ -1,4 +1,4 @@
-"""Explanations of scores, snippets, and how both look in a terminal and on a web page."""
+"""Explanations of scores and snippets, for terminals and web pages."""
 
 from termwise.explain.explanation import Competitor, Contribution, Explanation
 

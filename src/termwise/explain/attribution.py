@@ -1,14 +1,14 @@
-"""Which words of a document a translated term comes from, and how much of it is due to each.
+"""Attribution of the weight of a translated term to words of a document.
 
-An index that was compiled from a translation table keeps the columns of the table (`TranslationColumns`). With the
-words of a text they say what the weight of a term is made of: word u of a document has
+An index compiled from a translation table stores the columns of the table (`TranslationColumns`). The share of word u
+in the weight of term t in a document is
 
     T'(t|u) tf(u) / (sum over all words v of T'(t|v) tf(v)),        T'(t|u) = (1 - p) T(t|u) + p [t = u]
 
-of it. The shares of a term add up to 1.
+The shares of a term sum to 1.
 
-In a weighted sum of indexes one of which is such a one, and the others hold no term that a text does not say, all this
-holds of terms that the text does not say. What it says itself is weighed by several parts, and is not shared out.
+In a fused index with one translation part, whose other parts hold only exact terms, this applies to terms that are
+absent from the text. Terms in the text have weights of several parts, and are not attributed.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Source:
-    """A word of the document that a query term is a translation of, or the term itself.
+class SourceWord:
+    """Word of a document that contributes to the weight of a query term.
 
     Attributes
     ----------
     term : str
-        The word as the index holds it.
+        The word in the index.
     probability : float
-        T'(t|u): how likely one occurrence is asked for with the query term.
+        T'(t|u), the probability that one occurrence is translated into the query term.
     share : float
-        Its part of the weight, for all its occurrences together.
+        Share of the weight, for all its occurrences together.
     spans : tuple of (int, int)
-        Where the text says it.
+        Positions in the text.
     """
 
     term: str
@@ -51,7 +51,7 @@ class Source:
 
 @dataclass(frozen=True)
 class TranslationShares:
-    """The translations that an index was compiled from.
+    """Translation columns of an index.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class TranslationShares:
     self_translation : float
         p.
     alone : bool
-        Whether all weights are translations, or only those of terms that a text does not say.
+        Whether all weights are translations, or only those of terms absent from a text.
     """
 
     index: Index
@@ -72,7 +72,7 @@ class TranslationShares:
 
     @classmethod
     def of(cls, index: Index) -> TranslationShares | None:
-        """Read them, or return None for an index that has none."""
+        """Read the columns of an index, or return None if it has none."""
         if STARTS not in index.manifest.attachments:
             return None
         parts = parts_of(index.manifest.encoder)
@@ -81,50 +81,50 @@ class TranslationShares:
         p = float(model.get("parameters", {}).get("self_translation", 0.0))
         return cls(index, columns, p, len(parts) == 1)
 
-    def sources(self, term: int, spans: Mapping[str, Sequence[Span]]) -> tuple[Source, ...]:
-        """Share the weight of a term out among the words of a text, the largest share first.
+    def sources(self, term: int, spans: Mapping[str, Sequence[Span]]) -> tuple[SourceWord, ...]:
+        """Attribute the weight of a query term to the words of a text, largest share first.
 
         Parameters
         ----------
         term : int
-            The term of the query.
+            Number of the query term.
         spans : mapping of str to sequence of (int, int)
-            Where the text says each of its words.
+            Positions of each word in the text.
         """
         own, number = self.index.vocabulary.token(term), self.index.vocabulary.number
         if own in spans and not self.alone:
             return ()
-        numbers, chances = self.columns.column(term)
-        known = dict(zip(numbers.tolist(), chances.tolist(), strict=True))
-        said: list[tuple[str, float, tuple[Span, ...]]] = []
+        numbers, probabilities = self.columns.column(term)
+        known = dict(zip(numbers.tolist(), probabilities.tolist(), strict=True))
+        words: list[tuple[str, float, tuple[Span, ...]]] = []
         for word in spans:
-            chance = (1 - self.self_translation) * known.get(number(word), 0.0)
-            chance += self.self_translation if word == own else 0.0
-            if chance > 0:
-                said.append((word, chance, tuple(spans[word])))
-        total = sum(chance * len(places) for _, chance, places in said)
-        found = [Source(word, chance, chance * len(places) / total, places) for word, chance, places in said]
-        return tuple(sorted(found, key=lambda source: (-source.share, source.term)))
+            probability = (1 - self.self_translation) * known.get(number(word), 0.0)
+            probability += self.self_translation if word == own else 0.0
+            if probability > 0:
+                words.append((word, probability, tuple(spans[word])))
+        total = sum(probability * len(places) for _, probability, places in words)
+        sources = [SourceWord(word, p, p * len(places) / total, places) for word, p, places in words]
+        return tuple(sorted(sources, key=lambda source: (-source.share, source.term)))
 
 
 def fused_translations(
     indexes: Sequence[Index], numbers: Sequence[npt.NDArray[np.int32]], n_terms: int
 ) -> dict[str, bytes]:
-    """Return the files by which a weighted sum of indexes shares translations out.
+    """Return the translation columns of a fused index as files.
 
     Parameters
     ----------
     indexes : sequence of Index
-        The parts.
+        The fused indexes.
     numbers : sequence of ndarray, int32
-        For each part, the new number of each of its terms.
+        Per index, the new number of each of its terms.
     n_terms : int
-        Terms of the sum.
+        Number of terms of the fused index.
 
     Returns
     -------
     dict of str to bytes
-        Empty unless one part, and no more, weighs terms that texts do not say, and has translations.
+        Empty unless exactly one index holds terms absent from texts, and it has translation columns.
     """
     expanding = [
         (index, new)
@@ -145,5 +145,5 @@ def fused_translations(
 
 
 def _expands(part: Mapping[str, Any]) -> bool:
-    """Tell whether a part of an index may hold terms that texts do not say."""
+    """Return whether a part of an index can hold terms absent from texts."""
     return not part["model"].get("exact", False)

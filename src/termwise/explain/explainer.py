@@ -36,14 +36,14 @@ def explain(
         for span in spans
     ]
     ranked = None if competitors is None else _ranked(index, vector, exclude)
-    found = []
+    explanations = []
     for doc_id, ordinal in zip(doc_ids, ordinals, strict=True):
         text = index.text(ordinal)
-        around = 0 if doc_id in exclude else competitors or 0
+        count = 0 if doc_id in exclude else competitors or 0
         rank, neighbours, results = (
-            (None, (), None) if ranked is None else _standing(index, ranked, ordinal, around)
+            (None, (), None) if ranked is None else _standing(index, ranked, ordinal, count)
         )
-        found.append(
+        explanations.append(
             Explanation(
                 query=query,
                 doc_id=doc_id,
@@ -57,7 +57,7 @@ def explain(
                 results=results,
             )
         )
-    return found
+    return explanations
 
 
 def _contributions(
@@ -77,7 +77,7 @@ def _contributions(
     shift = 2**index.manifest.quantiser.bias_bits if index.manifest.background and not vector.exact else 1
     scale = index.manifest.quantiser.scale
     translations = None if text is None else TranslationShares.of(index)
-    found = []
+    contributions = []
     for term, weight in zip(vector.terms.tolist(), vector.weights.tolist(), strict=True):
         token = index.vocabulary.token(term)
         impact = impact_of.get(term, 0)
@@ -87,7 +87,7 @@ def _contributions(
         elif not always_exact and token not in spans:
             origin = "unknown" if text is None else "expansion" if translations is None else "translation"
         sources = () if impact == 0 or translations is None else translations.sources(term, spans)
-        found.append(
+        contributions.append(
             Contribution(
                 term=token,
                 origin=origin,
@@ -101,7 +101,7 @@ def _contributions(
         )
     if vector.background:
         bias = _bias(index, ordinal)
-        found.append(
+        contributions.append(
             Contribution(
                 term=index.vocabulary.token(index.manifest.terms),
                 origin="background",
@@ -110,8 +110,8 @@ def _contributions(
                 score=vector.background * bias * vector.unit,
             )
         )
-    found.sort(key=lambda contribution: -contribution.score)
-    return tuple(found)
+    contributions.sort(key=lambda contribution: -contribution.score)
+    return tuple(contributions)
 
 
 def _bias(index: Index, ordinal: int) -> float:
@@ -120,7 +120,7 @@ def _bias(index: Index, ordinal: int) -> float:
 
 
 class _TokenSpans(Mapping[str, tuple[Span, ...]]):
-    """Where a text says each of its tokens; spans are made only of tokens that are asked for."""
+    """Spans of each token of a text, computed on access."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._spans = analysis.spans
@@ -141,7 +141,7 @@ class _TokenSpans(Mapping[str, tuple[Span, ...]]):
 
 
 def _ranked(index: Index, vector: QueryVector, exclude: Collection[str]) -> Found:
-    """Rank all documents but those that are no answer."""
+    """Rank all documents that are not excluded."""
     ordinals, scores = first_stage(index, vector, len(index))
     if exclude:
         kept = ~np.isin(ordinals, index.find_many(list(exclude)))
@@ -152,6 +152,7 @@ def _ranked(index: Index, vector: QueryVector, exclude: Collection[str]) -> Foun
 def _standing(
     index: Index, ranked: Found, ordinal: int, neighbours: int
 ) -> tuple[int | None, tuple[Competitor, ...], int]:
+    """Return the rank of a document, its neighbours, and the number of ranked documents."""
     ordinals, scores = ranked
     position = np.flatnonzero(ordinals == ordinal)
     if len(position) == 0:
@@ -161,6 +162,7 @@ def _standing(
         here = int(position[0])
         rank = here + 1
     near = range(max(0, here - neighbours), min(len(ordinals), here + neighbours + 1))
-    around = [i for i in near if i != here]
-    found = tuple(Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in around)
-    return rank, found, len(ordinals)
+    competitors = tuple(
+        Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in near if i != here
+    )
+    return rank, competitors, len(ordinals)

@@ -1,40 +1,40 @@
-"""Explanations: a score as the sum it is."""
+"""Explanation of a score as a sum of contributions."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from termwise.explain.attribution import Source, Span
+from termwise.explain.attribution import SourceWord, Span
 
 Origin = Literal["exact", "expansion", "translation", "background", "absent", "unknown"]
-"""Where a contribution comes from: the word itself, a term added by a model, a translation of other words, the
-document whatever the query; or the term is absent from the document; or the text is not there to tell."""
+"""Origin of a contribution: an exact match, an expansion of the document by a model, a translation of other words, or
+the document bias; or the term is absent from the document; or unknown, because the text is not stored."""
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one query term adds to a score.
+    """Contribution of one query term to a score.
 
     Attributes
     ----------
     term : str
-        The term as the index holds it.
+        The term in the index.
     origin : str
         See `Origin`.
     query_weight : float
         Weight of the term in the query.
     weight : float
-        Weight of the term in the document, 0 where absent.
+        Weight of the term in the document, 0 if absent.
     score : float
         Their product.
     query_spans : tuple of (int, int)
-        Where the term comes from in the query.
+        Positions of the term in the query.
     spans : tuple of (int, int)
-        Where the document says it, where its text is stored.
-    sources : tuple of Source
-        For translations, where the text is stored: the words of the document that make up the weight, the term itself
-        among them where the document says it, largest share first.
+        Positions of the term in the document, if its text is stored.
+    sources : tuple of SourceWord
+        For translations, if the text is stored: the words of the document that the weight comes from, largest share
+        first.
     """
 
     term: str
@@ -44,7 +44,7 @@ class Contribution:
     score: float
     query_spans: tuple[Span, ...] = ()
     spans: tuple[Span, ...] = ()
-    sources: tuple[Source, ...] = ()
+    sources: tuple[SourceWord, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,32 +58,31 @@ class Competitor:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A score as a sum: ``score = constant + sum of contributions``, exactly.
+    """A score as an exact sum: ``score = constant + sum of contributions``.
 
     Attributes
     ----------
     query, doc_id : str
-        What was asked and what is explained.
+        Query, and identifier of the explained document.
     score : float
-        The score the document is ranked by.
+        Score of the document.
     constant : float
-        What every document gets for this query.
+        Part of the score that all documents have for this query.
     contributions : tuple of Contribution
-        One for each query term the index knows and one for a document bias, largest first.
+        One per query term in the index, and one for a document bias; largest first.
     unknown : tuple of (int, int)
-        Places in the query whose tokens the index does not know.
+        Positions of query tokens that are not in the index.
     text : str or None
-        The stored text of the document.
+        Stored text of the document.
     rank : int or None
-        Rank among all documents that are not excluded, from 1; None where it was not asked for or the document is not
-        a result.
+        Rank among all documents that are not excluded, from 1; None if it was not computed or the document is not a
+        result.
     competitors : tuple of Competitor
-        Documents around it in the ranking.
+        Documents with neighbouring ranks.
     results : int or None
-        Number of documents that share a term with the query and are not excluded; None where the rank was not asked
-        for.
+        Number of documents that share a term with the query and are not excluded; None if the rank was not computed.
     example : str or None
-        Name of the document that is the query, where it is one; see `termwise.search.by_example`.
+        Identifier of the document that is the query, in a query by example.
     """
 
     query: str
@@ -100,12 +99,12 @@ class Explanation:
 
     def to_html(self) -> str:
         """Return the explanation as one self-contained HTML page."""
-        from termwise.explain.html import explanation_html
+        from termwise.explain.explanation_html import explanation_html
 
         return explanation_html(self)
 
     def _repr_html_(self) -> str:
-        """Show the page in a notebook, in a frame of its own."""
+        """Show the page in a notebook, in an iframe."""
         from html import escape
 
         page = escape(self.to_html(), quote=True)

@@ -1,8 +1,7 @@
-"""What an explanation says, in the words and numbers people read; the same in the terminal and on a page.
+"""Words and numbers of an explanation, for terminals and web pages.
 
-Numbers follow one rule. Each is rounded by itself, to as many decimals as `decimals_for` says for the whole sum.
-Where the rounded numbers do not add up to the rounded score, what is missing is shown as a part of its own
-(`rounding`), never spread over the others.
+Each number is rounded to the decimals of the whole sum (`decimals_for`). If the rounded numbers do not add up to the
+rounded score, the difference is a separate part (`rounding`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from termwise.explain.attribution import Span
 from termwise.explain.snippets import Mark
-from termwise.explain.whole_words import whole_words, word_around
+from termwise.explain.word_boundaries import whole_words, word_around
 
 if TYPE_CHECKING:
     from termwise.explain.explanation import Contribution, Explanation
@@ -27,34 +26,34 @@ ORIGINS = {
     "exact": "the word itself",
     "expansion": "added by the model, not in the text",
     "translation": "translated from other words of the text",
-    "background": "the document itself, whatever is asked",
+    "background": "the document itself, for any query",
     "absent": "adds nothing to this document",
     "unknown": "the word itself, or added by the model",
 }
-"""What each origin of a contribution means."""
+"""Descriptions of the origins of contributions."""
 
 UNKNOWN = 1 << 30
-"""Stands for the position of a contribution where a token of the query has none."""
+"""Position in place of a contribution, for query tokens without one."""
 
 NOTEWORTHY = 0.05
-"""A word with a smaller share of a translated term is not marked in the text."""
+"""Smallest share of a translated term for which a word is marked in the text."""
 
 HUES = 8
-"""Terms that are told apart by colour."""
+"""Number of colours for terms."""
 
 _QUERY_WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
 @dataclass(frozen=True)
 class Remark:
-    """Words of a query about which there is something to say: most add nothing, and this is why.
+    """Remark about words of a query, such as why they add nothing.
 
     Attributes
     ----------
     reason : str
-        ``"not in this document"`` and the like.
+        For example ``"not in this document"``.
     words : tuple of str
-        As the query says them, each once.
+        Distinct words of the query.
     """
 
     reason: str
@@ -62,17 +61,17 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Makeup:
-    """What the weight of a term consists of, where words of the text are taken for others.
+class TranslationSources:
+    """Words of the text that a translated term comes from.
 
     Attributes
     ----------
     place : int
         Position of the contribution.
     parts : tuple of (str, float)
-        Words as the text says them, ``"itself"`` for the term, and their shares; the largest first.
+        Words of the text, ``"itself"`` for the term, with their shares; largest first.
     more : int
-        Further words.
+        Number of further words.
     """
 
     place: int
@@ -81,9 +80,9 @@ class Makeup:
 
 
 def decimals_for(values: Iterable[float]) -> int:
-    """Return how many decimals numbers that belong together are shown with.
+    """Return the number of decimals for a group of numbers.
 
-    None for whole numbers. Otherwise four, and more only where the largest would have fewer than four digits.
+    0 for whole numbers, otherwise 4, and more if the largest number would have fewer than four digits.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def decimals_for(values: Iterable[float]) -> int:
 
 
 def number(value: float, decimals: int) -> str:
-    """Write a number with so many decimals; what rounds to zero has no sign.
+    """Write a number with a fixed number of decimals, without the sign of zero.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def number(value: float, decimals: int) -> str:
 
 
 def factor(value: float) -> str:
-    """Write the weight of a term in a query: as it is if whole, with four decimals otherwise.
+    """Write the weight of a term in a query, with four decimals unless it is whole.
 
     Examples
     --------
@@ -121,7 +120,7 @@ def factor(value: float) -> str:
 
 
 def rounding(parts: Sequence[float], total: float, decimals: int) -> float:
-    """Return what the rounded parts lack to add up to the rounded total.
+    """Return the difference between the rounded total and the sum of the rounded parts.
 
     Examples
     --------
@@ -130,36 +129,37 @@ def rounding(parts: Sequence[float], total: float, decimals: int) -> float:
     >>> rounding([1.0, 2.0], 3.0, 0)
     0.0
     """
-    shown = sum((Decimal(number(part, decimals)) for part in parts), Decimal(0))
-    return float(Decimal(number(total, decimals)) - shown)
+    rounded = sum((Decimal(number(part, decimals)) for part in parts), Decimal(0))
+    return float(Decimal(number(total, decimals)) - rounded)
 
 
 def counted(explanation: Explanation) -> list[int]:
-    """Return the positions of the contributions that add something, largest first."""
+    """Return the positions of the contributions other than 0, largest first."""
     return [place for place, part in enumerate(explanation.contributions) if part.score != 0]
 
 
 def is_result(explanation: Explanation) -> bool:
-    """Tell whether the document shares a term with the query, so that a search can find it."""
+    """Return whether the document shares a term with the query."""
     return any(part.score != 0 and part.origin != "background" for part in explanation.contributions)
 
 
 def label(part: Contribution, query: str, *, words: int = 2) -> str:
-    """Return a contribution's name: the words of the query it comes from, or else its term.
+    """Return the name of a contribution: its words in the query, or else its term.
 
-    A term that is a piece of a word has the name of the word.
+    The name of a piece of a word is the word.
 
     Parameters
     ----------
     part : Contribution
-        What to name.
+        The contribution.
     query : str
         The query of the explanation.
     words : int, optional
-        Different words named at most.
+        Largest number of distinct words.
 
     Examples
     --------
+    >>> from termwise.explain.explanation import Contribution
     >>> label(Contribution("sort", "exact", 1.0, 2.0, 2.0, ((0, 7), (12, 18))), "sorting the sorted")
     'sorting, sorted'
     """
@@ -172,10 +172,11 @@ def label(part: Contribution, query: str, *, words: int = 2) -> str:
 
 
 def full_name(part: Contribution, query: str) -> str:
-    """Return a contribution's name where it stands alone: with its term, if that is no more than a piece of a word.
+    """Return the name of a contribution, with the term if it is a piece of a word.
 
     Examples
     --------
+    >>> from termwise.explain.explanation import Contribution
     >>> full_name(Contribution("##lib", "exact", 1.0, 2.0, 2.0, ((4, 7),)), "pathlib")
     'pathlib (##lib)'
     """
@@ -184,10 +185,11 @@ def full_name(part: Contribution, query: str) -> str:
 
 
 def stem(part: Contribution, query: str) -> str:
-    """Return the term of a contribution where its name does not say it, or nothing.
+    """Return the term of a contribution if it differs from the name, else an empty text.
 
     Examples
     --------
+    >>> from termwise.explain.explanation import Contribution
     >>> stem(Contribution("sort", "exact", 1.0, 2.0, 2.0, ((0, 6),)), "sorted")
     'sort'
     >>> stem(Contribution("sort", "exact", 1.0, 2.0, 2.0, ((0, 4),)), "Sort")
@@ -200,16 +202,16 @@ def stem(part: Contribution, query: str) -> str:
 
 
 def in_pieces(explanation: Explanation) -> bool:
-    """Tell whether a term that adds something continues a word of the query, which ``##`` at its beginning says."""
+    """Return whether a term with a contribution continues a word of the query, as ``##`` at its start shows."""
     parts = (explanation.contributions[place] for place in counted(explanation))
     return any(part.term.startswith("##") and _is_piece(part, explanation.query) for part in parts)
 
 
 def marks(explanation: Explanation) -> list[Mark]:
-    """Return the places in the text that the score comes from; their terms are positions of contributions.
+    """Return the marks of the text, with positions of contributions as terms.
 
-    A word that a term is a translation of is marked by its share, unless that is below `NOTEWORTHY`. Marks inside a
-    word cover the whole of it.
+    Source words of translations are marked by their share, unless it is below `NOTEWORTHY`. Marks inside a word cover
+    the whole word.
     """
     found = []
     for place, part in enumerate(explanation.contributions):
@@ -224,10 +226,7 @@ def marks(explanation: Explanation) -> list[Mark]:
 
 
 def example_marks(explanation: Explanation) -> list[Mark]:
-    """Return the places in the query that add to the score, each as strong as its term contributes.
-
-    For a query that is a document, shown as `marks` are in the other one.
-    """
+    """Return the marks of the query in a query by example, like `marks` for the document."""
     found = [
         Mark(start, end, part.score, place)
         for place, part in enumerate(explanation.contributions)
@@ -238,7 +237,7 @@ def example_marks(explanation: Explanation) -> list[Mark]:
 
 
 def one_sided(explanation: Explanation) -> frozenset[int]:
-    """Return the positions of contributions whose word the document does not say: a model has added it."""
+    """Return the positions of contributions with words absent from the document."""
     return frozenset(
         place
         for place, part in enumerate(explanation.contributions)
@@ -247,16 +246,17 @@ def one_sided(explanation: Explanation) -> frozenset[int]:
 
 
 def together(explanation: Explanation) -> list[tuple[str, float, int]]:
-    """Return the parts of a sum in which the pieces of one word are one part, the largest first.
+    """Return the parts of the sum with the pieces of one word added up, largest first.
 
     Returns
     -------
     list of (str, float, int)
-        Name, score, and position of the largest contribution. The name is the word; where other pieces of it add
-        nothing, with those that do.
+        Name, score, and position of the largest contribution. The name is the word, with its contributing pieces if
+        other pieces contribute nothing.
 
     Examples
     --------
+    >>> from termwise.explain.explanation import Contribution, Explanation
     >>> path = Contribution("path", "exact", 1.0, 2.0, 2.0, ((0, 4),))
     >>> lib = Contribution("##lib", "exact", 1.0, 1.0, 1.0, ((4, 7),))
     >>> together(Explanation("pathlib", "d1", 3.0, 0.0, (path, lib), (), None))
@@ -279,32 +279,32 @@ def together(explanation: Explanation) -> list[tuple[str, float, int]]:
     return sorted(found, key=lambda part: -part[1])
 
 
-def makeups(explanation: Explanation, *, words: int = 4) -> list[Makeup]:
-    """Say which words of the text each translated term comes from, in the order of the contributions.
+def translation_sources(explanation: Explanation, *, words: int = 4) -> list[TranslationSources]:
+    """Return the source words of each translated term, in the order of the contributions.
 
     Parameters
     ----------
     explanation : Explanation
-        Its contributions have sources if its index was compiled from a translation table and keeps texts.
+        Has sources if its index was compiled from a translation table and stores texts.
     words : int, optional
-        Words named for a term, at most.
+        Largest number of words per term.
     """
     text = explanation.text or ""
     found = []
     for place, part in enumerate(explanation.contributions):
         shares: dict[str, float] = {}
         for source in part.sources:
-            said = text[slice(*word_around(text, *source.spans[0]))]
-            name = "itself" if source.term == part.term else said
+            word = text[slice(*word_around(text, *source.spans[0]))]
+            name = "itself" if source.term == part.term else word
             shares[name] = shares.get(name, 0.0) + source.share
-        largest = sorted(shares.items(), key=lambda one: -one[1])
+        largest = sorted(shares.items(), key=lambda item: -item[1])
         if largest:
-            found.append(Makeup(place, tuple(largest[:words]), max(0, len(largest) - words)))
+            found.append(TranslationSources(place, tuple(largest[:words]), max(0, len(largest) - words)))
     return found
 
 
 def percent(share: float) -> str:
-    """Write a share of 1 in whole percent.
+    """Write a share in whole percent.
 
     Examples
     --------
@@ -315,9 +315,9 @@ def percent(share: float) -> str:
 
 
 def query_marks(explanation: Explanation) -> list[Mark]:
-    """Return the places in the query that are terms, and those the index does not know (term `UNKNOWN`).
+    """Return the marks of the query: its terms, and tokens that are not in the index (term `UNKNOWN`).
 
-    Of a word some pieces of which add to the score, these are marked, and cover the whole of it.
+    In a word with contributing pieces, only these are marked, and cover the whole word.
     """
     query = explanation.query
     adding: list[Mark] = []
@@ -331,16 +331,15 @@ def query_marks(explanation: Explanation) -> list[Mark]:
 
 
 def hues(explanation: Explanation, places: Iterable[int]) -> dict[int, int]:
-    """Choose a colour for each of some contributions.
+    """Assign colours to contributions, in the order of their terms in the query.
 
-    Terms are coloured in the order of the query: if `places` are all contributions of a query of few terms, a term has
-    one colour in the explanations of all documents. Of more terms than there are colours, those that add most are
-    coloured; a document bias never is.
+    With `places` of all contributions of a short query, a term has the same colour in the explanations of all
+    documents. If there are more terms than colours, the largest contributions get colours. A document bias has none.
 
     Parameters
     ----------
     explanation : Explanation
-        Its contributions are sorted, largest first.
+        The explanation.
     places : iterable of int
         Positions of contributions.
 
@@ -357,10 +356,10 @@ def hues(explanation: Explanation, places: Iterable[int]) -> dict[int, int]:
 
 
 def remarks(explanation: Explanation) -> list[Remark]:
-    """Say which words of the query add nothing to the score, and why, and which the text does not say.
+    """Return remarks on the words of the query that add nothing, and on words that the model added to the document.
 
-    A word can be in the text and still weigh nothing (a model may weigh words of most documents 0), or be left
-    out of the query (stop words, punctuation). Reasons without words are left out.
+    A word of the text can have the weight 0, and stop words and punctuation are not part of the query. Reasons without
+    words are left out.
     """
     query = explanation.query
     added: list[Contribution] = []
@@ -373,18 +372,18 @@ def remarks(explanation: Explanation) -> list[Remark]:
             added.append(part)
     unknown = [query[start:end] for start, end in explanation.unknown]
     stored = explanation.text is not None
-    every = {
+    words_by_reason = {
         ORIGINS["expansion"]: _named(added, explanation),
         "not in this document" if stored else "of no weight in this document": _named(absent, explanation),
         "in this document, but of no weight": _named(weightless, explanation),
         "not in the index": unknown,
         "left out of the query": _left_out(explanation),
     }
-    return [Remark(reason, tuple(_distinct(words))) for reason, words in every.items() if words]
+    return [Remark(reason, tuple(_distinct(words))) for reason, words in words_by_reason.items() if words]
 
 
 def _named(parts: Sequence[Contribution], explanation: Explanation) -> list[str]:
-    """Name parts by their words; a piece is named where other pieces of its word are not among the parts."""
+    """Name parts by their words, with the piece if other pieces of the word are not among the parts."""
     query = explanation.query
     beside = _beside(parts, _pieces_of_words(explanation), query)
     return [
@@ -394,15 +393,15 @@ def _named(parts: Sequence[Contribution], explanation: Explanation) -> list[str]
 
 
 def _pieces_of_words(explanation: Explanation) -> dict[Span, set[Span]]:
-    """Return, for each word of the query, the places in it that are looked up."""
+    """Return, for each word of the query, the spans of its pieces."""
     pieces: defaultdict[Span, set[Span]] = defaultdict(set)
-    for span in _taken(explanation):
+    for span in _token_spans(explanation):
         pieces[word_around(explanation.query, *span)].add(span)
     return pieces
 
 
 def _beside(parts: Iterable[Contribution], pieces: Mapping[Span, AbstractSet[Span]], query: str) -> set[Span]:
-    """Return the words of the parts that have pieces besides them."""
+    """Return the words of the parts that have further pieces."""
     here = {span for part in parts for span in part.query_spans}
     return {word for word in _places(here, query) if pieces[word] - here}
 
@@ -419,15 +418,15 @@ def _words(part: Contribution, query: str) -> list[str]:
     return _distinct(query[slice(*word_around(query, *span))] for span in part.query_spans)
 
 
-def _taken(explanation: Explanation) -> list[Span]:
-    """Return where the query says what is looked up, in its order."""
+def _token_spans(explanation: Explanation) -> list[Span]:
+    """Return the spans of the tokens of the query, in order."""
     return sorted(
         [*explanation.unknown, *(s for part in explanation.contributions for s in part.query_spans)]
     )
 
 
 def _left_out(explanation: Explanation) -> list[str]:
-    taken = _taken(explanation)
+    taken = _token_spans(explanation)
     left, following = [], 0
     for word in _QUERY_WORD.finditer(explanation.query):
         while following < len(taken) and taken[following][1] <= word.start():
@@ -442,7 +441,7 @@ def _overlap(one: Span, other: Span) -> bool:
 
 
 def _distinct(words: Iterable[str]) -> list[str]:
-    """Return each word once, upper and lower case being one, in the order of their first use."""
+    """Return distinct words, ignoring case, in the order of first use."""
     first: dict[str, str] = {}
     for word in words:
         first.setdefault(word.casefold(), word)

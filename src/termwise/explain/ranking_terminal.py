@@ -1,6 +1,6 @@
-"""A ranking for the terminal: rank, score and document, a line of its text, and its score as a sum.
+"""Ranking for the terminal: rank, score, document, a line of its text, and its score as a sum.
 
-Nothing of a document reaches the terminal as a command: see `termwise.display.safe_text`.
+Control characters of documents are replaced, see `termwise.display.safe_text`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from termwise.explain.terminal_parts import (
 from termwise.records import Ranking
 
 LINE_TERMS = 8
-"""Terms listed one by one in a sum of one line."""
+"""Largest number of terms in a sum on one line."""
 
 _TRIES = 3
 
@@ -39,24 +39,24 @@ def ranking_renderable(
     explain: bool = False,
     width: int | None = None,
 ) -> ConsoleRenderable:
-    """Lay a ranking out for the terminal: rank, score and document, and a line of its text.
+    """Return a ranking for the terminal: rank, score and document, and a line of its text.
 
     Parameters
     ----------
     ranking : Ranking
-        What to show, all of it.
+        The ranking.
     explanations : sequence of Explanation, optional
-        Those of the first documents, in the order of the ranking. Each brings a line of text with its matches
-        marked, where texts are stored.
+        Explanations of the first documents, in the order of the ranking; each adds a line of text with marked matches,
+        if texts are stored.
     explain : bool, optional
-        Also show each explained score as a sum.
+        Also write each explained score as a sum.
     width : int, optional
-        Columns to use at most; those of the console where nothing is said.
+        Largest width in columns; that of the console by default.
 
     Raises
     ------
     ParameterError
-        If the explanations are of other documents.
+        If the explanations are for other documents.
 
     Examples
     --------
@@ -75,25 +75,25 @@ def ranking_renderable(
         ranked = ranking.doc_ids[place] if place < len(ranking) else None
         if explanation.doc_id != ranked:
             raise ParameterError(
-                "an explanation is not of the document at its place in the ranking",
+                "an explanation is for another document than that of its rank",
                 facts=[("rank", place + 1), ("ranked", ranked), ("explained", explanation.doc_id)],
-                fixes=["explain the documents of the ranking, in its order"],
+                fixes=["explain the documents in the order of the ranking"],
             )
     return _RankingView(ranking, tuple(explanations), explain, width)
 
 
 def sum_text(explanation: Explanation, *, terms: int = LINE_TERMS) -> Text:
-    """Write a score as a sum in one line, such as ``merge 4.21 + sorted 3.90 + list 0.87 = 8.98``.
+    """Write a score as a sum on one line, such as ``merge 4.21 + sorted 3.90 + list 0.87 = 8.98``.
 
-    Numbers have two decimals less than in a full explanation. Where rounded like this they do not add up to the
-    last digit, the line says ``≈`` in the place of ``=``. The pieces of a word are one term here.
+    Numbers have two decimals fewer than in a full explanation, with ``≈`` in place of ``=`` if the rounded numbers do
+    not add up. The pieces of a word are one term.
 
     Parameters
     ----------
     explanation : Explanation
-        What to write.
+        The explanation.
     terms : int, optional
-        Terms written one by one; the others are added up.
+        Number of terms to list; the others are added up.
     """
     return Text(" ").join(_sum_parts(explanation, terms))
 
@@ -161,7 +161,7 @@ class _RankingView:
 
 
 def _flow(parts: Iterable[Text], columns: int) -> Text:
-    """Put parts one after the other, on further lines where they do not fit."""
+    """Write parts on one line, or on more if they do not fit."""
     lines: list[Text] = []
     for part in parts:
         if lines and lines[-1].cell_len + 1 + part.cell_len <= columns:

@@ -1,8 +1,7 @@
-"""Cutting a text into marked and plain pieces, whole or in windows around what counts most.
+"""Snippets: a text in marked and plain pieces, whole or in the windows with the heaviest marks.
 
-Everything here is a pure function of a text and its marks. Positions count code points; widths count terminal
-cells, of which a Chinese character takes two and a combining accent none. No cut separates a character from the
-combining marks that belong to it, unless it is longer with them than the line.
+Positions count code points; widths count terminal cells, of which a Chinese character takes two and a combining accent
+none. A character is not separated from its combining marks, unless they do not fit on a line.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ ELLIPSIS = "…"
 _JOINERS = frozenset("\u200d\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 _LONGEST_CLUSTER = 32
 _NEAR = 24
-_SHOWN_BEFORE = 8
+_SEEN_BEFORE = 8
 
 
 class Mark(NamedTuple):
-    """A place in a text that counts.
+    """Marked span of a text.
 
     Attributes
     ----------
     start, end : int
-        Half-open range of characters. What lies outside the text is cut off.
+        Half-open range of characters, clipped to the text.
     weight : float
-        What the place counts; places of weight 0 or less are not marked.
+        Weight of the mark; marks with a weight of 0 or less are ignored.
     term : int
-        Number of the term it belongs to, 0 or more; places of one term count once for the choice of a window.
+        Number of its term, 0 or more; a window counts each term once.
     """
 
     start: int
@@ -46,14 +45,14 @@ class Mark(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A stretch of text that is shown in one way.
+    """Piece of text with one style.
 
     Attributes
     ----------
     text : str
         Not empty.
     strength : float
-        0 for plain text, 1 for a place of the largest weight, between them in proportion.
+        Weight relative to the heaviest mark, from 0 to 1; 0 for plain text.
     term : int or None
         Term of the heaviest mark here; None for plain text.
     """
@@ -64,9 +63,9 @@ class Piece(NamedTuple):
 
 
 def cut(text: str, marks: Iterable[Mark]) -> list[Piece]:
-    """Cut a whole text into pieces; joined, they are the text again.
+    """Split a text into pieces; joined, they are the text.
 
-    Where marks overlap the heaviest is shown, the earlier term among equals.
+    The heaviest of overlapping marks wins, and among equal ones the first term.
 
     Parameters
     ----------
@@ -81,25 +80,25 @@ def cut(text: str, marks: Iterable[Mark]) -> list[Piece]:
     [Piece(text='merge', strength=1.0, term=0), Piece(text=' ', strength=0.0, term=None),
      Piece(text='list', strength=0.5, term=1), Piece(text='s', strength=0.0, term=None)]
     """
-    sound = _sound(text, marks)
-    return _pieces(text, sound, 0, len(text), _heaviest(sound))
+    valid = _valid_marks(text, marks)
+    return _pieces(text, valid, 0, len(text), _heaviest(valid))
 
 
 def snippet(text: str, marks: Iterable[Mark], width: int) -> list[Piece]:
-    """Show the part of a text that counts most on one line.
+    """Return the window of a text with the heaviest marks, on one line.
 
-    White space is collapsed to single spaces. The window is the one whose different terms weigh most; among
-    equals the one with more marks, then the earlier. But the beginning of the text, which tells most about it, is
-    preferred where it holds four fifths of that weight. Windows end between words where there are any.
+    White space is collapsed to single spaces. The window is the one with the largest sum of weights of distinct terms;
+    among equals the one with more marks, then the earlier. The start of the text is preferred if it has four fifths of
+    that sum. Windows end between words if possible.
 
     Parameters
     ----------
     text : str
         Any text.
     marks : iterable of Mark
-        Without any, the beginning of the text is shown.
+        Marks of the text; without marks the window is its start.
     width : int
-        Cells of the line, with the ellipses that stand for what was cut away. At least 8 are used.
+        Width of the line in cells, with ellipses; at least 8.
 
     Returns
     -------
@@ -112,28 +111,28 @@ def snippet(text: str, marks: Iterable[Mark], width: int) -> list[Piece]:
     >>> "".join(piece.text for piece in snippet(text, [Mark(15, 21, 1.0)], 30))
     'Merge multiple sorted inputs …'
     """
-    shown = passages(text, marks, width=width, count=1)
-    return shown[0] if shown else []
+    windows = passages(text, marks, width=width, count=1)
+    return windows[0] if windows else []
 
 
 def passages(text: str, marks: Iterable[Mark], *, width: int, count: int) -> list[list[Piece]]:
-    """Show the parts of a text that count most, in the order of the text.
+    """Return the windows of a text with the heaviest marks, in the order of the text.
 
     Parameters
     ----------
     text, marks
         As in `snippet`.
     width : int
-        Cells of one passage, at least 8. Passages that touch become one, so one may be longer.
+        Width of a passage in cells, at least 8. Adjacent passages are joined, so a passage can be longer.
     count : int
-        Passages wanted at most. A text that fits into all of them together is shown whole, as one passage.
+        Largest number of passages. A text that fits into all of them together is one passage.
 
     Returns
     -------
     list of list of Piece
         Empty for an empty text.
     """
-    line, moved = _one_line(text, _sound(text, marks))
+    line, moved = _one_line(text, _valid_marks(text, marks))
     if not line:
         return []
     cells = _cells(line)
@@ -142,7 +141,7 @@ def passages(text: str, marks: Iterable[Mark], *, width: int, count: int) -> lis
     if cells[-1] <= width * count:
         return [_pieces(line, moved, 0, len(line), heaviest)]
     chosen: list[tuple[int, int]] = []
-    for first, last in weightiest(moved, cells, width - 4, count) or [(0, 0)]:
+    for first, last in heaviest_windows(moved, cells, width - 4, count) or [(0, 0)]:
         chosen.append(_spread(line, cells, first, last, width))
     reached = list(accumulate((mark.end for mark in moved), max))
     shown = []
@@ -158,18 +157,18 @@ def passages(text: str, marks: Iterable[Mark], *, width: int, count: int) -> lis
 # --- marks ------------------------------------------------------------------------------------------------------
 
 
-def _sound(text: str, marks: Iterable[Mark]) -> list[Mark]:
-    """Return the marks that mark something, inside the text, widened to whole characters, by position."""
-    sound = []
+def _valid_marks(text: str, marks: Iterable[Mark]) -> list[Mark]:
+    """Return the marks with a positive weight, clipped to the text and extended to whole characters, by position."""
+    valid = []
     for mark in marks:
         start, end = max(0, mark.start), min(len(text), mark.end)
         if start < end and mark.weight > 0:
-            sound.append(mark._replace(start=_whole(text, start, -1), end=_whole(text, end, 1)))
-    return sorted(sound)
+            valid.append(mark._replace(start=_cluster_edge(text, start, -1), end=_cluster_edge(text, end, 1)))
+    return sorted(valid)
 
 
-def _whole(text: str, position: int, step: int) -> int:
-    """Move a boundary out of a cluster of combining characters."""
+def _cluster_edge(text: str, position: int, step: int) -> int:
+    """Move a position out of a cluster of combining characters."""
     if text.isascii():
         return position
     for _ in range(_LONGEST_CLUSTER):
@@ -189,12 +188,12 @@ def _heaviest(marks: Sequence[Mark]) -> float:
 
 
 def _pieces(text: str, marks: Sequence[Mark], low: int, high: int, heaviest: float) -> list[Piece]:
-    """Cut ``text[low:high]``; `marks` are sorted by position."""
+    """Split ``text[low:high]``; `marks` are sorted by position."""
     inside = [mark for mark in marks if mark.start < high and mark.end > low]
     edges = {low, high}
     for mark in inside:
         edges.update((max(low, mark.start), min(high, mark.end)))
-    found: list[tuple[int, float, int | None]] = []  # where a piece begins, its strength and its term
+    runs: list[tuple[int, float, int | None]] = []  # start, strength and term of each piece
     active: list[tuple[float, int, int]] = []
     following = 0
     for start in sorted(edges - {high}):
@@ -205,12 +204,12 @@ def _pieces(text: str, marks: Sequence[Mark], low: int, high: int, heaviest: flo
         while active and active[0][2] <= start:
             heapq.heappop(active)
         strength, term = (-active[0][0] / heaviest, active[0][1]) if active else (0.0, None)
-        if not found or found[-1][1:] != (strength, term):
-            found.append((start, strength, term))
-    ends = [start for start, _, _ in found[1:]] + [high]
+        if not runs or runs[-1][1:] != (strength, term):
+            runs.append((start, strength, term))
+    ends = [start for start, _, _ in runs[1:]] + [high]
     return [
         Piece(text[start:end], strength, term)
-        for (start, strength, term), end in zip(found, ends, strict=False)
+        for (start, strength, term), end in zip(runs, ends, strict=False)
     ]
 
 
@@ -218,7 +217,7 @@ def _pieces(text: str, marks: Sequence[Mark], low: int, high: int, heaviest: flo
 
 
 def _one_line(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
-    """Collapse white space and move the marks along; they lose the white space at their ends."""
+    """Collapse white space and move the marks; marks lose white space at their ends."""
     line = " ".join(text.split())
     lengths = _collapsed_lengths(text, sorted({place for mark in marks for place in (mark.start, mark.end)}))
     moved = []
@@ -232,7 +231,7 @@ def _one_line(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
 
 
 def _collapsed_lengths(text: str, places: Iterable[int]) -> dict[int, int]:
-    """Return how long the text before each place is once its white space is collapsed; `places` ascend."""
+    """Return the length of the collapsed text before each of the ascending `places`."""
     lengths: dict[int, int] = {}
     length = done = 0
     for place in places:
@@ -246,7 +245,7 @@ def _collapsed_lengths(text: str, places: Iterable[int]) -> dict[int, int]:
 
 
 def _cells(line: str) -> Sequence[int]:
-    """Return how many cells lie before each character, and in all."""
+    """Return the number of cells before each character, and in total."""
     widths = {character: get_character_cell_size(character) for character in set(line)}
     if set(widths.values()) <= {1}:
         return range(len(line) + 1)
@@ -254,7 +253,7 @@ def _cells(line: str) -> Sequence[int]:
 
 
 def _spread(line: str, cells: Sequence[int], first: int, last: int, width: int) -> tuple[int, int]:
-    """Give the characters from `first` to `last` as much context as fits, cut between words."""
+    """Extend the range from `first` to `last` by the context that fits, split between words."""
     if cells[last] <= width - 2:
         low = 0
     elif cells[-1] - cells[first] <= width - 2:
@@ -270,31 +269,31 @@ def _spread(line: str, cells: Sequence[int], first: int, last: int, width: int) 
 
 
 def _word_start(line: str, low: int, first: int) -> int:
-    """Move the start of a window to the right, to the next word, but not beyond `first`."""
+    """Move the start of a window right to the next word, but not beyond `first`."""
     low = min(low, first)
     if low > 0 and line[low - 1] != " ":
         space = line.find(" ", low, first)
         inner = (p for p in range(low, first) if line[p].isalnum() and _between_letters(line, p))
-        return space + 1 if space >= 0 else next(inner, _whole(line, low, 1))
+        return space + 1 if space >= 0 else next(inner, _cluster_edge(line, low, 1))
     return low
 
 
 def _word_end(line: str, high: int, last: int) -> int:
-    """Move the end of a window to the left, to the last word that is whole, but not before `last`."""
+    """Move the end of a window left to the last whole word, but not before `last`."""
     if line[high] != " ":
         space = line.rfind(" ", last, high)
         inner = (p for p in range(high, last, -1) if _between_letters(line, p))
-        return space if space >= 0 else next(inner, _whole(line, high, -1))
+        return space if space >= 0 else next(inner, _cluster_edge(line, high, -1))
     return high
 
 
 def _between_letters(line: str, place: int) -> bool:
-    """Tell whether a letter or digit meets something else here."""
+    """Return whether a word starts or ends at a position."""
     return line[place - 1].isalnum() != line[place].isalnum() and not _joins(line, place)
 
 
 def _joined(windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join windows that overlap or nearly touch."""
+    """Join windows that overlap or are less than `_NEAR` characters apart."""
     found: list[tuple[int, int]] = []
     for low, high in windows:
         if found and low <= found[-1][1] + _NEAR:
@@ -303,23 +302,25 @@ def _joined(windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def weightiest(marks: Sequence[Mark], cells: Sequence[int], room: int, count: int) -> list[tuple[int, int]]:
-    """Choose stretches of marks, each at most `room` cells long, the weightiest first.
+def heaviest_windows(
+    marks: Sequence[Mark], cells: Sequence[int], width: int, count: int
+) -> list[tuple[int, int]]:
+    """Choose windows of marks, each at most `width` cells wide, the heaviest first.
 
-    A stretch is worth its different terms; among equals the one with more marks is taken, then the earlier. What an
-    earlier one has shown of a term makes further places of it count less. The beginning of the text is taken first
-    where it is worth four fifths of the best.
+    The value of a window is the sum of the weights of its distinct terms; among equals the one with more marks is
+    chosen, then the earlier. Terms of earlier windows have a smaller weight. The start of the text is chosen first if
+    it has four fifths of the best value.
 
     Parameters
     ----------
     marks : sequence of Mark
-        By position.
+        Marks by position.
     cells : sequence of int
-        How many cells lie before each character of the text.
-    room : int
-        Cells of a stretch; a mark that is longer is a stretch of its own.
+        Number of cells before each character of the text.
+    width : int
+        Width of a window in cells; a longer mark is a window alone.
     count : int
-        Stretches wanted at most.
+        Largest number of windows.
 
     Returns
     -------
@@ -327,53 +328,53 @@ def weightiest(marks: Sequence[Mark], cells: Sequence[int], room: int, count: in
         Half-open ranges of characters.
     """
     heaviest = max((mark.weight for mark in marks), default=1.0)
-    worth = {mark.term: max(1, round(mark.weight / heaviest * 1_000_000)) for mark in marks}
-    value, shown = dict(worth), set[int]()
+    full_value = {mark.term: max(1, round(mark.weight / heaviest * 1_000_000)) for mark in marks}
+    value, seen = dict(full_value), set[int]()
     left = list(marks)
     sizes: list[tuple[int, int]] = []
     found: list[tuple[int, int]] = []
     while left and len(found) < count:
-        sizes = sizes or list(_sizes(left, cells, room, value, range(len(left))))
+        sizes = sizes or list(_window_sizes(left, cells, width, value, range(len(left))))
         first = sizes.index(max(sizes))
         stop = first + sizes[first][1]
         if not found:
-            opening = sum(cells[mark.end] <= room for mark in left)
-            if 5 * _worth(left[:opening], worth) >= 4 * _worth(left[first:stop], worth):
+            opening = sum(cells[mark.end] <= width for mark in left)
+            if 5 * _value_of(left[:opening], full_value) >= 4 * _value_of(left[first:stop], full_value):
                 first, stop = 0, opening
         taken = left[first:stop]
         found.append((taken[0].start, max(mark.end for mark in taken)))
         del left[first:stop], sizes[first:stop]
-        if new := {mark.term for mark in taken} - shown:
-            shown |= new
-            value |= {term: max(1, worth[term] // _SHOWN_BEFORE) for term in new}
+        if new := {mark.term for mark in taken} - seen:
+            seen |= new
+            value |= {term: max(1, full_value[term] // _SEEN_BEFORE) for term in new}
             sizes = []
             continue
-        reaching = first  # the first mark whose stretch came up to what was taken
+        reaching = first  # first mark whose window reached the chosen one
         while reaching > 0 and reaching - 1 + sizes[reaching - 1][1] >= first:
             reaching -= 1
-        sizes[reaching:first] = _sizes(left, cells, room, value, range(reaching, first))
+        sizes[reaching:first] = _window_sizes(left, cells, width, value, range(reaching, first))
     return found
 
 
-def _worth(marks: Iterable[Mark], value: Mapping[int, int]) -> int:
+def _value_of(marks: Iterable[Mark], value: Mapping[int, int]) -> int:
     return sum(value[term] for term in {mark.term for mark in marks})
 
 
-def _sizes(
-    marks: Sequence[Mark], cells: Sequence[int], room: int, value: Mapping[int, int], begin: range
+def _window_sizes(
+    marks: Sequence[Mark], cells: Sequence[int], width: int, value: Mapping[int, int], begin: range
 ) -> Iterator[tuple[int, int]]:
-    """Yield what the stretch is worth that begins with each of some marks, and of how many marks it is."""
-    held: Counter[int] = Counter()
+    """Yield value and number of marks of the window that starts with each mark of a range."""
+    counts: Counter[int] = Counter()
     total = 0
     end = begin.start
     for first in begin:
-        limit = cells[marks[first].start] + room
+        limit = cells[marks[first].start] + width
         while end < len(marks) and (end <= first or cells[marks[end].end] <= limit):
             term = marks[end].term
-            held[term] += 1
-            total += value[term] if held[term] == 1 else 0
+            counts[term] += 1
+            total += value[term] if counts[term] == 1 else 0
             end += 1
         yield total, end - first
         term = marks[first].term
-        held[term] -= 1
-        total -= value[term] if held[term] == 0 else 0
+        counts[term] -= 1
+        total -= value[term] if counts[term] == 0 else 0

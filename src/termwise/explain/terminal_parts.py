@@ -1,7 +1,7 @@
-"""What explanations and rankings in the terminal are made of.
+"""Shared parts of explanations and rankings for the terminal.
 
-A term has one colour wherever it appears; how strongly its places in the text are marked follows its contribution.
-Without colour, as in a pipe, matches are put between ‹ and ›.
+A term has the same colour everywhere, and its marks in the text are emphasised by its contribution. Without colour, for
+example in a pipe, matches are between ‹ and ›.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from rich.text import Text
 from termwise.explain.explanation import Explanation
 from termwise.explain.explanation_text import decimals_for, hues
 from termwise.explain.snippets import Piece
-from termwise.explain.whole_words import inside_word
+from termwise.explain.word_boundaries import inside_word
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "bright_blue", "red", "bright_magenta", "bright_green")
-"""Colours of the terms of a query, in its order; one for each of `termwise.explain.explanation_text.HUES`."""
+"""Colours of the `termwise.explain.explanation_text.HUES` terms of a query, in its order."""
 
 
 def marked_text(
     pieces: Iterable[Piece], colours: Sequence[str], *, plain: bool, added: Container[int] = ()
 ) -> Text:
-    """Turn pieces of a document into styled text.
+    """Return pieces of a document as styled text.
 
     Parameters
     ----------
     pieces : iterable of Piece
-        From `cut`, `snippet` or `passages`.
+        Pieces of `cut`, `snippet` or `passages`.
     colours : sequence of str
-        Colour of each term by its number, empty for none.
+        Colour of each term, or an empty text.
     plain : bool
-        Mark with ‹ and › and without colour; pieces of one word together.
+        Mark words with ‹ and ›, without colour.
     added : container of int, optional
-        Terms that only this text says, with a plus where they are marked, or in italics.
+        Terms that only this text contains; marked with a plus or in italics.
     """
     text = Text()
     for piece in joined(pieces) if plain else pieces:
@@ -54,7 +54,7 @@ def marked_text(
 
 
 def joined(pieces: Iterable[Piece]) -> list[Piece]:
-    """Make one piece of marked ones that stand in one word."""
+    """Join marked pieces of one word."""
     words: list[list[Piece]] = []
     for piece in pieces:
         before = words[-1][-1] if words else Piece("")
@@ -67,14 +67,14 @@ def joined(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def indented(content: ConsoleRenderable, columns: int = 2) -> ConsoleRenderable:
-    """Move a part to the right."""
+    """Indent a part."""
     return Padding(content, (0, 0, 0, columns), expand=False)
 
 
 def trimmed_lines(
     console: Console, options: ConsoleOptions, parts: Iterable[ConsoleRenderable]
 ) -> RenderResult:
-    """Render parts one below the other, without the spaces that fill up lines."""
+    """Render parts below each other, without trailing spaces."""
     for line in console.render_lines(Group(*parts), options, pad=False):
         while line and not line[-1].text.strip():
             line.pop()
@@ -85,18 +85,18 @@ def trimmed_lines(
 
 
 def is_plain(console: Console) -> bool:
-    """Tell whether a console shows no colours."""
+    """Return whether a console has no colours."""
     return console.color_system is None or console.no_color
 
 
 def decimals_of(explanation: Explanation) -> int:
-    """Return how many decimals the scores of an explanation are written with."""
+    """Return the number of decimals of the scores of an explanation."""
     parts = (part.score for part in explanation.contributions)
     return decimals_for([explanation.constant, explanation.score, *parts])
 
 
 def colours_of(explanation: Explanation) -> list[str]:
-    """Return the colour of each contribution, empty for those that have none."""
+    """Return the colour of each contribution, or an empty text."""
     count = len(explanation.contributions)
     coloured = hues(explanation, range(count))
     return [COLOURS[coloured[place]] if place in coloured else "" for place in range(count)]

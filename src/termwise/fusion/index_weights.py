@@ -107,6 +107,8 @@ def _check_settings(fusion: Fusion, number: int, index: Index) -> None:
     if table is not None and compiled.get("id") != table.id:
         differences.append(("table", f"{compiled.get('name', 'none')}, tuned with {table.name}"))
     if differences:
+        arguments = [f"model={'model1' if table is None else table.name!r}"]
+        arguments += [f"{name}={value!r}" for name, value in tuned.items()]
         raise ParameterError(
             "an index does not have the settings that its weight was tuned with",
             facts=[
@@ -114,7 +116,5 @@ def _check_settings(fusion: Fusion, number: int, index: Index) -> None:
                 ("model", model.get("name", "unknown")),
                 *differences,
             ],
-            fixes=[
-                f"build it with these settings: `build_index(model='{'model1' if table is None else table.name}')`"
-            ],
+            fixes=[f"build it with these settings: `build_index({', '.join(arguments)})`"],
         )

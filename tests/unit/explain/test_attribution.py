@@ -9,8 +9,8 @@ from rich.console import Console
 
 from termwise import Document, Model1, build_index
 from termwise.errors import CorruptIndexError
-from termwise.explain.explanation_text import makeups, marks
-from termwise.explain.terminal import explanation_renderable
+from termwise.explain.explanation_terminal import explanation_renderable
+from termwise.explain.explanation_text import marks, translation_sources
 from termwise.fusion import fuse_indexes
 from termwise.models.attachments import CHANCES, SOURCES, STARTS, TranslationColumns
 from termwise.text import Vocabulary, make_analyzer
@@ -91,9 +91,9 @@ def test_words_are_marked_by_their_share(folder, tmp_path):
 
 def test_makeups_name_words_as_the_text_says_them(folder, tmp_path):
     searcher = index(folder, tmp_path)
-    (made,) = makeups(searcher.explain("heart", "a"), words=1)
+    (made,) = translation_sources(searcher.explain("heart", "a"), words=1)
     assert (made.parts, made.more) == ((("Cardiac", pytest.approx(0.8)),), 1)
-    names = [made.parts[0][0] for made in makeups(searcher.explain("heart", "b"))]
+    names = [made.parts[0][0] for made in translation_sources(searcher.explain("heart", "b"))]
     assert names == ["itself"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.explain.attribution import Source
+from termwise.explain.attribution import SourceWord
 from termwise.explain.explanation import Contribution, Explanation
 from termwise.explain.explanation_text import (
     HUES,
@@ -23,7 +23,6 @@ from termwise.explain.explanation_text import (
     in_pieces,
     is_result,
     label,
-    makeups,
     marks,
     number,
     query_marks,
@@ -31,9 +30,10 @@ from termwise.explain.explanation_text import (
     rounding,
     stem,
     together,
+    translation_sources,
 )
 from termwise.explain.snippets import Mark
-from termwise.explain.whole_words import word_around
+from termwise.explain.word_boundaries import word_around
 
 
 def part(term, score, query_spans=(), spans=(), origin="exact"):
@@ -241,13 +241,13 @@ def test_marks_of_pieces_cover_words():
 def test_what_a_term_is_made_of_is_said_in_words():
     text = "Delete the directories"
     sources = (
-        Source("director", 0.1, 0.4, ((11, 19),)),
-        Source("ete", 0.1, 0.3, ((3, 6),)),
-        Source("##ies", 0.1, 0.2, ((19, 22),)),
-        Source("dir", 0.1, 0.1, ((11, 14),)),
+        SourceWord("director", 0.1, 0.4, ((11, 19),)),
+        SourceWord("ete", 0.1, 0.3, ((3, 6),)),
+        SourceWord("##ies", 0.1, 0.2, ((19, 22),)),
+        SourceWord("dir", 0.1, 0.1, ((11, 14),)),
     )
     dir_ = Contribution("dir", "translation", 1.0, 1.0, 1.0, ((0, 3),), (), sources)
-    (made,) = makeups(Explanation("dir", "d1", 1.0, 0.0, (dir_,), (), text))
+    (made,) = translation_sources(Explanation("dir", "d1", 1.0, 0.0, (dir_,), (), text))
     assert [name for name, _ in made.parts] == ["directories", "Delete", "itself"]
     assert [share for _, share in made.parts] == pytest.approx([0.6, 0.3, 0.1])
     assert made.more == 0

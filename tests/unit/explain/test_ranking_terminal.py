@@ -90,7 +90,7 @@ def test_no_result_is_said():
 
 def test_explanations_must_be_of_the_ranked_documents():
     ranking, explanations = ranked()
-    with pytest.raises(ParameterError, match="not of the document at its place") as caught:
+    with pytest.raises(ParameterError, match="for another document than that of its rank") as caught:
         ranking_renderable(ranking, explanations[::-1])
     assert dict(caught.value.facts)["rank"] == 1
     with pytest.raises(ParameterError):

@@ -813,7 +813,7 @@ def test_pieces_and_expansions_are_said_in_words(tmp_path, analyzer):
     explanation = searcher.explain("sorted cards", "x")
     from rich.console import Console
 
-    from termwise.explain.terminal import explanation_renderable
+    from termwise.explain.explanation_terminal import explanation_renderable
 
     console = Console(width=100, no_color=True, record=True, file=StringIO())
     console.print(explanation_renderable(explanation))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from termwise.explain.snippets import Mark
-from termwise.explain.whole_words import inside_word, whole_words, word_around
+from termwise.explain.word_boundaries import inside_word, whole_words, word_around
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_marks_of_whole_words_stay() -> None:
 def test_a_long_word_is_not_walked_through_for_each_of_its_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(
-        "termwise.explain.whole_words.inside_word",
+        "termwise.explain.word_boundaries.inside_word",
         lambda text, place: asked.append(place) or inside_word(text, place),
     )
     marks = [Mark(place, place + 1, 1.0, place) for place in range(1, 150)]

@@ -1,6 +1,6 @@
-"""An explanation for the terminal: the score as a table that adds up, and the text with its matches marked.
+"""Explanation for the terminal: the score as a table, and the text with marked matches.
 
-Nothing of a document reaches the terminal as a command: see `termwise.display.safe_text`.
+Control characters of documents are replaced, see `termwise.display.safe_text`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from termwise.explain.explanation_text import (
     in_pieces,
     is_result,
     label,
-    makeups,
     marks,
     number,
     one_sided,
@@ -33,6 +32,7 @@ from termwise.explain.explanation_text import (
     remarks,
     rounding,
     stem,
+    translation_sources,
 )
 from termwise.explain.snippets import Mark, cut, passages, snippet
 from termwise.explain.terminal_parts import (
@@ -46,10 +46,10 @@ from termwise.explain.terminal_parts import (
 )
 
 TERMS = 20
-"""Terms listed one by one in the table of an explanation, unless all are asked for."""
+"""Default number of terms in the table of an explanation."""
 
 TEXT_LINES = 8
-"""Lines of text shown with an explanation, about, unless all are asked for."""
+"""Default number of lines of text with an explanation, approximately."""
 
 _LONGEST_NAME = 32
 _SHORTEST_NAME = 10
@@ -66,22 +66,22 @@ _SHARES = (0.92, 0.8, 0.6)
 def explanation_renderable(
     explanation: Explanation, *, width: int | None = None, full: bool = False
 ) -> ConsoleRenderable:
-    """Lay an explanation out for the terminal.
+    """Return an explanation for the terminal.
 
     Parameters
     ----------
     explanation : Explanation
-        What to show.
+        The explanation.
     width : int, optional
-        Columns to use at most; those of the console where nothing is said.
+        Largest width in columns; that of the console by default.
     full : bool, optional
-        Show the whole text and every term, not only the parts that count most.
+        Write the whole text and all terms, not only the most important parts.
 
     Returns
     -------
     ConsoleRenderable
-        To be printed with `rich.console.Console.print`. The numbers of the table add up to the score as they
-        stand; what rounding leaves over is a line of its own.
+        Renderable for `rich.console.Console.print`. The rounded numbers of the table add up to the score; a rounding
+        difference has its own line.
 
     Examples
     --------
@@ -120,8 +120,8 @@ class _ExplanationView:
             parts += [Text(), indented(_table(self._rows(), columns - 2))]
         if notes := list(_remarks(self.explanation)):
             parts += [Text(), *map(indented, notes)]
-        if made := list(self._makeups()):
-            parts += [Text(), Text("made of", "bold"), *map(indented, made)]
+        if sources := list(self._translation_sources()):
+            parts += [Text(), Text("made of", "bold"), *map(indented, sources)]
         parts += [Text(), *self._text(console, columns, plain)]
         if self.explanation.competitors:
             parts += [Text(), Text("ranking", "bold"), indented(self._competitors())]
@@ -135,7 +135,7 @@ class _ExplanationView:
             if explanation.results is not None:
                 standing.append(f" of {explanation.results:,}")
         elif explanation.example == explanation.doc_id:
-            standing.append(" · the query itself, which is no answer")
+            standing.append(" · the query itself, which is not a result")
         elif not is_result(explanation):
             standing.append(" · not a result: the document shares no term with the query")
         if explanation.example is None:
@@ -145,7 +145,7 @@ class _ExplanationView:
         return [Text(legible_line(explanation.doc_id), "bold", overflow="fold"), standing, query]
 
     def _rows(self) -> list[_Row]:
-        """Return the parts of the sum, what rounding leaves over, and the score."""
+        """Return the rows of the sum: parts, rounding difference, and score."""
         explanation = self.explanation
         contributions = explanation.contributions
         decimals = decimals_of(explanation)
@@ -184,15 +184,15 @@ class _ExplanationView:
         rows.append(_Row(Text("score"), number(explanation.score, decimals), style="bold"))
         return rows
 
-    def _makeups(self) -> Iterable[Text]:
-        """Say which words of the text translated terms come from."""
+    def _translation_sources(self) -> Iterable[Text]:
+        """Yield one line per translated term with its source words."""
         colours = colours_of(self.explanation)
-        for made in makeups(self.explanation)[: None if self.full else TERMS]:
-            part = self.explanation.contributions[made.place]
-            words = ", ".join(f"{legible_line(word)} {percent(share)}" for word, share in made.parts)
-            more = f", {made.more:,} more" if made.more else ""
+        for term in translation_sources(self.explanation)[: None if self.full else TERMS]:
+            part = self.explanation.contributions[term.place]
+            words = ", ".join(f"{legible_line(word)} {percent(share)}" for word, share in term.parts)
+            more = f", {term.more:,} more" if term.more else ""
             name = legible_line(full_name(part, self.explanation.query))
-            yield Text.assemble((name, colours[made.place]), " ← ", words, more)
+            yield Text.assemble((name, colours[term.place]), " ← ", words, more)
 
     def _text(self, console: Console, columns: int, plain: bool) -> list[ConsoleRenderable]:
         explanation = self.explanation
@@ -201,46 +201,44 @@ class _ExplanationView:
         lines = 2 * TEXT_LINES if beside else TEXT_LINES
         heading = Text("text", "bold")
         if explanation.text is None:
-            missing = Text(
-                "not stored in this index; build it with --store-text to see the matches in their place"
-            )
-            said: list[Text] = [missing]
+            missing = Text("not stored in this index; build it with store_text=True to see the matches")
+            document: list[Text] = [missing]
         else:
-            said = self._passages(console, explanation.text, marks(explanation), width, lines, plain)
+            document = self._passages(console, explanation.text, marks(explanation), width, lines, plain)
         if explanation.example is None:
-            return [heading, *map(indented, said)]
+            return [heading, *map(indented, document)]
         added = one_sided(explanation)
-        asked = self._passages(
+        example = self._passages(
             console, explanation.query, example_marks(explanation), width, lines, plain, added
         )
         names = [legible_line(explanation.example), legible_line(explanation.doc_id)]
         if not beside:
-            blocks = zip(names, (asked, said), strict=True)
+            blocks = zip(names, (example, document), strict=True)
             shown = [part for name, texts in blocks for part in (Text(name, "bold"), *map(indented, texts))]
         else:
             table = Table.grid(padding=(0, 2, 0, 0))
             table.add_column(width=width)
             table.add_column(width=width)
             table.add_row(*(Text(name, "bold", overflow="fold") for name in names))
-            table.add_row(*(Text("\n").join(texts) for texts in (asked, said)))
+            table.add_row(*(Text("\n").join(texts) for texts in (example, document)))
             shown = [indented(table)]
         if added:
             sign = "‹+word›" if plain else "in italics"
-            shown.append(Text(f"{sign}: the document does not say this word; the model added it", "dim"))
+            shown.append(Text(f"{sign}: the word is not in the document; the model added it", "dim"))
         return shown
 
     def _passages(
         self,
         console: Console,
-        said: str,
+        source: str,
         places: Sequence[Mark],
         width: int,
         lines: int,
         plain: bool,
         added: Container[int] = (),
     ) -> list[Text]:
-        """Return a text, or the passages of a long one that count most: about so many lines of this width."""
-        text = legible(said)
+        """Return a text, or the most important passages of a long one, in about this number of lines."""
+        text = legible(source)
         if not text.strip():
             return [Text("empty", "dim")]
         colours = colours_of(self.explanation)
@@ -268,15 +266,17 @@ class _ExplanationView:
         table.add_column(justify="right", no_wrap=True)
         table.add_column(overflow="fold")
         for row in rows:
-            ours = row.rank == explanation.rank
-            name = legible_line(row.doc_id) + (" ◂" if ours else "")
-            table.add_row(f"{row.rank:,}", number(row.score, decimals), name, style="bold" if ours else "")
+            explained = row.rank == explanation.rank
+            name = legible_line(row.doc_id) + (" ◂" if explained else "")
+            table.add_row(
+                f"{row.rank:,}", number(row.score, decimals), name, style="bold" if explained else ""
+            )
         return table
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A line of the sum; `share` is None where it has no part in what the terms add."""
+    """Row of the sum; `share` is None for rows that are not terms."""
 
     name: Text
     score: str
@@ -299,7 +299,7 @@ _ORIGINS = {
 
 
 def _table(rows: Sequence[_Row], columns: int) -> Table:
-    """Lay the parts of a sum out. Where room is short columns are left out and names cut, but no number is."""
+    """Return the table of the sum; in a narrow terminal it has fewer columns and shorter names, but all numbers."""
     score_width = max(len(row.score) for row in rows)
     heading = "contribution" if columns >= _NARROW else "adds"
     score_width = max(score_width, len(heading))
@@ -343,7 +343,7 @@ def _table(rows: Sequence[_Row], columns: int) -> Table:
 
 
 def _bar(part: float | None, parts: Sequence[float], colour: str, width: int) -> Text:
-    """Draw one part of a whole as a horizontal bar, the largest over the full width, with its percentage."""
+    """Draw a part as a horizontal bar with its percentage; the largest part has the full width."""
     if part is None or not sum(parts) > 0:
         return Text()
     halves = round(2 * width * part / max(parts))

@@ -11,7 +11,7 @@ from rich.console import Console
 from tests.unit.explain.terminal import EXPLANATION, HOSTILE, PIECES, lines, part, rendered
 
 from termwise.explain.explanation import Explanation
-from termwise.explain.terminal import TERMS, explanation_renderable
+from termwise.explain.explanation_terminal import TERMS, explanation_renderable
 
 
 def test_an_explanation_in_full():
@@ -137,7 +137,7 @@ def test_no_match_no_text_and_no_words():
     shown = rendered(explanation_renderable(Explanation("merge", "d", 0.0, 0.0, absent, (), None)))
     assert "score 0 · not a result: the document shares no term with the query" in shown
     assert "of no weight in this document: merge" in shown
-    assert "--store-text" in shown
+    assert "store_text=True" in shown
     assert "contribution" not in shown
     empty = rendered(explanation_renderable(Explanation("", "d", 0.0, 0.0, (), (), " \n")))
     assert empty.endswith("text\n  empty\n")
@@ -214,7 +214,7 @@ def test_a_query_by_example_stands_beside_the_document():
     assert shown[-3:] == [
         "  seed                                    d1",
         "  Molten ‹rock›, a ‹+volcano›             The ‹rock› and its heat.",
-        "‹+word›: the document does not say this word; the model added it",
+        "‹+word›: the word is not in the document; the model added it",
     ]
 
 
@@ -247,4 +247,4 @@ def test_an_example_cannot_command_the_terminal():
 
 def test_the_example_itself_is_no_answer():
     shown = lines(explanation_renderable(replace(BY_EXAMPLE, doc_id="seed")))
-    assert shown[1] == "score 3 · the query itself, which is no answer"
+    assert shown[1] == "score 3 · the query itself, which is not a result"

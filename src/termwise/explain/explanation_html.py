@@ -1,8 +1,7 @@
-"""An explanation as one self-contained HTML page.
+"""Self-contained HTML page of an explanation.
 
-The page loads nothing: style and script are inline, and its content security policy forbids the rest. All values
-are escaped by the template engine. The script only connects what belongs together (a part of the sum, its row,
-its words); everything can be read without it. The same explanation gives the same bytes.
+A page loads nothing: style and script are inline, and its content security policy forbids other sources. The template
+engine escapes all values. The script highlights related elements and is optional. Equal explanations give equal bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from termwise.explain.explanation_text import (
     in_pieces,
     is_result,
     label,
-    makeups,
     marks,
     number,
     one_sided,
@@ -36,6 +34,7 @@ from termwise.explain.explanation_text import (
     remarks,
     rounding,
     stem,
+    translation_sources,
 )
 from termwise.explain.snippets import ELLIPSIS, Mark, Piece, cut, passages
 
@@ -43,10 +42,10 @@ if TYPE_CHECKING:
     from termwise.explain.explanation import Explanation
 
 WHOLE_TEXT = 200_000
-"""Characters of the longest text that is shown whole; of longer ones, passages are."""
+"""Length in characters of the longest text on a page; longer texts are cut to passages."""
 
 PASSAGES = 40
-"""Passages shown of a text that is too long to be shown whole."""
+"""Largest number of passages of a longer text."""
 
 _PASSAGE_WIDTH = 600
 _TERMS = 30
@@ -64,7 +63,7 @@ _TITLE = 80
 
 @dataclass(frozen=True)
 class _Term:
-    """One contribution as the page shows it; `place` counts from 1, `hue` is 0 for the neutral colour."""
+    """One contribution, formatted; `place` counts from 1, `hue` 0 is the neutral colour."""
 
     place: int
     hue: int
@@ -84,7 +83,7 @@ class _Term:
 
 @dataclass(frozen=True)
 class _Segment:
-    """A part of the stacked bar; `place` is 0 for small parts taken together."""
+    """Segment of the stacked bar; `place` is 0 for the sum of small segments."""
 
     place: int
     hue: int
@@ -97,7 +96,7 @@ class _Segment:
 
 @dataclass(frozen=True)
 class _Part:
-    """A number of the formula with what it is; `place` is 0 where it belongs to no term."""
+    """Summand of the formula; `place` is 0 if it belongs to no term."""
 
     sign: str
     number: str
@@ -108,7 +107,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Stretch:
-    """A piece of the text or of the query."""
+    """Piece of the text or of the query."""
 
     text: str
     kind: str
@@ -120,6 +119,8 @@ class _Stretch:
 
 @dataclass(frozen=True)
 class _Neighbour:
+    """Row of the ranking around the document."""
+
     rank: str
     doc_id: str
     score: str
@@ -130,7 +131,7 @@ class _Neighbour:
 
 @dataclass(frozen=True)
 class _Sum:
-    """All that is shown of the sum."""
+    """Bar, formula and table of the score."""
 
     terms: tuple[_Term, ...]
     segments: tuple[_Segment, ...]
@@ -145,24 +146,24 @@ class _Sum:
 def explanation_html(explanation: Explanation) -> str:
     """Write an explanation as one HTML page.
 
-    At the top the query, each word in the colour of its term; then the score as a stacked bar, a formula and a
-    table that add up; the text with the words the score comes from marked as strongly as they contribute; and the
-    documents next to it in the ranking. Where the query is a document, its text stands beside the other one.
+    The page has the query, with the words in the colours of their terms; the score as a stacked bar, a formula and a
+    table; the text, with words marked by their contribution; and the neighbours in the ranking. In a query by example,
+    the texts of both documents are side by side.
 
     Parameters
     ----------
     explanation : Explanation
-        What to show.
+        The explanation.
 
     Returns
     -------
     str
-        The whole document, to be written as UTF-8. A text longer than `WHOLE_TEXT` characters is shown in
-        passages, with a note.
+        The whole document, to be written as UTF-8. Of a text longer than `WHOLE_TEXT` characters it has passages and a
+        note.
 
     Examples
     --------
-    >>> from termwise.explain.explanation import Contribution
+    >>> from termwise.explain.explanation import Contribution, Explanation
     >>> part = Contribution("merg", "exact", 1.0, 4.5, 4.5, ((0, 5),), ((0, 5),))
     >>> page = explanation_html(Explanation("merge it", "d1", 4.5, 0.0, (part,), (), "Merge <lists>."))
     >>> '<mark class="h1 s5" data-t="1" id="at-1">Merge</mark> &lt;lists&gt;.' in page
@@ -173,10 +174,10 @@ def explanation_html(explanation: Explanation) -> str:
     colours = [coloured.get(place, -1) + 1 for place in range(len(explanation.contributions))]
     parts = [] if text is None else _text(text, marks(explanation))
     example = explanation.example
-    asked = [] if example is None else _text(explanation.query, example_marks(explanation))
-    shown = {piece.term for part in parts for piece in part}
+    example_parts = [] if example is None else _text(explanation.query, example_marks(explanation))
+    marked = {piece.term for part in parts for piece in part}
     listed = _TERMS if example is None else _TERMS_OF_EXAMPLE
-    total = _sum(explanation, colours, shown, listed)
+    total = _sum(explanation, colours, marked, listed)
     query = legible(explanation.query, directions=True)
     return render_page(
         "termwise.explain",
@@ -184,7 +185,7 @@ def explanation_html(explanation: Explanation) -> str:
         title=f"{_short(legible_line(explanation.doc_id))} · {_short(legible_line(example or explanation.query))}",
         doc_id=legible_line(explanation.doc_id),
         example=None if example is None else legible_line(example),
-        asked=_stretches(asked, colours, one_sided(explanation)),
+        asked=_stretches(example_parts, colours, one_sided(explanation)),
         query=[] if example is not None else _query(explanation, query, colours),
         query_size="long"
         if len(query) > _SCROLLED_QUERY
@@ -199,7 +200,7 @@ def explanation_html(explanation: Explanation) -> str:
             )
             for remark in remarks(explanation)
         ],
-        standing=_standing(explanation),
+        standing=_rank_line(explanation),
         total=total,
         shown_terms=total.terms[:listed],
         further_terms=total.terms[listed:],
@@ -208,7 +209,7 @@ def explanation_html(explanation: Explanation) -> str:
         empty=text is not None and not text.strip(),
         parts=_stretches(parts, colours),
         characters=f"{len(text):,}" if text is not None and len(text) > WHOLE_TEXT else None,
-        scrolled=max(_characters(parts), _characters(asked)) > _SCROLLED_TEXT,
+        scrolled=max(_characters(parts), _characters(example_parts)) > _SCROLLED_TEXT,
         asked_characters=f"{len(explanation.query):,}" if len(explanation.query) > WHOLE_TEXT else None,
         neighbours=_neighbours(explanation),
         pieces=in_pieces(explanation),
@@ -219,7 +220,7 @@ def explanation_html(explanation: Explanation) -> str:
 # --- the sum ----------------------------------------------------------------------------------------------------
 
 
-def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None], listed: int) -> _Sum:
+def _sum(explanation: Explanation, colours: Sequence[int], marked: set[int | None], listed: int) -> _Sum:
     contributions = explanation.contributions
     places = counted(explanation)
     constant = explanation.constant
@@ -228,7 +229,7 @@ def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None
     weight_decimals = decimals_for(contributions[place].weight for place in places)
     whole = sum(max(0.0, score) for score in scores)
     longest = max(scores, default=0.0)
-    made = {one.place: one for one in makeups(explanation)}
+    compositions = {composition.place: composition for composition in translation_sources(explanation)}
     terms = []
     for place in places:
         part = contributions[place]
@@ -247,11 +248,11 @@ def _sum(explanation: Explanation, colours: Sequence[int], shown: set[int | None
                 found=None
                 if explanation.text is None or part.origin in ("background", "translation")
                 else len(part.spans),
-                made=tuple((legible_line(word), percent(share)) for word, share in made[place].parts)
-                if place in made
+                made=tuple((legible_line(word), percent(share)) for word, share in compositions[place].parts)
+                if place in compositions
                 else (),
-                made_more=made[place].more if place in made else 0,
-                in_page=place in shown,
+                made_more=compositions[place].more if place in compositions else 0,
+                in_page=place in marked,
             )
         )
     lacking = rounding([constant, *scores], explanation.score, decimals)
@@ -306,9 +307,9 @@ def _formula(explanation: Explanation, terms: Sequence[_Term], decimals: int) ->
         yield _Part(_sign(lacking), _typeset(abs(lacking), decimals), "rounding", 0, 0)
 
 
-def _standing(explanation: Explanation) -> str:
+def _rank_line(explanation: Explanation) -> str:
     if explanation.rank is None and explanation.example == explanation.doc_id:
-        return "the query itself, which is no answer"
+        return "the query itself, which is not a result"
     if explanation.rank is None:
         return "" if is_result(explanation) else "not a result: the document shares no term with the query"
     of = "" if explanation.results is None else f" of {explanation.results:,}"
@@ -324,11 +325,11 @@ def _neighbours(explanation: Explanation) -> list[_Neighbour]:
     rows.sort(key=itemgetter(0))
     decimals = decimals_for(score for _, _, score in rows)
     longest = max(score - explanation.constant for _, _, score in rows)
-    found = []
+    neighbours = []
     for rank, doc_id, score in rows:
         ours = rank == explanation.rank
         above = score - explanation.constant
-        found.append(
+        neighbours.append(
             _Neighbour(
                 rank=f"{rank:,}",
                 doc_id=legible_line(doc_id),
@@ -338,14 +339,14 @@ def _neighbours(explanation: Explanation) -> list[_Neighbour]:
                 ours=ours,
             )
         )
-    return found
+    return neighbours
 
 
 # --- the text and the query -------------------------------------------------------------------------------------
 
 
 def _text(text: str, places: Sequence[Mark]) -> list[list[Piece]]:
-    """Return a text in one part, or the passages of a long one."""
+    """Return a text in one part, or in passages if it is long."""
     written = legible(text, directions=True)
     if not written.strip():
         return []

@@ -1,7 +1,7 @@
-"""Words that an analyzer cuts into pieces: a place inside a word is shown with the word around it.
+"""Extension of spans to whole words, for analyzers that split words into pieces.
 
-A word is a run of letters and digits. Scripts that leave no space between words have no such runs here, so that a
-place in Chinese, Japanese, Thai, Lao, Burmese or Khmer text stays as it is.
+A word is a sequence of letters and digits. Spans in scripts without spaces between words (Chinese, Japanese, Thai, Lao,
+Burmese, Khmer) are not extended.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LONGEST = 200
 
 
 def word_around(text: str, start: int, end: int) -> Span:
-    """Return the range of the word that a place lies in: the place itself, unless a word goes on at its ends.
+    """Return the span of the word around a span.
 
     Examples
     --------
@@ -38,13 +38,13 @@ def word_around(text: str, start: int, end: int) -> Span:
 
 
 def _leading(text: str) -> int:
-    """Count the characters of a word that a text begins with."""
-    found = _WORD_CHARACTERS.match(text)
-    return 0 if found is None else found.end()
+    """Return the length of the word at the start of a text."""
+    word = _WORD_CHARACTERS.match(text)
+    return 0 if word is None else word.end()
 
 
 def inside_word(text: str, position: int) -> bool:
-    """Tell whether the characters before and after a position belong to one word.
+    """Return whether a position is inside a word.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def inside_word(text: str, position: int) -> bool:
 
 
 def whole_words(text: str, marks: Iterable[Mark]) -> list[Mark]:
-    """Widen marks so that those inside a word together cover it; each ends where the next begins.
+    """Extend marks so that the marks inside a word cover all of it; each ends where the next begins.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Stretches of marks: the weightiest first, and no more to do for many of them than for one."""
+"""Stretches of marks: the heaviest_windows first, and no more to do for many of them than for one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise.explain.snippets import Mark, weightiest
+from termwise.explain.snippets import Mark, heaviest_windows
 
 MARKS = st.lists(
     st.builds(
@@ -50,7 +50,7 @@ def by_definition(marks: list[Mark], room: int, count: int) -> list[tuple[int, i
 @settings(max_examples=300, deadline=None)
 @given(marks=MARKS, room=st.integers(1, 40), count=st.integers(1, 6))
 def test_stretches_are_those_of_the_definition(marks: list[Mark], room: int, count: int) -> None:
-    assert weightiest(marks, range(100), room, count) == by_definition(marks, room, count)
+    assert heaviest_windows(marks, range(100), room, count) == by_definition(marks, room, count)
 
 
 class Counted(Sequence[int]):
@@ -69,6 +69,6 @@ class Counted(Sequence[int]):
 def test_forty_stretches_are_little_more_to_do_than_two() -> None:
     marks = [Mark(place, place + 1, 1.0) for place in range(0, 40_000, 4)]
     two, forty = Counted(), Counted()
-    assert len(weightiest(marks, two, 100, 2)) == 2
-    assert len(weightiest(marks, forty, 100, 40)) == 40
+    assert len(heaviest_windows(marks, two, 100, 2)) == 2
+    assert len(heaviest_windows(marks, forty, 100, 40)) == 40
     assert forty.asked < 1.1 * two.asked

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.explain.terminal import EXPLANATION, TEXT, part
 
 from termwise.explain.explanation import Competitor, Explanation
-from termwise.explain.html import PASSAGES, WHOLE_TEXT, explanation_html
+from termwise.explain.explanation_html import PASSAGES, WHOLE_TEXT, explanation_html
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -252,7 +252,7 @@ def test_a_text_that_is_not_stored_or_empty_is_said():
     bare = replace(EXPLANATION, text=None, contributions=(part("merg", 2.0, origin="unknown"),))
     page = written(bare)
     assert not page.all("div", id="document")
-    assert [code["text"] for code in page.all("code")] == ["--store-text", "store_text=True"]
+    assert [code["text"] for code in page.all("code")] == ["store_text=True"]
     assert "The text of this document is empty." in explanation_html(replace(EXPLANATION, text=" \n"))
 
 
@@ -266,7 +266,7 @@ def test_origins_are_explained_in_words():
     shown = [cell["text"] for cell in page.all("td", **{"class": "origin"})]
     assert shown == [
         "added by the model, not in the text",
-        "the document itself, whatever is asked",
+        "the document itself, for any query",
         "the word itself, or added by the model",
     ]
     assert "4 × 0.2500" in [cell["text"] for cell in page.all("td", **{"class": "product"})]
@@ -382,7 +382,7 @@ def test_pieces_of_a_word_cover_it_and_are_told_apart():
     assert marked == ["Un", "linked"]
     named = [element["text"] for element in page.all("span", **{"class": "name"})]
     assert named[-2:] == ["unlink (un)", "unlink (##link)"]
-    assert "## marks one that continues a word" in page.text("footer")
+    assert "## marks a piece that continues a word" in page.text("footer")
     assert "##" not in explanation_html(EXPLANATION)
 
 
@@ -438,5 +438,7 @@ def test_the_example_is_shown_where_the_document_is_not_stored():
     page = Page(explanation_html(replace(BY_EXAMPLE, text=None)))
     texts = [one["text"] for one in page.all("div") if "text" in one["attributes"].get("class", "").split()]
     assert texts == ["Molten rock, a volcano <b>"]
-    assert "does not keep the texts" in explanation_html(replace(BY_EXAMPLE, text=None))
-    assert "the query itself, which is no answer" in explanation_html(replace(BY_EXAMPLE, doc_id="seed <1>"))
+    assert "does not store the texts" in explanation_html(replace(BY_EXAMPLE, text=None))
+    assert "the query itself, which is not a result" in explanation_html(
+        replace(BY_EXAMPLE, doc_id="seed <1>")
+    )
