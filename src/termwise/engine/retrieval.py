@@ -20,11 +20,11 @@ from termwise.kernels.retrieval import OK, ORDINAL_BITS, retrieve
 _LOW = (1 << ORDINAL_BITS) - 1
 _tables = threading.local()
 
-Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
+RankedOrdinals = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
 """Ordinals and real scores, best first."""
 
 
-def first_stage(index: Index, query: QueryVector, k: int) -> Found:
+def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
     """Return the `k` best documents that share a term with the query, fewer if fewer match; ties by input position.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_vector import QueryVector, query_vector
-from termwise.engine.retrieval import Found, first_stage, score_documents
+from termwise.engine.retrieval import RankedOrdinals, first_stage, score_documents
 from termwise.explain.attribution import Span, TranslationShares
 from termwise.explain.explanation import Competitor, Contribution, Explanation, Origin
 from termwise.index import Index
@@ -140,7 +140,7 @@ class _TokenSpans(Mapping[str, tuple[Span, ...]]):
         return len(self._positions)
 
 
-def _ranked(index: Index, vector: QueryVector, exclude: Collection[str]) -> Found:
+def _ranked(index: Index, vector: QueryVector, exclude: Collection[str]) -> RankedOrdinals:
     """Rank all documents that are not excluded."""
     ordinals, scores = first_stage(index, vector, len(index))
     if exclude:
@@ -150,7 +150,7 @@ def _ranked(index: Index, vector: QueryVector, exclude: Collection[str]) -> Foun
 
 
 def _standing(
-    index: Index, ranked: Found, ordinal: int, neighbours: int
+    index: Index, ranked: RankedOrdinals, ordinal: int, neighbours: int
 ) -> tuple[int | None, tuple[Competitor, ...], int]:
     """Return the rank of a document, its neighbours, and the number of ranked documents."""
     ordinals, scores = ranked

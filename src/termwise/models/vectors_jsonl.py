@@ -138,10 +138,10 @@ class JsonVectors:
             yield batch.finish(self.vocabulary)
 
     def _numbers(self, record: _Record) -> list[int]:
-        found = list(map(self.vocabulary.number, record.tokens))
-        if None not in found:
-            return cast(list[int], found)
-        token = record.tokens[found.index(None)]
+        numbers = list(map(self.vocabulary.number, record.tokens))
+        if None not in numbers:
+            return cast(list[int], numbers)
+        token = record.tokens[numbers.index(None)]
         where: list[tuple[str, object]] = [
             ("file", record.path),
             ("line", record.line),

@@ -68,8 +68,8 @@ class Bitext:
         Numbers the terms of both sides.
     queries, chunks : Side
         A row of `queries` is a single piece, the query.
-    asked, answered : Postings
-        Occurrences of each term in the queries, and in the chunks. `answered` is empty unless pairs are swapped.
+    query_postings, chunk_postings : Postings
+        Occurrences of each term in the queries, and in the chunks. `chunk_postings` is empty unless pairs are swapped.
     passage_frequencies : ndarray of shape (V,), int64
         Number of distinct relevant passages with each term.
     facts : BitextFacts
@@ -81,8 +81,8 @@ class Bitext:
     vocabulary: Vocabulary
     queries: Side
     chunks: Side
-    asked: Postings
-    answered: Postings
+    query_postings: Postings
+    chunk_postings: Postings
     passage_frequencies: npt.NDArray[np.int64]
     facts: BitextFacts
     symmetrised: bool
@@ -213,9 +213,9 @@ def make_bitext(
         frequencies[: len(part.frequencies)] += part.frequencies
     queries = _joined([part.queries for part in parts], scratch)
     chunks = _joined([part.chunks for part in parts], scratch)
-    asked = _inverted(queries, len(vocabulary), scratch)
-    answered = _inverted(chunks if symmetrise else _NO_ROWS, len(vocabulary), scratch)
-    return Bitext(vocabulary, queries, chunks, asked, answered, frequencies, facts, symmetrise)
+    query_postings = _inverted(queries, len(vocabulary), scratch)
+    chunk_postings = _inverted(chunks if symmetrise else _NO_ROWS, len(vocabulary), scratch)
+    return Bitext(vocabulary, queries, chunks, query_postings, chunk_postings, frequencies, facts, symmetrise)
 
 
 _NO_ROWS = Side(
@@ -250,9 +250,9 @@ class _Large:
 
 def _cells(query: npt.NDArray[np.int32], passage: npt.NDArray[np.int32], *, symmetrise: bool) -> int:
     """Return the number of pairs of distinct terms of two texts."""
-    asked, answered = np.unique(query), np.unique(passage)
-    cells = len(asked) * len(answered)
-    return 2 * cells - len(np.intersect1d(asked, answered)) ** 2 if symmetrise else cells
+    query_terms, passage_terms = np.unique(query), np.unique(passage)
+    cells = len(query_terms) * len(passage_terms)
+    return 2 * cells - len(np.intersect1d(query_terms, passage_terms)) ** 2 if symmetrise else cells
 
 
 def _report_large(large: Sequence[_Large], say: Callable[[str], None]) -> None:

@@ -166,10 +166,10 @@ def estimate(
     saved = None if state is None else state.read()
     n_terms = len(bitext.vocabulary)
     work = np.zeros(n_terms, dtype=np.int64)
-    updates = count_updates(bitext.asked, bitext.chunks, work) + count_updates(
-        bitext.answered, bitext.queries, work
+    updates = count_updates(bitext.query_postings, bitext.chunks, work) + count_updates(
+        bitext.chunk_postings, bitext.queries, work
     )
-    sides = (bitext.asked, bitext.chunks, bitext.answered, bitext.queries)
+    sides = (bitext.query_postings, bitext.chunks, bitext.chunk_postings, bitext.queries)
     with ThreadPoolExecutor(threads) as pool:
         ranges = _Ranges(work, pool, progress)
         sizes = np.zeros(n_terms, dtype=np.int64)

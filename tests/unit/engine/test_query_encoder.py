@@ -19,7 +19,7 @@ from termwise.errors import TermwiseError
         {"query": 5},
     ],
 )
-def test_descriptions_that_are_not_ours_are_refused(tmp_path, encoder):
+def test_unreadable_descriptions_are_refused(tmp_path, encoder):
     vocabulary = Vocabulary(["t"])
     with IndexWriter(tmp_path / "i") as writer:
         writer.add(["a"], TermWeights([0, 1], [0], [1.0], vocabulary.id))

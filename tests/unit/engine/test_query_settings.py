@@ -54,7 +54,7 @@ def test_documents_are_counted(folder):
         index.document_frequencies[0] = 1
 
 
-def test_by_default_terms_weigh_as_often_as_they_occur(folder):
+def test_the_default_weight_is_the_count(folder):
     assert weights(folder) == {"apple": 3, "pear": 1, "plum": 2, "fig": 1}
     searcher = Searcher.open(folder)
     assert type(searcher.encoder).__name__ == "CountQueryEncoder"
@@ -75,18 +75,18 @@ def test_a_power_of_the_idf(folder):
     assert found["fig"] == pytest.approx(idf(folder, 1) ** 0.5)
 
 
-def test_the_heaviest_are_chosen_by_idf_and_keep_their_weight(folder):
+def test_max_terms_selects_by_idf_without_changing_weights(folder):
     # plum 2 x 1.20, fig 1.20, apple 3 x .36, pear .69
     assert weights(folder, max_terms=2) == {"plum": 2, "fig": 1}
     assert weights(folder, max_terms=3) == {"plum": 2, "fig": 1, "apple": 3}
 
 
-def test_what_is_chosen_does_not_jump_with_the_power(folder):
+def test_the_selection_is_continuous_in_the_power(folder):
     for power in (0.0, 0.01, 1.0):
         assert set(weights(folder, max_terms=2, idf_power=power)) == {"plum", "fig"}
 
 
-def test_of_an_example_terms_that_it_alone_has_are_not_chosen(folder):
+def test_terms_unique_to_the_example_are_skipped(folder):
     searcher = Searcher.open(folder, query=QuerySettings(max_terms=1))
     index = searcher.index
     of_second = searcher.for_example("d2").encode(QUERY).row(0)[0].tolist()
@@ -94,7 +94,7 @@ def test_of_an_example_terms_that_it_alone_has_are_not_chosen(folder):
     assert Searcher.open(folder).for_example("d2").encode(QUERY) is not None
 
 
-def test_terms_of_fewer_documents_do_not_count(folder):
+def test_min_df_drops_rare_terms(folder):
     assert weights(folder, min_df=2) == {"apple": 3, "pear": 1}
     assert weights(folder, min_df=2, max_terms=1) == {"apple": 3}
     assert weights(folder, min_df=9) == {}
@@ -135,14 +135,14 @@ def test_weights_of_very_long_queries_leave_room_for_sums(tmp_path):
     assert searcher.rank(" ".join(words + words[:7])).doc_ids == ("a", "b")
 
 
-def test_a_query_of_a_few_terms_ranks_as_that_query(folder):
+def test_max_terms_equals_the_shortened_query(folder):
     cut = Searcher.open(folder, query=QuerySettings(min_df=2)).rank(QUERY)
     assert cut == Searcher.open(folder).rank("apple apple apple pear")
 
 
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(["apple", "pear", "plum", "fig", "quince"]), max_size=30), st.integers(1, 6))
-def test_as_many_as_are_wanted(folder, words, terms):
+def test_max_terms_limits_the_number_of_terms(folder, words, terms):
     searcher = Searcher.open(folder, query=QuerySettings(max_terms=terms))
     found, values = searcher.encode(" ".join(words)).row(0)
     assert len(found) == min(terms, len(set(words)))
@@ -161,12 +161,12 @@ def test_as_many_as_are_wanted(folder, words, terms):
         ({"terms": "3"}, UnknownNameError, "unknown query setting"),
     ],
 )
-def test_what_is_not_a_setting(given, error, said):
+def test_unknown_and_invalid_settings(given, error, said):
     with pytest.raises(error, match=said):
         QuerySettings.parse(given)
 
 
-def test_queries_that_do_not_count_cannot_count_otherwise(tmp_path):
+def test_counts_settings_require_count_weighting(tmp_path):
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"id": "a", "vector": {"apple": 1.5}}\n{"id": "b", "vector": {"pear": 2.0}}\n')
     model = VectorModel(query="occurrences")

@@ -100,7 +100,7 @@ def test_a_large_document(tmp_path):
     assert searcher.explain("word7", "large").text == large
 
 
-def test_unknown_names_offer_near_ones(tmp_path):
+def test_unknown_names_suggest_near_ones(tmp_path):
     with pytest.raises(UnknownNameError, match="bm25"):
         build_index(SMALL, tmp_path / "i", model="bm52")
     with pytest.raises(UnknownNameError, match="k1"):
@@ -114,7 +114,7 @@ def test_unknown_names_offer_near_ones(tmp_path):
     assert not (tmp_path / "i").exists()
 
 
-def test_memory_that_no_machine_has_is_refused_at_once(tmp_path):
+def test_impossible_memory_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="memory cannot have this value"):
         build_index(SMALL, tmp_path / "i", memory=10**400)
     assert list(tmp_path.iterdir()) == []
@@ -143,7 +143,7 @@ def test_same_bytes_for_any_number_of_threads(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("model", ["bm25", "jm", "dirichlet"])
-def test_an_index_carries_its_query_side(tmp_path, model):
+def test_an_index_contains_its_query_encoder(tmp_path, model):
     built = build_index(SMALL, tmp_path / "i", model=model, analyzer="stm2")
     opened = Searcher.open(tmp_path / "i")
     assert opened.encoder.analyzer.spec == make_analyzer("stm2").spec

@@ -88,7 +88,7 @@ def test_terms_of_the_model_join_those_of_the_collection(tmp_path):
     assert len(searcher.rank("zug")) == 0
 
 
-def test_what_the_model_adds_is_an_expansion(tmp_path):
+def test_added_terms_are_expansions(tmp_path):
     searcher, _ = build(tmp_path, {"car": "auto"})
     origins = {part.term: part.origin for part in searcher.explain("red auto", "a").contributions}
     assert origins == {"red": "exact", "auto": "expansion"}

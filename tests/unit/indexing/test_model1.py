@@ -48,7 +48,7 @@ def opened(tmp_path):
     return tmp_path / "open"
 
 
-def test_a_folder_says_that_it_is_a_table(folder, tmp_path):
+def test_a_table_folder_selects_model1(folder, tmp_path):
     searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder, settings={"lambda": "0.1"})
     model = searcher.index.manifest.encoder["model"]
     assert (model["name"], model["exact"], model["parameters"]["lambda"]) == ("model1", False, 0.1)
@@ -57,7 +57,7 @@ def test_a_folder_says_that_it_is_a_table(folder, tmp_path):
     assert chosen_model("model1", {"table": str(folder)}) == Model1(table=str(folder))
 
 
-def test_the_index_names_the_table_it_was_made_with(folder, tmp_path, capsys):
+def test_the_manifest_names_the_table(folder, tmp_path, capsys):
     searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder)
     said = {"name": str(folder), "id": read_manifest(folder).id}
     assert searcher.index.manifest.encoder["table"] == said
@@ -68,7 +68,7 @@ def test_the_index_names_the_table_it_was_made_with(folder, tmp_path, capsys):
     assert "table" not in build_index(DOCUMENTS, tmp_path / "j").index.manifest.encoder
 
 
-def test_the_name_alone_is_the_table_that_ships(folder, tmp_path, monkeypatch):
+def test_the_model_name_selects_the_shipped_table(folder, tmp_path, monkeypatch):
     (tmp_path / "tables").mkdir()
     monkeypatch.setattr("termwise.translation.table_folder._shipped_root", lambda: tmp_path / "tables")
     with pytest.raises(MissingFileError, match="no such translation table") as caught:
@@ -84,12 +84,12 @@ def test_the_name_alone_is_the_table_that_ships(folder, tmp_path, monkeypatch):
     assert chosen_model(tmp_path / "tables" / "model1", {}).table == str(tmp_path / "tables" / "model1")
 
 
-def test_a_table_is_not_named_twice(folder):
+def test_a_table_given_twice_is_refused(folder):
     with pytest.raises(ParameterError, match="table is given twice"):
         chosen_model(folder, {"table": "other"})
 
 
-def test_the_table_says_how_texts_are_cut(folder, opened, tmp_path):
+def test_the_table_requires_its_analyzer(folder, opened, tmp_path):
     searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder)
     assert searcher.encoder.analyzer.spec.name == "wordpiece"
     same = make_analyzer(f"wordpiece:{tmp_path / 'vocab.txt'}")
@@ -123,7 +123,7 @@ def test_empty_documents_and_queries(folder, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "value"), [("prune", "1e308"), ("least", "1")])
-def test_thresholds_that_leave_nothing(folder, tmp_path, name, value):
+def test_thresholds_that_remove_every_weight(folder, tmp_path, name, value):
     with pytest.raises(ParameterError, match=r"removes every weight|no probability of the table") as caught:
         build_index(DOCUMENTS, tmp_path / "i", model=folder, settings={name: value})
     assert (name, float(value)) in caught.value.facts
@@ -136,7 +136,7 @@ def test_a_threshold_over_documents_without_words(folder, tmp_path):
     assert searcher.index.manifest.postings == 0
 
 
-def test_counts_are_kept_for_another_build(folder, tmp_path, monkeypatch):
+def test_counts_are_cached_for_another_build(folder, tmp_path, monkeypatch):
     kept = tmp_path / "kept"
     plain = build_index(DOCUMENTS, tmp_path / "plain", model=folder, settings={"lambda": "0.1"})
     build_index(DOCUMENTS, tmp_path / "first", model=folder, encoding=kept, store_text=True)
@@ -153,7 +153,7 @@ def test_counts_are_kept_for_another_build(folder, tmp_path, monkeypatch):
         assert [part.tolist() for part in ours] == [part.tolist() for part in theirs]
 
 
-def test_counts_of_other_documents_or_another_analyzer_are_not_taken(folder, opened, tmp_path):
+def test_the_cache_rejects_other_documents_and_analyzers(folder, opened, tmp_path):
     kept = tmp_path / "kept"
     build_index(DOCUMENTS, tmp_path / "first", model=folder, encoding=kept)
     changed = [Document("a", "car"), *DOCUMENTS[1:]]
@@ -167,7 +167,7 @@ def test_counts_of_other_documents_or_another_analyzer_are_not_taken(folder, ope
         build_index(DOCUMENTS, tmp_path / "third", model=tmp_path / "other", encoding=kept)
 
 
-def test_counts_of_an_open_vocabulary_cannot_be_kept(opened, tmp_path):
+def test_the_cache_requires_a_closed_vocabulary(opened, tmp_path):
     with pytest.raises(ParameterError, match="closed vocabulary"):
         build_index(DOCUMENTS, tmp_path / "i", model=opened, encoding=tmp_path / "kept")
 
@@ -186,7 +186,7 @@ def test_from_the_command_line(folder, tmp_path):
         assert Searcher.open(out).rank("heart").doc_ids == ("a",)
 
 
-def test_searching_needs_neither_the_table_nor_what_reads_it(folder, tmp_path):
+def test_searching_loads_neither_table_nor_translation(folder, tmp_path):
     build_index(DOCUMENTS, tmp_path / "i", model=folder, store_text=True)
     for path in folder.iterdir():
         path.unlink()

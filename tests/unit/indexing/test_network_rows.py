@@ -146,7 +146,7 @@ def test_scores_are_the_weights_of_the_network_and_the_floors(tmp_path, encoder)
     assert len(searcher.rank("of the")) == 0
 
 
-def test_the_manifest_says_which_network_ran_how(searcher):
+def test_the_manifest_describes_the_network(searcher):
     described = searcher.index.manifest.encoder
     assert described["model"] == {
         "name": "tilde",
@@ -159,7 +159,7 @@ def test_the_manifest_says_which_network_ran_how(searcher):
     assert described["query"] == {"weighting": "counts"}
 
 
-def test_the_index_stands_alone(searcher, tmp_path):
+def test_the_index_does_not_need_the_encoder(searcher, tmp_path):
     again = Searcher.open(tmp_path / "i")
     assert again.rank("merge lists") == searcher.rank("merge lists")
     assert again.encoder.analyzer.spec.fingerprint == searcher.encoder.analyzer.spec.fingerprint
@@ -172,7 +172,7 @@ def test_repeated_pieces_of_a_query_count_as_often_as_they_occur(searcher):
     assert twice.score == 2 * once.score
 
 
-def test_weights_of_queries_go_into_the_index(tmp_path):
+def test_query_weights_are_stored_in_the_index(tmp_path):
     table = np.zeros(len(tiny.PIECES), dtype=np.float32)
     table[[tiny.MERGE, tiny.SORT, tiny.CAT]] = [1.0, 2.0, 0.5]
     weights = np.zeros(len(tiny.PIECES), dtype=np.float32)
@@ -251,7 +251,7 @@ def test_without_a_power_weights_are_those_of_the_network(tmp_path, weighing):
     assert "idf_power" not in searcher.index.manifest.encoder["network"]
 
 
-def test_the_encoder_says_which_power_holds_where_nothing_is_said(tmp_path, weighing):
+def test_the_encoder_gives_the_default_power(tmp_path, weighing):
     table = np.ones(len(tiny.PIECES), dtype=np.float32)
     chosen = tiny.make_folder(tmp_path / "e", "tildev2", table, idf_power=0.5)
     plain, weighted, none = (
@@ -262,7 +262,7 @@ def test_the_encoder_says_which_power_holds_where_nothing_is_said(tmp_path, weig
     assert weighted.rank("cat", k=1).scores[0] < none.rank("cat", k=1).scores[0] == 1.5
 
 
-def test_encoded_documents_serve_every_power(tmp_path, weighing):
+def test_encoded_documents_are_reused_for_every_power(tmp_path, weighing):
     rows = tmp_path / "rows"
     for name, power in (("i", 0.0), ("j", 0.5)):
         model = TildeV2(encoder=str(weighing), expansion_encoder="none", idf_power=power)
@@ -280,7 +280,7 @@ def test_an_open_encoder_with_another_power_is_refused(tmp_path, weighing):
 
 
 @pytest.mark.parametrize("power", [-1.0, 5.0, np.nan, np.inf, "1", None, 10**400])
-def test_a_power_of_an_encoder_of_ones_own_that_cannot_be_is_refused(tmp_path, analyzer, power):
+def test_an_invalid_power_of_a_custom_encoder_is_refused(tmp_path, analyzer, power):
     encoder = Encoder(analyzer)
     encoder.idf_power = power
     with pytest.raises(ParameterError, match="idf_power of the encoder"):
@@ -288,14 +288,14 @@ def test_a_power_of_an_encoder_of_ones_own_that_cannot_be_is_refused(tmp_path, a
     assert not (tmp_path / "i").exists()
 
 
-def test_a_power_and_floors_do_not_go_together(tmp_path, analyzer):
+def test_a_power_with_floors_is_refused(tmp_path, analyzer):
     for made in (Encoder(analyzer), Exact(analyzer)):
         made.idf_power = 1.0
         with pytest.raises(ParameterError, match="above a floor"):
             build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=made)
 
 
-def test_the_power_of_an_encoder_of_ones_own_is_recorded(tmp_path, analyzer):
+def test_the_power_of_a_custom_encoder_is_recorded(tmp_path, analyzer):
     class Plain(Encoder):
         floors = None
         idf_power = 0.5
@@ -354,7 +354,7 @@ def test_floors_of_the_exact_form_lie_just_below_the_smallest_of_the_collection(
     assert searcher.rank(query, candidates=[d.doc_id for d in DOCUMENTS]).doc_ids[-1] == "d"
 
 
-def test_one_byte_would_not_keep_the_order(tmp_path, analyzer):
+def test_uint8_is_refused_for_the_exact_form(tmp_path, analyzer):
     for model, encoder in ((Tilde(form="exact"), None), (Tilde(), Exact(analyzer))):
         with pytest.raises(ParameterError, match="order of the exact form"):
             build_index(DOCUMENTS, tmp_path / "i", model=model, encoder=encoder, quantiser="uint8")
@@ -373,7 +373,7 @@ def test_rows_of_the_exact_form_that_lack_terms_are_refused(tmp_path, analyzer):
 # --- finished blocks --------------------------------------------------------------------------------------------
 
 
-def test_an_interrupted_build_goes_on_where_it_was(tmp_path, encoder, analyzer):
+def test_an_interrupted_build_resumes(tmp_path, encoder, analyzer):
     encoder.patience = 4
     with pytest.raises(KeyboardInterrupt):
         build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
@@ -390,7 +390,7 @@ def test_an_interrupted_build_goes_on_where_it_was(tmp_path, encoder, analyzer):
     assert resumed.rank("sorted lists") == whole.rank("sorted lists")
 
 
-def test_a_folder_that_was_named_is_kept(tmp_path, encoder, analyzer):
+def test_a_given_work_folder_is_kept(tmp_path, encoder, analyzer):
     build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, encoding=tmp_path / "rows")
     assert len(block_files(tmp_path / "rows")) == 3
     assert not default_encoding(tmp_path / "i").exists()
@@ -399,14 +399,14 @@ def test_a_folder_that_was_named_is_kept(tmp_path, encoder, analyzer):
     assert again.asked == []
 
 
-def test_rows_of_another_encoder_are_not_taken(tmp_path, encoder, analyzer):
+def test_rows_of_another_encoder_are_not_reused(tmp_path, encoder, analyzer):
     build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, encoding=tmp_path / "rows")
     other = Encoder(analyzer, fingerprint="sha256:other")
     with pytest.raises(ForeignFolderError):
         build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=other, encoding=tmp_path / "rows")
 
 
-def test_nothing_is_left_of_a_build_that_failed_before_the_first_block(tmp_path, encoder):
+def test_a_build_that_fails_before_the_first_block_leaves_nothing(tmp_path, encoder):
     with pytest.raises(EmptyCollectionError):
         build_index([], tmp_path / "i", model=Tilde(), encoder=encoder)
     with pytest.raises(ParameterError, match="made of documents"):
@@ -415,7 +415,7 @@ def test_nothing_is_left_of_a_build_that_failed_before_the_first_block(tmp_path,
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "encoding.json"])
-def test_what_is_not_ours_in_the_default_folder_stays(tmp_path, encoder, name):
+def test_foreign_files_in_the_default_folder_stay(tmp_path, encoder, name):
     work = default_encoding(tmp_path / "i")
     work.mkdir()
     (work / name).write_text("mine")
@@ -424,7 +424,7 @@ def test_what_is_not_ours_in_the_default_folder_stays(tmp_path, encoder, name):
     assert (work / name).read_text() == "mine"
 
 
-def test_what_a_killed_process_was_writing_goes_with_the_default_folder(tmp_path, encoder):
+def test_temporary_files_of_a_killed_process_are_removed(tmp_path, encoder):
     work = default_encoding(tmp_path / "i")
     work.mkdir()
     (work / ".block-000000.rows.0a1b2c3d.tmp").write_bytes(b"TWROWS01")
@@ -473,7 +473,7 @@ def test_no_encoded_documents_in_the_folder_of_an_index(tmp_path, encoder, searc
     assert sorted(path.name for path in tmp_path.iterdir()) == ["i", "link"]
 
 
-def test_an_index_that_is_there_is_found_before_anything_is_encoded(tmp_path, encoder, searcher):
+def test_an_existing_index_is_refused_before_encoding(tmp_path, encoder, searcher):
     before = list(encoder.asked)
     with pytest.raises(IndexExistsError):
         build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
@@ -501,14 +501,14 @@ def test_shares_of_a_collection(tmp_path, analyzer):
     assert len(searcher.index) == 6
 
 
-def test_what_is_left_after_one_share(tmp_path, analyzer):
+def test_unfinished_blocks_after_one_share(tmp_path, analyzer):
     share = encode_collection(
         DOCUMENTS, tmp_path / "rows", model=Tilde(), encoder=Encoder(analyzer), shard=(3, 3)
     )
     assert (share.share, share.finished, share.left) == (1, 1, 2)
 
 
-def test_only_what_would_be_taken_counts_as_finished(tmp_path, analyzer):
+def test_only_reusable_blocks_count_as_finished(tmp_path, analyzer):
     rows = tmp_path / "rows"
 
     def encode(shard=(1, 1), documents=DOCUMENTS, folder=rows, fingerprint="sha256:toy"):
@@ -540,7 +540,7 @@ def test_only_what_would_be_taken_counts_as_finished(tmp_path, analyzer):
     assert encode((1, 3)).left == 1
 
 
-def test_shares_that_cannot_be(tmp_path, encoder):
+def test_invalid_shares(tmp_path, encoder):
     for shard in ((0, 2), (3, 2)):
         with pytest.raises(ParameterError, match="shard"):
             encode_collection(DOCUMENTS, tmp_path / "rows", model=Tilde(), encoder=encoder, shard=shard)
@@ -553,26 +553,26 @@ def test_shares_that_cannot_be(tmp_path, encoder):
 # --- what is refused --------------------------------------------------------------------------------------------
 
 
-def test_a_network_brings_its_analyzer(tmp_path, encoder):
+def test_a_network_has_its_own_analyzer(tmp_path, encoder):
     with pytest.raises(ParameterError, match="has its own analyzer"):
         build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, analyzer="english")
 
 
 @pytest.mark.parametrize("option", ["encoder", "encoding", "precision", "providers"])
 @pytest.mark.parametrize("model", ["bm25", "vectors"])
-def test_options_of_a_network_without_one(tmp_path, option, model):
+def test_network_arguments_require_a_network(tmp_path, option, model):
     with pytest.raises(ParameterError, match="require a model with a network") as caught:
         build_index(DOCUMENTS, tmp_path / "i", model=model, **{option: "x"})
     assert ("given", option) in caught.value.facts
 
 
 @pytest.mark.parametrize("option", ["precision", "providers"])
-def test_an_encoder_that_is_open_has_its_precision(tmp_path, encoder, option):
+def test_an_open_encoder_has_its_own_precision(tmp_path, encoder, option):
     with pytest.raises(ParameterError, match="has its own precision"):
         build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, **{option: "x"})
 
 
-def test_an_encoder_that_is_not_the_one_of_the_model(tmp_path):
+def test_an_encoder_of_another_model_is_refused(tmp_path):
     documents = [Document("a", "merge"), Document("b", "sort")]
     floors = [-3.0] * len(tiny.PIECES)
     paths = {
@@ -606,7 +606,7 @@ def test_an_encoder_that_is_not_the_one_of_the_model(tmp_path):
         build_index(documents, tmp_path / "k", model=two, encoder=remembered)
 
 
-def test_an_encoder_that_runs_with_other_settings_than_the_model(tmp_path):
+def test_an_encoder_with_other_settings_is_refused(tmp_path):
     documents = [Document("a", "merge"), Document("b", "sort")]
     tilde = tiny.make_folder(tmp_path / "tilde", "tilde", tiny.square({}), floors=[-9.0] * len(tiny.PIECES))
     expansion = ExpansionRecord(2, "new", 10, EncoderFolder.open(tilde).id, "tilde")
@@ -648,7 +648,7 @@ def test_an_encoder_that_runs_with_other_settings_than_the_model(tmp_path):
     assert not (tmp_path / "rows").exists()
 
 
-def test_a_setting_that_says_what_the_encoder_does_anyway(tmp_path):
+def test_a_setting_equal_to_the_encoder_is_accepted(tmp_path):
     documents = [Document("a", "merge"), Document("b", "sort")]
     path = tiny.make_folder(tmp_path / "e", "tilde", tiny.square({}), floors=[-9.0] * len(tiny.PIECES))
     encoder = open_document_encoder(Tilde(encoder=str(path)))
@@ -689,7 +689,7 @@ def test_arguments_of_the_wrong_type(tmp_path, encoder, options, named):
 
 
 @pytest.mark.parametrize("options", [{"precision": 3}, {"providers": "cpu"}, {"providers": 3}])
-def test_ways_of_running_a_network_of_the_wrong_type(tmp_path, options):
+def test_execution_arguments_of_the_wrong_type(tmp_path, options):
     path = tiny.make_folder(tmp_path / "e", "tildev2", np.ones(len(tiny.PIECES)))
     with pytest.raises(UsageError, match=next(iter(options))):
         build_index(DOCUMENTS, tmp_path / "i", model=path, **options)
@@ -771,7 +771,7 @@ def test_searching_loads_no_network(searcher, tmp_path):
     assert done.stdout == "[]\n", done.stderr
 
 
-def test_documents_read_as_queries_are_kept_for_later(tmp_path, analyzer):
+def test_documents_encoded_as_queries_are_stored(tmp_path, analyzer):
     model = Tilde(form="exact", side="query")
     index = build_index(DOCUMENTS, tmp_path / "i", model=model, encoder=Exact(analyzer)).index
     stored = StoredQueryVectors(Index.open(index.path))
@@ -782,7 +782,7 @@ def test_documents_read_as_queries_are_kept_for_later(tmp_path, analyzer):
 # --- explaining -------------------------------------------------------------------------------------------------
 
 
-def test_explanations_add_up_and_tell_expansions(searcher):
+def test_explanations_add_up_and_mark_expansions(searcher):
     seen = set()
     for document in DOCUMENTS:
         explanation = searcher.explain("merge the sorted lists of cards", document.doc_id, competitors=1)
@@ -832,7 +832,7 @@ def test_pieces_and_expansions_are_said_in_words(tmp_path, analyzer):
 # --- the whole way, through onnxruntime -------------------------------------------------------------------------
 
 
-def test_a_stored_vector_says_what_a_pass_would(tmp_path):
+def test_a_stored_vector_equals_a_pass_of_the_network(tmp_path):
     table = tiny.square(
         {
             tiny.DOC: {tiny.CAT: -1.0},

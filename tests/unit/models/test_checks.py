@@ -11,7 +11,7 @@ from termwise.models.checks import check_name, check_number, check_whole
 
 
 @pytest.mark.parametrize("value", [10**400, -(10**400), 10**5000], ids=["400", "-400", "5000"])
-def test_a_number_that_no_float_can_hold_is_out_of_range(value: int) -> None:
+def test_a_number_beyond_float64_is_out_of_range(value: int) -> None:
     with pytest.raises(ParameterError, match="k1 of bm25 is out of range") as caught:
         BM25(k1=value)
     assert dict(caught.value.facts)["expected"] == "a number from 0 to 1e6"
@@ -20,7 +20,7 @@ def test_a_number_that_no_float_can_hold_is_out_of_range(value: int) -> None:
 
 
 @pytest.mark.parametrize("value", [np.timedelta64(1, "s"), np.timedelta64("NaT"), np.True_])
-def test_what_numpy_counts_among_its_numbers_is_no_number(value: object) -> None:
+def test_numpy_booleans_and_durations_are_not_numbers(value: object) -> None:
     with pytest.raises(ParameterError, match="idf_power of tildev2 is out of range"):
         TildeV2(idf_power=value)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="keep of a model is out of range"):

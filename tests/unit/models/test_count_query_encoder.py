@@ -54,7 +54,7 @@ def test_idf_counts_presence_and_drops_zeros() -> None:
 
 @pytest.mark.parametrize("query", ["", "   ", "unknown words only"])
 @pytest.mark.parametrize("background", [False, True])
-def test_nothing_known_is_an_empty_row(query: str, background: bool) -> None:
+def test_a_query_without_known_tokens_is_an_empty_row(query: str, background: bool) -> None:
     vocabulary = VOCABULARY.with_background() if background else VOCABULARY
     assert row(CountQueryEncoder(Words(), vocabulary), query) == {}
 
@@ -113,6 +113,6 @@ def test_bad_term_weights_name_the_token(bad: float) -> None:
     assert dict(caught.value.facts)["terms affected"] == 2
 
 
-def test_the_query_side_loads_no_kernels() -> None:
+def test_encoding_a_query_loads_no_kernels() -> None:
     code = "import sys, termwise.models; sys.exit('numba' in sys.modules or 'scipy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -19,7 +19,7 @@ def weighed(rows: list[dict[int, float]]) -> TermWeights:
     return MaximumLikelihood().weigh(counts, CollectionStatistics.from_counts([counts]))
 
 
-def test_shares_by_hand() -> None:
+def test_relative_frequencies_by_hand() -> None:
     rows = weighed([{0: 3, 1: 1}, {}, {1: 2}])
     assert rows.indptr.tolist() == [0, 2, 2, 3]
     assert rows.weights.tolist() == [0.75, 0.25, 1.0]
@@ -45,14 +45,14 @@ def test_it_is_a_model_of_counts_without_parameters() -> None:
         make_model("ml", {"mu": "1"})
 
 
-def test_what_is_no_count_is_refused() -> None:
+def test_weights_that_are_not_counts_are_refused() -> None:
     counts = TermWeights.from_rows([{0: 2}], "toy")
     statistics = CollectionStatistics.from_counts([counts])
     with pytest.raises(WeightError, match="weights instead of counts"):
         MaximumLikelihood().weigh(TermWeights.from_rows([{0: 0.5}], "toy"), statistics)
 
 
-def test_an_index_of_shares(tmp_path) -> None:
+def test_an_index_of_relative_frequencies(tmp_path) -> None:
     documents = [Document("a", "x y x z"), Document("b", "x"), Document("c", "")]
     searcher = build_index(documents, tmp_path / "i", model="ml", analyzer="whitespace", quantiser="float32")
     assert searcher.rank("x").scores.tolist() == [1.0, 0.5]

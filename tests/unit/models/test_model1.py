@@ -86,7 +86,7 @@ def test_a_word_without_a_row_translates_to_itself(table):
     assert "valve" not in weights(table, self_translation=0.0)[0]
 
 
-def test_the_weights_that_tell_most_are_kept(table):
+def test_keep_selects_by_the_documented_formula(table):
     every = weights(table, self_translation=0.5, lambda_=0.5)[0]
     model = Model1(table=table, keep=1, self_translation=0.5, lambda_=0.5, background="collection").over(
         VOCABULARY
@@ -96,7 +96,7 @@ def test_the_weights_that_tell_most_are_kept(table):
     assert kept.tolist() == [every["cardiac"]]
 
 
-def test_light_weights_may_be_pruned(table):
+def test_prune_drops_small_weights(table):
     every = weights(table, self_translation=0.5, lambda_=0.5)[0]
     least = sorted(every.values())[1]
     assert weights(table, self_translation=0.5, lambda_=0.5, prune=least)[0] == {
@@ -104,19 +104,19 @@ def test_light_weights_may_be_pruned(table):
     }
 
 
-def test_self_translation_may_be_set(table):
+def test_self_mode_set_replaces_the_diagonal(table):
     added = weights(table, self_translation=0.5, lambda_=0.5, self_mode="add")[2]
     instead = weights(table, self_translation=0.5, lambda_=0.5, self_mode="set")[2]
     assert (added, instead) == (logs({"heart": 0.75}), logs({"heart": 0.5}))
 
 
-def test_rows_may_be_renormalised(table):
+def test_renormalise_scales_rows_to_one(table):
     made = weights(table, self_translation=0.5, lambda_=0.5, renormalise=True)
     assert made[2] == logs({"heart": 1.0})
     assert made[0]["heart"] == logs({"heart": 0.5 * 0.6 * 0.75})["heart"]
 
 
-def test_the_threshold_is_on_the_raw_table_and_only_once(table):
+def test_least_applies_once_to_the_trained_table(table):
     """0.25 of the table scores as 0.025 here; the published code would cut it a second time."""
     made = weights(table, self_translation=0.9, lambda_=0.5, least=0.25)[0]
     assert made["cardiac"] == logs({"cardiac": (0.1 * 0.25 + 0.9) * 0.75})["cardiac"]
@@ -132,16 +132,14 @@ def test_the_threshold_is_on_the_raw_table_and_only_once(table):
         ("smoothed", (0.9 * 6 / 8 + 0.1 * 4 / 8, 0.9 * 2 / 8 + 0.1 * 3 / 8, 0.1 * 1 / 8)),
     ],
 )
-def test_the_background_is_that_of_the_bitext_or_of_the_collection_or_of_both(
-    table, background, probabilities
-):
+def test_background_sources(table, background, probabilities):
     means = {"heart": 0.5 * 0.375 * 0.75, "cardiac": (0.5 * 0.25 + 0.5) * 0.75, "valve": 0.5 * 0.25}
     made = weights(table, self_translation=0.5, lambda_=0.5, background=background)
     assert made[0] == logs(means, probabilities=probabilities)
     assert made[2] == logs({"heart": 0.75}, probabilities=probabilities)
 
 
-def test_a_term_that_the_collection_lacks_weighs_what_the_bitext_knows_of_it(table):
+def test_a_term_absent_from_the_collection_has_its_bitext_probability(table):
     """Measured by the collection alone it would weigh more than all that documents say."""
     counts = TermWeights([0, 1], [1], [1.0], VOCABULARY.id)
     statistics = CollectionStatistics.from_counts([counts], n_terms=3)
@@ -175,7 +173,7 @@ def test_two_models_of_one_table_do_not_share_settings(table):
     assert first != second
 
 
-def test_another_numbering(table):
+def test_the_table_is_renumbered_for_the_vocabulary(table):
     """Terms the other vocabulary lacks are left out; P(t|C) of the bitext stays what it was."""
     other = Vocabulary(["valve", "heart", "zebra"])
     compiled = Model1(table=table, keep=0).over(other)
@@ -190,7 +188,7 @@ def test_another_numbering(table):
 
 @pytest.mark.parametrize("asked", [[], [0], [1], [2], [0, 2], [0, 1, 2]])
 @pytest.mark.parametrize("p", [0, 0.5])
-def test_some_terms_alone_weigh_what_they_weigh_among_all(table, asked, p):
+def test_narrowed_models_give_equal_weights(table, asked, p):
     model = Model1(table=table, keep=0, self_translation=p, background="collection").over(VOCABULARY)
     whole = model.weigh(COUNTS, STATISTICS)
     narrowed = model.narrowed(np.array(asked, dtype=np.int32))
@@ -203,7 +201,7 @@ def test_some_terms_alone_weigh_what_they_weigh_among_all(table, asked, p):
             assert (found.tolist(), weighs.tolist()) == (every[wanted].tolist(), weights[wanted].tolist())
 
 
-def test_where_some_weights_are_kept_all_terms_are_weighed(table):
+def test_keep_disables_narrowing(table):
     model = Model1(table=table, keep=1).over(VOCABULARY)
     assert model.narrowed(np.array([0], dtype=np.int32)) is model
 
@@ -218,7 +216,7 @@ def test_rows_of_another_vocabulary_are_refused(table):
         model.weigh(same, CollectionStatistics.from_counts([same], n_terms=2))
 
 
-def test_what_an_index_keeps(table):
+def test_attachments_of_an_index(table):
     files = Model1(table=table).attachments(VOCABULARY, STATISTICS)
     columns = TranslationColumns.read(files.__getitem__, 3)
     assert [part.tolist() for part in columns.column(0)] == [[0, 1], [0.5, 0.375]]
@@ -228,7 +226,7 @@ def test_what_an_index_keeps(table):
     assert columns.sources.tolist() == [0]
 
 
-def test_lambda_of_one_is_refused_with_its_reason():
+def test_lambda_1_is_refused():
     with pytest.raises(ParameterError, match="ignores the document"):
         Model1(lambda_=1)
 
@@ -271,7 +269,7 @@ def test_rows_are_float32_over_the_same_vocabulary(table):
     assert rows.weights.dtype == np.float32
 
 
-def test_a_lambda_that_is_hardly_above_0_is_refused():
+def test_a_lambda_below_1e_9_is_refused():
     for value in (1e-320, 9e-10):
         with pytest.raises(ParameterError, match="lambda"):
             Model1(table="any", lambda_=value)

@@ -64,14 +64,14 @@ def test_settings_become_parameters() -> None:
     assert made == VectorModel(query="idf", idf="a.json")
 
 
-def test_settings_are_read_as_their_types_ask() -> None:
+def test_settings_are_converted_to_the_parameter_types() -> None:
     made = make_model("tilde", {"keep": "64", "length": "128", "overlap": "0", "form": "compact"})
     assert made == Tilde(keep=64, length=128, overlap=0)
     made = make_model("tildev2", {"expansion_terms": "30", "counting": "raw", "encoder": "7"})
     assert made == TildeV2(expansion_terms=30, counting="raw", encoder="7")
 
 
-def test_truth_values_are_spelt_out() -> None:
+def test_booleans_are_true_or_false() -> None:
     assert registry._value("toy", "flag", "true", bool) is True
     assert registry._value("toy", "flag", "false", bool) is False
     with pytest.raises(ParameterError, match="flag of toy is not true or false"):
@@ -126,12 +126,12 @@ def test_unknown_parameters(name: str, settings: dict[str, str], message: str) -
         ("tilde", {"overlap": "-1"}, "out of range"),
     ],
 )
-def test_values_that_a_parameter_cannot_take(name: str, settings: dict[str, str], message: str) -> None:
+def test_invalid_parameter_values(name: str, settings: dict[str, str], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         make_model(name, settings)
 
 
-def test_remembered_parameters_are_checked_as_well() -> None:
+def test_stored_parameters_are_checked() -> None:
     with pytest.raises(UnknownNameError):
         model_from_parameters("bm25", {"k3": 7.0})
     with pytest.raises(ParameterError):

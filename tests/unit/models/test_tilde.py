@@ -20,7 +20,7 @@ def test_a_model_of_a_network() -> None:
     assert (model.name, model.encoder, model.query_weighting) == ("tilde", "tilde", "counts")
 
 
-def test_the_default_is_written_out() -> None:
+def test_the_default_keep_is_explicit() -> None:
     assert Tilde().parameters()["keep"] == DEFAULT_KEEP
     assert Tilde(keep=DEFAULT_KEEP) == Tilde()
     assert Tilde(form="exact").parameters()["keep"] is None

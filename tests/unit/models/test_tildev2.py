@@ -20,7 +20,7 @@ def test_every_occurrence_of_a_query_token_counts() -> None:
     assert TildeV2().query_weighting == "counts"
 
 
-def test_settings_of_an_expansion_need_one() -> None:
+def test_expansion_settings_require_an_expansion_encoder() -> None:
     for settings in ({"expansion_terms": 3}, {"counting": "new"}, {"expansion_lift": 0.0}):
         with pytest.raises(ParameterError, match="need an expansion encoder"):
             TildeV2(expansion_encoder="none", **settings)  # type: ignore[arg-type]

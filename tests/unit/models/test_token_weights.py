@@ -13,7 +13,7 @@ from termwise.models.token_weights import term_weights
 from termwise.text.vocabulary import Vocabulary
 
 
-def test_json_and_columns_say_the_same(tmp_path: Path) -> None:
+def test_json_and_columns_give_equal_weights(tmp_path: Path) -> None:
     (tmp_path / "idf.json").write_text('{"wing": 7.1, "##er": 2, "ö": 0}', encoding="utf-8")
     (tmp_path / "idf.tsv").write_text("wing\t7.1\n##er\t2\n\nö\t0\n", encoding="utf-8")
     expected = {"wing": 7.1, "##er": 2.0, "ö": 0.0}

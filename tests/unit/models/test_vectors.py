@@ -21,7 +21,7 @@ from termwise.models import (
 LINE = '{"id": "a", "vector": {"wing": 1.5}}\n'
 
 
-def test_is_a_model_and_not_one_of_counts() -> None:
+def test_is_not_a_count_model() -> None:
     assert isinstance(VectorModel(), Model)
     assert not isinstance(VectorModel(), CountModel)
     assert VectorModel(query="occurrences").query_weighting == "occurrences"

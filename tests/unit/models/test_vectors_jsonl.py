@@ -56,7 +56,7 @@ def read(source: JsonVectors, **options: int) -> list[tuple[str, dict[str, float
     return found
 
 
-def test_the_forms_of_three_tools(tmp_path: Path) -> None:
+def test_formats_of_three_tools(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         {"id": "anserini", "contents": "a wing", "vector": {"wing": 12, "a": 3}},
@@ -110,7 +110,7 @@ def test_a_token_outside_a_closed_vocabulary(tmp_path: Path) -> None:
     ),
     st.integers(1, 3),
 )
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, vectors, rows) -> None:
+def test_written_files_are_read_back(tmp_path_factory: pytest.TempPathFactory, vectors, rows) -> None:
     path = tmp_path_factory.mktemp("vectors") / "v.jsonl.gz"
     with gzip.open(path, "wt", encoding="utf-8") as stream:
         for number, vector in enumerate(vectors):
@@ -123,7 +123,7 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, vecto
     assert read(source) == expected  # again from the start, cut otherwise
 
 
-def test_batches_have_at_most_the_rows_asked_for(tmp_path: Path) -> None:
+def test_batches_have_at_most_the_requested_rows(tmp_path: Path) -> None:
     path = write(tmp_path, *({"id": str(n), "vector": {"a": 1}} for n in range(7)))
     assert [len(batch.doc_ids) for batch in read_vectors(path).batches(rows=3)] == [3, 3, 1]
 
@@ -216,7 +216,7 @@ def test_no_document(tmp_path: Path, content: str) -> None:
         list(read_vectors(path, analyzer=Closed()).batches())
 
 
-def test_a_file_that_changes_between_the_passes(tmp_path: Path) -> None:
+def test_a_file_changed_between_two_passes(tmp_path: Path) -> None:
     path = write(tmp_path, {"id": "a", "vector": {"x": 1}})
     source = read_vectors(path)
     write(tmp_path, {"id": "a", "vector": {"y": 1}})
@@ -224,7 +224,7 @@ def test_a_file_that_changes_between_the_passes(tmp_path: Path) -> None:
         list(source.batches())
 
 
-def test_a_file_that_goes_away(tmp_path: Path) -> None:
+def test_a_file_removed_between_two_passes(tmp_path: Path) -> None:
     path = write(tmp_path, {"id": "a", "vector": {"x": 1}})
     source = JsonVectors.open([path])
     path.unlink()

@@ -61,7 +61,7 @@ def whole(path: Path, **options: object) -> TermWeights:
 
 @pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.int64])
-def test_what_scipy_saves(tmp_path: Path, compressed: bool, dtype: type) -> None:
+def test_files_saved_by_scipy(tmp_path: Path, compressed: bool, dtype: type) -> None:
     rng = np.random.default_rng(7)
     dense = rng.integers(0, 4, (500, 40)).astype(dtype)
     scipy.sparse.save_npz(tmp_path / "v.npz", scipy.sparse.csr_array(dense), compressed=compressed)
@@ -205,7 +205,7 @@ def test_columns_outside_the_matrix(tmp_path: Path, column: int) -> None:
         {"data": np.array([1, 2, 3], dtype=object)},
     ],
 )
-def test_archives_that_do_not_fit(tmp_path: Path, changes: dict[str, object]) -> None:
+def test_archives_with_inconsistent_arrays(tmp_path: Path, changes: dict[str, object]) -> None:
     path = saved(tmp_path, **changes)
     with pytest.raises(DataError) as caught:
         read_vectors(path)
@@ -245,7 +245,7 @@ def test_a_truncated_archive(tmp_path: Path, cut: int) -> None:
         read_vectors(path)
 
 
-def test_a_member_that_is_no_array(tmp_path: Path) -> None:
+def test_an_archive_member_that_is_not_an_array(tmp_path: Path) -> None:
     path = saved(tmp_path)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("tokens.npy", b"x" * 10_000)

@@ -57,7 +57,7 @@ def test_a_damaged_stream(tmp_path):
         drain(path)
 
 
-def test_a_header_that_claims_too_much(tmp_path):
+def test_a_header_with_an_impossible_size(tmp_path):
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
     path = archive(tmp_path / "v.npz")

@@ -28,7 +28,7 @@ def silent(tmp_path_factory):
     return build_index(DOCUMENTS, tmp_path_factory.mktemp("i") / "i.tw")
 
 
-def test_a_document_is_no_answer_to_itself(searcher):
+def test_the_example_is_left_out_of_its_results(searcher):
     whole = searcher.rank(DOCUMENTS[0].text, k=10)
     found = searcher.rank_like("p1", k=10)
     assert whole.doc_ids[0] == "p1"
@@ -37,12 +37,12 @@ def test_a_document_is_no_answer_to_itself(searcher):
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_there_are_as_many_as_are_wanted(searcher, k):
+def test_leaving_out_the_example_keeps_k_results(searcher, k):
     assert searcher.rank_like("p1", k=k) == searcher.rank_like("p1", k=10).top(k)
     assert len(searcher.rank_like("p1", k=k)) == k
 
 
-def test_a_text_from_elsewhere_is_no_answer_to_itself_where_texts_are_kept(searcher, silent):
+def test_documents_with_the_text_of_the_example_are_left_out(searcher, silent):
     example = Example("a file", DOCUMENTS[0].text + "\n")
     ranking, same = example.rank(searcher, k=1)
     assert (ranking.doc_ids, set(same)) == (("p2",), {"p1", "twin"})
@@ -65,19 +65,19 @@ def test_candidates_are_left_out_too(searcher):
     assert found.doc_ids == ("p1", "p3")
 
 
-def test_the_example_itself_stands_nowhere(searcher):
+def test_the_example_has_no_rank(searcher):
     (explanation,) = Example.of(searcher, "p1").explain(searcher, ["p1"], competitors=2)
     assert (explanation.rank, explanation.competitors) == (None, ())
 
 
-def test_what_cannot_be_an_example(searcher, silent):
+def test_invalid_examples(searcher, silent):
     with pytest.raises(UnknownIdError):
         searcher.rank_like("nowhere")
     with pytest.raises(ParameterError, match="keeps no texts"):
         silent.rank_like("p1")
 
 
-def test_the_explanation_stands_among_the_others(searcher):
+def test_the_rank_in_an_explanation(searcher):
     (explanation,) = Example.of(searcher, "p1").explain(searcher, ["p2"], competitors=3)
     assert (explanation.example, explanation.query) == ("p1", DOCUMENTS[0].text)
     assert explanation.rank == 2
@@ -93,14 +93,14 @@ def test_the_explanation_stands_among_the_others(searcher):
     assert twin.rank is not None
 
 
-def test_many_twins_are_left_out(tmp_path):
+def test_many_duplicates_are_left_out(tmp_path):
     documents = [Document(f"t{n}", "thin wings") for n in range(40)] + [Document("a", "thin plates")]
     searcher = build_index(documents, tmp_path / "i.tw", store_text=True)
     ranking, same = Example("a file", "thin  wings").rank(searcher, k=3)
     assert (ranking.doc_ids, len(same)) == (("a",), 40)
 
 
-def test_twins_below_are_no_competitors(searcher):
+def test_duplicates_are_not_competitors(searcher):
     (explanation,) = Example("a file", DOCUMENTS[0].text).explain(searcher, ["p2"], competitors=9)
     assert not {"p1", "twin"} & {one.doc_id for one in explanation.competitors}
     assert explanation.results == len(Example("a file", DOCUMENTS[0].text).rank(searcher, k=10)[0])
@@ -123,7 +123,7 @@ def test_arguments_of_another_type(searcher, wrong):
         wrong(searcher)
 
 
-def test_several_explanations_are_those_of_each(searcher):
+def test_explaining_several_equals_explaining_each(searcher):
     doc_ids = searcher.rank_like("p1").doc_ids
     together = searcher.explain_many(DOCUMENTS[0].text, doc_ids, competitors=1, exclude="p1")
     assert together == [
@@ -131,7 +131,7 @@ def test_several_explanations_are_those_of_each(searcher):
     ]
 
 
-def test_an_example_of_which_nothing_is_found(tmp_path):
+def test_an_example_without_results(tmp_path):
     searcher = build_index(
         [Document("a", "alone"), Document("b", ""), Document("c", "other")],
         tmp_path / "i.tw",

@@ -137,7 +137,7 @@ def test_scores_are_those_of_plain_loops(searcher, documents, analyzer, network,
     assert list(ranking.doc_ids) == sorted(DOC_IDS, key=lambda doc_id: -expected[doc_id])
 
 
-def test_alpha_1_is_the_query_likelihood_and_runs_nothing(searcher, documents, network):
+def test_alpha_1_is_the_query_likelihood_without_a_network(searcher, documents, network):
     for scorer in (
         QueryDocumentLikelihood(searcher, alpha=1),
         QueryDocumentLikelihood(searcher, alpha=1.0, documents=documents, query_encoder=network),
@@ -157,13 +157,13 @@ def test_alpha_0_is_the_document_likelihood_by_hand(searcher, documents, network
     assert found["b"] == pytest.approx((asked[4] + 2 * asked[6] + asked[8]) / 4, rel=1e-7)
 
 
-def test_repetitions_count_on_both_sides(searcher, documents, network):
+def test_repetitions_count_in_query_and_document(searcher, documents, network):
     once = QueryDocumentLikelihood(searcher, alpha=1).rank("sort", candidates=["a"]).scores[0]
     twice = QueryDocumentLikelihood(searcher, alpha=1).rank("sort sort", candidates=["a"]).scores[0]
     assert twice == 2 * once
 
 
-def test_documents_without_a_token_are_never_ahead(searcher, documents, network):
+def test_documents_without_a_token_get_the_smallest_value(searcher, documents, network):
     scorer = QueryDocumentLikelihood(searcher, alpha=0, documents=documents, query_encoder=network)
     ranking = scorer.rank("merge", candidates=["c", "d", "a", "b", "e"])
     assert ranking.doc_ids[-2:] == ("c", "d")
@@ -174,7 +174,9 @@ def test_documents_without_a_token_are_never_ahead(searcher, documents, network)
 
 @pytest.mark.parametrize("alpha", [0, 0.5, 1])
 @pytest.mark.parametrize("query", ["", "the of the", "unspeakable"])
-def test_a_query_without_a_token_keeps_the_order_and_runs_nothing(searcher, documents, network, query, alpha):
+def test_a_query_without_a_token_keeps_the_order_without_a_network(
+    searcher, documents, network, query, alpha
+):
     scorer = QueryDocumentLikelihood(searcher, alpha=alpha, documents=documents, query_encoder=network)
     ranking = scorer.rank(query, candidates=["d", "b", "e", "a"])
     assert ranking.doc_ids == ("d", "b", "e", "a")
@@ -182,7 +184,7 @@ def test_a_query_without_a_token_keeps_the_order_and_runs_nothing(searcher, docu
     assert network.asked == []
 
 
-def test_a_shorter_ranking_is_the_beginning_of_a_longer_one(searcher, documents, network):
+def test_a_smaller_k_gives_a_prefix(searcher, documents, network):
     scorer = QueryDocumentLikelihood(searcher, documents=documents, query_encoder=network)
     whole = scorer.rank("merge cards", candidates=DOC_IDS, k=5)
     assert scorer.rank("merge cards", candidates=DOC_IDS, k=2) == whole.top(2)
@@ -211,7 +213,7 @@ def test_a_network_is_required_below_1(searcher, documents):
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.1, math.nan, "1", None, True])
-def test_alpha_is_a_share(searcher, alpha):
+def test_alpha_out_of_range(searcher, alpha):
     with pytest.raises(ParameterError, match="weight of the query likelihood"):
         QueryDocumentLikelihood(searcher, alpha=alpha)
 
@@ -302,14 +304,14 @@ def test_a_query_of_300_tokens(tmp_path, analyzer):
     "answer",
     [np.full((1, 9), x) for x in (np.nan, -np.inf, 0.5)] + [np.full(9, -1.0), np.full((1, 8), -1.0)],
 )
-def test_answers_that_are_no_log_likelihoods(searcher, documents, network, answer):
+def test_invalid_log_likelihoods_are_refused(searcher, documents, network, answer):
     network.encode_queries = lambda texts: answer
     scorer = QueryDocumentLikelihood(searcher, documents=documents, query_encoder=network)
     with pytest.raises(WeightError, match="logarithm of a probability"):
         scorer.rank("merge", candidates=DOC_IDS)
 
 
-def test_candidates_that_are_not_there(searcher, documents, network):
+def test_unknown_candidates(searcher, documents, network):
     scorer = QueryDocumentLikelihood(searcher, documents=documents, query_encoder=network)
     with pytest.raises(UnknownIdError, match="zzz"):
         scorer.rank("merge", candidates=["a", "zzz"])
@@ -319,7 +321,7 @@ def test_candidates_that_are_not_there(searcher, documents, network):
         scorer.rank("merge", candidates=["a"], k=0)
 
 
-def test_stored_vectors_take_the_place_of_the_network(place, searcher, documents, analyzer):
+def test_stored_vectors_replace_the_network(place, searcher, documents, analyzer):
     stored = StoredQueryVectors(write_tilde(place / "queries.tw", analyzer, DENSE[::-1], side="query").index)
     for doc_id, row in zip(DOC_IDS, DENSE[::-1], strict=True):
         given = stored.encode_queries([doc_id])[0]
@@ -341,7 +343,7 @@ def test_stored_vectors_of_another_kind(searcher, documents):
             StoredQueryVectors(index)
 
 
-def test_a_term_that_is_not_stored_has_its_floor(tmp_path, analyzer):
+def test_an_absent_term_has_its_floor(tmp_path, analyzer):
     floors = np.array([0, 0, 0, -2.0, -3.0, -4.0, -5.0, 0, -6.0])
     vocabulary = analyzer.vocabulary
     with IndexWriter(tmp_path / "i") as writer:

@@ -73,7 +73,7 @@ def test_candidates_must_be_known_and_distinct(searcher):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_threads_change_nothing(searcher, threads):
+def test_results_do_not_depend_on_threads(searcher, threads):
     queries = [Query(f"q{i}", f"{WORDS[i % 8]} {WORDS[(3 * i) % 8]}") for i in range(40)]
     timed = searcher.rank_many(queries, k=7, threads=threads)
     assert [ranking.query_id for ranking in timed.run] == [query.query_id for query in queries]
@@ -83,12 +83,12 @@ def test_threads_change_nothing(searcher, threads):
 
 
 @pytest.mark.parametrize("threads", [0, 1025, 2.0])
-def test_numbers_of_threads_that_cannot_be(searcher, threads):
+def test_invalid_numbers_of_threads(searcher, threads):
     with pytest.raises(ParameterError, match="from 1 to 1024"):
         searcher.rank_many([], threads=threads)
 
 
-def test_reranking_a_run_leaves_out_queries_it_lacks(searcher):
+def test_reranking_skips_queries_absent_from_the_run(searcher):
     candidates = Run([Ranking(["d1", "d2"], [2, 1], query_id="q1")])
     timed = searcher.rank_many([Query("q1", "merge"), Query("q2", "merge")], candidates=candidates)
     assert list(timed.run.rankings) == ["q1"]
@@ -132,7 +132,7 @@ def test_unknown_documents_are_refused(searcher):
         searcher.explain("merge", "nope")
 
 
-def test_rows_of_weights_are_queries_too(searcher):
+def test_rows_of_weights_as_queries(searcher):
     row = searcher.encode("merge list list")
     assert searcher.rank(row) == searcher.rank("merge list list")
     with pytest.raises(VocabularyMismatchError):
@@ -175,7 +175,7 @@ def test_an_index_built_without_texts_says_so(tmp_path):
     assert not searcher.index.stores_text
 
 
-def test_open_refuses_what_is_no_index(tmp_path):
+def test_open_refuses_other_folders(tmp_path):
     with pytest.raises(Exception, match="no such index"):
         Searcher.open(tmp_path / "nothing")
 

@@ -188,14 +188,14 @@ def test_compiled_retrieval_finds_the_top_of_all_documents(texts, rows, query, p
             assert score == pytest.approx(wanted[doc_id], rel=1e-6, abs=1e-6)
 
 
-def test_repeated_words_count_as_often_as_they_are_said(index):
+def test_repeated_query_words_count_repeatedly(index):
     scorer = TranslationScorer(index, table_of(ROWS))
     once = scorer.parts("heart auto", ["a", "b"]).scores(0.35, 0.3)
     twice = scorer.parts("heart heart auto auto", ["a", "b"]).scores(0.35, 0.3)
     assert twice.tolist() == pytest.approx((2 * once).tolist())
 
 
-def test_parts_are_tuned_without_asking_again(index):
+def test_parts_are_reused_for_tuning(index):
     scorer = TranslationScorer(index, table_of(ROWS))
     parts = scorer.parts("heart valve zebra", ["a", "empty", "d"])
     assert parts.words == ("heart", "valve")
@@ -220,14 +220,14 @@ def test_parts_are_tuned_without_asking_again(index):
         ("bitext", BITEXT["heart"], 1e-9),
     ],
 )
-def test_words_that_only_the_table_or_only_the_collection_knows(index, background, heart, surgeon):
+def test_words_known_to_table_or_collection_only(index, background, heart, surgeon):
     scorer = TranslationScorer(index, table_of(ROWS), background=background)
     parts = scorer.parts("heart surgeon", ["a", "d"])
     assert parts.words == ("heart", "surgeon")
     assert parts.probabilities.tolist() == pytest.approx([heart, surgeon])
 
 
-def test_the_settings_that_nobody_chose_are_those_of_the_compiled_model():
+def test_defaults_equal_those_of_the_compiled_model():
     for field in dataclasses.fields(Model1):
         if field.name not in ("table", "keep", "prune"):
             assert getattr(TranslationScorer, field.name) == field.default, field.name
@@ -257,7 +257,7 @@ def test_many_queries_over_a_run(index):
     assert len(timed.run) == len(timed.encoding) == len(timed.scoring) == 1
 
 
-def test_two_threads_score_at_once_what_one_does(index, monkeypatch):
+def test_concurrent_scoring(index, monkeypatch):
     scorer = TranslationScorer(index, table_of(ROWS))
     asked = ["heart doctor", "valve auto"]
     ids = [document.doc_id for document in DOCUMENTS]
@@ -312,7 +312,7 @@ def test_indexes_of_another_kind_are_refused(tmp_path):
             TranslationScorer(wrong, table_of(ROWS))
 
 
-def test_documents_that_are_cut_otherwise_are_refused(tmp_path):
+def test_documents_of_another_analyzer_are_refused(tmp_path):
     with pytest.raises(VocabularyMismatchError, match="different analyzers") as caught:
         TranslationScorer(said_by(tmp_path / "i", analyzer="english"), table_of(ROWS))
     facts = dict(caught.value.facts)
@@ -342,7 +342,7 @@ def test_parts_refuse_values_out_of_range(index):
             parts.scores(p, lambda_)
 
 
-def test_tables_with_numbers_that_are_none_are_refused(folder, tmp_path):
+def test_tables_with_nan_are_refused(folder, tmp_path):
     with pytest.raises(WeightError, match="is out of range"):
         table_of({"car": {"auto": float("nan")}})
     copy = tmp_path / "t"

@@ -19,7 +19,7 @@ BITEXT = np.array([0.25, 0.0, 0.125, 0.0])
         ("bitext", [0.25, 1e-9, 0.125, 1e-9]),
     ],
 )
-def test_shares(background, expected):
+def test_background_probabilities(background, expected):
     assert background_probabilities(background, COLLECTION, BITEXT).tolist() == pytest.approx(
         expected, rel=1e-12
     )

@@ -46,7 +46,7 @@ def walked(query: list[str], passage: list[str], ratio: float) -> list[list[str]
     return [*chunks, current] if current else chunks
 
 
-def test_a_chunk_ends_when_it_is_long_enough_and_the_rest_is_one_too() -> None:
+def test_chunk_boundaries() -> None:
     bitext = bitext_of([("a b", "1 2 3 4 5 6 7")])
     assert shown(bitext) == [("a b", ["1 2 3", "4 5 6", "7"])]
     assert (bitext.facts.pairs, bitext.facts.chunks, bitext.sequences) == (1, 3, 6)
@@ -57,7 +57,7 @@ def test_a_query_has_the_chunks_of_all_its_passages() -> None:
     assert shown(bitext) == [("a b", ["1 2 3", "4", "5 6"]), ("c", ["1 2"])]
 
 
-def test_uneven_pairs_are_left_out_both_ways() -> None:
+def test_pairs_of_very_different_lengths_are_skipped() -> None:
     query = " ".join("abcdefghij")
     assert shown(bitext_of([(query, "1"), ("a", "1")])) == [("a", ["1"])]
     long = bitext_of([(query[:17], "1"), (query, "1 2")])
@@ -108,7 +108,7 @@ def test_frequencies_count_distinct_passages() -> None:
     assert named == {"a": 0, "b": 0, "x": 2, "y": 1}
 
 
-def test_sources_are_put_below_each_other() -> None:
+def test_sources_are_concatenated() -> None:
     analyzer = make_analyzer("whitespace")
     one, two = source_of([("a", "1 2 3")], "one"), source_of([("b", "2 3"), ("a", "4")], "two")
     bitext = make_bitext([one, two], analyzer)
@@ -116,7 +116,7 @@ def test_sources_are_put_below_each_other() -> None:
     assert bitext.facts.pairs == 3
 
 
-def test_pairs_that_make_very_many_cells_are_named_once() -> None:
+def test_the_largest_pair_is_reported_once() -> None:
     def text(side: str, different: int) -> str:
         return " ".join(f"{side}{place}" for place in range(different))
 
@@ -140,7 +140,7 @@ def test_pairs_that_make_very_many_cells_are_named_once() -> None:
     ]
 
 
-def test_a_sample_is_a_part_and_the_same_each_time() -> None:
+def test_samples_are_reproducible() -> None:
     pairs = [(f"q{number}", "1 2 3 4 5 6 7 8") for number in range(200)]
     parts = [bitext_of(pairs, sample=0.25, seed=seed) for seed in (1, 1, 2)]
     assert shown(parts[0]) == shown(parts[1]) != shown(parts[2])
@@ -148,17 +148,17 @@ def test_a_sample_is_a_part_and_the_same_each_time() -> None:
     assert parts[0].facts.chunks + parts[0].facts.unsampled == 800
 
 
-def test_large_arrays_lie_in_files(tmp_path: Path) -> None:
+def test_large_arrays_are_mapped_from_files(tmp_path: Path) -> None:
     pairs = [("a b", "1 2 3 4 5 6 7"), ("c", "1 2")]
     mapped = bitext_of(pairs, folder=tmp_path, memory=0)
     assert isinstance(mapped.chunks.tokens.base, np.memmap)
     assert shown(mapped) == shown(bitext_of(pairs))
-    assert mapped.answered.counts.tolist() == bitext_of(pairs).answered.counts.tolist()
+    assert mapped.chunk_postings.counts.tolist() == bitext_of(pairs).chunk_postings.counts.tolist()
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["whitespace", "wordpiece-clean"])
-def test_any_number_of_processes_makes_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bitext_does_not_depend_on_processes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bitext_module, "_BATCH_LENGTH", 200)
     monkeypatch.setattr("termwise.parallel.WORTH_PROCESSES", 0)
     pairs = [
@@ -201,7 +201,7 @@ class Refusing:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_an_analyzer_refuses_is_told_as_it_was(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_an_analyzer_are_passed_on(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("termwise.parallel.WORTH_PROCESSES", 0)
     source = source_of([("a", "b c"), ("poison", "d")])
     with pytest.raises(MalformedRecordError) as caught:
@@ -209,7 +209,7 @@ def test_what_an_analyzer_refuses_is_told_as_it_was(threads: int, monkeypatch: p
     assert (dict(caught.value.facts)["file"], dict(caught.value.facts)["line"]) == ("terms.txt", 3)
 
 
-def test_texts_are_cut_in_parts_of_bounded_length() -> None:
+def test_batches_have_bounded_length() -> None:
     texts = ["x" * 60_000, "y" * 60_000, "z" * 60_000, *["w"] * 600, "v" * 200_000]
     parts = list(bitext_module._batches(texts))
     assert [text for part in parts for text in part] == texts

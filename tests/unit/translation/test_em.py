@@ -108,7 +108,7 @@ def test_words_find_their_partners() -> None:
         assert found[pair] > 0.99
 
 
-def test_shares_that_mgiza_does_not_count() -> None:
+def test_small_fractional_counts_are_dropped_as_in_mgiza() -> None:
     # Of the one target "x" a tenth goes to each of nine sources and NULL; with drop 0.1 none is left.
     bitext = bitext_of([("x", "a b c d e f g h i")], symmetrise=False, ratio=0.0)
     model = estimate(bitext, iterations=1, floor=0.1, drop=0.1)
@@ -134,7 +134,9 @@ def test_small_probabilities_count_as_the_floor() -> None:
 
 @given(PAIRS, st.booleans(), st.sampled_from([0.0, 1.0, 1.5]))
 @settings(max_examples=50)
-def test_it_is_the_definition(pairs: list[tuple[str, str]], symmetrise: bool, ratio: float) -> None:
+def test_estimates_agree_with_the_definition(
+    pairs: list[tuple[str, str]], symmetrise: bool, ratio: float
+) -> None:
     bitext = bitext_of(pairs, symmetrise=symmetrise, ratio=ratio)
     model = estimate(bitext, iterations=4, tolerance=0)
     table, perplexities = slowly(written_out(bitext), 4)
@@ -158,7 +160,7 @@ def test_perplexity_never_rises_and_rows_sum_to_one(pairs: list[tuple[str, str]]
 
 @given(PAIRS)
 @settings(max_examples=30)
-def test_symmetrised_is_the_bitext_and_its_mirror_image(pairs: list[tuple[str, str]]) -> None:
+def test_symmetrised_training_equals_a_doubled_bitext(pairs: list[tuple[str, str]]) -> None:
     both = bitext_of(pairs, ratio=0.0)
     mirrored = bitext_of(pairs + [(passage, query) for query, passage in pairs], ratio=0.0, symmetrise=False)
     one, other = estimate(both, tolerance=0), estimate(mirrored, tolerance=0)
@@ -175,7 +177,7 @@ def many(count: int = 300) -> list[tuple[str, str]]:
     ]
 
 
-def test_the_number_of_threads_changes_no_bit() -> None:
+def test_results_do_not_depend_on_threads() -> None:
     bitext = bitext_of(many())
     models = [estimate(bitext, threads=threads) for threads in (1, 2, 5)]
     for model in models[1:]:
@@ -184,7 +186,7 @@ def test_the_number_of_threads_changes_no_bit() -> None:
             assert getattr(model, name).tobytes() == getattr(models[0], name).tobytes()
 
 
-def test_it_stops_when_nothing_is_gained() -> None:
+def test_estimation_stops_at_the_tolerance() -> None:
     bitext = bitext_of(HOUSES, symmetrise=False)
     perplexities = estimate(bitext, iterations=50, tolerance=0.01).perplexities
     gains = [1 - after / before for before, after in itertools.pairwise(perplexities)]
@@ -207,7 +209,7 @@ def stop_at(stage: str) -> Any:
     return progress
 
 
-def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+def test_a_resumed_run_gives_identical_results(tmp_path: Path) -> None:
     bitext = bitext_of(many())
     whole = estimate(bitext, iterations=5, tolerance=0)
     for stage in ("find cells", "iterate: 1 ", "iterate: 2 ", "iterate: 5 "):
@@ -222,7 +224,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     assert again.counts.tobytes() == whole.counts.tobytes()
 
 
-def test_long_sides_are_not_cut() -> None:
+def test_long_sides_are_not_truncated() -> None:
     query, passage = (" ".join(f"{side}{number}" for number in range(150)) for side in "qp")
     bitext = bitext_of([(query, passage)], ratio=0.0)
     assert (bitext.queries.length.tolist(), bitext.chunks.length.tolist()) == ([150], [150])
@@ -277,7 +279,7 @@ def test_a_state_that_cannot_be_written(tmp_path: Path) -> None:
         estimate(bitext_of(HOUSES), folder=tmp_path / "file")
 
 
-def test_pruning_in_the_kernel_is_pruning_of_the_table() -> None:
+def test_pruning_in_the_kernel_equals_pruning_the_table() -> None:
     model = em.estimate(bitext_of(many()))
     whole, pruned = model.rows(), model.rows(least=1e-3)
     kept = whole[2].astype(np.float64) >= 1e-3

@@ -31,7 +31,7 @@ def test_the_table_that_model1_is_built_from_ships() -> None:
 
 
 @pytest.mark.parametrize("name", shipped_tables())
-def test_what_ships_is_small_and_whole(name: str) -> None:
+def test_the_shipped_table_is_small_and_complete(name: str) -> None:
     open_table(name)  # compares every file with its checksum
     manifest, folder = read_manifest(name), table_folder(name)
     assert sum(path.stat().st_size for path in folder.iterdir()) <= LARGEST
@@ -62,12 +62,12 @@ def test_the_card_names_every_source_with_its_licence_and_what_was_cut(table: Tr
         assert all(known["data"][source["name"]]["license"] in card for source in told["data"])
 
 
-def test_it_has_learned_something(table: TranslationTable) -> None:
+def test_the_shipped_table_translates_known_pairs(table: TranslationTable) -> None:
     assert "storm" in [word for word, _ in table.row("hurricane")[:5]]
     assert "cardiac" in [word for word, _ in table.column("heart")[:10]]
 
 
-def test_it_works_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_shipped_table_is_opened_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     documents = {"kat": "The hurricane hit the coast.", "wine": "Grapes are pressed in autumn."}
     source = tmp_path / "docs.jsonl"
     source.write_text(

@@ -47,7 +47,7 @@ def test_columns_are_the_transposed_rows() -> None:
     assert columns.probabilities.tolist() == [0.5, 0.125, 1.0, 0.25, 0.25]
 
 
-def test_nothing_can_be_changed() -> None:
+def test_arrays_are_read_only() -> None:
     occurrences = np.array([4, 1, 2, 0])
     table = made(occurrences=occurrences)
     occurrences[0] = 9
@@ -82,7 +82,7 @@ def test_nothing_can_be_changed() -> None:
         {"occurrences": [4, 1, 2, -1]},
     ],
 )
-def test_what_is_no_table_is_refused(changes: dict[str, Any]) -> None:
+def test_invalid_arrays_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(WeightError):
         made(**changes)
 

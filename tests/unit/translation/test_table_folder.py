@@ -77,7 +77,7 @@ def npy(values: Any, **options: Any) -> bytes:
     return buffer.getvalue()
 
 
-def test_a_table_of_words_comes_back(tmp_path: Path) -> None:
+def test_a_written_table_is_read_back(tmp_path: Path) -> None:
     table = made(kind="neural-model1")
     size = write_table(table, tmp_path / "table")
     assert same(open_table(tmp_path / "table"), table)
@@ -85,7 +85,7 @@ def test_a_table_of_words_comes_back(tmp_path: Path) -> None:
     assert (tmp_path / "table" / "vocabulary.txt").read_text(encoding="utf-8") == "car\nauto\nstraße\n"
 
 
-def test_what_a_table_recommends_comes_back(tmp_path: Path) -> None:
+def test_recommended_values_are_read_back(tmp_path: Path) -> None:
     table = made(kind="neural-model1", scoring={"self_translation": 0.05, "lambda": 0.0, "least": 0.0})
     write_table(table, tmp_path / "table")
     assert same(open_table(tmp_path / "table"), table)
@@ -114,7 +114,7 @@ def test_tables_that_ship_are_found_by_name(tmp_path: Path, monkeypatch: pytest.
         open_table(7)  # type: ignore[arg-type]
 
 
-def test_the_id_is_that_of_the_numbers(tmp_path: Path) -> None:
+def test_the_id_depends_on_the_arrays_only(tmp_path: Path) -> None:
     known = set()
     for number, change in enumerate(
         ({}, {"probabilities": [0.5, 0.2, 1.0]}, {"occurrences": [4, 1, 3]}, {"kind": "neural-model1"})
@@ -126,7 +126,7 @@ def test_the_id_is_that_of_the_numbers(tmp_path: Path) -> None:
     assert read_manifest(tmp_path / "other").id == read_manifest(tmp_path / "0").id
 
 
-def test_a_card_may_lie_beside_a_table_and_goes_with_it(tmp_path: Path) -> None:
+def test_a_model_card_is_part_of_the_folder(tmp_path: Path) -> None:
     write_table(made(), tmp_path / "table")
     (tmp_path / "table" / "README.md").write_text("# words\n")
     assert same(open_table(tmp_path / "table"), made())
@@ -151,7 +151,7 @@ def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
     assert np.load(tmp_path / "a" / "targets.npy").dtype == np.uint16
 
 
-def test_word_pieces_bring_their_vocabulary(tmp_path: Path) -> None:
+def test_a_closed_vocabulary_is_not_written(tmp_path: Path) -> None:
     analyzer = make_analyzer("wordpiece-clean")
     terms = len(analyzer.vocabulary or ())
     table = made(
@@ -167,7 +167,7 @@ def test_word_pieces_bring_their_vocabulary(tmp_path: Path) -> None:
     assert same(open_table(tmp_path), table)
 
 
-def test_a_tokenizer_of_ones_own_goes_along(tmp_path: Path) -> None:
+def test_a_custom_tokenizer_is_stored(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdef")))
     analyzer = WordPieceAnalyzer.from_file(tmp_path / "vocab.txt")
     table = made(
@@ -189,7 +189,7 @@ def test_a_tokenizer_of_ones_own_goes_along(tmp_path: Path) -> None:
         open_table(tmp_path / "table")
 
 
-def test_more_terms_than_sixteen_bits_number(tmp_path: Path) -> None:
+def test_more_than_65536_terms(tmp_path: Path) -> None:
     terms = 65_537
     table = made(
         vocabulary=Vocabulary([f"w{number}" for number in range(terms)]),
@@ -217,7 +217,7 @@ def test_float16_rounds_towards_zero(tmp_path: Path) -> None:
     assert open_table(tmp_path).probabilities.tobytes() == found.tobytes()
 
 
-def test_float16_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
+def test_float16_refuses_too_small_probabilities(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="float16"):
         write_table(made(probabilities=[0.5, 1e-9, 1.0]), tmp_path / "table", precision="float16")
     assert not (tmp_path / "table").exists()
@@ -225,7 +225,7 @@ def test_float16_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
         write_table(made(), tmp_path / "table", precision="int8")  # type: ignore[arg-type]
 
 
-def test_what_cannot_be_written(tmp_path: Path) -> None:
+def test_terms_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="line"):
         write_table(made(vocabulary=Vocabulary(["a", "b", "c\nd"])), tmp_path / "table")
     with pytest.raises(VocabularyMismatchError):
@@ -235,7 +235,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     assert not (tmp_path / "table").exists()
 
 
-def test_a_table_replaces_one_and_nothing_else(tmp_path: Path) -> None:
+def test_only_a_table_is_replaced(tmp_path: Path) -> None:
     write_table(made(), tmp_path)
     (tmp_path / "training").mkdir()
     (tmp_path / "training" / "em.json").write_text("{}")
@@ -249,9 +249,7 @@ def test_a_table_replaces_one_and_nothing_else(tmp_path: Path) -> None:
         write_table(made(), tmp_path / "notes.txt")
 
 
-def test_a_failed_write_leaves_the_table_that_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_keeps_the_previous_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_table(made(), tmp_path)
 
     def full(self: Path, data: bytes) -> int:
@@ -265,7 +263,7 @@ def test_a_failed_write_leaves_the_table_that_was_there(
     assert len(list(tmp_path.iterdir())) == 6
 
 
-def test_what_is_no_table(tmp_path: Path) -> None:
+def test_folders_that_are_not_tables(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="no such"):
         open_table(tmp_path / "nowhere")
     with pytest.raises(ModelFormatError, match="does not hold"):
@@ -315,9 +313,7 @@ def test_later_versions_are_not_read(tmp_path: Path) -> None:
         ("vocabulary.txt", b"car\nauto\n"),
     ],
 )
-def test_files_that_hold_something_else_under_a_right_checksum(
-    tmp_path: Path, name: str, data: bytes
-) -> None:
+def test_wrong_contents_with_a_valid_checksum(tmp_path: Path, name: str, data: bytes) -> None:
     write_table(made(), tmp_path)
     replaced(tmp_path, name, data)
     with pytest.raises(ModelFormatError) as caught:
@@ -344,7 +340,7 @@ def test_files_that_hold_something_else_under_a_right_checksum(
         lambda body: body["analyzer"].update(name=""),
     ],
 )
-def test_manifests_that_no_writer_writes(tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+def test_invalid_manifests(tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     write_table(made(), tmp_path)
     resealed(tmp_path, change)
     with pytest.raises(CorruptModelError) as caught:
@@ -364,7 +360,7 @@ def test_manifests_that_no_writer_writes(tmp_path: Path, change: Callable[[dict[
         (lambda body: body.update(vocabulary="sha256:0"), "vocabulary"),
     ],
 )
-def test_manifests_that_fit_nothing(
+def test_manifests_that_contradict_the_files(
     tmp_path: Path, change: Callable[[dict[str, Any]], object], message: str
 ) -> None:
     write_table(made(), tmp_path)

@@ -90,7 +90,7 @@ class Stopped(Exception):
 
 
 @pytest.mark.parametrize("stage", ["read passages", "find cells", "iterate: 1 ", "iterate: 4 "])
-def test_an_interrupted_training_comes_to_the_same_bytes(data: Path, tmp_path: Path, stage: str) -> None:
+def test_a_resumed_training_gives_identical_files(data: Path, tmp_path: Path, stage: str) -> None:
     settings = Model1Settings(analyzer="english", precision="float16")
     train_model1(data, tmp_path / "whole", settings=settings)
 
@@ -119,12 +119,12 @@ def test_an_interrupted_training_comes_to_the_same_bytes(data: Path, tmp_path: P
     assert content(out) == content(tmp_path / "whole")
 
 
-def test_one_source_may_not_come_twice(data: Path, tmp_path: Path) -> None:
+def test_sources_with_the_same_name_are_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="the same name"):
         train_model1([data, data], tmp_path / "table")
 
 
-def test_what_is_wrong_with_data_or_folder(data: Path, tmp_path: Path) -> None:
+def test_errors_in_data_or_folder(data: Path, tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
         train_model1(tmp_path / "nowhere", tmp_path / "a")
     assert not (tmp_path / "a").exists()
@@ -151,13 +151,13 @@ def test_a_finished_table_is_not_replaced(data: Path, tmp_path: Path, resume: bo
     assert content(out) == before
 
 
-def test_more_threads_than_any_machine_has_are_refused_at_once(data: Path, tmp_path: Path) -> None:
+def test_too_many_threads_are_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="from 1 to 1024"):
         train_model1(data, tmp_path / "out", settings=Model1Settings(), threads=1025)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_training_of_another_kind_is_left_alone(data: Path, tmp_path: Path) -> None:
+def test_a_training_of_another_kind_is_not_changed(data: Path, tmp_path: Path) -> None:
     kept = tmp_path / "table" / "training" / "checkpoint.safetensors"
     kept.parent.mkdir(parents=True)
     kept.write_text("hours of work")
@@ -167,15 +167,13 @@ def test_a_training_of_another_kind_is_left_alone(data: Path, tmp_path: Path) ->
     assert kept.read_text() == "hours of work"
 
 
-def test_nothing_to_resume_is_said(data: Path, tmp_path: Path) -> None:
+def test_resuming_without_a_run_is_reported(data: Path, tmp_path: Path) -> None:
     said: list[str] = []
     train_model1(data, tmp_path / "table", resume=True, say=said.append)
     assert said == [f"nothing to resume in {tmp_path / 'table' / 'training'}: starting from the beginning"]
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(
-    data: Path, tmp_path: Path
-) -> None:
+def test_an_unwritable_folder_is_refused_before_reading(data: Path, tmp_path: Path) -> None:
     stages: list[str] = []
     (tmp_path / "table").mkdir()
     (tmp_path / "table" / "training").write_text("mine")
@@ -194,7 +192,7 @@ def test_a_training_that_is_refused_leaves_no_folder(data: Path, tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["pairs.jsonl"]
 
 
-def test_settings_that_leave_nothing_of_the_table(data: Path, tmp_path: Path) -> None:
+def test_settings_that_remove_every_entry(data: Path, tmp_path: Path) -> None:
     said: list[str] = []
     with pytest.raises(ParameterError, match="the table is empty") as caught:
         train_model1(data, tmp_path / "table", settings=Model1Settings(least=1.0))
@@ -238,13 +236,13 @@ def test_settings_from_text() -> None:
         {"seed": "-1"},
     ],
 )
-def test_settings_that_cannot_be(given: dict[str, str]) -> None:
+def test_invalid_settings(given: dict[str, str]) -> None:
     with pytest.raises(ParameterError):
         Model1Settings.parse(given)
 
 
 @pytest.mark.parametrize("given", [{"precision": "int8"}, {"lambda": "0.1"}])
-def test_settings_that_do_not_exist(given: dict[str, str]) -> None:
+def test_unknown_settings(given: dict[str, str]) -> None:
     with pytest.raises(UnknownNameError):
         Model1Settings.parse(given)
 
@@ -258,7 +256,7 @@ def test_settings_of_another_type(changes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("analyzer", ["english", "standard", "lemmas", "lemmas-simple", "wordpiece"])
-def test_a_table_of_any_field_can_be_searched_with(analyzer: str, tmp_path: Path) -> None:
+def test_a_table_of_any_analyzer_can_be_searched(analyzer: str, tmp_path: Path) -> None:
     extra = {"lemmas": "spacy", "lemmas-simple": "simplemma"}.get(analyzer)
     if extra is not None and find_spec(extra) is None:
         pytest.skip(f"needs termwise[{extra}], which scripts/setup dev installs")
@@ -275,7 +273,7 @@ def test_a_table_of_any_field_can_be_searched_with(analyzer: str, tmp_path: Path
     assert searcher.rank("car").doc_ids == ("a",)
 
 
-def test_texts_that_are_read_by_many_processes_make_the_same_table(
+def test_the_table_does_not_depend_on_processes(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("termwise.parallel.WORTH_PROCESSES", 0)

@@ -41,7 +41,7 @@ def dense(table: TranslationTable) -> np.ndarray:
 TABLE = table_of(ROWS)
 
 
-def test_thresholds_keep_what_equals_them() -> None:
+def test_thresholds_are_inclusive() -> None:
     kept = dense(above(TABLE, 0.25))
     assert kept.tolist() == [[0.5, 0, 0.25, 0], [0, 1, 0, 0], [0, 0, 0.25, 0], [0, 0, 0, 0]]
     assert dense(above(TABLE, 0)).tolist() == ROWS
