@@ -178,7 +178,7 @@ def test_the_bitext_does_not_depend_on_processes(name: str, monkeypatch: pytest.
     )
     assert list(one.vocabulary) == list(two.vocabulary)
     assert one.facts == two.facts
-    for part in ("queries", "chunks", "asked", "answered"):
+    for part in ("queries", "chunks", "query_postings", "chunk_postings"):
         for first, second in zip(getattr(one, part), getattr(two, part), strict=True):
             assert first.dtype == second.dtype
             assert first.tobytes() == second.tobytes()
