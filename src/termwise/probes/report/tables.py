@@ -9,14 +9,13 @@ file only. Symmetric probes have no test. What was not asked, or has no sample, 
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from termwise.display.safe_text import legible_line
+from termwise.evaluate.formats import csv_lines
 from termwise.evaluate.latex import escape
 from termwise.probes.core.expectations import SCORES, distance
 
@@ -344,12 +343,8 @@ def csv_text(report: Mapping[str, Any]) -> str:
         "by_query", "consistent", "standardised_difference", "detectable", "area", "p_published", "p_bonferroni",
         "p_clustered", "p_holm", "p_benjamini_hochberg",
     )  # fmt: skip
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     lengths = ("words_first", "words_second", "first_longer", "first_shorter")
-    writer.writerow(
-        ["section", "probe", "texts", "title", "symmetric", "wanted", "scorer", *columns, *lengths]
-    )
+    lines: list[list[object]] = []
     for title, rows in sections(report):
         for row in rows:
             for cell in row.cells:
@@ -362,8 +357,10 @@ def csv_text(report: Mapping[str, Any]) -> str:
                         legible_line(cell["scorer"]),
                     ]
                     words = (row.probe["lengths"] or dict.fromkeys(lengths)).values()
-                    writer.writerow([*about, *(cell[column] for column in columns), *words])
-    return out.getvalue()
+                    lines.append([*about, *(cell[column] for column in columns), *words])
+    return csv_lines(
+        ["section", "probe", "texts", "title", "symmetric", "wanted", "scorer", *columns, *lengths], lines
+    )
 
 
 def latex_text(report: Mapping[str, Any]) -> str:
@@ -407,13 +404,14 @@ def latex_text(report: Mapping[str, Any]) -> str:
 
 def seeds_csv(report: Mapping[str, Any]) -> str:
     """Write how far seeds of one model lie apart: a line of comma-separated values for each section."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["model", "seeds", "section", "deviation", "probes"])
-    for seeds in seeds_of(report):
-        for section, *numbers in seeds.rows:
-            writer.writerow([legible_line(seeds.model), seeds.number, legible_line(section), *numbers])
-    return out.getvalue()
+    return csv_lines(
+        ["model", "seeds", "section", "deviation", "probes"],
+        (
+            [legible_line(seeds.model), seeds.number, legible_line(section), *numbers]
+            for seeds in seeds_of(report)
+            for section, *numbers in seeds.rows
+        ),
+    )
 
 
 def _first(text: str) -> str:
