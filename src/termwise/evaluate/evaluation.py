@@ -483,7 +483,7 @@ def _evaluators(
         by_trec_eval = _provider(measure).NAME == "pytrec_eval"
         key = str(measure) if "gains" in measure.params else "pytrec_eval" if by_trec_eval else "others"
         groups.setdefault(key, []).append(measure)
-    found: list[tuple[list[Measure], set[str], Any]] = []
+    evaluators: list[tuple[list[Measure], set[str], Any]] = []
     for key, group in groups.items():
         judged = table
         if key != "others":
@@ -494,8 +494,8 @@ def _evaluators(
                 for query, grades in table.items()
                 if any(gains.get(grade, grade) > 0 for grade in grades.values())
             }
-        found.append((group, set(judged), ir_measures.evaluator(group, judged) if judged else None))
-    return found
+        evaluators.append((group, set(judged), ir_measures.evaluator(group, judged) if judged else None))
+    return evaluators
 
 
 def _provider(measure: Measure) -> Any:

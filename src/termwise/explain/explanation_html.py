@@ -319,7 +319,7 @@ def _rank_line(explanation: Explanation) -> str:
 def _neighbours(explanation: Explanation) -> list[_Neighbour]:
     if not explanation.competitors:
         return []
-    rows = [(other.rank, other.doc_id, other.score) for other in explanation.competitors]
+    rows = [(competitor.rank, competitor.doc_id, competitor.score) for competitor in explanation.competitors]
     if explanation.rank is not None:
         rows.append((explanation.rank, explanation.doc_id, explanation.score))
     rows.sort(key=itemgetter(0))
@@ -352,13 +352,13 @@ def _text(text: str, places: Sequence[Mark]) -> list[list[Piece]]:
         return []
     if len(written) <= WHOLE_TEXT:
         return [cut(written, places)]
-    found = passages(written, places, width=_PASSAGE_WIDTH, count=PASSAGES)
+    parts = passages(written, places, width=_PASSAGE_WIDTH, count=PASSAGES)
     unbreakable = {
         f" {ELLIPSIS}": f"\N{NO-BREAK SPACE}{ELLIPSIS}",
         f"{ELLIPSIS} ": f"{ELLIPSIS}\N{NO-BREAK SPACE}",
     }
     return [
-        [piece._replace(text=unbreakable.get(piece.text, piece.text)) for piece in part] for part in found
+        [piece._replace(text=unbreakable.get(piece.text, piece.text)) for piece in part] for part in parts
     ]
 
 
@@ -370,7 +370,7 @@ def _stretches(
     parts: list[list[Piece]], colours: Sequence[int], added: Container[int] = ()
 ) -> list[list[_Stretch]]:
     seen: set[int] = set()
-    found = []
+    lists = []
     for part in parts:
         stretches = []
         for text, strength, term in part:
@@ -381,21 +381,21 @@ def _stretches(
             kind = "added" if term in added else "term"
             stretches.append(_Stretch(text, kind, term + 1, colours[term], level, term not in seen))
             seen.add(term)
-        found.append(stretches)
-    return found
+        lists.append(stretches)
+    return lists
 
 
 def _query(explanation: Explanation, query: str, colours: Sequence[int]) -> list[_Stretch]:
-    found = []
+    stretches = []
     for text, _, term in cut(query, query_marks(explanation)):
         if term is None:
-            found.append(_Stretch(text, "plain", 0, 0, 0, False))
+            stretches.append(_Stretch(text, "plain", 0, 0, 0, False))
         elif term == UNKNOWN:
-            found.append(_Stretch(text, "unknown", 0, 0, 0, False))
+            stretches.append(_Stretch(text, "unknown", 0, 0, 0, False))
         else:
             kind = "absent" if explanation.contributions[term].score == 0 else "term"
-            found.append(_Stretch(text, kind, term + 1, colours[term], _LEVELS, False))
-    return found
+            stretches.append(_Stretch(text, kind, term + 1, colours[term], _LEVELS, False))
+    return stretches
 
 
 # --- writing ----------------------------------------------------------------------------------------------------

@@ -248,8 +248,8 @@ class _ExplanationView:
                 return [whole]
         parts: list[Text] = []
         for share in _SHARES:
-            found = passages(text, places, width=int(share * width * lines / _PARTS), count=_PARTS)
-            parts = [marked_text(part, colours, plain=plain, added=added) for part in found]
+            chosen = passages(text, places, width=int(share * width * lines / _PARTS), count=_PARTS)
+            parts = [marked_text(part, colours, plain=plain, added=added) for part in chosen]
             if sum(len(part.wrap(console, width)) for part in parts) <= lines:
                 break
         return parts

@@ -165,10 +165,10 @@ def label(part: Contribution, query: str, *, words: int = 2) -> str:
     """
     if part.origin == "background":
         return "background"
-    found = _words(part, query)
-    if not found:
+    names = _words(part, query)
+    if not names:
         return part.term
-    return ", ".join(found[:words]) + (", …" if len(found) > words > 1 else "")
+    return ", ".join(names[:words]) + (", …" if len(names) > words > 1 else "")
 
 
 def full_name(part: Contribution, query: str) -> str:
@@ -213,27 +213,27 @@ def marks(explanation: Explanation) -> list[Mark]:
     Source words of translations are marked by their share, unless it is below `NOTEWORTHY`. Marks inside a word cover
     the whole word.
     """
-    found = []
+    marked = []
     for place, part in enumerate(explanation.contributions):
         if part.score > 0:
-            found += [Mark(start, end, part.score, place) for start, end in part.spans]
+            marked += [Mark(start, end, part.score, place) for start, end in part.spans]
             for source in part.sources:
                 if source.term != part.term and source.share >= NOTEWORTHY:
-                    found += [
+                    marked += [
                         Mark(start, end, part.score * source.share, place) for start, end in source.spans
                     ]
-    return whole_words(explanation.text or "", found)
+    return whole_words(explanation.text or "", marked)
 
 
 def example_marks(explanation: Explanation) -> list[Mark]:
     """Return the marks of the query in a query by example, like `marks` for the document."""
-    found = [
+    marked = [
         Mark(start, end, part.score, place)
         for place, part in enumerate(explanation.contributions)
         if part.score > 0
         for start, end in part.query_spans
     ]
-    return whole_words(explanation.query, found)
+    return whole_words(explanation.query, marked)
 
 
 def one_sided(explanation: Explanation) -> frozenset[int]:
@@ -267,16 +267,16 @@ def together(explanation: Explanation) -> list[tuple[str, float, int]]:
     groups: dict[object, list[int]] = {}
     for place in counted(explanation):
         words = _words(parts[place], query)
-        one = len(words) == 1 and _is_piece(parts[place], query)
-        groups.setdefault(words[0].casefold() if one else place, []).append(place)
-    found = []
+        is_piece = len(words) == 1 and _is_piece(parts[place], query)
+        groups.setdefault(words[0].casefold() if is_piece else place, []).append(place)
+    sums = []
     for places in groups.values():
         group = [parts[place] for place in places]
         name = label(group[0], query, words=1)
         if _is_piece(group[0], query) and _beside(group, pieces, query):
             name += f" ({' '.join(part.term for part in group)})"
-        found.append((name, sum(part.score for part in group), places[0]))
-    return sorted(found, key=lambda part: -part[1])
+        sums.append((name, sum(part.score for part in group), places[0]))
+    return sorted(sums, key=lambda part: -part[1])
 
 
 def translation_sources(explanation: Explanation, *, words: int = 4) -> list[TranslationSources]:
@@ -290,7 +290,7 @@ def translation_sources(explanation: Explanation, *, words: int = 4) -> list[Tra
         Largest number of words per term.
     """
     text = explanation.text or ""
-    found = []
+    sources = []
     for place, part in enumerate(explanation.contributions):
         shares: dict[str, float] = {}
         for source in part.sources:
@@ -299,8 +299,8 @@ def translation_sources(explanation: Explanation, *, words: int = 4) -> list[Tra
             shares[name] = shares.get(name, 0.0) + source.share
         largest = sorted(shares.items(), key=lambda item: -item[1])
         if largest:
-            found.append(TranslationSources(place, tuple(largest[:words]), max(0, len(largest) - words)))
-    return found
+            sources.append(TranslationSources(place, tuple(largest[:words]), max(0, len(largest) - words)))
+    return sources
 
 
 def percent(share: float) -> str:
@@ -323,8 +323,8 @@ def query_marks(explanation: Explanation) -> list[Mark]:
     adding: list[Mark] = []
     others = [Mark(start, end, 1.0, UNKNOWN) for start, end in explanation.unknown]
     for place, part in enumerate(explanation.contributions):
-        found = adding if part.score != 0 else others
-        found += [Mark(start, end, 2.0, place) for start, end in part.query_spans]
+        target = adding if part.score != 0 else others
+        target += [Mark(start, end, 2.0, place) for start, end in part.query_spans]
     marked = {word_around(query, mark.start, mark.end) for mark in adding}
     left = [mark for mark in others if word_around(query, mark.start, mark.end) not in marked]
     return whole_words(query, adding + left)
@@ -436,8 +436,8 @@ def _left_out(explanation: Explanation) -> list[str]:
     return left
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
+def _overlap(a: Span, b: Span) -> bool:
+    return a[0] < b[1] and b[0] < a[1]
 
 
 def _distinct(words: Iterable[str]) -> list[str]:

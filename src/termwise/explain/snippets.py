@@ -294,12 +294,12 @@ def _between_letters(line: str, place: int) -> bool:
 
 def _joined(windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Join windows that overlap or are less than `_NEAR` characters apart."""
-    found: list[tuple[int, int]] = []
+    joined: list[tuple[int, int]] = []
     for low, high in windows:
-        if found and low <= found[-1][1] + _NEAR:
-            low, high = found[-1][0], max(high, found.pop()[1])
-        found.append((low, high))
-    return found
+        if joined and low <= joined[-1][1] + _NEAR:
+            low, high = joined[-1][0], max(high, joined.pop()[1])
+        joined.append((low, high))
+    return joined
 
 
 def heaviest_windows(
@@ -332,17 +332,17 @@ def heaviest_windows(
     value, seen = dict(full_value), set[int]()
     left = list(marks)
     sizes: list[tuple[int, int]] = []
-    found: list[tuple[int, int]] = []
-    while left and len(found) < count:
+    windows: list[tuple[int, int]] = []
+    while left and len(windows) < count:
         sizes = sizes or list(_window_sizes(left, cells, width, value, range(len(left))))
         first = sizes.index(max(sizes))
         stop = first + sizes[first][1]
-        if not found:
+        if not windows:
             opening = sum(cells[mark.end] <= width for mark in left)
             if 5 * _value_of(left[:opening], full_value) >= 4 * _value_of(left[first:stop], full_value):
                 first, stop = 0, opening
         taken = left[first:stop]
-        found.append((taken[0].start, max(mark.end for mark in taken)))
+        windows.append((taken[0].start, max(mark.end for mark in taken)))
         del left[first:stop], sizes[first:stop]
         if new := {mark.term for mark in taken} - seen:
             seen |= new
@@ -353,7 +353,7 @@ def heaviest_windows(
         while reaching > 0 and reaching - 1 + sizes[reaching - 1][1] >= first:
             reaching -= 1
         sizes[reaching:first] = _window_sizes(left, cells, width, value, range(reaching, first))
-    return found
+    return windows
 
 
 def _value_of(marks: Iterable[Mark], value: Mapping[int, int]) -> int:

@@ -81,17 +81,17 @@ def ascent(
     check_count("seed", seed, least=0)
     generator = np.random.default_rng(seed)
     runs = objective.runs
-    found = []
+    results = []
     for start in range(restarts):
         weights, order = np.full(runs, 1 / runs), np.arange(runs)
         if start > 0:
             weights, order = generator.dirichlet(np.ones(runs)), generator.permutation(runs)
         report = partial(_report, progress, start, restarts)
-        found.append(_climb(objective, tuple(weights.tolist()), order.tolist(), report))
+        results.append(_climb(objective, tuple(weights.tolist()), order.tolist(), report))
     progress("ascent", restarts, restarts)
-    best = max(value for _, value in found)
-    weights_found, value = next(one for one in found if one[1] >= best - EQUAL)
-    return Ascent(weights_found, value, tuple(value for _, value in found))
+    best = max(value for _, value in results)
+    best_weights, value = next(result for result in results if result[1] >= best - EQUAL)
+    return Ascent(best_weights, value, tuple(value for _, value in results))
 
 
 def _report(progress: Progress, start: int, restarts: int, stage: str) -> None:
@@ -120,10 +120,10 @@ def _climb(
     return weights, value
 
 
-def _best(objective: Objective, one: Sequence[float], other: Sequence[float]) -> Choice:
+def _best(objective: Objective, at_one: Sequence[float], at_zero: Sequence[float]) -> Choice:
     if isinstance(objective, RankedObjective):
-        return best_on_line(objective, one, other)
-    return best_of_grid(objective, one, other, _POINTS)
+        return best_on_line(objective, at_one, at_zero)
+    return best_of_grid(objective, at_one, at_zero, _POINTS)
 
 
 def _normalised(weights: Sequence[float]) -> tuple[float, ...] | None:

@@ -80,7 +80,7 @@ def fuse(
     """
     shares = checked_weights(weights, len(runs))
     candidates = gather(runs, missing=missing, scaling=scaling, documents=documents, queries=queries)
-    return Run([one.ranking(shares) for one in candidates], name)
+    return Run([query.ranking(shares) for query in candidates], name)
 
 
 def interpolate(

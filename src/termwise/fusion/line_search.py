@@ -14,15 +14,15 @@ TENTHS = tuple(number / 10 for number in range(11))
 """Default grid of alpha: 0, 0.1, ..., 1."""
 
 
-def weights_at(alpha: float, one: Sequence[float], other: Sequence[float]) -> tuple[float, ...]:
-    """Return ``alpha * one + (1 - alpha) * other``; for two single runs exactly alpha and 1 - alpha."""
-    return tuple(alpha * a + (1 - alpha) * b for a, b in zip(one, other, strict=True))
+def weights_at(alpha: float, at_one: Sequence[float], at_zero: Sequence[float]) -> tuple[float, ...]:
+    """Return ``alpha * at_one + (1 - alpha) * at_zero``; for two single runs exactly alpha and 1 - alpha."""
+    return tuple(alpha * a + (1 - alpha) * b for a, b in zip(at_one, at_zero, strict=True))
 
 
 def best_of_grid(
     objective: Objective,
-    one: Sequence[float],
-    other: Sequence[float],
+    at_one: Sequence[float],
+    at_zero: Sequence[float],
     points: Sequence[float] = TENTHS,
     *,
     progress: Progress = no_progress,
@@ -35,7 +35,7 @@ def best_of_grid(
     values = []
     for number, alpha in enumerate(points):
         progress("grid", number, len(points))
-        values.append(objective.value(weights_at(alpha, one, other)))
+        values.append(objective.value(weights_at(alpha, at_one, at_zero)))
     progress("grid", len(points), len(points))
     best = max(values)
     stretches: list[list[int]] = []
@@ -53,8 +53,8 @@ def best_of_grid(
 
 def best_on_line(
     objective: RankedObjective,
-    one: Sequence[float],
-    other: Sequence[float],
+    at_one: Sequence[float],
+    at_zero: Sequence[float],
     *,
     progress: Progress = no_progress,
 ) -> Choice:
@@ -64,9 +64,9 @@ def best_on_line(
     are most likely: tied documents have the order of the first run, which can be better than that on either side. A
     point is chosen only if it is better than every interval.
     """
-    inside = objective.curve(one, other, progress=progress).best()
-    measured = replace(inside, value=objective.value(weights_at(inside.alpha, one, other)))
-    point = best_of_grid(objective, one, other, progress=progress)
+    inside = objective.curve(at_one, at_zero, progress=progress).best()
+    measured = replace(inside, value=objective.value(weights_at(inside.alpha, at_one, at_zero)))
+    point = best_of_grid(objective, at_one, at_zero, progress=progress)
     return point if point.value > measured.value + EQUAL else measured
 
 

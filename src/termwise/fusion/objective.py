@@ -109,18 +109,18 @@ class RankedObjective:
         )
 
     def curve(
-        self, one: Sequence[float], other: Sequence[float], *, progress: Progress = no_progress
+        self, at_one: Sequence[float], at_zero: Sequence[float], *, progress: Progress = no_progress
     ) -> AlphaCurve:
         """Return the measure on the line between two weight vectors.
 
         Parameters
         ----------
-        one, other : sequence of float
-            At alpha the weights are ``alpha * one + (1 - alpha) * other``.
+        at_one, at_zero : sequence of float
+            At alpha the weights are ``alpha * at_one + (1 - alpha) * at_zero``.
         progress : callable, optional
             Called with a stage name, finished queries, and their number.
         """
-        first, second = weighted_sum(self.scores, one), weighted_sum(self.scores, other)
+        first, second = weighted_sum(self.scores, at_one), weighted_sum(self.scores, at_zero)
         if max(np.abs(first).max(initial=0), np.abs(second).max(initial=0)) > _LARGEST:
             raise WeightError(
                 "scores are too large for an exact search",
@@ -174,7 +174,7 @@ class MeasuredObjective:
     @property
     def held(self) -> tuple[str, ...]:
         """Judged queries with fused documents."""
-        return tuple(one.query_id for one in self.candidates)
+        return tuple(query.query_id for query in self.candidates)
 
     def value(self, weights: Sequence[float]) -> float:
         """Return the mean of the measure over the judged queries."""
@@ -187,7 +187,7 @@ class MeasuredObjective:
         return np.array([value_of[query_id] for query_id in self.held], dtype=np.float64)
 
     def _evaluated(self, weights: Sequence[float]) -> Evaluation:
-        return self.evaluator.evaluate(Run([one.ranking(weights) for one in self.candidates]))
+        return self.evaluator.evaluate(Run([query.ranking(weights) for query in self.candidates]))
 
 
 Objective: TypeAlias = RankedObjective | MeasuredObjective
@@ -295,22 +295,22 @@ def _ranked(
     least = int(measure.params.get("rel", 1))
     gains: list[float] = []
     norms: list[float] = []
-    for one in candidates:
+    for query in candidates:
         gain_of = {
             doc_id: float(grade if kind == NDCG else 1)
-            for doc_id, grade in grades[one.query_id].items()
+            for doc_id, grade in grades[query.query_id].items()
             if grade >= least
         }
-        gains += [gain_of.get(doc_id, 0.0) for doc_id in one.doc_ids]
+        gains += [gain_of.get(doc_id, 0.0) for doc_id in query.doc_ids]
         norms.append(_norm(kind, cutoff, list(gain_of.values())))
     return RankedObjective(
         measure=name,
         runs=candidates[0].scores.shape[0],
         query_ids=judged,
-        held=tuple(one.query_id for one in candidates),
-        indptr=np.cumsum([0, *(len(one.doc_ids) for one in candidates)]),
-        scores=np.concatenate([one.scores for one in candidates], axis=1),
-        positions=np.concatenate([one.positions for one in candidates], axis=1),
+        held=tuple(query.query_id for query in candidates),
+        indptr=np.cumsum([0, *(len(query.doc_ids) for query in candidates)]),
+        scores=np.concatenate([query.scores for query in candidates], axis=1),
+        positions=np.concatenate([query.positions for query in candidates], axis=1),
         gains=np.array(gains, dtype=np.float64),
         norms=np.array(norms, dtype=np.float64),
         kind=kind,

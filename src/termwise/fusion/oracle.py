@@ -221,7 +221,7 @@ def _pieces(
     """Return, per query, starts, ends and values of evaluated points and, with `inside`, of constant intervals."""
     points = np.array(sorted(known))
     values = np.stack([known[alpha] for alpha in points.tolist()])
-    found = []
+    pieces = []
     curve = objective.curve(_FIRST, _SECOND) if inside and isinstance(objective, RankedObjective) else None
     for query in range(len(objective.held)):
         low, high, value = points, points, values[:, query]
@@ -235,8 +235,8 @@ def _pieces(
             value = np.concatenate([value, curve.values[steps][wide]])
             order = np.lexsort((high, low))
             low, high, value = low[order], high[order], value[order]
-        found.append((low, high, value))
-    return found
+        pieces.append((low, high, value))
+    return pieces
 
 
 def _best(low: Floats, high: Floats, value: Floats, target: float, ties: EqualShares) -> tuple[float, float]:

@@ -230,7 +230,7 @@ def _gathered(
             facts=[("run", first.name), ("judged queries in it", len(judged_rankings))],
         )
     texts = {query.query_id: query for query in queries}
-    found = []
+    gathered = []
     for number, ranking in enumerate(judged_rankings):
         progress("gather", number, len(judged_rankings))
         if ranking.query_id not in texts:
@@ -240,25 +240,30 @@ def _gathered(
                 fixes=["give all queries of the run"],
             )
         parts = scorer.parts(texts[ranking.query_id], ranking.doc_ids)
-        found.append(_Gathered(ranking.query_id, ranking.doc_ids, parts))
+        gathered.append(_Gathered(ranking.query_id, ranking.doc_ids, parts))
     progress("gather", len(judged_rankings), len(judged_rankings))
-    if found and not any(one.parts.translated.any() or one.parts.untranslated.any() for one in found):
+    if gathered and not any(
+        query.parts.translated.any() or query.parts.untranslated.any() for query in gathered
+    ):
         raise DataError(
             "no document of the run contains or translates a word of its query, so all weights have the same value",
             facts=[
                 ("run", first.name),
-                ("queries", len(found)),
-                ("first query", repr(texts[found[0].query_id].text)),
+                ("queries", len(gathered)),
+                ("first query", repr(texts[gathered[0].query_id].text)),
                 ("analyzer", scorer.table.analyzer.name),
             ],
             fixes=["give queries and a table in the language of the documents"],
         )
-    return found
+    return gathered
 
 
 def _scored(gathered: Sequence[_Gathered], p: float, lambda_: float, name: str) -> Run:
     return Run(
-        [rank_candidates(one.candidates, one.parts.scores(p, lambda_), one.query_id) for one in gathered],
+        [
+            rank_candidates(query.candidates, query.parts.scores(p, lambda_), query.query_id)
+            for query in gathered
+        ],
         name,
     )
 

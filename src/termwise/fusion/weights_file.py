@@ -324,7 +324,7 @@ def _damaged(path: Path, expected: str, seen: object) -> DataError:
 
 
 def _fusion(body: Mapping[str, Any]) -> Fusion:
-    names = {one.name for one in fields(Fusion)}
+    names = {f.name for f in fields(Fusion)}
     body = expect_object({"tables": None, **body}, names | {"format", "version", "checksum"}, "an object")
     expect_whole(body["version"], "version", 1, VERSION)
     runs = [_text(value, "runs") for value in _list(body["runs"], "runs")]
@@ -358,7 +358,7 @@ def _settings(value: object) -> Settings:
 def _table(value: object) -> TunedTable | None:
     if value is None:
         return None
-    body = expect_object(value, {one.name for one in fields(TunedTable)}, "tables")
+    body = expect_object(value, {f.name for f in fields(TunedTable)}, "tables")
     return TunedTable(_text(body["name"], "tables.name"), _text(body["id"], "tables.id"))
 
 
@@ -373,7 +373,7 @@ def _checked_tables(tables: Sequence[TunedTable | None] | None, runs: int) -> tu
 
 
 def _checked_settings(settings: Sequence[Settings] | None, runs: int) -> tuple[Settings, ...]:
-    made = tuple(dict(one) for one in settings) if settings is not None else ({},) * runs
+    made = tuple(map(dict, settings)) if settings is not None else ({},) * runs
     if len(made) != runs:
         raise ParameterError(
             "settings are one mapping per run", facts=[("settings", len(made)), ("runs", runs)]
@@ -382,7 +382,7 @@ def _checked_settings(settings: Sequence[Settings] | None, runs: int) -> tuple[S
 
 
 def _learned(value: object, runs: int) -> Learned:
-    body = expect_object(value, {one.name for one in fields(Learned)}, "learned")
+    body = expect_object(value, {f.name for f in fields(Learned)}, "learned")
     alone = tuple(_number(number, "learned.alone") for number in _list(body["alone"], "learned.alone"))
     deviations = tuple(
         None if number is None else _number(number, "learned.deviations")
