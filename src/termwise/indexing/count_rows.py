@@ -88,7 +88,7 @@ def build_counts(
         if closed is None:
             numbers.of(model.added_terms)
         tokens = list(numbers) if closed is not None else sorted(numbers)
-        prepared = model.over(Vocabulary(tokens))
+        prepared = model.for_vocabulary(Vocabulary(tokens))
         vocabulary = Vocabulary(tokens, background=prepared.has_background_term)
         statistics = _weigh(spill, numbers, context, vocabulary=vocabulary, model=prepared)
     spec = analyzer.spec

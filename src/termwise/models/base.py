@@ -51,7 +51,8 @@ class Model(ABC):
 class CountModel(Model):
     """Base class of models that compute weights from term counts and collection statistics.
 
-    `weigh` is required, all else is optional. A caller weighs with the model that `over` returns for the vocabulary.
+    `weigh` is required, all else is optional. A caller weighs with the model that `for_vocabulary` returns for the
+    vocabulary.
     """
 
     has_background_term: ClassVar[bool] = False
@@ -78,14 +79,14 @@ class CountModel(Model):
         """Name and id of the translation table of the model, for the manifest; None if it has none."""
         return None
 
-    def over(self, vocabulary: Vocabulary) -> CountModel:
+    def for_vocabulary(self, vocabulary: Vocabulary) -> CountModel:
         """Return the model prepared for a vocabulary of V terms, without a background term.
 
         The vocabulary of an analyzer may lack some of `added_terms`; rows do not hold these.
         """
         return self
 
-    def narrowed(self, terms: npt.NDArray[np.int32]) -> CountModel:
+    def restricted_to(self, terms: npt.NDArray[np.int32]) -> CountModel:
         """Return a model that weighs the given terms alike and may leave out all others.
 
         Parameters

@@ -183,23 +183,23 @@ class Model1(CountModel):
         targets = np.flatnonzero(np.bincount(table.targets, minlength=len(table)))
         return tuple(table.vocabulary.token(term) for term in targets.tolist())
 
-    def over(self, vocabulary: Vocabulary) -> CompiledModel1:
+    def for_vocabulary(self, vocabulary: Vocabulary) -> CompiledModel1:
         """Return the model with its table renumbered for a vocabulary."""
         return CompiledModel1(self, vocabulary.id, *_renumbered(self._translations, vocabulary))
 
     def weigh(self, counts: TermWeights, statistics: CollectionStatistics) -> TermWeights:
-        """Refuse: only the model that `over` returns can weigh."""
+        """Refuse: only the model that `for_vocabulary` returns can weigh."""
         raise ParameterError(
             "the translation table is not numbered for the vocabulary of the rows",
             facts=[("table", self.table)],
-            fixes=["`model.over(vocabulary).weigh(counts, statistics)`"],
+            fixes=["`model.for_vocabulary(vocabulary).weigh(counts, statistics)`"],
         )
 
     def attachments(self, vocabulary: Vocabulary, statistics: CollectionStatistics) -> dict[str, bytes]:
         """Return the translation files of an index, restricted to source words of the collection."""
         from termwise.kernels.translation import transpose
 
-        compiled = self.over(vocabulary)
+        compiled = self.for_vocabulary(vocabulary)
         sources = np.repeat(np.arange(len(compiled.starts) - 1), np.diff(compiled.starts))
         held = statistics.collection_frequencies[sources] > 0
         starts = np.concatenate(([0], np.cumsum(held)))[compiled.starts]
@@ -252,7 +252,7 @@ class CompiledModel1(CountModel):
 
         return None if self.model.lambda_ > 0 else np.full(statistics.n_terms, np.log(LEAST_MEAN))
 
-    def narrowed(self, terms: npt.NDArray[np.int32]) -> CompiledModel1:
+    def restricted_to(self, terms: npt.NDArray[np.int32]) -> CompiledModel1:
         """Return a model that translates to the given terms only, which is faster.
 
         With `Model1.keep` it is the same model, because choosing weights requires all of them.
@@ -298,7 +298,7 @@ class CompiledModel1(CountModel):
                     ("terms of the statistics", statistics.n_terms),
                     ("of the table", len(self.starts) - 1),
                 ],
-                fixes=["`model.over(vocabulary)` with the vocabulary of the rows"],
+                fixes=["`model.for_vocabulary(vocabulary)` with the vocabulary of the rows"],
             )
         probabilities = background_probabilities(self.model.background, statistics.probabilities, self.bitext)
         usual = np.empty(0, dtype=np.float64)

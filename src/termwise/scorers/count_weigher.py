@@ -96,7 +96,7 @@ class CountWeigher:
         vocabulary = state.vocabulary
         model = state.model
         if model.expands:
-            model = model.narrowed(np.unique(stack_rows(query_rows, vocabulary.id).terms))
+            model = model.restricted_to(np.unique(stack_rows(query_rows, vocabulary.id).terms))
         weights = model.weigh(stack_rows(text_rows, vocabulary.id), state.statistics)
         if (background := vocabulary.background) is not None:
             query_rows = [_with_background_term(row, background) for row in query_rows]
@@ -117,7 +117,7 @@ class CountWeigher:
 
     def _make_state(self) -> _State:
         vocabulary = Vocabulary(list(self._numbers))
-        model = self._model.over(vocabulary)
+        model = self._model.for_vocabulary(vocabulary)
         untouched = self._known if model.expands else 0
         statistics = OpenStatistics(self._background.counts, len(vocabulary), untouched=untouched)
         if model.has_background_term:

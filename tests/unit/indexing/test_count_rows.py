@@ -35,7 +35,7 @@ class Translations(CountModel):
     def added_terms(self):
         return tuple(self.words.values())
 
-    def over(self, vocabulary):
+    def for_vocabulary(self, vocabulary):
         return Numbered(self.words, self.seen, vocabulary)
 
     def weigh(self, counts, statistics):

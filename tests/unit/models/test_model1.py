@@ -39,7 +39,7 @@ STATISTICS = CollectionStatistics.from_counts([COUNTS], n_terms=3)
 
 
 def weights(table, **settings):
-    model = Model1(table=table, keep=0, **{"background": "collection", **settings}).over(VOCABULARY)
+    model = Model1(table=table, keep=0, **{"background": "collection", **settings}).for_vocabulary(VOCABULARY)
     rows = model.weigh(COUNTS, STATISTICS)
     return [
         dict(zip(map(VOCABULARY.token, terms.tolist()), found.tolist(), strict=True)) for terms, found in rows
@@ -56,7 +56,7 @@ def logs(means, lambda_=0.5, probabilities=(4 / 8, 3 / 8, 1 / 8)):
 
 def test_the_hooks_of_a_count_model(table):
     model = Model1(table=table)
-    compiled = model.over(VOCABULARY)
+    compiled = model.for_vocabulary(VOCABULARY)
     assert isinstance(model, CountModel)
     assert isinstance(compiled, CountModel)
     assert model.expands
@@ -88,9 +88,9 @@ def test_a_word_without_a_row_translates_to_itself(table):
 
 def test_keep_selects_by_the_documented_formula(table):
     every = weights(table, self_translation=0.5, lambda_=0.5)[0]
-    model = Model1(table=table, keep=1, self_translation=0.5, lambda_=0.5, background="collection").over(
-        VOCABULARY
-    )
+    model = Model1(
+        table=table, keep=1, self_translation=0.5, lambda_=0.5, background="collection"
+    ).for_vocabulary(VOCABULARY)
     terms, kept = model.weigh(COUNTS, STATISTICS).row(0)
     assert [VOCABULARY.token(term) for term in terms] == ["cardiac"]
     assert kept.tolist() == [every["cardiac"]]
@@ -145,7 +145,7 @@ def test_a_term_absent_from_the_collection_has_its_bitext_probability(table):
     statistics = CollectionStatistics.from_counts([counts], n_terms=3)
     made = {
         background: Model1(table=table, keep=0, lambda_=0.5, background=background)
-        .over(VOCABULARY)
+        .for_vocabulary(VOCABULARY)
         .weigh(counts, statistics)
         .weights.max()
         for background in ("smoothed", "collection")
@@ -157,9 +157,9 @@ def test_without_smoothing_weights_lie_above_a_floor(table):
     """The published export has weights below 0 there, so that absent terms beat those that match."""
     made = weights(table, self_translation=0.5, lambda_=0)[0]
     assert made["valve"] == pytest.approx(math.log(0.125 / 1e-8))
-    floors = Model1(table=table, lambda_=0).over(VOCABULARY).floors(STATISTICS)
+    floors = Model1(table=table, lambda_=0).for_vocabulary(VOCABULARY).floors(STATISTICS)
     assert floors.tolist() == [math.log(1e-8)] * 3
-    assert Model1(table=table).over(VOCABULARY).floors(STATISTICS) is None
+    assert Model1(table=table).for_vocabulary(VOCABULARY).floors(STATISTICS) is None
 
 
 def test_two_models_of_one_table_do_not_share_settings(table):
@@ -168,32 +168,34 @@ def test_two_models_of_one_table_do_not_share_settings(table):
         Model1(table=table, self_translation=0.1),
         Model1(table=table, self_translation=0.9, least=0.3),
     )
-    assert first.over(VOCABULARY).chances.tolist() == [0.5, 0.375, 0.25]
-    assert second.over(VOCABULARY).chances.tolist() == [0.5, 0.375]
+    assert first.for_vocabulary(VOCABULARY).chances.tolist() == [0.5, 0.375, 0.25]
+    assert second.for_vocabulary(VOCABULARY).chances.tolist() == [0.5, 0.375]
     assert first != second
 
 
 def test_the_table_is_renumbered_for_the_vocabulary(table):
     """Terms the other vocabulary lacks are left out; P(t|C) of the bitext stays what it was."""
     other = Vocabulary(["valve", "heart", "zebra"])
-    compiled = Model1(table=table, keep=0).over(other)
+    compiled = Model1(table=table, keep=0).for_vocabulary(other)
     assert compiled.starts.tolist() == [0, 0, 1, 1]
     assert (compiled.targets.tolist(), compiled.chances.tolist()) == ([1], [0.5])
     assert compiled.bitext.tolist() == [0, 0.75, 0]
     larger = Vocabulary(["valve", "cardiac", "heart", "zebra"])
-    compiled = Model1(table=table).over(larger)
+    compiled = Model1(table=table).for_vocabulary(larger)
     assert compiled.starts.tolist() == [0, 0, 2, 3, 3]
     assert (compiled.targets.tolist(), compiled.chances.tolist()) == ([1, 2, 2], [0.25, 0.375, 0.5])
 
 
 @pytest.mark.parametrize("asked", [[], [0], [1], [2], [0, 2], [0, 1, 2]])
 @pytest.mark.parametrize("p", [0, 0.5])
-def test_narrowed_models_give_equal_weights(table, asked, p):
-    model = Model1(table=table, keep=0, self_translation=p, background="collection").over(VOCABULARY)
+def test_restricted_models_give_equal_weights(table, asked, p):
+    model = Model1(table=table, keep=0, self_translation=p, background="collection").for_vocabulary(
+        VOCABULARY
+    )
     whole = model.weigh(COUNTS, STATISTICS)
-    narrowed = model.narrowed(np.array(asked, dtype=np.int32))
-    again = narrowed.narrowed(np.array(asked[:1], dtype=np.int32))
-    for compiled, terms in ((narrowed, asked), (again, asked[:1])):
+    restricted = model.restricted_to(np.array(asked, dtype=np.int32))
+    again = restricted.restricted_to(np.array(asked[:1], dtype=np.int32))
+    for compiled, terms in ((restricted, asked), (again, asked[:1])):
         rows = compiled.weigh(COUNTS, STATISTICS)
         assert rows.vocabulary == whole.vocabulary
         for (found, weighs), (every, weights) in zip(rows, whole, strict=True):
@@ -201,13 +203,13 @@ def test_narrowed_models_give_equal_weights(table, asked, p):
             assert (found.tolist(), weighs.tolist()) == (every[wanted].tolist(), weights[wanted].tolist())
 
 
-def test_keep_disables_narrowing(table):
-    model = Model1(table=table, keep=1).over(VOCABULARY)
-    assert model.narrowed(np.array([0], dtype=np.int32)) is model
+def test_keep_disables_restriction(table):
+    model = Model1(table=table, keep=1).for_vocabulary(VOCABULARY)
+    assert model.restricted_to(np.array([0], dtype=np.int32)) is model
 
 
 def test_rows_of_another_vocabulary_are_refused(table):
-    model = Model1(table=table).over(VOCABULARY)
+    model = Model1(table=table).for_vocabulary(VOCABULARY)
     other = TermWeights([0, 1], [0], [1.0], "other")
     with pytest.raises(VocabularyMismatchError):
         model.weigh(other, CollectionStatistics.from_counts([other], n_terms=3))
@@ -260,11 +262,11 @@ def test_unknown_choices_are_refused(setting):
 
 def test_a_missing_table_is_named():
     with pytest.raises(MissingFileError, match="no such translation table"):
-        Model1(table="no/such/table").over(VOCABULARY)
+        Model1(table="no/such/table").for_vocabulary(VOCABULARY)
 
 
 def test_rows_are_float32_over_the_same_vocabulary(table):
-    rows = Model1(table=table).over(VOCABULARY).weigh(COUNTS, STATISTICS)
+    rows = Model1(table=table).for_vocabulary(VOCABULARY).weigh(COUNTS, STATISTICS)
     assert rows.vocabulary == VOCABULARY.id
     assert rows.weights.dtype == np.float32
 

@@ -351,7 +351,7 @@ def test_tables_with_nan_are_refused(folder, tmp_path):
     data[-4:] = np.float32("nan").tobytes()
     (copy / "probabilities.npy").write_bytes(bytes(data))
     with pytest.raises(ModelFormatError):
-        Model1(table=str(copy)).over(Vocabulary(WORDS))
+        Model1(table=str(copy)).for_vocabulary(Vocabulary(WORDS))
 
 
 def test_scores_are_the_reference(index):
