@@ -194,6 +194,19 @@ def test_json_lines_give_everything_back():
     assert [line["run"] for line in lines if line["kind"] == "mean"] == ["a", "b"]
 
 
+def test_a_comparison_is_short_when_printed():
+    runs = [run_at("a", [2] * 500), run_at("b", [1] * 500)]
+    result = compare(runs, qrels_for(500), ["RR"], resamples=100)
+    assert repr(result) == "Comparison(runs=['a', 'b'], measures=['RR'], queries=500)"
+
+
+def test_runs_are_compared_in_the_order_of_trec_eval():
+    runs = [Run([Ranking(order, [1.0, 1.0], "q1")], name) for name, order in (("a", "xy"), ("b", "yx"))]
+    qrels = [Qrel("q1", "y", 1)]
+    assert compare(runs, qrels, ["RR"]).contrasts[0].difference == 0.5
+    assert compare(runs, qrels, ["RR"], ties="trec_eval").contrasts[0].difference == 0.0
+
+
 def test_runs_must_be_two_and_distinct():
     with pytest.raises(ParameterError):
         compare([run_at("a", [1])], qrels_for(1), ["RR"])
