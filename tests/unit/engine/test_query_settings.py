@@ -1,4 +1,4 @@
-"""Weights of the terms of long queries, by hand."""
+"""Weighting of the terms of long queries, by hand."""
 
 from __future__ import annotations
 

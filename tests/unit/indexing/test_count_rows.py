@@ -1,4 +1,4 @@
-"""Models of counts that add terms of their own to the vocabulary of the index."""
+"""Count models that add terms to the vocabulary of the index."""
 
 from __future__ import annotations
 

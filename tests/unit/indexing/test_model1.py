@@ -1,4 +1,4 @@
-"""Building an index from a translation table: what it is called, how texts are cut, what is kept for the next build."""
+"""Indexes of a translation table: choice of the model, analyzer, and cached counts."""
 
 from __future__ import annotations
 

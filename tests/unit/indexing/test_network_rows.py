@@ -1,4 +1,4 @@
-"""Indexes whose weights a network made: built, resumed, shared out, searched and explained."""
+"""Indexes of network weights: built, resumed, encoded in shares, searched and explained."""
 
 from __future__ import annotations
 

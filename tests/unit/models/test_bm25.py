@@ -1,4 +1,4 @@
-"""BM25: hand-computed weights, its variants, and what it refuses."""
+"""BM25: variants and weights by hand, and refused input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that several models share."""
+"""Checks shared by models."""
 
 from __future__ import annotations
 

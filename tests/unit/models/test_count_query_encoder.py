@@ -1,4 +1,4 @@
-"""Encoding queries: known tokens, their weights, and the background term."""
+"""Query encoding: known tokens, weights, and the background term."""
 
 from __future__ import annotations
 

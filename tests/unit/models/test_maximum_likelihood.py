@@ -1,4 +1,4 @@
-"""Maximum likelihood: the shares of a document's tokens."""
+"""Maximum likelihood: relative term frequencies."""
 
 from __future__ import annotations
 

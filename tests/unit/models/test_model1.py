@@ -1,4 +1,4 @@
-"""Model 1: its parameters, and weights by hand. Compiled, gathered and naive scores meet in search/test_translation."""
+"""Model 1: parameters, hooks, and weights by hand; see also test_translation_scorer."""
 
 from __future__ import annotations
 

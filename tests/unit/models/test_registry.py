@@ -1,4 +1,4 @@
-"""Models by name and from what an index remembers of them."""
+"""Models by name, and from stored parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--model vectors`: its parameters, and which reader takes which file."""
+"""Model `vectors`: its parameters, and the choice of the reader by file name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives that are not what they claim end in errors of ours."""
+"""Damaged archives give typed errors."""
 
 from __future__ import annotations
 

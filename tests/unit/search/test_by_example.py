@@ -1,4 +1,4 @@
-"""A document that is the query: never its own answer, and shown beside what it finds."""
+"""Query by example: rankings and explanations."""
 
 from __future__ import annotations
 

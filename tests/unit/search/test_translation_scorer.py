@@ -1,4 +1,4 @@
-"""Naive, gathered and compiled scores of a translation table are one number."""
+"""Agreement of naive, gathered and compiled scores of a translation table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P(t|C), by hand."""
+"""Background probabilities by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From judged pairs to chunks of term numbers."""
+"""Bitexts from judged pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expectation maximisation: by hand, against plain loops, and what it promises."""
+"""Expectation maximisation: by hand, against plain loops, and resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The translation table: what it refuses, and what it gives."""
+"""Translation tables: valid and invalid arrays, rows and columns."""
 
 from __future__ import annotations
 

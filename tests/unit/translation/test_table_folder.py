@@ -1,4 +1,4 @@
-"""The folder of a table: exact bytes, every round trip, and what is refused."""
+"""Table folders: exact bytes, round trips, and refused folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From judged pairs to the folder of a table."""
+"""Training of a translation table, from judged pairs to the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be done to a table, by hand."""
+"""Transformations of a table by hand."""
 
 from __future__ import annotations
 
