@@ -1,7 +1,8 @@
 """Corrections of p-values for multiple comparisons.
 
 `bonferroni` and `holm` control the family-wise error rate under any dependence between the tests;
-`benjamini_hochberg` controls the false discovery rate.
+`benjamini_hochberg` controls the false discovery rate. The p-value of an undefined test is None; it stays None and
+counts as a test with p = 1.
 """
 
 from __future__ import annotations
@@ -40,16 +41,6 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
 
     With p(1) <= … <= p(m), the i-th becomes the largest min(1, (m - j + 1)·p(j)) over j <= i.
 
-    Parameters
-    ----------
-    p_values : sequence of float or None, of length n
-        Values in [0, 1]. None is the p-value of an undefined test; it stays None and counts as a test with p = 1.
-
-    Returns
-    -------
-    tuple of float or None, of length n
-        In the same order.
-
     References
     ----------
     Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of
@@ -74,16 +65,6 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> tuple[float | None, 
 
     With p(1) <= … <= p(m), the i-th becomes the smallest min(1, m·p(j) / j) over j >= i. This controls the expected
     share of false discoveries if the tests are independent or positively dependent.
-
-    Parameters
-    ----------
-    p_values : sequence of float or None, of length n
-        Values in [0, 1]. None is the p-value of an undefined test; it stays None and counts as a test with p = 1.
-
-    Returns
-    -------
-    tuple of float or None, of length n
-        In the same order.
 
     References
     ----------
