@@ -184,7 +184,7 @@ def test_no_such_table(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["table", "words.tw", "house"]) == 3
     error = capsys.readouterr().err
     assert "does not hold a translation table" in error
-    assert "termwise train model1 --data DATA --out DIR, with another folder" in error
+    assert "train one into another folder: termwise train model1 --data DATA --out DIR" in error
 
 
 def test_no_network_library_is_needed(place: Path) -> None:
