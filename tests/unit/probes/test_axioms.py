@@ -1,4 +1,4 @@
-"""Axioms: each made pair against an independent reading of the condition, definitions by hand, known rankers."""
+"""Axioms: constructed pairs against independent conditions, definitions by hand, and known rankers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from termwise.errors import DataError, MalformedRecordError, MissingFileError, ParameterError
 from termwise.probes import Constant, content_hash, run_probe
 from termwise.probes.axioms.axiom_probes import (
+    AXIOMS,
     FAMILY,
     JudgedAxiomProbe,
     RepeatedTextProbe,
     axiom_probes,
     random_pairs,
 )
-from termwise.probes.axioms.registry import AXIOMS
 from termwise.probes.axioms.sentence_templates import LONGEST, TemplateText, template_data
 from termwise.probes.axioms.term_reader import TermReader, idf_of
 from termwise.probes.axioms.word_similarity import RelatedWords, WordVectors
@@ -57,7 +57,7 @@ CONSTRUCTED = constructed("english")
 SAMPLES = {name: list(probe.samples(7)) for name, probe in CONSTRUCTED.items()}
 
 
-# Made pairs, read as plain words: no analyzer, no stems, nothing of the package.
+# Constructed pairs as plain words, without an analyzer.
 
 
 def words(text):
@@ -193,12 +193,12 @@ def prox2(s):
 
 
 def prox3(s):
-    said, turned = " ".join(s.query), " ".join(reversed(s.query))
+    phrase, turned = " ".join(s.query), " ".join(reversed(s.query))
     first, second = " ".join(s.first), " ".join(s.second)
     return (
         same_words(s)
-        and first.index(said) < second.index(said)
-        and second == first.replace(said, "_").replace(turned, said).replace("_", turned)
+        and first.index(phrase) < second.index(phrase)
+        and second == first.replace(phrase, "_").replace(turned, phrase).replace("_", turned)
     )
 
 
@@ -245,8 +245,8 @@ def stmc2(s):
     (word,) = s.query
     times = len(s.second) // len(s.first)
     (other,) = set(s.b) - set(s.a)
-    said = [other if one == word else one for one in s.first]
-    return s.a[word] == 1 and near(word, other) and s.second == said * times
+    replaced = [other if one == word else one for one in s.first]
+    return s.a[word] == 1 and near(word, other) and s.second == replaced * times
 
 
 def reg(s):
@@ -308,7 +308,7 @@ PROXIMITY = [f"prox{number}" for number in range(1, 6)]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_made_pair_meets_the_condition(name):
+def test_every_constructed_pair_meets_the_condition(name):
     assert len(SAMPLES[name]) >= 50
     for sample in SAMPLES[name]:
         seen = Seen(sample)
@@ -340,9 +340,9 @@ def test_no_pair_is_lost_to_an_analyzer(name, analyzer):
     assert len(list(constructed(analyzer)[name].samples(7))) == len(SAMPLES[name])
 
 
-def test_a_pair_that_the_analyzer_spoils_is_left_out():
+def test_pairs_that_violate_the_condition_under_the_analyzer_are_left_out():
     class Blind:
-        """Says that all words are one."""
+        """Maps all words to one term."""
 
         def tokens(self, text):
             return ["x"] * len(text.split())
@@ -351,10 +351,10 @@ def test_a_pair_that_the_analyzer_spoils_is_left_out():
     assert list(blind["tfc1@constructed"].samples(7)) == list(blind["stmc1@constructed"].samples(7)) == []
 
 
-def test_all_that_is_written_is_used():
-    said = {word for sample in SAMPLES["tfc1"] for word in words(sample.second)}
-    assert set(WRITTEN.nouns) <= said
-    assert {word for sentence in WRITTEN.sentences for word in words(sentence)} <= said
+def test_all_templates_and_nouns_are_used():
+    used = {word for sample in SAMPLES["tfc1"] for word in words(sample.second)}
+    assert set(WRITTEN.nouns) <= used
+    assert {word for sentence in WRITTEN.sentences for word in words(sentence)} <= used
 
 
 @pytest.mark.parametrize("name", ["tfc2", "tfc3", "lb2"])
@@ -370,7 +370,7 @@ def test_pairs_have_twins(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_samples_depend_on_the_seed_and_on_nothing_else(name):
+def test_samples_depend_on_the_seed_only(name):
     again = constructed("english", 1)[name]
     assert content_hash(again.samples(7)) == content_hash(SAMPLES[name])
     other = list(again.samples(8))
@@ -378,7 +378,7 @@ def test_samples_depend_on_the_seed_and_on_nothing_else(name):
     assert content_hash(other) != content_hash(SAMPLES[name])
 
 
-# Rankers whose reading is known.
+# Rankers with known results.
 
 
 @functools.cache
@@ -411,22 +411,22 @@ class Bm25:
     "name",
     ["tfc1", "tfc2", "tfc3", "m-tdc", "lb1", "lnc1", "lnc2", "tf-lnc", "stmc2", "and", "m-and"],
 )
-def test_bm25_keeps_these(name):
+def test_bm25_satisfies_these_axioms(name):
     assert run_probe(Bm25(), CONSTRUCTED[name], Constant(1e-9)).score == 1.0
 
 
 @pytest.mark.parametrize("name", [*PROXIMITY, "stmc1"])
-def test_bm25_is_exactly_neutral_on_these(name):
+def test_bm25_is_exactly_neutral_for_these_axioms(name):
     result = run_probe(Bm25(), CONSTRUCTED[name], Constant(0))
     assert result.differences.tolist() == [0.0] * len(SAMPLES[name])
 
 
 @pytest.mark.parametrize("name", ["reg", "div"])
-def test_bm25_is_neutral_where_terms_weigh_the_same(name):
+def test_bm25_is_neutral_for_equal_term_weights(name):
     assert set(run_probe(Bm25(), CONSTRUCTED[name], Constant(1e-9)).effects.tolist()) == {0}
 
 
-def test_bm25_breaks_lb2_where_texts_are_long():
+def test_bm25_violates_lb2_for_long_texts():
     """A first occurrence is worth 1 / (1 + K), four further ones 5 / (5 + K) - 1 / (1 + K): more where K > 5/3."""
     kept = run_probe(Bm25(mean=1000), CONSTRUCTED["lb2"], Constant(1e-9))
     assert kept.score == 1.0
@@ -453,25 +453,25 @@ def count(query, text):
     return sum(Counter(text)[word] for word in query)
 
 
-def test_no_normalization_breaks_nothing_but_says_nothing_of_length():
+def test_counts_without_length_normalization():
     counting = Fixed(count)
     assert set(run_probe(counting, CONSTRUCTED["lnc1"], Constant(0)).effects.tolist()) == {0}
     assert run_probe(counting, CONSTRUCTED["tf-lnc"], Constant(0)).score == 1.0
     assert set(run_probe(counting, CONSTRUCTED["tfc2"], Constant(0)).effects.tolist()) == {0}
 
 
-def test_a_share_of_words_is_the_same_for_a_repeated_text():
+def test_a_share_of_words_is_equal_for_a_repeated_text():
     share = Fixed(lambda query, text: count(query, text) / len(text))
     assert set(run_probe(share, CONSTRUCTED["lnc2"], Constant(1e-12)).effects.tolist()) == {0}
 
 
-def test_convex_counts_break_tfc2():
+def test_convex_counts_violate_tfc2():
     squares = Fixed(lambda query, text: sum(Counter(text)[word] ** 2 for word in query))
     assert run_probe(squares, CONSTRUCTED["tfc2"], Constant(0)).score == -1.0
     assert run_probe(squares, CONSTRUCTED["lb2"], Constant(0)).score == -1.0
 
 
-def test_a_term_that_weighs_more_cancels_between_twins():
+def test_term_weights_cancel_between_twins():
     """Counts themselves, one term ten times: no gain shrinks, so the mean is 0, though single effects are not."""
     heavy = {query[0] for query in WRITTEN.queries}
     weighing = Fixed(lambda query, text: sum((10 if w in heavy else 1) * Counter(text)[w] for w in query))
@@ -480,7 +480,7 @@ def test_a_term_that_weighs_more_cancels_between_twins():
     assert result.counts.positive > 0
 
 
-def test_rankers_that_look_at_places():
+def test_rankers_that_use_places():
     early = Fixed(lambda query, text: -min(text.index(word) for word in query))
     assert run_probe(early, CONSTRUCTED["prox2"], Constant(0)).score == 1.0
     phrase = Fixed(lambda query, text: -" ".join(text).index(" ".join(query)))
@@ -491,7 +491,7 @@ def test_rankers_that_look_at_places():
     assert run_probe(close, CONSTRUCTED["prox3"], Constant(0)).score == 0.0
 
 
-def test_a_ranker_that_knows_the_groups():
+def test_a_ranker_that_uses_the_groups_of_related_words():
     knowing = Fixed(lambda query, text: sum(near(one, other) for one in query for other in text))
     assert run_probe(knowing, CONSTRUCTED["stmc1"], Constant(0)).score == 1.0
 
@@ -616,7 +616,7 @@ def test_no_axiom_prefers_both_or_a_text_to_itself(name, query, one, other, marg
 
 
 @given(QUERIES, TEXTS, TEXTS)
-def test_some_definitions_in_other_words(query, one, other):
+def test_some_definitions_against_independent_ones(query, one, other):
     terms, first, second = set(query.split()), one.split(), other.split()
     sums = [sum(word in terms for word in text) for text in (first, second)]
     equal = len(first) == len(second)
@@ -696,7 +696,7 @@ def many(number=30):
     }
 
 
-def test_neither_order_nor_seed_matters_while_all_pairs_are_taken():
+def test_order_and_seed_do_not_matter_if_all_pairs_are_used():
     texts = many()
     turned = judged(dict(reversed(texts.items())))
     for name in NAMES:
@@ -706,7 +706,7 @@ def test_neither_order_nor_seed_matters_while_all_pairs_are_taken():
         assert content_hash(one.samples(1)) == content_hash(other.samples(1)) == content_hash(one.samples(2))
 
 
-def test_a_cap_takes_a_part_of_each_query():
+def test_an_upper_bound_is_shared_by_the_queries():
     texts = many()
     grades = {query: dict.fromkeys(texts, 0) for query in ("q", "r")}
     collection = JudgedTexts("two", {"q": "cat dog", "r": "bird cat"}, texts, grades, 0)
@@ -721,7 +721,7 @@ def test_a_cap_takes_a_part_of_each_query():
 
 
 @given(st.integers(0, 12), st.integers(0, 80), st.integers(0, 5))
-def test_drawn_pairs_are_different_pairs(number, most, seed):
+def test_random_pairs_are_distinct(number, most, seed):
     drawn = list(random_pairs(number, random_for(seed), most))
     assert len(set(drawn)) == len(drawn) == min(most, number * (number - 1) // 2)
     assert all(0 <= other < one < number for one, other in drawn)
@@ -738,7 +738,7 @@ def test_any_text_can_be_judged():
     assert all(not pairs(found(nothing, name)) for name in ["tfc1", "and", "m-and", "prox3", "lnc1", "div"])
 
 
-def test_texts_said_twice():
+def test_repeated_texts():
     samples = list(found(PETS, "lnc2").samples(1))
     assert [(sample.first, sample.second) for sample in samples][:1] == [
         ("cat dog bird cat dog bird", "cat dog bird")
@@ -767,20 +767,20 @@ def test_bad_input():
         found(PETS, "tfc1", most=0)
 
 
-# What ships, and what others bring.
+# Shipped data and files of the user.
 
 
-def test_what_ships_does_not_overlap():
+def test_shipped_templates_and_words_do_not_overlap():
     def terms(texts):
         return [term for text in texts for term in ENGLISH.tokens(text.replace("{}", " "))]
 
     sentences, nouns = set(terms(WRITTEN.sentences)), terms(WRITTEN.nouns)
-    asked = set(terms(map(" ".join, WRITTEN.queries))) | set(terms(map(" ".join, WRITTEN.rare)))
+    query_terms = set(terms(map(" ".join, WRITTEN.queries))) | set(terms(map(" ".join, WRITTEN.rare)))
     related = terms(map(" ".join, WRITTEN.related))
     assert len(set(nouns)) == len(nouns) == len(WRITTEN.nouns)
     assert len(set(related)) == len(related) == sum(map(len, WRITTEN.related))
-    assert not sentences & (set(nouns) | asked | set(related))
-    assert not set(nouns) & (asked | set(related))
+    assert not sentences & (set(nouns) | query_terms | set(related))
+    assert not set(nouns) & (query_terms | set(related))
     assert not set(terms(map(" ".join, WRITTEN.queries))) & set(related)
 
 
@@ -829,7 +829,7 @@ def test_bad_vectors(tmp_path, text):
         WordVectors.read(path, ENGLISH)
 
 
-def test_vectors_that_are_cut_off(tmp_path):
+def test_truncated_vectors(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("3 2\ncat 1 0\ndog 0 1\n")
     with pytest.raises(DataError, match="fewer words than its first line says"):
@@ -837,14 +837,14 @@ def test_vectors_that_are_cut_off(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["complex128", "datetime64[s]", "bool", "U3"])
-def test_vectors_of_other_kinds_of_numbers(tmp_path, kind):
+def test_vectors_that_are_not_real_numbers(tmp_path, kind):
     np.save(tmp_path / "v.npy", np.ones((2, 2)).astype(kind))
     (tmp_path / "v.txt").write_text("cat\ndog\n")
     with pytest.raises(DataError):
         WordVectors.read(tmp_path / "v.npy", ENGLISH)
 
 
-def test_vectors_that_are_not_there(tmp_path):
+def test_missing_vectors(tmp_path):
     (tmp_path / "empty.txt").write_text("")
     with pytest.raises(DataError, match="empty"):
         WordVectors.read(tmp_path / "empty.txt", ENGLISH)
@@ -852,7 +852,7 @@ def test_vectors_that_are_not_there(tmp_path):
         WordVectors.read(tmp_path / "none.txt", ENGLISH)
 
 
-def test_vectors_decide_among_judged_texts(tmp_path):
+def test_vectors_define_similarity_for_judged_texts(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("cat 1 0\nlynx 1 0.1\nstone 0 1\n")
     texts = judged({"1": "lynx here", "2": "stone here"}, query="cat")

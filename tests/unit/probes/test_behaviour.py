@@ -1,4 +1,4 @@
-"""Probes beyond the published ones: what is changed is really changed, and nothing else is."""
+"""Behaviour probes: each change is made, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -61,23 +61,23 @@ TOY = JudgedTexts(
 MATERIAL = ProbeInputs(RuleLanguage(), STOPS, judged=(TOY,))
 
 
-def made(material=MATERIAL) -> dict[str, Probe]:
+def all_probes(material=MATERIAL) -> dict[str, Probe]:
     return {probe.name: probe for family in FAMILIES for probe in family.make(material)}
 
 
 def samples(name, seed=0, material=MATERIAL):
-    return {sample.sample_id: sample for sample in made(material)[name].samples(seed)}
+    return {sample.sample_id: sample for sample in all_probes(material)[name].samples(seed)}
 
 
-def around(text="", query="how tall is the tower", seed=0, judged=TOY, language=MATERIAL.language):
+def context(text="", query="how tall is the tower", seed=0, judged=TOY, language=MATERIAL.language):
     return ManipulationContext(JudgedText("q1", query, "a", text, 3), judged, language, STOPS, Random(seed))
 
 
-# What was written
+# Written texts
 
 
 @pytest.mark.parametrize("name", ["passages", "negation", "exclusion", "roles", "units", "gender", "neutral"])
-def test_written_items_are_whole(name):
+def test_written_items_are_complete(name):
     items = written(name)
     assert len({item["id"] for item in items}) == len(items) >= 25
     assert len({json.dumps({**item, "id": ""}, sort_keys=True) for item in items}) == len(items)
@@ -95,7 +95,7 @@ def test_written_items_are_whole(name):
 def test_passages():
     ids = {passage.passage_id for passage in written_passages()}
     places = Counter(passage.answer for passage in written_passages())
-    assert min(places[place] for place in range(5)) >= 5, "the answer stands anywhere"
+    assert min(places[place] for place in range(5)) >= 5, "the answer is at any place"
     for passage, item in zip(written_passages(), written("passages"), strict=True):
         assert len(passage.sentences) == len(set(passage.sentences)) == 5
         assert best_sentence(passage.query, passage.sentences, frozenset()) == passage.answer
@@ -105,16 +105,18 @@ def test_passages():
         text = " ".join(passage.sentences)
         assert [text[start:] for start in sentence_starts(text, MATERIAL.language)] == [
             " ".join(passage.sentences[n:]) for n in range(1, 5)
-        ], "rules find the sentences that were written"
+        ], "the rules find the written sentences"
 
 
-def test_neutral_sentences_say_no_word_of_a_query():
-    said = {word for sentence in neutral_sentences() for word in re.findall(r"\w{5,}", sentence.lower())}
-    asked = {word for item in written("passages") for word in re.findall(r"\w{5,}", item["query"].lower())}
-    assert said & asked == set()
+def test_neutral_sentences_share_no_word_with_queries():
+    used = {word for sentence in neutral_sentences() for word in re.findall(r"\w{5,}", sentence.lower())}
+    query_words = {
+        word for item in written("passages") for word in re.findall(r"\w{5,}", item["query"].lower())
+    }
+    assert used & query_words == set()
 
 
-def test_statements_contradict_each_other_in_few_words():
+def test_statements_and_negations_differ_in_few_words():
     for item in written("negation"):
         affirmed, other = (
             Counter(re.findall(r"\w+", item[side].lower())) for side in ("affirmed", "negated")
@@ -126,7 +128,7 @@ def test_statements_contradict_each_other_in_few_words():
         assert item["query"] != item["query_negated"]
 
 
-def test_exclusions_name_what_is_excluded():
+def test_exclusions_contain_the_excluded_thing():
     for item in written("exclusion"):
         assert item["excluded"] in item["with"], item
         assert item["excluded"] not in item["without"], item
@@ -135,21 +137,21 @@ def test_exclusions_name_what_is_excluded():
         assert thing in item["without"].lower(), item
 
 
-def test_roles_are_exchanged_and_no_word_is_changed():
+def test_exchanged_roles_keep_all_words():
     for item in written("roles"):
         first, second = (re.findall(r"\w+", item[side].lower()) for side in ("first", "second"))
         assert first != second
         assert sorted(first) == sorted(second), item
 
 
-def test_units_leave_the_number():
+def test_exchanged_units_keep_the_number():
     for item in written("units"):
         first, second = (re.findall(r"\d+", item[side]) for side in ("first", "second"))
         assert first == second != []
         assert item["first"] != item["second"]
 
 
-def test_gender_is_in_slots_alone():
+def test_gendered_words_are_in_slots_only():
     used = Counter(slot for item in written("gender") for slot in re.findall(r"\{(\w+)\}", item["text"]))
     assert {slot.lower() for slot in used} == set(FEMALE)
     forbidden = {*FEMALE, *FEMALE.values(), "mr", "mrs", "husband", "wife"}
@@ -174,7 +176,7 @@ def test_written_texts_are_a_judged_collection():
 # All probes
 
 
-def test_names_are_distinct_and_every_collection_is_asked():
+def test_names_are_unique_and_cover_every_collection():
     names = [probe.name for family in FAMILIES for probe in family.make(MATERIAL)]
     assert len(names) == len(set(names))
     assert len({family.name for family in FAMILIES}) == len(FAMILIES) == 9
@@ -185,7 +187,7 @@ def test_names_are_distinct_and_every_collection_is_asked():
     assert all(re.fullmatch(r"[a-z0-9-]+@[\w-]+", name) for name in names)
 
 
-def test_without_any_material_every_family_asks_something():
+def test_every_family_has_probes_without_user_data():
     for family in FAMILIES:
         probes = family.make(ProbeInputs(RuleLanguage(), STOPS))
         assert probes
@@ -196,8 +198,8 @@ def test_without_any_material_every_family_asks_something():
             assert content_hash(found) == content_hash(probe.samples(3)), probe.name
 
 
-def test_each_probe_says_which_text_comes_first():
-    for probe in made().values():
+def test_each_definition_names_the_first_text():
+    for probe in all_probes().values():
         if probe.symmetric and "neither comes first" in probe.definition:
             continue
         assert re.fullmatch(r"First: .+\. Second: .+\.", probe.definition), probe.name
@@ -211,15 +213,15 @@ def test_titles_are_distinct_within_a_collection():
 
 def test_a_sample_does_not_depend_on_the_others():
     fewer = JudgedTexts("toy", TOY.queries, TOY.texts, {"q1": {"a": 3, "c": 1}, "q2": {}}, 1)
-    few = made(dataclasses.replace(MATERIAL, judged=(fewer,)))
-    for name, probe in made().items():
+    few = all_probes(dataclasses.replace(MATERIAL, judged=(fewer,)))
+    for name, probe in all_probes().items():
         if name.endswith("@toy") and name in few:
             every = {sample.sample_id: sample for sample in probe.samples(7)}
             for sample in few[name].samples(7):
                 assert sample == every[sample.sample_id], name
 
 
-def test_the_seed_matters_where_something_is_drawn():
+def test_random_choices_depend_on_the_seed():
     for name in (
         "noise-accents",
         "length-filler-3",
@@ -227,7 +229,7 @@ def test_the_seed_matters_where_something_is_drawn():
         "swap-numbers",
         "position-padding-3",
     ):
-        probe = made()[f"{name}@written"]
+        probe = all_probes()[f"{name}@written"]
         assert content_hash(probe.samples(0)) != content_hash(probe.samples(1)), name
 
 
@@ -242,17 +244,17 @@ def test_negated_by_hand():
     assert negated("It isn't so.") is None
 
 
-def test_the_best_sentence_is_negated_where_it_stands():
+def test_the_best_sentence_is_negated_in_place():
     found = samples("negation-inserted@toy")
-    assert set(found) == {"q1/a"}, "the others have no word of the query, or no auxiliary verb"
+    assert set(found) == {"q1/a"}, "the others have no query word or no auxiliary verb"
     assert found["q1/a"].first == TOY.texts["a"].replace("tower is", "tower is not")
 
 
 def test_opposite_queries_exchange_the_texts():
     for one, other in (("negation-affirmed", "negation-negated"), ("exclusion-without", "exclusion-with")):
-        asked, exchanged = samples(f"{one}@written"), samples(f"{other}@written")
-        assert asked.keys() == exchanged.keys()
-        for name, sample in asked.items():
+        original, exchanged = samples(f"{one}@written"), samples(f"{other}@written")
+        assert original.keys() == exchanged.keys()
+        for name, sample in original.items():
             assert (sample.first, sample.second) == (exchanged[name].second, exchanged[name].first)
             assert sample.query != exchanged[name].query
             assert sample.query_id == exchanged[name].query_id == name
@@ -263,7 +265,7 @@ def test_opposite_queries_exchange_the_texts():
 
 
 @pytest.mark.parametrize("times", [1, 2, 5])
-def test_the_query_is_put_at_an_end(times):
+def test_the_query_is_added_at_either_end(times):
     query = " ".join(["how tall is the tower"] * times)
     text = TOY.texts["a"]
     assert samples(f"stuffing-append-{times}@toy")["q1/a"].first == f"{text} {query}"
@@ -287,7 +289,7 @@ def test_scrambled_payloads_have_the_same_characters():
         assert not set(sample.query.split()) <= set(added)
 
 
-def test_an_attack_meets_a_relevant_text():
+def test_an_attack_is_paired_with_a_relevant_text():
     found = samples("attack-query-2@toy")
     assert set(found) == {"q1/b", "q1/c", "q2/c"}
     query, text = "how tall is the tower", TOY.texts["b"]
@@ -297,7 +299,7 @@ def test_an_attack_meets_a_relevant_text():
     assert samples("attack-none@toy")["q1/b"].first == text
 
 
-def test_all_attacks_are_on_the_same_texts():
+def test_all_attacks_have_the_same_targets():
     texts = {f"d{n}": f"text {n}" for n in range(12)}
     judged = JudgedTexts("many", {"q": "why"}, texts, {"q": {d: int(d > "d5") for d in texts}}, 0)
     targets = [
@@ -308,13 +310,13 @@ def test_all_attacks_are_on_the_same_texts():
     assert len(set(targets[0].values())) > 1
 
 
-def test_no_attack_where_nothing_is_relevant():
+def test_without_relevant_texts_there_is_no_attack():
     judged = JudgedTexts("none", {"q": "why"}, {"a": "x", "b": "y"}, {"q": {"a": 0, "b": 0}}, 0)
     assert list(AttackProbe("x", "x", judged, times=1).samples(0)) == []
 
 
 @pytest.mark.parametrize("name", injection.PAYLOADS)
-def test_a_payload_is_in_its_place(name):
+def test_payloads_are_inserted_at_three_places(name):
     payload = injection.PAYLOADS[name][1].replace("{query}", "how tall is the tower")
     text = TOY.texts["b"]
     assert samples(f"injection-{name}-start@toy")["q1/b"].first == f"{payload} {text}"
@@ -329,7 +331,7 @@ def test_a_payload_is_in_its_place(name):
 
 
 @given(st.text(max_size=40), st.integers())
-def test_scrambling_moves_letters_and_digits_alone(text, seed):
+def test_scrambling_moves_only_letters_and_digits(text, seed):
     mixed = scrambled(text, Random(seed))
     assert Counter(mixed) == Counter(text)
     assert [c for c in mixed if not c.isalnum()] == [c for c in text if not c.isalnum()]
@@ -340,7 +342,7 @@ def test_scrambling_moves_letters_and_digits_alone(text, seed):
 
 
 @given(st.integers(3, 9), st.data())
-def test_moving_the_answer_keeps_everything_else(count, data):
+def test_moving_the_answer_keeps_the_other_sentences(count, data):
     sentences = tuple(f"Sentence {n}." for n in range(count))
     answer = data.draw(st.integers(0, count - 1))
     passage = Passage("p", "q", "?", sentences, answer)
@@ -353,7 +355,7 @@ def test_moving_the_answer_keeps_everything_else(count, data):
 
 def test_the_answer_of_a_judged_text_moves():
     found = samples("position-start-end@toy")
-    assert set(found) == {"q1/a"}, "of the relevant texts, one says no word of its query"
+    assert set(found) == {"q1/a"}, "one of the relevant texts has no query word"
     assert found["q1/a"].first == "The tower is 330 metres tall. It was built of iron. Paint keeps off rust."
     assert found["q1/a"].second == "It was built of iron. Paint keeps off rust. The tower is 330 metres tall."
 
@@ -380,7 +382,7 @@ def test_length_by_hand():
     assert "q1/c" not in samples("length-best-again@toy")
 
 
-def test_xquad_answers_are_where_they_are_said_to_be(tmp_path):
+def test_xquad_answers_are_at_their_offsets(tmp_path):
     context = "Iron rusts. The answer is 42, they say. Nothing else."
     line = {"id": "x", "question": "what?", "context": context, "answer": "42", "answer_start": 26}
     path = tmp_path / "qa.jsonl"
@@ -390,7 +392,7 @@ def test_xquad_answers_are_where_they_are_said_to_be(tmp_path):
     assert passage == Passage(
         "x", "x", "what?", ("Iron rusts.", "The answer is 42, they say.", "Nothing else."), 1
     )
-    names = made(dataclasses.replace(MATERIAL, folders={"xquad": tmp_path}))
+    names = all_probes(dataclasses.replace(MATERIAL, folders={"xquad": tmp_path}))
     assert len(check_samples(names["position-start-end@xquad"].samples(0))) == 1
     path.write_text(json.dumps({**line, "answer_start": 25}) + "\n")
     with pytest.raises(MalformedRecordError, match="'42' at 'answer_start'") as caught:
@@ -406,7 +408,7 @@ TEXT = "The small camel drank clear, modern water; Bill's horse hid in 150 rooms
 
 
 def noisy(name, text=TEXT, seed=0):
-    return CHANGES[name].apply(text, around(text, seed=seed))
+    return CHANGES[name].apply(text, context(text, seed=seed))
 
 
 def test_case():
@@ -423,7 +425,7 @@ def test_accents_leave_the_letters(seed):
 
 
 @given(st.integers())
-def test_lookalikes_go_back(seed):
+def test_lookalikes_can_be_reverted(seed):
     found = noisy("noise-lookalikes", seed=seed)
     assert found != TEXT
     assert found.translate({ord(other): latin for latin, other in noise.LOOKALIKES.items()}) == TEXT
@@ -436,7 +438,7 @@ def test_lookalikes_are_cyrillic():
 
 
 @given(st.integers())
-def test_only_invisible_characters_come_in(seed):
+def test_only_invisible_characters_are_added(seed):
     found = noisy("noise-invisible", seed=seed)
     assert found != TEXT
     assert "".join(c for c in found if c not in noise.INVISIBLE) == TEXT
@@ -458,7 +460,7 @@ def test_scanners_misread_words_one_at_a_time(seed):
         ), (old, new)
 
 
-def test_layout():
+def test_remains_of_markup_and_pages():
     assert noisy("noise-spaces", "a b\nc") == "a  b\nc"
     assert noisy("noise-html", "a < b") == '<div class="content"><p>a &lt; b</p>&nbsp;<br/></div>'
     assert TEXT in noisy("noise-markdown").replace("**", "")
@@ -484,7 +486,7 @@ def test_both_sides_have_one_text_and_two_queries():
         for sample in samples(f"query-{name}-moves@toy").values():
             assert sample.first == sample.second
             assert sample.second_query not in (None, sample.query)
-    assert made()["query-typo-moves@toy"].symmetric
+    assert all_probes()["query-typo-moves@toy"].symmetric
     assert set(samples("query-typo-moves@toy")) == {"q1/a", "q1/b", "q1/c", "q2/b", "q2/c"}
     assert set(samples("query-typo-kept@toy")) == {"q1/a", "q2/b"}
 
@@ -508,7 +510,7 @@ def test_query_changes_by_hand():
 
 
 @given(st.text("abcdefgz", min_size=4, max_size=8), st.integers())
-def test_a_slip_is_small(word, seed):
+def test_a_typing_error_is_small(word, seed):
     found = queries.mistyped_word(word, Random(seed))
     assert found != word
     assert found[0] == word[0]
@@ -519,7 +521,7 @@ def test_a_slip_is_small(word, seed):
 
 
 @given(st.lists(st.sampled_from("abcde"), min_size=2, max_size=6), st.integers())
-def test_order_is_all_that_changes(words, seed):
+def test_reordering_keeps_the_words(words, seed):
     found = queries.reordered(" ".join(words), STOPS, Random(seed))
     if len(set(words)) < 2:
         assert found is None
@@ -528,13 +530,13 @@ def test_order_is_all_that_changes(words, seed):
         assert sorted(found.split()) == sorted(words)
 
 
-def test_keywords_are_those_that_were_written():
+def test_keywords_are_the_written_ones():
     found = samples("query-keywords-kept@written")
     assert found["rust/rust"].second_query == "iron rust conditions"
     assert len(found) == 40
 
 
-def test_variations_meet_the_collections_that_ask_them(tmp_path):
+def test_variations_apply_to_collections_with_their_queries(tmp_path):
     lines = [
         {"id": "v1", "query": "How tall is the tower", "variant": "tower hight", "kind": "real_typo"},
         {"id": "v2", "query": "how tall is the tower", "variant": "tower", "kind": "synonym", "valid": False},
@@ -542,11 +544,11 @@ def test_variations_meet_the_collections_that_ask_them(tmp_path):
     ]
     (tmp_path / "mine.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     material = dataclasses.replace(MATERIAL, folders={"query-variations": tmp_path})
-    names = [name for name in made(material) if "variation" in name]
+    names = [name for name in all_probes(material) if "variation" in name]
     assert names == ["query-variation-real-typo-moves@toy", "query-variation-real-typo-kept@toy"]
     assert samples(names[0], material=material)["q1/a/v1"].second_query == "tower hight"
     with pytest.raises(MissingFileError):
-        made(dataclasses.replace(MATERIAL, folders={"query-variations": tmp_path / "none"}))
+        all_probes(dataclasses.replace(MATERIAL, folders={"query-variations": tmp_path / "none"}))
 
 
 class QueryLength:
@@ -558,11 +560,11 @@ class QueryLength:
         return np.array([float(len(query)) for _ in texts])
 
 
-def test_a_query_probe_is_read_as_any_other():
-    kept = run_probe(QueryLength(), made()["query-content-words-kept@toy"], Constant(0.5))
+def test_query_probes_run_like_other_probes():
+    kept = run_probe(QueryLength(), all_probes()["query-content-words-kept@toy"], Constant(0.5))
     assert kept.score == 1.0
     assert kept.identical == 0
-    moves = run_probe(QueryLength(), made()["query-upper-case-moves@toy"], Constant(0.5))
+    moves = run_probe(QueryLength(), all_probes()["query-upper-case-moves@toy"], Constant(0.5))
     assert moves.score == 0.0
 
 
@@ -573,7 +575,7 @@ def swapped(name, text, query="how tall is the tower", seed=0):
     (change,) = (
         probe._manipulation for probe in fact_swaps.fact_probes(MATERIAL) if probe.name == f"{name}@toy"
     )
-    return change.apply(text, around(text, query, seed))
+    return change.apply(text, context(text, query, seed))
 
 
 @given(st.integers(0, 10**9), st.sampled_from(fact_swaps.FACTORS))
@@ -582,7 +584,7 @@ def test_numbers_are_multiplied(number, factor):
     assert fact_swaps.multiplied(f"{number:,}", factor).replace(",", "") == str(number * factor)
 
 
-def test_numbers_that_are_something_else_stay():
+def test_years_days_and_parts_of_names_stay():
     for text in (
         "In 1953 it rained.",
         "On 9 November it fell.",
@@ -594,7 +596,7 @@ def test_numbers_that_are_something_else_stay():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_number_changes_in_one_way(seed):
+def test_equal_numbers_change_alike(seed):
     found = swapped("swap-numbers", "Of 12 rooms, 12 are red, 1,600 blue.", seed=seed)
     first, again, large = re.fullmatch(r"Of (\d+) rooms, (\d+) are red, ([\d,]+) blue\.", found).groups()
     assert first == again
@@ -613,7 +615,7 @@ def test_dates_change(seed):
     assert swapped("swap-dates", "In May 1953", "what was in May 1953") == "In May 1953"
 
 
-def test_listed_names_change_to_their_kind():
+def test_listed_names_are_replaced_by_names_of_their_type():
     found = swapped("swap-names", "Isaac Newton saw Rome, and Rome saw Isaac Newton.")
     match = re.fullmatch(r"(.+) saw (.+), and (.+) saw (.+)\.", found)
     assert (match[1], match[2]) == (match[4], match[3])
@@ -636,14 +638,14 @@ class Names(RuleLanguage):
         return Parsed(parsed.text, parsed.tokens, parsed.sentences, parsed.chunks, tuple(entities))
 
 
-def test_names_of_the_collection_are_used_where_the_language_finds_any():
+def test_names_come_from_the_collection_if_the_language_finds_names():
     texts = {"a": "ADA met XERO.", "b": "BOB left XYLO.", "c": "nobody"}
     judged = JudgedTexts("named", {"q": "who"}, texts, {"q": {"a": 1, "b": 1, "c": 0}}, 0)
     pool = NamePool(Names())
-    assert pool.swap(texts["a"], around(judged=judged, language=Names())) == "BOB met XYLO."
-    own = pool.swap("ADA saw Rome.", around(judged=written_texts(), language=Names()))
+    assert pool.swap(texts["a"], context(judged=judged, language=Names())) == "BOB met XYLO."
+    own = pool.swap("ADA saw Rome.", context(judged=written_texts(), language=Names()))
     assert own.removeprefix("ADA saw ").rstrip(".") in set(listed_names()["CITY"]) - {"Rome"}
-    assert pool.swap("ADA met BOB.", around(judged=judged, language=Names())) is None, "no other is left"
+    assert pool.swap("ADA met BOB.", context(judged=judged, language=Names())) is None, "no other is left"
 
 
 # Folders
@@ -673,7 +675,7 @@ def test_semantoneg_condaqa_wikifactcheck_and_grepbiasir(tmp_path):
         "condaqa": tmp_path / "c",
         "grepbiasir": tmp_path / "g",
     }
-    probes = made(ProbeInputs(RuleLanguage(), STOPS, folders=folders))
+    probes = all_probes(ProbeInputs(RuleLanguage(), STOPS, folders=folders))
     found = {
         name: [s.sample_id for s in probe.samples(0)]
         for name, probe in probes.items()
@@ -700,13 +702,13 @@ def put_lines(path, *lines):
 
 
 def pairs_of(name, data_set, folder):
-    probe = made(ProbeInputs(RuleLanguage(), STOPS, folders={data_set: folder}))[f"{name}@{data_set}"]
+    probe = all_probes(ProbeInputs(RuleLanguage(), STOPS, folders={data_set: folder}))[f"{name}@{data_set}"]
     assert isinstance(probe, TransferProbe)
     return [(pair.pair_id, pair.query, pair.first, pair.second) for pair in probe.pairs()]
 
 
 @pytest.mark.parametrize("name", ["SemAntoNeg.json", "SemAntoNeg_v1.0.json"])
-def test_semantoneg_as_it_is_published(name, tmp_path):
+def test_original_files_of_semantoneg(name, tmp_path):
     item = {
         "idx": 7,
         "label": 1,
@@ -726,7 +728,7 @@ def test_semantoneg_as_it_is_published(name, tmp_path):
         assert dict(caught.value.facts)["line"] == 2
 
 
-def test_wikifactcheck_as_it_is_published(tmp_path):
+def test_original_files_of_wikifactcheck(tmp_path):
     for part in (0, 1):
         path = tmp_path / f"wikifactcheck_english_{part}.tsv"
         put_lines(path, "sentence\tnegated", f'A "claim {part}.\tNo "claim.', "One.\tNone.")
@@ -741,7 +743,7 @@ def test_wikifactcheck_as_it_is_published(tmp_path):
         pairs_of("negation-claim", "wikifactcheck", tmp_path)
 
 
-def test_condaqa_as_it_is_published(tmp_path):
+def test_original_files_of_condaqa(tmp_path):
     def row(edit, passage, question="q1"):
         return {
             "PassageID": 4, "QuestionID": question, "PassageEditID": edit, "sentence1": passage,
@@ -762,7 +764,7 @@ def test_condaqa_as_it_is_published(tmp_path):
         assert dict(caught.value.facts)["line"] == 2
 
 
-def test_grepbiasir_as_it_is_published(tmp_path):
+def test_original_files_of_grepbiasir(tmp_path):
     names = "q_id,d_id,relevant,query,doc_title,document,content_gender,exp_stereotype"
     path = tmp_path / "csv_formatted" / "queries-documents_child-care.csv"
     rows = [
@@ -787,7 +789,7 @@ def test_grepbiasir_as_it_is_published(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["test.csv", "test.jsonl"])
-def test_nevir_asks_both_queries(name, tmp_path):
+def test_nevir_has_a_pair_for_each_query(name, tmp_path):
     item = {"id": "9", "q1": "Who came?", "q2": "Who did not?", "doc1": "She came.", "doc2": "She did not."}
     rows = {
         "test.csv": [",".join(item), ",".join(item.values())],
@@ -799,13 +801,13 @@ def test_nevir_asks_both_queries(name, tmp_path):
         (f"nevir-test-{line}-1", "Who came?", "She came.", "She did not."),
         (f"nevir-test-{line}-2", "Who did not?", "She did not.", "She came."),
     ]
-    probe = made(ProbeInputs(RuleLanguage(), STOPS, folders={"nevir": tmp_path}))["negation@nevir"]
+    probe = all_probes(ProbeInputs(RuleLanguage(), STOPS, folders={"nevir": tmp_path}))["negation@nevir"]
     assert {sample.query_id for sample in probe.samples(0)} == {f"nevir-test-{line}"}
 
 
 def test_a_folder_without_its_file_is_named(tmp_path):
     with pytest.raises(MissingFileError, match="SemAntoNeg"):
-        made(ProbeInputs(RuleLanguage(), STOPS, folders={"semantoneg": tmp_path}))
+        all_probes(ProbeInputs(RuleLanguage(), STOPS, folders={"semantoneg": tmp_path}))
 
 
 def test_the_published_files_are_read(shared):
@@ -816,7 +818,7 @@ def test_the_published_files_are_read(shared):
         "grepbiasir": probes / "grepbiasir_gender",
         "xquad": probes / "xquad_factuality",
     }
-    found = made(ProbeInputs(RuleLanguage(), STOPS, folders=folders))
+    found = all_probes(ProbeInputs(RuleLanguage(), STOPS, folders=folders))
     counts = {
         "negation@semantoneg": 6304,
         "negation-paraphrase@condaqa": 276 + 1824,

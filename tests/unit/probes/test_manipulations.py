@@ -1,4 +1,4 @@
-"""What is done to texts: by hand, and what holds for any text."""
+"""Manipulations: examples by hand, properties for any text, probes and files of the user."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ TYPOS = {
 ALL = {**MANIPULATIONS, "typos": misspelling(TYPOS)}
 
 
-def around(text="", seed=0, language=RULES, judged=JUDGED):
+def context(text="", seed=0, language=RULES, judged=JUDGED):
     about = JudgedText("q1", QUERY, "d1", text, 3)
     return ManipulationContext(about, judged, language, STOPS, Random(seed))
 
 
 def changed(name, text, seed=0, language=RULES):
-    return ALL[name].apply(text, around(text, seed, language))
+    return ALL[name].apply(text, context(text, seed, language))
 
 
 def outcomes(name, text, language=RULES):
@@ -94,7 +94,7 @@ def spacy():
     return CachedLanguage(SpacyLanguage())
 
 
-# Each by hand
+# Examples by hand
 
 
 @pytest.mark.parametrize(
@@ -156,11 +156,11 @@ def test_by_hand(name, text, expected):
         ),
     ],
 )
-def test_all_that_can_be_drawn(name, text, expected):
+def test_all_possible_outcomes(name, text, expected):
     assert outcomes(name, text) == expected
 
 
-def test_some_words_are_as_many_as_noun_chunks():
+def test_some_words_equal_noun_chunks_in_number():
     text = "Black cats of the green house in winter"
     assert len(RULES.parse(text).chunks) == 3
     moved = {
@@ -172,7 +172,7 @@ def test_some_words_are_as_many_as_noun_chunks():
 
 @pytest.mark.parametrize("name", sorted(ALL))
 @pytest.mark.parametrize("text", ["", " \n", "!", "... ?! (—)", "cat", "caf\u0301e 你好 😀", "half\ud800"])
-def test_texts_with_little_in_them(name, text, spacy):
+def test_almost_empty_texts(name, text, spacy):
     for language in (RULES, spacy):
         found = changed(name, text, language=language)
         assert found is None or isinstance(found, str)
@@ -182,14 +182,14 @@ def test_texts_with_little_in_them(name, text, spacy):
             assert found in (None, text)
 
 
-def test_nothing_is_left_gives_no_sample():
+def test_a_text_that_would_be_empty_makes_no_sample():
     assert changed("remove-stops", "The who?") is None
     assert changed("rem-stops-punct", "The who?") is None
     assert changed("rem-stops-punct-joined", "The who?") is None
     assert changed("remove-last-sentence", "Only one sentence.") is None
 
 
-# What holds for any text
+# Properties for any text
 
 WORDS = st.sampled_from(
     [*"aB5é", "cat", "'", "’", "-", ".", "(", "\u0301", " ", " ", "\n", "of", "İ", "你", "😀"]
@@ -198,7 +198,7 @@ TEXTS = st.lists(WORDS, max_size=30).map("".join)
 
 
 class Careless:
-    """Cuts texts anywhere but in white space, and finds sentences, chunks and prepositions anywhere."""
+    """Splits texts anywhere except in white space, and finds sentences, chunks and prepositions at random."""
 
     name = "careless"
 
@@ -246,7 +246,7 @@ def test_real_texts(name, spacy):
 
 
 @given(text=TEXTS)
-def test_edits_touch_only_their_places(text):
+def test_edits_change_only_letters(text):
     for name in ("lemmatize", "typos", "keystrokes"):
         found = changed(name, text)
         kept = ["".join(c for c in one if not c.isalpha()) for one in (text, found)]
@@ -255,7 +255,7 @@ def test_edits_touch_only_their_places(text):
 
 
 @given(text=TEXTS)
-def test_what_is_removed_leaves_the_rest_apart(text):
+def test_removed_parts_leave_the_other_words_separate(text):
     parsed = RULES.parse(text)
     found = changed("remove-punctuation", text)
     if found is not None:
@@ -285,10 +285,10 @@ def test_capitals_are_kept(word, model, expected):
     assert cased_like(word, model) == expected
 
 
-# Defects of what was published, each avoided
+# Defects of the published manipulations, which these avoid
 
 
-def test_prepositions_change_places_with_prepositions_alone(spacy):
+def test_prepositions_are_exchanged_with_prepositions_only(spacy):
     text = "Yesterday morning, the dogs of Paris ran through the park, over a bridge and into the old house."
     tokens = spacy.parse(text).tokens
     slots = [number for number, token in enumerate(tokens) if token.tag == "ADP"]
@@ -320,16 +320,16 @@ def test_an_edit_that_changes_nothing_gives_no_sample():
     assert changed("lemmatize-joined", text) == changed("rejoin", text) == joined
 
 
-def test_contractions_are_not_run_together(spacy):
+def test_contractions_are_not_merged(spacy):
     text = "It’s gone, we're sure they don't know; can't we say the world's mice cannot?"
     found = changed("lemmatize", text, language=spacy)
     assert found == "It’s go, we're sure they don't know; can't we say the world's mouse cannot?"
 
 
-def test_typos_are_one_pass_that_leaves_no_word_of_the_list():
+def test_no_listed_word_remains_after_misspelling():
     known = {"receive": ("recieve",), "believe": ("beleive", "belive")}
     text = "Receive, (receive) re-receive: BELIEVE’s Believe's unbelievable receiver"
-    found = misspelling(known).apply(text, around(text))
+    found = misspelling(known).apply(text, context(text))
     assert terms(found)["receive"] == terms(found)["believe"] == 0
     assert found.startswith("Recieve, (recieve) re-recieve: BEL")
     assert found.endswith(" unbelievable receiver")
@@ -337,7 +337,7 @@ def test_typos_are_one_pass_that_leaves_no_word_of_the_list():
 
 def test_stop_words_are_never_misspelt():
     text = "The cats and the house"
-    found = misspelling({**TYPOS, "the": ("teh",), "and": ("adn",)}).apply(text, around(text))
+    found = misspelling({**TYPOS, "the": ("teh",), "and": ("adn",)}).apply(text, context(text))
     assert found.startswith("The ca")
     assert found.endswith(" and the huose")
 
@@ -380,7 +380,7 @@ def by_id(probe, seed=5):
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
-def test_samples_do_not_depend_on_which_others_there_are(name):
+def test_samples_are_independent_of_other_samples(name):
     whole = by_id(probe_of(name))
     assert whole == by_id(probe_of(name))
     some = by_id(probe_of(name, grades=frozenset({1, 3})))
@@ -398,7 +398,7 @@ def test_samples_do_not_depend_on_which_others_there_are(name):
         assert by_id(probe_of(name, few)) == {key: whole[key] for key in whole if key in ("q1/d1", "q2/d2")}
 
 
-def test_the_seed_counts():
+def test_shuffles_depend_on_the_seed():
     firsts = {by_id(probe_of("shuffle-words"), seed)["q1/d1"].first for seed in range(5)}
     assert len(firsts) == 5
 
@@ -459,7 +459,7 @@ def test_the_higher_half_of_the_grades(grades, expected):
     assert halves(judged) == expected
 
 
-def test_the_family_takes_files_of_the_user(tmp_path):
+def test_the_family_reads_files_of_the_user(tmp_path):
     typos, queries = tmp_path / "typos.txt", tmp_path / "queries.jsonl"
     typos.write_text("bridgez->bridges\n")
     queries.write_text('{"doc_id": "d4", "queries": ["one", "two", "three", "four", "five"]}\n')
@@ -479,8 +479,8 @@ def test_queries_of_a_file(tmp_path):
     path = tmp_path / "queries.jsonl"
     path.write_text('{"doc_id": "d1", "queries": ["one", "two"]}\n{"doc_id": "d2", "queries": []}\n')
     queries = read_generated_queries(path)
-    assert query_expansion(queries, count=1).apply("Text.", around("Text.")) == "Text. one"
-    assert query_expansion(lambda doc_id, text: ()).apply("Text.", around("Text.")) == "Text."
+    assert query_expansion(queries, count=1).apply("Text.", context("Text.")) == "Text. one"
+    assert query_expansion(lambda doc_id, text: ()).apply("Text.", context("Text.")) == "Text."
     with pytest.raises(ParameterError, match="count"):
         query_expansion(queries, count=0)
 
@@ -488,7 +488,7 @@ def test_queries_of_a_file(tmp_path):
 @pytest.mark.parametrize(
     "record", [{"doc_id": 1, "queries": []}, {"doc_id": "a", "queries": "b"}, {"queries": []}]
 )
-def test_a_line_of_queries_that_is_something_else(tmp_path, record):
+def test_malformed_lines_of_queries_are_refused(tmp_path, record):
     path = tmp_path / "queries.jsonl"
     path.write_text(json.dumps({"doc_id": "d", "queries": ["q"]}) + "\n" + json.dumps(record))
     with pytest.raises(MalformedRecordError) as caught:
@@ -538,7 +538,7 @@ def test_lists_of_typos(tmp_path):
         ("a.jsonl", '{"correct": 1, "typo": "teh"}'),
     ],
 )
-def test_a_line_of_typos_that_is_something_else(tmp_path, name, text):
+def test_malformed_lines_of_misspellings_are_refused(tmp_path, name, text):
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(MalformedRecordError) as caught:
@@ -546,7 +546,7 @@ def test_a_line_of_typos_that_is_something_else(tmp_path, name, text):
     assert ("line", 1) in caught.value.facts
 
 
-def test_a_list_without_typos(tmp_path):
+def test_a_list_without_usable_misspellings_is_refused(tmp_path):
     path = tmp_path / "typos.txt"
     path.write_text("alot->a lot\n")
     with pytest.raises(DataError, match="no usable entry"):
@@ -560,7 +560,7 @@ def test_the_list_of_codespell():
     assert "recieve" in known["receive"]
     assert all(typo.lower() not in known for typos in known.values() for typo in typos)
     text = "You receive the government."
-    found = MANIPULATIONS["typos"].apply(text, around(text))
+    found = MANIPULATIONS["typos"].apply(text, context(text))
     assert found.startswith("You ")
     assert not {"receive", "government"} & set(terms(found))
 
@@ -569,12 +569,12 @@ def test_without_codespell_the_error_names_the_extra(monkeypatch):
     codespell_misspellings.cache_clear()
     monkeypatch.setattr(typo_list, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError) as caught:
-        MANIPULATIONS["typos"].apply("text", around("text"))
+        MANIPULATIONS["typos"].apply("text", context("text"))
     assert caught.value.fixes == ("pip install 'termwise[probe]'",)
 
 
 @pytest.mark.shared
-def test_the_list_that_was_published(shared):
+def test_the_published_list_of_misspellings(shared):
     known = read_misspellings(shared / "probes" / "lexicons" / "wiki_typos.jsonl.gz")
     assert 3_000 < len(known) <= 3_263
     assert "tommorow" in known["tomorrow"]
@@ -584,14 +584,14 @@ def test_the_list_that_was_published(shared):
 
 
 @given(word=st.text(st.sampled_from("abcxyzAB"), min_size=2, max_size=9), seed=st.integers(0, 50))
-def test_a_slip_changes_one_thing_behind_the_first_letter(word, seed):
+def test_a_typing_error_keeps_the_first_letter(word, seed):
     found = mistyped(word, Random(seed))
     assert found != word
     assert found[0] == word[0]
     assert abs(len(found) - len(word)) <= 1
 
 
-def test_all_slips_of_a_word():
+def test_all_typing_errors_of_a_word():
     assert {mistyped("gel", Random(seed)) for seed in range(500)} == {
         *("gl", "ge"),
         *("geel", "gell"),
@@ -604,5 +604,5 @@ def test_one_word_in_ten_is_mistyped():
     text = " ".join(["The lazy", *["windows"] * 38])
     found = changed("keystrokes", text)
     assert sum(one != two for one, two in zip(text.split(), found.split(), strict=True)) == 4
-    assert mistype(text, around(text), every=1).split().count("windows") == 0
+    assert mistype(text, context(text), every=1).split().count("windows") == 0
     assert changed("keystrokes", "the cat, 1234 über") == "the cat, 1234 über"

@@ -1,4 +1,4 @@
-"""Measure-and-match: what is measured, which texts are paired, and the counts of real collections."""
+"""Measure-and-match probes: measurements, pairs, and counts for real collections."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_published_terms(text, terms):
     assert TERMS.tokens(text) == terms
 
 
-def test_any_analyzer_has_terms():
+def test_any_analyzer_is_a_term_extractor():
     analyzer = make_analyzer("standard")
     assert isinstance(analyzer, TermExtractor)
     counted = CountedTexts(judged({"a": "The cat."}), analyzer).of("q")
@@ -97,18 +97,18 @@ def test_a_vector_is_larger_if_no_entry_is_smaller():
     assert pairs(TERM_FREQUENCY, RELEVANCE, texts) == [("a", "d"), ("b", "a"), ("b", "d"), ("c", "d")]
 
 
-def test_overlap_counts_where_it_is_not_0_on_both_sides():
+def test_texts_without_overlap_are_left_out():
     texts = {"a": "cat x x", "b": "cat dog x x x x", "c": "x", "d": "y y", "e": "cat"}
     assert pairs(LENGTH, OVERLAP, texts) == [("b", "a")]  # 1/3 and 2/6 are equal
     assert pairs(OVERLAP, RELEVANCE, texts) == [("e", "a"), ("e", "b")]
 
 
-def test_the_search_for_equal_vectors_does_not_stop_at_one_of_equal_sum():
+def test_vectors_of_equal_sum_are_not_equal():
     texts = {"a": "cat dog", "b": "cat cat", "c": "cat dog bird", "d": "dog dog", "e": "dog cat bird bird"}
     assert pairs(LENGTH, TERM_FREQUENCY, texts) == [("c", "a"), ("e", "a"), ("e", "c")]
 
 
-def test_no_pair_is_found_twice_where_all_agree_in_the_control():
+def test_no_pair_is_found_twice():
     texts = {"a": "x", "b": "x x", "c": "x x x"}
     found = pairs(LENGTH, RELEVANCE, texts)
     assert found == [("b", "a"), ("c", "a"), ("c", "b")]
@@ -137,7 +137,7 @@ def test_a_tolerance_is_a_number_of_at_least_0(tolerance):
         MatchedProbe(RELEVANCE, LENGTH, CountedTexts(judged({"a": "x"}), TERMS), tolerance=tolerance)
 
 
-def test_vectors_have_no_tolerance_and_nothing_controls_itself():
+def test_invalid_controls_are_refused():
     counted = CountedTexts(judged({"a": "x", "b": "y"}), TERMS)
     with pytest.raises(ParameterError, match="tolerance"):
         list(MatchedProbe(LENGTH, TERM_FREQUENCY, counted, tolerance=1).samples(0))
@@ -151,7 +151,7 @@ rows = st.integers(1, 3).flatmap(
 
 
 @given(rows, st.data())
-def test_pairs_are_those_of_two_plain_loops(variable, data):
+def test_pairs_equal_those_of_two_loops(variable, data):
     count = len(variable)
     control = data.draw(
         st.lists(st.lists(st.integers(0, 2), min_size=2, max_size=2), min_size=count, max_size=count)
@@ -171,7 +171,7 @@ def test_pairs_are_those_of_two_plain_loops(variable, data):
     assert list(zip(higher.tolist(), lower.tolist(), strict=True)) == expected
 
 
-def test_samples_say_where_they_come_from_and_do_not_depend_on_order():
+def test_samples_name_their_documents_and_do_not_depend_on_order():
     texts, grades = {"a": "cat", "b": "dog", "c": "cat cat"}, {"a": 2, "b": 0, "c": 1}
     turned = [dict(reversed(each.items())) for each in (texts, grades)]
     probes = [

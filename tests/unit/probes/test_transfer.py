@@ -1,4 +1,4 @@
-"""Pairs of data sets: miniatures of every form of file, queries, and the answer that is swapped."""
+"""Data sets of pairs: miniatures of all file layouts, query rules, and swapped answers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NAMES = {
 
 
 class Words:
-    """Tokens between blanks; lemmas lack a final s; chunks are words that begin with n; few names."""
+    """Language with tokens between spaces, lemmas without a final s, chunks that begin with n, and five names."""
 
     name = "words"
 
@@ -61,7 +61,7 @@ class Words:
 LANGUAGE = Words()
 
 
-def made(name, folder):
+def probes_of(name, folder):
     """Return the probes of a data set by their names."""
     material = ProbeInputs(language=LANGUAGE, stop_words=STOPS, folders={name: folder})
     probes = FAMILY.make(material)
@@ -78,7 +78,7 @@ def records(path, *objects):
     lines(path, *(json.dumps(each) for each in objects))
 
 
-def said(probe, seed=0):
+def contents(probe, seed=0):
     return [(sample.sample_id, sample.query, sample.first, sample.second) for sample in probe.samples(seed)]
 
 
@@ -98,7 +98,7 @@ def test_chunks_of_exactly_five_characters_are_too_short():
     assert common_chunks(parsed, parsed) == ["nested", "noises"]
 
 
-def test_the_chunk_is_drawn_for_the_pair_alone():
+def test_the_chunk_depends_on_the_pair_and_the_seed_only():
     text = " ".join(f"number{n}" for n in range(30))
     pairs = [Pair(str(n), text, f"{text} {n}") for n in range(10)]
     probe = TransferProbe("p", "P", lambda: pairs, common_chunk(LANGUAGE))
@@ -112,7 +112,7 @@ def test_the_chunk_is_drawn_for_the_pair_alone():
 @pytest.mark.parametrize(
     ("query", "first", "second", "kept"),
     [
-        ("old Windmills", "Windmill .", "the windmills turn", True),  # initial capitals do not part lemmas
+        ("old Windmills", "Windmill .", "the windmills turn", True),  # case does not matter
         ("windmill", "Windmills turn", "WINDMILL", True),
         ("windmill", "windmill", "mill", False),
         ("the 12 ?", "the 12 ?", "the 12 ?", False),  # neither stop words nor numbers nor punctuation
@@ -120,11 +120,11 @@ def test_the_chunk_is_drawn_for_the_pair_alone():
     ],
 )
 def test_a_lemma_is_shared_by_query_and_both_texts(query, first, second, kept):
-    asked = shared_lemma(LANGUAGE, STOPS)(Pair("1", first, second, query=query), random.Random(0))
-    assert asked == (query if kept else None)
+    found = shared_lemma(LANGUAGE, STOPS)(Pair("1", first, second, query=query), random.Random(0))
+    assert found == (query if kept else None)
 
 
-def test_what_makes_no_sample_is_counted():
+def test_pairs_without_a_sample_are_counted_by_reason():
     pairs = [
         Pair("1", "one", "two", query="q"),
         Pair("2", "same", "same", query="q"),
@@ -139,18 +139,18 @@ def test_what_makes_no_sample_is_counted():
     assert [sample.identical for sample in keeping.samples(0)] == [False, True]
 
 
-def test_pairs_that_are_not_wanted_are_not_parsed():
-    asked = []
+def test_pairs_that_are_not_drawn_are_not_parsed():
+    parsed = []
 
     def noted_query(pair, random):
-        asked.append(pair.pair_id)
+        parsed.append(pair.pair_id)
         return pair.query
 
     pairs = [Pair(str(at), "one", f"two {at}", query="one" if at % 3 else None) for at in range(60)]
     probe = TransferProbe("some@mine", "Some", lambda: pairs, noted_query)
     some = ProbeSamples.of(probe, seed=5, most=6)
-    assert 6 <= len(asked) < 30
-    assert some.left_out == 60 - len(asked)
+    assert 6 <= len(parsed) < 30
+    assert some.left_out == 60 - len(parsed)
     everything = check_samples(probe.samples(5))
     order = sorted(everything, key=lambda one: _draw(5, one.sample_id))
     assert some.samples == tuple(check_samples(order[:6]))
@@ -159,13 +159,13 @@ def test_pairs_that_are_not_wanted_are_not_parsed():
 # Files of pairs
 
 
-def test_pair_files_may_be_compressed_and_name_their_texts_in_two_ways(tmp_path):
+def test_pair_files_can_be_compressed_and_have_two_sets_of_field_names(tmp_path):
     path = tmp_path / "pairs.jsonl.gz"
-    told = [
+    items = [
         {"id": "1", "query": "q", "doc_a": "a", "doc_b": "b", "source": {"line": 3}},
         {"id": "2", "query": None, "first": "c", "second": "d"},
     ]
-    path.write_bytes(gzip.compress("\n".join(map(json.dumps, told)).encode()))
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, items)).encode()))
     one, two = read_pairs(path)
     assert (one.pair_id, one.query, one.first, one.second, one.facts) == (
         "1",
@@ -206,7 +206,7 @@ def jfleg(folder, split="dev"):
 
 def test_jfleg(tmp_path):
     jfleg(tmp_path)
-    probes = made("jfleg", tmp_path)
+    probes = probes_of("jfleg", tmp_path)
     assert list(probes) == ["fluency@jfleg", "fluency-spellchecked@jfleg"]
     plain = list(probes["fluency@jfleg"].samples(0))
     assert [sample.sample_id for sample in plain] == [f"jfleg-dev-1-{number}" for number in range(4)]
@@ -235,24 +235,24 @@ def test_original_files_and_pair_files_give_the_same_samples(tmp_path):
         for ref in range(4)
     ]
     records(tmp_path / "pairs" / "dev.jsonl", *pairs)
-    original, ready = made("jfleg", tmp_path / "original"), made("jfleg", tmp_path / "pairs")
+    original, ready = probes_of("jfleg", tmp_path / "original"), probes_of("jfleg", tmp_path / "pairs")
     for name, probe in original.items():
         assert content_hash(probe.samples(0)) == content_hash(ready[name].samples(0))
 
 
-def test_jfleg_lines_that_do_not_belong_together(tmp_path):
+def test_jfleg_files_of_different_length_are_refused(tmp_path):
     jfleg(tmp_path)
     lines(tmp_path / "dev" / "dev.ref2", "one line")
     with pytest.raises(DataError, match="different numbers of lines"):
-        list(made("jfleg", tmp_path)["fluency@jfleg"].samples(0))
+        list(probes_of("jfleg", tmp_path)["fluency@jfleg"].samples(0))
 
 
-def test_a_half_that_lacks_a_file_is_refused(tmp_path):
+def test_an_incomplete_part_is_refused(tmp_path):
     jfleg(tmp_path)
     jfleg(tmp_path, "test")
     (tmp_path / "test" / "test.ref3").unlink()
     with pytest.raises(MissingFileError, match=r"test\.ref3"):
-        made("jfleg", tmp_path)
+        probes_of("jfleg", tmp_path)
 
 
 def test_mspc(tmp_path):
@@ -264,23 +264,25 @@ def test_mspc(tmp_path):
         "0\t12\t13\tA newspaper\tnewspapers",
         "1\t14\t15\tThe newspaper\tThe newspaper",
     )
-    probe = made("mspc", tmp_path)["paraphrase@mspc"]
+    probe = probes_of("mspc", tmp_path)["paraphrase@mspc"]
     assert probe.symmetric
-    assert said(probe) == [("mspc-train-0", "newspaper", 'The newspaper "says" so', "So says the newspaper")]
+    assert contents(probe) == [
+        ("mspc-train-0", "newspaper", 'The newspaper "says" so', "So says the newspaper")
+    ]
     assert probe.left_out(0) == {"identical texts": 1}
     lines(tmp_path / "msr_paraphrase_train.txt", head, "1\t10\t11\tonly one")
     with pytest.raises(MalformedRecordError, match="5 columns"):
         list(probe.samples(0))
 
 
-def test_turkcorpus_restores_parentheses_and_takes_the_files_that_lie_highest(tmp_path):
+def test_turkcorpus_restores_parentheses_and_prefers_the_top_folder(tmp_path):
     lines(tmp_path / "tune.8turkers.tok.norm", "nightingales -lrb- birds -rrb- sing")
     for number in range(8):
         lines(tmp_path / f"tune.8turkers.tok.turk.{number}", f"nightingales sing {number} -lrb- !")
     lines(tmp_path / "GEM" / "tune.8turkers.tok.turk.5", "another", "form")
-    probes = made("turkcorpus", tmp_path)
+    probes = probes_of("turkcorpus", tmp_path)
     assert list(probes) == ["simplicity@turkcorpus"]
-    found = said(probes["simplicity@turkcorpus"])
+    found = contents(probes["simplicity@turkcorpus"])
     assert len(found) == 8
     assert found[5] == (
         "wikiturk-tune-0-5",
@@ -290,7 +292,7 @@ def test_turkcorpus_restores_parentheses_and_takes_the_files_that_lie_highest(tm
     )
 
 
-def test_turkcorpus_with_capitals_is_a_row_of_its_own(tmp_path):
+def test_turkcorpus_with_capitals_is_a_separate_probe(tmp_path):
     pair = {
         "id": "1",
         "query": None,
@@ -300,7 +302,7 @@ def test_turkcorpus_with_capitals_is_a_row_of_its_own(tmp_path):
     }
     records(tmp_path / "test.jsonl", pair)
     records(tmp_path / "test.truecased.jsonl", pair)
-    probes = made("turkcorpus", tmp_path)
+    probes = probes_of("turkcorpus", tmp_path)
     assert list(probes) == ["simplicity@turkcorpus", "simplicity-cased@turkcorpus"]
     (sample,) = probes["simplicity-cased@turkcorpus"].samples(0)
     assert sample.query_id == "x-9"
@@ -311,7 +313,7 @@ def test_wnc(tmp_path):
     same = "78\ttok\ttok\tnewspapers\tnewspapers\tpos\trel"
     other = "77\ttok\ttok\ta vile newspaper\ta newspaper\tpos\trel"
     lines(tmp_path / "biased.full", row, same, row, other)
-    probe = made("wnc", tmp_path)["neutrality@wnc"]
+    probe = probes_of("wnc", tmp_path)["neutrality@wnc"]
     samples = check_samples(probe.samples(0))
     assert sorted((sample.first, sample.second) for sample in samples) == [
         ("The newspaper", "The horrible newspaper"),
@@ -346,7 +348,7 @@ def test_gyafc(tmp_path, form):
             "<content>x</content></document></vespaadd>",
             '<vespaadd><document type="wisdom"><uri>6</uri><subject>Best song ?</subject></document></vespaadd>',
         )
-    probes = made("gyafc", tmp_path)
+    probes = probes_of("gyafc", tmp_path)
     assert list(probes) == ["formality@gyafc", "formality-entertainment@gyafc", "formality-family@gyafc"]
     family = list(probes["formality-family@gyafc"].samples(0))
     assert [sample.second for sample in family] == [f"call ur friends {number}" for number in range(4)]
@@ -365,13 +367,13 @@ def test_gyafc_needs_the_questions(tmp_path):
     for name in ("formal", "formal.qids", *(f"informal.ref{number}" for number in range(4))):
         lines(place / name, "x")
     with pytest.raises(MissingFileError, match=r"questions\.tsv"):
-        made("gyafc", tmp_path)
+        probes_of("gyafc", tmp_path)
 
 
 # Summaries
 
 
-def test_the_tenth_is_what_the_first_byte_of_a_hash_says():
+def test_the_first_byte_of_a_hash_selects_the_published_tenth():
     names = [f"{number}.summary" for number in range(500)]
     taken = [name for name in names if in_published_tenth(name)]
     assert taken == [
@@ -381,7 +383,7 @@ def test_the_tenth_is_what_the_first_byte_of_a_hash_says():
 
 
 def test_summaries_with_titles(tmp_path):
-    told = [
+    items = [
         {
             "id": str(number),
             "title": "Storm",
@@ -390,10 +392,10 @@ def test_summaries_with_titles(tmp_path):
         }
         for number in range(40)
     ]
-    told[9]["summary"] = told[10]["summary"] = " "
-    told[33]["title"] = "Wind"
-    records(tmp_path / "xsum.jsonl", *told)
-    probe = made("xsum", tmp_path)["succinctness@xsum"]
+    items[9]["summary"] = items[10]["summary"] = " "
+    items[33]["title"] = "Wind"
+    records(tmp_path / "xsum.jsonl", *items)
+    probe = probes_of("xsum", tmp_path)["succinctness@xsum"]
     assert [sample.sample_id for sample in probe.samples(0)] == [
         f"xsum-{number}" for number in (8, 25, 29, 35)
     ]
@@ -402,11 +404,11 @@ def test_summaries_with_titles(tmp_path):
     assert (first.query, first.first, first.second) == ("Storm", "A storm came .", "Storms 8 came and went")
 
 
-def test_the_bare_identifier_is_hashed_for_news(tmp_path):
-    told = [{"id": str(n), "title": "Storm", "summary": "Storm", "body": f"storms {n}"} for n in range(60)]
-    records(tmp_path / "news.jsonl", *told)
+def test_the_identifier_without_suffix_is_hashed_for_cnn_and_daily_mail(tmp_path):
+    items = [{"id": str(n), "title": "Storm", "summary": "Storm", "body": f"storms {n}"} for n in range(60)]
+    records(tmp_path / "news.jsonl", *items)
     for name in ("cnn", "dailymail"):
-        probe = made(name, tmp_path)[f"succinctness@{name}"]
+        probe = probes_of(name, tmp_path)[f"succinctness@{name}"]
         expected = [f"{name}-{n}" for n in range(60) if in_published_tenth(str(n))]
         assert [sample.sample_id for sample in probe.samples(0)] == expected
         assert expected
@@ -420,11 +422,11 @@ def test_summary_files_of_xsum(tmp_path):
         ("RESTBODY", "Storms\nwent"),
     )
     lines(tmp_path / "8.summary", *(f"[SN]{name}[SN]\n{text}\n" for name, text in sections))
-    probe = made("xsum", tmp_path)["succinctness@xsum"]
-    assert said(probe) == [("xsum-8", "Storm", "A storm .", "Storms\nwent")]
+    probe = probes_of("xsum", tmp_path)["succinctness@xsum"]
+    assert contents(probe) == [("xsum-8", "Storm", "A storm .", "Storms\nwent")]
     lines(tmp_path / "8.summary", "[SN]TITLE[SN]\nStorm\n")
     with pytest.raises(MalformedRecordError, match="RESTBODY"):
-        said(probe)
+        contents(probe)
 
 
 def test_scitldr_in_both_forms(tmp_path):
@@ -437,21 +439,23 @@ def test_scitldr_in_both_forms(tmp_path):
     records(tmp_path / "one" / "dev.jsonl", original)
     pair = {"id": "scitldr-dev-p", "query": "Storm", "doc_a": "A storm .", "doc_b": "Storms come . They go ."}
     records(tmp_path / "two" / "dev.jsonl", pair)
-    one, two = (made("scitldr", tmp_path / each)["succinctness@scitldr"] for each in ("one", "two"))
-    assert said(one) == said(two) == [("scitldr-dev-p", "Storm", "A storm .", "Storms come . They go .")]
+    one, two = (probes_of("scitldr", tmp_path / each)["succinctness@scitldr"] for each in ("one", "two"))
+    assert (
+        contents(one) == contents(two) == [("scitldr-dev-p", "Storm", "A storm .", "Storms come . They go .")]
+    )
 
 
 # Factuality
 
 
-def test_an_answer_is_swapped_as_it_is():
+def test_a_substitute_is_inserted_literally():
     text = "Ada Byron met AdaByron and Ada Byronson. ada byron left."
     changed, substitute = swapped_answer(text, "Ada Byron", ["Ada Byron", r"Bo \g<9>"], random.Random(0))
     assert substitute == r"Bo \g<9>"  # would be an error, or a group, in a template
     assert changed == r"Bo \g<9> met Bo \g<9> and Ada Byronson. Bo \g<9> left."
 
 
-def test_what_changes_nothing_is_drawn_again():
+def test_a_substitute_that_changes_nothing_is_not_drawn():
     alike = ["ADA BYRON", "Ada Byron", "Al Green"]
     found = {swapped_answer("Ada Byron", "Ada Byron", alike, random.Random(seed)) for seed in range(50)}
     assert found == {("Al Green", "Al Green")}
@@ -467,7 +471,7 @@ def test_what_changes_nothing_is_drawn_again():
         ("C++", "Is C++ old?", True),
     ],
 )
-def test_answers_that_the_question_names(answer, question, there):
+def test_answers_with_a_word_of_the_question(answer, question, there):
     assert shares_word(answer, question) is there
 
 
@@ -483,7 +487,7 @@ def question(text, answers, *passages):
     }
 
 
-ASKED = [
+QUESTIONS = [
     question("who wrote the first program", ["Ada Byron"], "It was Ada Byron .", "No name here"),
     question("who sang it", ["Al Green"], "Al Green sang ."),
     question("who is ada", ["Ada Byron"], "Ada Byron again"),
@@ -495,8 +499,8 @@ ASKED = [
 
 
 def test_natural_questions(tmp_path):
-    (tmp_path / "biencoder-nq-train.json").write_text(json.dumps(ASKED, indent=2))
-    probes = made("nq", tmp_path)
+    (tmp_path / "biencoder-nq-train.json").write_text(json.dumps(QUESTIONS, indent=2))
+    probes = probes_of("nq", tmp_path)
     assert list(probes) == [f"factuality-{kind}@nq" for kind in ("person", "gpe", "loc", "norp", "org")]
     people = list(probes["factuality-person@nq"].samples(0))
     assert [(sample.query, sample.first, sample.second) for sample in people] == [
@@ -516,29 +520,29 @@ def test_natural_questions(tmp_path):
 
 def test_the_order_of_questions_does_not_matter(tmp_path):
     hashes = set()
-    for name, asked in (("one", ASKED), ("two", ASKED[::-1])):
+    for name, asked in (("one", QUESTIONS), ("two", QUESTIONS[::-1])):
         records(tmp_path / name / "nq-train.jsonl", *asked)
-        hashes.add(content_hash(made("nq", tmp_path / name)["factuality-person@nq"].samples(5)))
+        hashes.add(content_hash(probes_of("nq", tmp_path / name)["factuality-person@nq"].samples(5)))
     assert len(hashes) == 1
 
 
-def test_answers_without_names_are_no_empty_probe(tmp_path):
-    records(tmp_path / "nq-train.jsonl", ASKED[-1])
+def test_answers_without_names_are_refused(tmp_path):
+    records(tmp_path / "nq-train.jsonl", QUESTIONS[-1])
     with pytest.raises(DataError, match="finds no name in any answer"):
-        list(made("nq", tmp_path)["factuality-person@nq"].samples(0))
+        list(probes_of("nq", tmp_path)["factuality-person@nq"].samples(0))
 
 
 @pytest.mark.parametrize(
     "wrong", [{"answers": "Ada"}, {"answers": [1]}, {"positive_ctxs": ["x"]}, {"question": None}]
 )
 def test_a_damaged_question_is_refused(tmp_path, wrong):
-    records(tmp_path / "nq-train.jsonl", ASKED[0], {**ASKED[1], **wrong})
+    records(tmp_path / "nq-train.jsonl", QUESTIONS[0], {**QUESTIONS[1], **wrong})
     with pytest.raises(MalformedRecordError, match="positive_ctxs") as refused:
-        list(made("nq", tmp_path)["factuality-person@nq"].samples(0))
+        list(probes_of("nq", tmp_path)["factuality-person@nq"].samples(0))
     assert ("line", 2) in refused.value.facts
 
 
-def test_an_object_without_end_is_refused_before_all_is_read(tmp_path, monkeypatch):
+def test_an_endless_object_is_refused_before_the_end_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr("termwise.probes.sources.transfer.json_array._CHUNK", 8)
     monkeypatch.setattr("termwise.probes.sources.transfer.json_array._LARGEST", 50)
     (tmp_path / "a.json").write_bytes(b'[{"a": 1}, {"a": x}' + 200 * b" " + b"\xff]")
@@ -546,12 +550,12 @@ def test_an_object_without_end_is_refused_before_all_is_read(tmp_path, monkeypat
         list(read_json_array(tmp_path / "a.json"))
 
 
-def test_an_array_is_read_in_pieces(tmp_path, monkeypatch):
-    told = [{"n": n, "t": 'é"]}, \\ [{' * n} for n in range(20)]
+def test_an_array_is_read_in_chunks(tmp_path, monkeypatch):
+    items = [{"n": n, "t": 'é"]}, \\ [{' * n} for n in range(20)]
     path = tmp_path / "a.json"
-    path.write_text(json.dumps(told, ensure_ascii=False), encoding="utf-8")
+    path.write_text(json.dumps(items, ensure_ascii=False), encoding="utf-8")
     monkeypatch.setattr("termwise.probes.sources.transfer.json_array._CHUNK", 7)
-    assert [record for _, record in read_json_array(path)] == told
+    assert [record for _, record in read_json_array(path)] == items
     path.write_text("[]")
     assert list(read_json_array(path)) == []
 
@@ -564,7 +568,7 @@ def test_a_damaged_array_is_refused(tmp_path, text):
 
 
 def test_xquad_in_all_forms(tmp_path):
-    asked = [
+    questions = [
         ("a", "who wrote it", "Ada Byron wrote it", "Ada Byron"),
         ("b", "who sang it", "Al Green sang", "Al Green"),
     ]
@@ -572,31 +576,35 @@ def test_xquad_in_all_forms(tmp_path):
         tmp_path / "lines" / "qa.jsonl",
         *(
             {"id": i, "question": q, "context": c, "answer": a, "context_id": n}
-            for n, (i, q, c, a) in enumerate(asked)
+            for n, (i, q, c, a) in enumerate(questions)
         ),
     )
     paragraphs = [
         {"context": c, "qas": [{"id": i, "question": q, "answers": [{"text": a, "answer_start": 0}]}]}
-        for i, q, c, a in asked
+        for i, q, c, a in questions
     ]
     original = tmp_path / "original" / "xquad.en.json"
     lines(original, json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]}))
-    one, two = (made("xquad", tmp_path / each)["factuality-person@xquad"] for each in ("lines", "original"))
-    assert said(one) == said(two)
-    assert [row[3] for row in said(one)] == ["Al Green wrote it", "Ada Byron sang"]
+    one, two = (
+        probes_of("xquad", tmp_path / each)["factuality-person@xquad"] for each in ("lines", "original")
+    )
+    assert contents(one) == contents(two)
+    assert [row[3] for row in contents(one)] == ["Al Green wrote it", "Ada Byron sang"]
     lines(original, '{"data": [{"title": "T"}]}')
     with pytest.raises(MalformedRecordError, match="SQuAD"):
-        list(made("xquad", tmp_path / "original")["factuality-person@xquad"].samples(0))
+        list(probes_of("xquad", tmp_path / "original")["factuality-person@xquad"].samples(0))
     records(tmp_path / "pairs.jsonl", {"id": "1", "query": "q", "doc_a": "a", "doc_b": "b", "answer": "a"})
-    assert said(made("xquad", tmp_path / "pairs.jsonl")["factuality@xquad"]) == [("1", "q", "a", "b")]
+    assert contents(probes_of("xquad", tmp_path / "pairs.jsonl")["factuality@xquad"]) == [
+        ("1", "q", "a", "b")
+    ]
 
 
-def test_beside_ready_pairs_answers_are_swapped_only_where_names_are_known(tmp_path, monkeypatch):
+def test_with_ready_pairs_answers_are_swapped_only_if_the_language_finds_names(tmp_path, monkeypatch):
     records(tmp_path / "pairs.jsonl", {"id": "1", "query": "q", "doc_a": "a", "doc_b": "b"})
     records(tmp_path / "qa.jsonl", {"id": "1", "question": "q", "context": "c", "answer": "a"})
-    assert list(made("xquad", tmp_path)) == ["factuality@xquad"]
+    assert list(probes_of("xquad", tmp_path)) == ["factuality@xquad"]
     monkeypatch.setitem(NAMES, "napoleon was born in france.", "GPE")
-    assert len(made("xquad", tmp_path)) == 6
+    assert len(probes_of("xquad", tmp_path)) == 6
 
 
 def test_truthfulqa(tmp_path):
@@ -604,14 +612,14 @@ def test_truthfulqa(tmp_path):
         table = csv.writer(file)
         table.writerow(["Type", "Question", "Best Answer", "Correct Answers", "Incorrect Answers"])
         table.writerow(["x", "Why, blue?", 'Of "light"', "y", "Of paint; Of\nsea;"])
-    probe = made("truthfulqa", tmp_path)["factuality@truthfulqa"]
-    assert said(probe) == [
+    probe = probes_of("truthfulqa", tmp_path)["factuality@truthfulqa"]
+    assert contents(probe) == [
         ("truthfulqa-0-0", "Why, blue?", 'Of "light"', "Of paint"),
         ("truthfulqa-0-1", "Why, blue?", 'Of "light"', "Of\nsea"),
     ]
     lines(tmp_path / "TruthfulQA.csv", "Type,Question", "x,y")
     with pytest.raises(MalformedRecordError, match="Best Answer"):
-        said(probe)
+        contents(probe)
 
 
 def test_onestop(tmp_path):
@@ -625,41 +633,41 @@ def test_onestop(tmp_path):
         "nightly x",
         stars,
     )
-    probe = made("onestop", tmp_path)["simplicity-sentences@onestop"]
-    assert said(probe) == [
+    probe = probes_of("onestop", tmp_path)["simplicity-sentences@onestop"]
+    assert contents(probe) == [
         ("onestop-ADV-ELE-0", "nightingales", "nightingales sing", "nightingales vocalise")
     ]
     assert probe.left_out(0) == {"identical texts": 1}
     records(tmp_path / "documents.jsonl", {"id": "1", "query": "Birds", "doc_a": "easy", "doc_b": "hard"})
-    assert said(made("onestop", tmp_path)["simplicity@onestop"]) == [("1", "Birds", "easy", "hard")]
+    assert contents(probes_of("onestop", tmp_path)["simplicity@onestop"]) == [("1", "Birds", "easy", "hard")]
     lines(tmp_path / "ADV-ELE.txt", "alone", stars)
     with pytest.raises(MalformedRecordError, match="two sentences"):
-        said(probe)
+        contents(probe)
 
 
-# All of them
+# All data sets
 
 
 @pytest.mark.parametrize("name", DATA_SETS)
 def test_a_folder_without_the_files_is_refused(tmp_path, name):
     with pytest.raises(MissingFileError) as refused:
-        made(name, tmp_path)
+        probes_of(name, tmp_path)
     labels = [label for label, _ in refused.value.facts]
     assert labels[0] == "folder"
     assert any(label.startswith("looked for") for label in labels)
     with pytest.raises(MissingFileError, match="no such folder"):
-        made(name, tmp_path / "nowhere")
+        probes_of(name, tmp_path / "nowhere")
 
 
-def test_no_folder_no_probe():
+def test_without_a_folder_there_is_no_probe():
     assert FAMILY.make(ProbeInputs(language=LANGUAGE, stop_words=STOPS, folders={"another": None})) == []
 
 
-def test_one_identifier_for_two_pairs_is_refused(tmp_path):
+def test_duplicate_pair_identifiers_are_refused(tmp_path):
     pair = {"id": "1", "query": "q", "doc_a": "a", "doc_b": "b"}
     records(tmp_path / "pairs.jsonl", pair, pair)
     with pytest.raises(DuplicateIdError):
-        check_samples(made("truthfulqa", tmp_path)["factuality@truthfulqa"].samples(0))
+        check_samples(probes_of("truthfulqa", tmp_path)["factuality@truthfulqa"].samples(0))
 
 
 SHARED = {
@@ -681,7 +689,7 @@ SHARED = {
 @pytest.mark.parametrize("key", SHARED, ids=lambda key: key[2])
 def test_counts_of_data_sets(shared, key):
     name, folder, probe_name = key
-    pairs = list(made(name, shared / "probes" / folder)[probe_name].pairs())
+    pairs = list(probes_of(name, shared / "probes" / folder)[probe_name].pairs())
     assert (len(pairs), sum(pair.first == pair.second for pair in pairs)) == SHARED[key]
     assert len({pair.pair_id for pair in pairs}) == len(pairs)
 
@@ -694,9 +702,9 @@ def test_counts_of_data_sets(shared, key):
         ("truthfulqa", "TruthfulQA.csv", f"Question,Best Answer,Incorrect Answers\na,b,{200_000 * 'c'}\n"),
     ],
 )
-def test_files_that_are_nested_too_deeply_or_have_fields_too_long(name, file, text, tmp_path):
+def test_deep_nesting_and_long_fields_are_refused(name, file, text, tmp_path):
     lines(tmp_path / file, text)
-    probe = next(iter(made(name, tmp_path).values()))
+    probe = next(iter(probes_of(name, tmp_path).values()))
     with pytest.raises(MalformedRecordError) as caught:
         list(probe.samples(0))
     facts = dict(caught.value.facts)

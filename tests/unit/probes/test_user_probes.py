@@ -1,4 +1,4 @@
-"""Probes from YAML: what they make, and every way to get them wrong."""
+"""Probes of YAML files: their samples, and the errors for every invalid file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def one(tmp_path, case="{query: q, first: a, second: b}", rest=""):
     return read(tmp_path, f"probes:\n- name: x\n  title: X\n  {rest}\n  cases:\n  - {case}\n")
 
 
-def test_what_is_written_is_asked(tmp_path):
+def test_a_file_makes_its_probes(tmp_path):
     first, second = read(tmp_path, GOOD)
     found = {(s.query, s.first, s.second, s.second_query) for s in first.samples(0)}
     assert found == {
@@ -86,24 +86,24 @@ def test_values_can_be_zipped(tmp_path):
     assert len(list(every.samples(0))) == 4
 
 
-def test_a_slot_of_the_probe_counts_only_where_it_is_used(tmp_path):
+def test_a_case_uses_only_the_slots_that_it_names(tmp_path):
     slots = "slots: {a: [one, two], b: [red, blue, green]}"
     case = '{query: q, first: "{a}", second: z}\n  - {query: r, first: "{b}", second: z}'
     (probe,) = one(tmp_path, case, f"combine: zip\n  {slots}")
     assert sorted(s.first for s in probe.samples(0)) == ["blue", "green", "one", "red", "two"]
 
 
-def test_sides_that_come_out_the_same_give_no_sample(tmp_path):
+def test_identical_sides_make_no_sample(tmp_path):
     (probe,) = one(tmp_path, '{query: q, first: "{a}", second: one}', "slots: {a: [one, two]}")
     assert [s.first for s in probe.samples(0)] == ["two"]
 
 
-def test_what_two_cases_say_comes_once(tmp_path):
+def test_duplicate_samples_of_two_cases_are_dropped(tmp_path):
     (probe,) = one(tmp_path, "{query: q, first: a, second: b}\n  - {query: q, first: a, second: b}")
     assert len(list(probe.samples(0))) == 1
 
 
-def test_a_limit_draws_with_the_seed_and_not_by_order(tmp_path):
+def test_a_limit_depends_on_the_seed_and_not_on_order(tmp_path):
     values = [f"v{n}" for n in range(30)]
 
     def drawn(order, seed, limit=5):
@@ -117,14 +117,14 @@ def test_a_limit_draws_with_the_seed_and_not_by_order(tmp_path):
     assert drawn(values, 0, limit=99) == set(values)
 
 
-def test_ids_depend_on_what_is_said_alone(tmp_path):
+def test_sample_ids_depend_on_the_content_only(tmp_path):
     (before,) = one(tmp_path, "{query: q, first: a, second: b}\n  - {query: r, first: a, second: b}")
     (after,) = one(tmp_path, "{query: r, first: a, second: b}\n  - {query: q, first: a, second: b}")
     assert content_hash(before.samples(0)) == content_hash(after.samples(5))
 
 
 @given(st.text())
-def test_doubled_braces_stay(text):
+def test_double_braces_are_literal(text):
     assert filled(text.replace("{", "{{").replace("}", "}}"), {}) == text
 
 
@@ -294,7 +294,7 @@ CASE = "{query: q, first: a, second: b}"
         ),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(tmp_path, text, message, place, seen):
+def test_errors_name_the_place(tmp_path, text, message, place, seen):
     with pytest.raises(MalformedRecordError) as caught:
         read(tmp_path, text)
     facts = dict(caught.value.facts)
@@ -305,7 +305,7 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path, text, message, place, s
     assert facts["line"] == 1
 
 
-def test_lines_are_counted_and_near_keys_are_proposed(tmp_path):
+def test_errors_name_the_line_and_similar_keys(tmp_path):
     with pytest.raises(MalformedRecordError) as caught:
         read(tmp_path, GOOD.replace("symmetric: true", "simmetric: true"))
     assert dict(caught.value.facts)["line"] == 20
@@ -333,20 +333,20 @@ def test_too_many_combinations_are_refused(tmp_path):
         ('a: b\nc: "\\U00110000"\n', 2),
     ],
 )
-def test_what_is_not_yaml_is_refused(tmp_path, text, line):
+def test_invalid_yaml_is_refused(tmp_path, text, line):
     with pytest.raises(MalformedRecordError) as caught:
         read(tmp_path, text)
     assert dict(caught.value.facts)["line"] == line
 
 
 @pytest.mark.parametrize("text", ["- name: a\n", "5\n", ""])
-def test_the_key_at_the_top_is_named(tmp_path, text):
+def test_errors_name_the_top_level_key(tmp_path, text):
     with pytest.raises(MalformedRecordError) as caught:
         read(tmp_path, text)
     assert "probes" in dict(caught.value.facts)["expected"]
 
 
-def test_what_is_wanted_may_be_said(tmp_path):
+def test_a_probe_can_state_its_expectation(tmp_path):
     for said, wanted in ((", wanted: second", "second"), ("", "")):
         (probe,) = read(tmp_path, f"probes: [{{name: typos, cases: [{CASE}]{said}}}]")
         assert expectation_of(probe) == wanted, "its name means nothing"
@@ -355,7 +355,7 @@ def test_what_is_wanted_may_be_said(tmp_path):
             read(tmp_path, f"probes: [{{name: a, {said}, cases: [{CASE}]}}]")
 
 
-def test_an_empty_string_is_not_the_way_out_of_a_missing_one(tmp_path):
+def test_missing_and_invisible_strings_are_refused(tmp_path):
     with pytest.raises(MalformedRecordError, match="a string is required") as caught:
         read(tmp_path, f"probes: [{{name: a, definition: , cases: [{CASE}]}}]")
     assert caught.value.fixes == ()
@@ -366,17 +366,17 @@ def test_an_empty_string_is_not_the_way_out_of_a_missing_one(tmp_path):
 
 
 @pytest.mark.parametrize("value", ["!!python/object/apply:os.getcwd []", "!own text", "!!binary aGk="])
-def test_no_tag_makes_anything(tmp_path, value):
+def test_tags_build_no_objects(tmp_path, value):
     with pytest.raises(MalformedRecordError, match="a string is required"):
         one(tmp_path, f"{{query: q, first: a, second: {value} }}")
 
 
-def test_merged_keys_are_not_known(tmp_path):
+def test_merge_keys_are_refused(tmp_path):
     with pytest.raises(MalformedRecordError, match=r"a string is required|an unknown key"):
         one(tmp_path, "{<<: {query: q}, first: a, second: b}")
 
 
-def test_a_file_that_is_not_there_or_not_utf8(tmp_path):
+def test_missing_files_and_other_encodings_are_refused(tmp_path):
     with pytest.raises(MissingFileError):
         read_probes(tmp_path / "none.yaml")
     path = tmp_path / "latin.yaml"
@@ -400,7 +400,7 @@ def test_without_pyyaml_the_extra_is_named(tmp_path, monkeypatch):
         (r'{query: "{a}", first: a, second: b, slots: {a: ["\udcff"]}}', "probes[0].cases[0].slots.a[0]"),
     ],
 )
-def test_half_characters_are_refused_where_they_stand(tmp_path, case, place):
+def test_unpaired_surrogates_are_refused_with_their_place(tmp_path, case, place):
     with pytest.raises(MalformedRecordError, match="surrogate") as caught:
         one(tmp_path, case)
     assert dict(caught.value.facts)["place"] == place
@@ -411,7 +411,7 @@ def test_half_characters_are_refused_where_they_stand(tmp_path, case, place):
     ("text", "line"),
     [("a: 1\n# two\nb: \x07\n", 3), ("a: 1\r\nb: \u00e9\r\nc: \x1b[2J\r\n", 3), ("\ufeffa\n\x00", 2)],
 )
-def test_a_character_that_yaml_does_not_allow_is_named_with_its_line(tmp_path, text, line):
+def test_invalid_characters_are_refused_with_their_line(tmp_path, text, line):
     path = tmp_path / "odd.yaml"
     path.write_bytes(text.encode())
     with pytest.raises(MalformedRecordError, match=r"U\+00") as caught:

@@ -1,4 +1,4 @@
-"""Our own pairs: complete, distinct, proof-read as far as a program can."""
+"""Written pairs: completeness, uniqueness, and properties that a program can check."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_pairs_are_complete_and_distinct(quality):
             assert pair.second[-1] == "."
 
 
-def test_false_statements_differ_in_one_place_of_a_stated_kind():
+def test_false_statements_differ_in_one_fact():
     pairs = list(written_pairs("factuality"))
     kinds = Counter(pair.facts["type"] for pair in pairs)
     assert kinds == dict.fromkeys(["person", "place", "nationality", "organisation", "number"], 6)
@@ -51,7 +51,7 @@ def test_summaries_are_shorter():
         assert 3 * len(pair.first) < 2 * len(pair.second), pair.pair_id
 
 
-def test_paraphrases_are_of_one_length():
+def test_paraphrases_have_similar_lengths():
     for pair in written_pairs("paraphrase"):
         assert 0.5 < len(pair.first) / len(pair.second) < 2, pair.pair_id
 
@@ -72,7 +72,7 @@ class Short:
         return np.array([-float(len(text)) for text in texts])
 
 
-def test_probes_are_always_there():
+def test_the_probes_of_written_pairs():
     probes = {probe.name: probe for probe in FAMILY.make(ProbeInputs(language=None, stop_words=frozenset()))}
     assert list(probes) == [f"{quality}@written" for quality in QUALITIES]
     assert [name for name, probe in probes.items() if probe.symmetric] == ["paraphrase@written"]

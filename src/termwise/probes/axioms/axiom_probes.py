@@ -8,9 +8,13 @@ from math import isqrt
 from random import Random
 
 from termwise.probes.axioms.axiom import MARGIN, Axiom, Idf
-from termwise.probes.axioms.length import LNC2
-from termwise.probes.axioms.registry import AXIOMS
+from termwise.probes.axioms.coverage import AND, DIV, M_AND
+from termwise.probes.axioms.length import LNC1, LNC2, TF_LNC
+from termwise.probes.axioms.lower_bound import LB1, LB2
+from termwise.probes.axioms.proximity import PROX1, PROX2, PROX3, PROX4, PROX5
+from termwise.probes.axioms.semantics import REG, STMC1, STMC2
 from termwise.probes.axioms.sentence_templates import TemplateData, TemplateSampler, template_data
+from termwise.probes.axioms.term_frequency import MTDC, TFC1, TFC2, TFC3
 from termwise.probes.axioms.term_reader import TermReader, idf_of
 from termwise.probes.axioms.word_similarity import RelatedWords, Similarity, WordVectors
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
@@ -19,6 +23,16 @@ from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
 from termwise.text import Analyzer, make_analyzer
 from termwise.validation import check, check_count, is_finite_number
+
+AXIOMS: tuple[Axiom, ...] = (
+    *(TFC1, TFC2, TFC3, MTDC),
+    *(LB1, LB2),
+    *(LNC1, LNC2, TF_LNC),
+    *(PROX1, PROX2, PROX3, PROX4, PROX5),
+    *(STMC1, STMC2, REG),
+    *(AND, M_AND, DIV),
+)
+"""In the order of tables."""
 
 CONSTRUCTED = "constructed"
 """Collection in names of probes of constructed pairs."""

@@ -6,7 +6,6 @@ in XQuAD it is given, and in judged texts it is the sentence with most query wor
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -66,6 +65,9 @@ class PassageSource:
     passage: Callable[[], Passage | None]
 
 
+Sources = Callable[[], Iterable[PassageSource]]
+
+
 class PassageProbe(SourcedProbe[PassageSource]):
     """Passages in two arrangements.
 
@@ -75,21 +77,25 @@ class PassageProbe(SourcedProbe[PassageSource]):
         See `Probe`.
     sources : callable
         Returns the passages.
+    arrange : callable
+        Returns both texts of a passage for a seed; None if they would be the same.
     """
 
     strategy: Strategy = "manipulation"
 
     def __init__(
-        self, name: str, title: str, definition: str, sources: Callable[[], Iterable[PassageSource]]
+        self,
+        name: str,
+        title: str,
+        definition: str,
+        sources: Sources,
+        arrange: Callable[[Passage, int], tuple[str, str] | None],
     ) -> None:
         self.name = name
         self.title = title
         self.definition = definition
         self._sources = sources
-
-    @abstractmethod
-    def texts(self, passage: Passage, seed: int) -> tuple[str, str] | None:
-        """Return both texts; None if they would be the same."""
+        self._arrange = arrange
 
     def sources(self) -> Iterable[PassageSource]:
         """See `SourcedProbe`."""
@@ -102,86 +108,60 @@ class PassageProbe(SourcedProbe[PassageSource]):
     def sample(self, seed: int, source: PassageSource) -> Sample | None:
         """See `SourcedProbe`."""
         passage = source.passage()
-        texts = None if passage is None else self.texts(passage, seed)
+        texts = None if passage is None else self._arrange(passage, seed)
         if passage is None or texts is None:
             return None
         facts = {"answer": passage.sentences[passage.answer]}
         return Sample(passage.passage_id, passage.query, *texts, passage.query_id, facts)
 
 
-class PositionProbe(PassageProbe):
-    """Passages with the answer at two places. Positive: the first place is preferred.
+def _position_probe(collection: str, sources: Sources, contrast: tuple[str, str]) -> PassageProbe:
+    """Make the probe that moves the answer. Positive: the first of two places is preferred."""
 
-    Parameters
-    ----------
-    collection : str
-        Collection in the name of the probe.
-    sources : callable
-        See `PassageProbe`; passages of fewer than three sentences are left out.
-    contrast : (str, str)
-        Two of `PLACES`.
-    """
-
-    def __init__(
-        self, collection: str, sources: Callable[[], Iterable[PassageSource]], contrast: tuple[str, str]
-    ) -> None:
-        first, second = (PLACES[place] for place in contrast)
-        super().__init__(
-            f"position-{'-'.join(contrast)}@{collection}",
-            f"Answer {first} against {second}",
-            define_pair(
-                f"the text with its answer {first}",
-                f"the text with its answer {second}, all other sentences in their order",
-            ),
-            sources,
-        )
-        self._contrast = contrast
-
-    def texts(self, passage: Passage, seed: int) -> tuple[str, str] | None:
-        """See `PassageProbe`."""
-        first, second = (moved(passage, place) for place in self._contrast)
+    def arrange(passage: Passage, seed: int) -> tuple[str, str] | None:
+        first, second = (moved(passage, place) for place in contrast)
         return (first, second) if len(passage.sentences) >= SHORTEST and first != second else None
 
+    first, second = (PLACES[place] for place in contrast)
+    return PassageProbe(
+        f"position-{'-'.join(contrast)}@{collection}",
+        f"Answer {first} against {second}",
+        define_pair(
+            f"the text with its answer {first}",
+            f"the text with its answer {second}, all other sentences in their order",
+        ),
+        sources,
+        arrange,
+    )
 
-class PaddingProbe(PassageProbe):
-    """Passages with neutral sentences before them, and with the same after them. Positive: before is preferred.
 
-    Parameters
-    ----------
-    collection, sources
-        See `PositionProbe`; a passage of one sentence is enough.
-    count : int
-        Number of neutral sentences.
-    """
+def _padding_probe(collection: str, sources: Sources, count: int) -> PassageProbe:
+    """Make the probe with neutral sentences before and after the text. Positive: before is preferred."""
 
-    def __init__(self, collection: str, sources: Callable[[], Iterable[PassageSource]], count: int) -> None:
-        super().__init__(
-            f"position-padding-{count}@{collection}",
-            f"Neutral sentences before against behind, {count}",
-            define_pair(
-                f"the text with {count} neutral sentences before it",
-                "the text with the same sentences after it",
-            ),
-            sources,
-        )
-        self._count = count
-
-    def texts(self, passage: Passage, seed: int) -> tuple[str, str]:
-        """See `PassageProbe`."""
+    def arrange(passage: Passage, seed: int) -> tuple[str, str]:
         random = random_for(seed, "position-padding", passage.passage_id)
-        padding = " ".join(random.sample(neutral_sentences(), self._count))
+        padding = " ".join(random.sample(neutral_sentences(), count))
         text = " ".join(passage.sentences)
         return in_a_row(padding, text), in_a_row(text, padding)
 
+    return PassageProbe(
+        f"position-padding-{count}@{collection}",
+        f"Neutral sentences before against behind, {count}",
+        define_pair(
+            f"the text with {count} neutral sentences before it", "the text with the same sentences after it"
+        ),
+        sources,
+        arrange,
+    )
 
-def _written_sources() -> Iterator[PassageSource]:
-    """Yield the written passages, in which the answer is marked."""
-    for passage in written_passages():
-        yield PassageSource(passage.passage_id, partial(_identity, passage))
 
+def _written_sources() -> list[PassageSource]:
+    """Return the written passages, in which the answer is marked."""
 
-def _identity(passage: Passage) -> Passage:
-    return passage
+    def source(passage: Passage) -> PassageSource:
+        return PassageSource(passage.passage_id, lambda: passage)
+
+    return [source(passage) for passage in written_passages()]
 
 
 def _judged_sources(judged: JudgedTexts, inputs: ProbeInputs) -> Iterator[PassageSource]:
@@ -240,7 +220,7 @@ _MANIPULATIONS = [
 
 def position_probes(inputs: ProbeInputs) -> list[Probe]:
     """Make the probes."""
-    sources_of: list[tuple[str, Callable[[], Iterable[PassageSource]]]] = [
+    sources_of: list[tuple[str, Sources]] = [
         (WRITTEN, _written_sources),
         *((judged.name, partial(_judged_sources, judged, inputs)) for judged in inputs.judged),
     ]
@@ -248,8 +228,8 @@ def position_probes(inputs: ProbeInputs) -> list[Probe]:
         sources_of.append(("xquad", partial(xquad_sources, path, inputs.language)))
     probes: list[Probe] = []
     for collection, sources in sources_of:
-        probes += [PositionProbe(collection, sources, contrast) for contrast in CONTRASTS]
-        probes += [PaddingProbe(collection, sources, count) for count in PADDINGS]
+        probes += [_position_probe(collection, sources, contrast) for contrast in CONTRASTS]
+        probes += [_padding_probe(collection, sources, count) for count in PADDINGS]
     return [*probes, *over_collections(_MANIPULATIONS, inputs, "relevant")]
 
 

@@ -105,17 +105,19 @@ def _probe(node: Node) -> UserProbe:
         if not any(slot in case.slots for case in cases):
             raise given["slots"].error("a slot is not used", expected=f"{{{slot}}} in a case", seen=slot)
     symmetric = given["symmetric"].truth() if "symmetric" in given else False
-    wanted = given["wanted"].text() if "wanted" in given else ""
-    wishes = SYMMETRIC_EXPECTATIONS if symmetric else EXPECTATIONS
-    if wanted not in wishes:
-        raise given["wanted"].error("an unknown value of wanted", expected=" or ".join(filter(None, wishes)))
+    expectation = given["wanted"].text() if "wanted" in given else ""
+    expectations = SYMMETRIC_EXPECTATIONS if symmetric else EXPECTATIONS
+    if expectation not in expectations:
+        raise given["wanted"].error(
+            "an unknown value of wanted", expected=" or ".join(filter(None, expectations))
+        )
     return UserProbe(
         name,
         given["title"].text() if "title" in given else name,
         cases,
         definition=given["definition"].text() if "definition" in given else "",
         symmetric=symmetric,
-        expectation=wanted,
+        expectation=expectation,
         zipped=combine == "zip",
         limit=given["limit"].count() if "limit" in given else None,
     )
