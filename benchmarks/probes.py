@@ -48,7 +48,7 @@ from termwise.encode.batches import PIECES, plan_batches  # noqa: E402
 from termwise.encode.onnx_session import OnnxSession  # noqa: E402
 from termwise.encode.pieces import framed  # noqa: E402
 from termwise.models import make_model  # noqa: E402
-from termwise.probes.core.reference_rankings import ReferenceRankings  # noqa: E402
+from termwise.probes.bm25_rankings import bm25_rankings  # noqa: E402
 from termwise.probes.sources.python_collection import python_judged  # noqa: E402
 from termwise.scorers import Background, TokenStatistics, model_scorer  # noqa: E402
 from termwise.text import make_analyzer  # noqa: E402
@@ -86,7 +86,7 @@ def main(given: Sequence[str] | None = None) -> None:
     )
     if arguments.queries:
         queries = dict(list(queries.items())[: arguments.queries])
-    lists = ReferenceRankings.by_bm25(queries, collection.documents, depth=arguments.depth)
+    lists = bm25_rankings(queries, collection.documents, depth=arguments.depth)
     pairs: Pairs = ([], [])
     for query_id, texts in lists.candidates.items():
         pairs[0].extend([lists.queries[query_id]] * len(texts))

@@ -20,7 +20,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import log
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ from termwise.probes.sources.matching.terms import PublishedTerms  # noqa: E402
 from termwise.probes.sources.transfer.data_sets import FAMILY as TRANSFER  # noqa: E402
 from termwise.records import Document  # noqa: E402
 from termwise.scorers import Background, CountWeigher, RowScorer, ScoreCache  # noqa: E402
+from termwise.scorers.score_pairs import score_pairs  # noqa: E402
 from termwise.text import Analysis, AnalyzerSpec  # noqa: E402
 
 FOLDERS = {
@@ -109,7 +110,7 @@ def main() -> None:
     scorer = _bm25(given.data / JUDGED["dl19"], words)
     reference = _reference(given.data / JUDGED["dl19"], judged["dl19"])
     with ScoreCache() as store:
-        delta = median_gap(reference.scored(scorer, store=store))
+        delta = median_gap(reference.score(scorer, partial(score_pairs, cache=store)))
         rows = list(_rows(material, published["rows"], scorer, delta, published["delta"] * log(2), store))
         ablations = list(_ablations(given.data, material, scorer, delta, store))
     found = {
@@ -160,8 +161,8 @@ def _rows(
     wanted = [*published, *(f"{name.partition('@')[0]}@dl20" for name in published if name.endswith("@dl19"))]
     for name in wanted:
         samples = check_samples(probes[name].samples(0))
-        result = run_probe(scorer, probes[name], Constant(delta), samples=samples, store=store)
-        other = run_probe(scorer, probes[name], Constant(theirs), samples=samples, store=store)
+        result = run_probe(scorer, probes[name], Constant(delta), samples=samples, cache=store)
+        other = run_probe(scorer, probes[name], Constant(theirs), samples=samples, cache=store)
         sure = estimate(result, resamples=2000)
         paper = published.get(name, {})
         record.say(f"{name}: {sure.value:+.3f}, paper {paper.get('score', '–')}; {len(samples):,} samples")
@@ -201,7 +202,7 @@ def _ablations(
                 variants.append(("statistics of the pairs' own texts", own, delta))
                 variants += [(f"delta × {factor:g}", scorer, delta * factor) for factor in (0, 0.5, 2)]
             for title, asked, threshold in variants:
-                result = run_probe(asked, probe, Constant(threshold), samples=samples, store=store)
+                result = run_probe(asked, probe, Constant(threshold), samples=samples, cache=store)
                 yield {"probe": probe.name, "what": title, "score": result.score, "samples": len(samples)}
 
 

@@ -37,12 +37,12 @@ from termwise.probes.report.tables import (  # noqa: E402
     NOT_SIGNIFICANT,
     Row,
     about_lines,
+    expected_score,
     markdown_tables,
     sections,
     signed,
     significant,
     tone,
-    wanted_score,
 )
 
 ROW, COLUMN = 0.19, 0.85
@@ -121,7 +121,7 @@ def headline(report: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple[s
         (
             group["title"],
             [
-                Line(one["says"], wanted_score(rows[one["probe"]].probe["wanted"]), rows[one["probe"]])
+                Line(one["says"], expected_score(rows[one["probe"]].probe["wanted"]), rows[one["probe"]])
                 for one in group["row"]
                 if one["probe"] in rows
             ],

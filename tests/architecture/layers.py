@@ -55,6 +55,9 @@ QUERY_SIDE = {
 }
 """What `engine`, `explain` and `search` may import of `models`."""
 
+PROBES_WITHOUT_RANKERS = ("core", "report", "language", "axioms", "behaviour", "manipulations", "sources")
+"""Folders of `probes` that import no rankers and no indexing, and of `scorers` the protocol and fingerprints only."""
+
 ON_REQUEST = {
     "termwise.train.neural_model1": {
         "cli/train_neural_model1.py",

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.architecture.layers import INSIDE_FUNCTIONS, LAYERS, LIBRARIES, ON_REQUEST, QUERY_SIDE
+from tests.architecture.layers import (
+    INSIDE_FUNCTIONS,
+    LAYERS,
+    LIBRARIES,
+    ON_REQUEST,
+    PROBES_WITHOUT_RANKERS,
+    QUERY_SIDE,
+)
 
 import termwise
 
@@ -94,6 +101,15 @@ def test_the_query_side_of_models_is_all_that_searching_sees():
         if module.startswith(("termwise.engine", "termwise.explain", "termwise.search")):
             seen = {name for name in imported(path) if is_of("termwise.models", name)}
             assert seen <= QUERY_SIDE, module
+
+
+def test_probes_know_no_ranker():
+    for module, path in MODULES.items():
+        if any(is_of(f"termwise.probes.{folder}", module) for folder in PROBES_WITHOUT_RANKERS):
+            layers = {name: layer_of(name) for name in imported(path) if is_of("termwise", name)}
+            scorers = {name for name, layer in layers.items() if layer == "scorers"}
+            assert scorers <= {"termwise.scorers.fingerprint", "termwise.scorers.protocol"}, module
+            assert not {"rankers", "yardsticks", "indexing"} & set(layers.values()), module
 
 
 def test_each_large_library_has_its_layers():

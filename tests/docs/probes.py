@@ -28,9 +28,9 @@ def reference() -> str:
     """Return the page: what stands before the first table, and the tables."""
     head, _, _ = PAGE.read_text(encoding="utf-8").partition("\n## ")
     parts = [head]
-    bench = ProbeSession.of(language="rules")
-    judged = bench.material.judged[0].name
-    for section, probes in by_definition(bench.probes(["all"])).items():
+    session = ProbeSession.open(language="rules")
+    judged = session.inputs.judged[0].name
+    for section, probes in by_definition(session.probes(["all"])).items():
         if section == SECTIONS[FAMILY_BY_GRADES.name]:
             parts.append(f"\n## {section}\n\n{BY_GRADES}\n")
             continue

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 _COMMANDS = {
     "build_index": "index COLLECTION --out DIR",
     "convert_checkpoint": "train convert FOLDER --out DIR",
+    "families": "probe --list --suite all",
     "fuse": "fuse RUN RUN --output FILE",
     "learn": "fuse RUN RUN --qrels FILE --learn sweep --save-weights FILE",
     "probe_rankers": "probe RANKER --out DIR",

@@ -228,11 +228,11 @@ def command(
         return
     asked = suites or ["quick"]
     with progress_bar() as progress:
-        bench = ProbeSession.of(
+        session = ProbeSession.open(
             judged=judged or (), collection=collection, data=named_folders(data or ()), stop_words=stop_words,
             language=language, progress=progress,
         )  # fmt: skip
-        wanted = bench.probes(asked)
+        wanted = session.probes(asked)
         if list_probes:
             show_probes(wanted, asked, as_json)
             return
@@ -241,16 +241,16 @@ def command(
                 "name a ranker to ask",
                 fixes=["termwise probe bm25", "termwise probe --list, to see what is asked"],
             )
-        for name in bench.unasked(wanted):
+        for name in session.unused_data(wanted):
             note(f"{name}: none of these suites asks about it; --suite all does")
         with redirect_stdout(sys.stderr):  # what functions of others print
-            opened = bench.scorers(scorers, threads=threads or available_processors(), device=device)
+            opened = session.rankers(scorers, threads=threads or available_processors(), device=device)
             for line in not_kept(opened, out):
                 note(line)
             try:
-                report = bench.report(
+                report = session.report(
                     opened, wanted, out=out, delta=delta, candidates=rankings, depth=depth or DEPTH, limit=limit,
-                    seed=seed, facts={"suites": asked, "made": date.today().isoformat()}, demands=demands,
+                    seed=seed, facts={"suites": asked, "made": date.today().isoformat()}, assertions=demands,
                     progress=progress,
                 )  # fmt: skip
             except KeyboardInterrupt:

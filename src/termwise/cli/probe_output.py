@@ -13,7 +13,7 @@ from termwise.cli.terminal import note, print_json, stdout
 from termwise.display.safe_text import legible_line
 from termwise.errors import CheckFailedError, UsageError
 from termwise.probes.core.expectations import expectation_of
-from termwise.probes.core.suites import SUITES
+from termwise.probes.core.suites import SUITES, ProbeSelection
 from termwise.probes.data_sources import data_names
 from termwise.probes.report import Assertion, differences, failed_assertions
 from termwise.probes.report.differences import Difference
@@ -21,17 +21,16 @@ from termwise.probes.report.folder import SCORES
 from termwise.probes.report.tables import (
     Shortfall,
     by_rankers,
-    said,
+    cell_score,
+    expected_score,
+    format_fact,
     sections,
     seeds_of,
     shortfalls,
     signed,
     significant,
     threshold,
-    wanted_score,
-    written,
 )
-from termwise.probes.session import Wanted
 from termwise.scorers import ScoreCache
 
 _ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "limit", "candidates")
@@ -137,7 +136,7 @@ def show(report: dict[str, Any], *, by_name: bool) -> None:
             table.add_row(
                 legible_line(row.probe["name"].partition("@")[0] if by_name else row.title),
                 *([legible_line(row.data)] if named else []),
-                *(written(cell, symmetric=symmetric) for cell in row.cells),
+                *(cell_score(cell, symmetric=symmetric) for cell in row.cells),
                 f"{row.probe['samples']:,}",
             )
         console.print(legible_line(title), style="italic", highlight=False, markup=False)
@@ -175,7 +174,7 @@ def unwanted(report: dict[str, Any]) -> Iterator[str]:
     """Say where each scorer is furthest from what is wanted."""
     for name, several in shortfalls(report).items():
         parts = [
-            f"{one.row.probe['name']} {_score(one)} (wanted: {wanted_score(one.row.probe['wanted'])})"
+            f"{one.row.probe['name']} {_score(one)} (wanted: {expected_score(one.row.probe['wanted'])})"
             for one in several
         ]
         if parts:
@@ -266,7 +265,7 @@ def show_changes(before: dict[str, Any], report: dict[str, Any], earlier: Path) 
     for name, was in before["facts"].items():
         now = report["facts"].get(name)
         if name in _ASKED_WITH and was != now:
-            note(f"{name}: {said(was)} in {earlier}, {said(now)} now")
+            note(f"{name}: {format_fact(was)} in {earlier}, {format_fact(now)} now")
     cells = differences(before, report)
     changed = [
         one
@@ -297,10 +296,10 @@ def replaced(earlier: dict[str, Any], report: dict[str, Any], out: Path) -> Iter
         )
 
 
-def show_probes(chosen: Sequence[Wanted], asked: Sequence[str], as_json: bool) -> None:
+def show_probes(chosen: Sequence[ProbeSelection], asked: Sequence[str], as_json: bool) -> None:
     """Print what there is to ask; suites and data sets, too, where whole suites are listed."""
     if as_json:
-        for one, _ in chosen:
+        for one in chosen:
             probe = one.probe
             print_json(
                 {
@@ -369,17 +368,17 @@ class Listed(NamedTuple):
     wanted: str
 
 
-def by_definition(chosen: Iterable[Wanted]) -> dict[str, dict[Listed, list[str]]]:
+def by_definition(chosen: Iterable[ProbeSelection]) -> dict[str, dict[Listed, list[str]]]:
     """Return by section what is asked, and of which texts."""
     found: dict[str, dict[Listed, list[str]]] = {}
-    for one, _ in chosen:
+    for one in chosen:
         name, _, texts = legible_line(one.probe.name).partition("@")
         asked = Listed(
             name,
             legible_line(one.probe.title),
             legible_line(one.probe.definition),
             one.probe.symmetric,
-            wanted_score(expectation_of(one.probe)),
+            expected_score(expectation_of(one.probe)),
         )
         found.setdefault(one.section, {}).setdefault(asked, []).append(texts)
     return found

@@ -1,4 +1,4 @@
-"""Reading what says where judged collections and data sets are."""
+"""Names of judged collections and data sets: parsing and checks."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from termwise.errors import MissingFileError, UnknownNameError, UsageError
-from termwise.probes.core.judged_texts import name_of
+from termwise.probes.core.judged_texts import collection_name
 from termwise.probes.registry import families
 
 _NAMED = re.compile(r"(?P<name>[\w.-]+)=(?P<rest>.+)")
+_FILES = "name three files, `judged='NAME=COLLECTION,QUERIES,QRELS'`"
 
 
 class JudgedSource(NamedTuple):
-    """Where a judged collection is."""
+    """Name and files of a judged collection."""
 
     name: str
     collection: str
@@ -24,32 +25,32 @@ class JudgedSource(NamedTuple):
 
 
 def judged_source(text: str) -> JudgedSource:
-    """Read what names a judged collection: a folder in BEIR layout, with a split or not, or three files.
+    """Parse ``[NAME=]FOLDER[:SPLIT]``, a folder in BEIR layout, or ``[NAME=]COLLECTION,QUERIES,QRELS``.
 
     Raises
     ------
     UsageError
-        If it names neither.
+        If the text is neither.
     MissingFileError
-        If the folder has no such judgments.
+        If the folder has no judgments of the split.
 
     Examples
     --------
     >>> judged_source("pets=docs.jsonl,queries.tsv,qrels.txt").collection
     'docs.jsonl'
     """
-    found = _NAMED.fullmatch(text)
-    name, rest = (found["name"], found["rest"]) if found else (None, text)
+    named = _NAMED.fullmatch(text)
+    name, rest = (named["name"], named["rest"]) if named else (None, text)
     parts = rest.split(",")
     if len(parts) == 3:
-        return JudgedSource(name or name_of(parts[0]), *parts)
+        return JudgedSource(name or collection_name(parts[0]), *parts)
     place, _, split = rest.partition(":")
     folder = Path(place)
     if len(parts) > 1 or not folder.is_dir():
         raise UsageError(
             "a judged collection is a folder in BEIR layout, or three files",
             facts=[("given", text)],
-            fixes=["--judged DIR", "--judged DIR:dev", "--judged NAME=COLLECTION,QUERIES,QRELS"],
+            fixes=["name a folder, `judged='DIR'`", "name a split, `judged='DIR:dev'`", _FILES],
         )
     judgments = {
         file.name.removesuffix(".gz").removesuffix(".tsv"): file
@@ -57,56 +58,50 @@ def judged_source(text: str) -> JudgedSource:
         if file.name.endswith((".tsv", ".tsv.gz"))
     }
     splits = sorted(judgments)
-    wanted = split or ("test" if "test" in splits else splits[0] if splits else "test")
-    if wanted not in splits:
+    split = split or ("test" if "test" in splits or not splits else splits[0])
+    if split not in splits:
         raise MissingFileError(
-            "the folder has no such judgments",
+            "the folder has no judgments of this split",
             facts=[
                 ("folder", folder),
-                ("wanted", f"qrels/{wanted}.tsv"),
+                ("expected", f"qrels/{split}.tsv"),
                 ("found", ", ".join(splits) or "none"),
             ],
-            fixes=["--judged DIR:SPLIT", "--judged NAME=COLLECTION,QUERIES,QRELS"],
+            fixes=["name another split, `judged='DIR:SPLIT'`", _FILES],
         )
-    return JudgedSource(name or folder.resolve().name, place, place, str(judgments[wanted]))
+    return JudgedSource(name or folder.resolve().name, place, place, str(judgments[split]))
 
 
 def data_names() -> list[str]:
-    """Return the names of data sets that a family reads."""
+    """Return the names of all data sets that a family reads."""
     return sorted({name for family in families() for name in family.folders})
 
 
 def named_folders(texts: Iterable[str]) -> dict[str, Path]:
-    """Read ``NAME=PATH``, once or several times.
+    """Parse several ``NAME=PATH``.
 
     Raises
     ------
     UsageError
-        If one is not so, or a name is given twice.
+        If a text has another form, or a name occurs twice.
     """
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for text in texts:
         parts = _NAMED.fullmatch(text)
         if parts is None:
-            raise UsageError("a data set has a name and a path", facts=[("given", text)], fixes=["jfleg=DIR"])
-        if parts["name"] in found:
+            raise UsageError("a data set is NAME=PATH", facts=[("given", text)], fixes=["jfleg=DIR"])
+        if parts["name"] in folders:
             raise UsageError(
                 "a data set is named twice",
-                facts=[("name", parts["name"]), ("first", found[parts["name"]]), ("second", parts["rest"])],
-                fixes=["leave one out; two are asked in two runs"],
+                facts=[("name", parts["name"]), ("first", folders[parts["name"]]), ("second", parts["rest"])],
+                fixes=["remove one, and use it in a second run"],
             )
-        found[parts["name"]] = Path(parts["rest"])
-    return found
+        folders[parts["name"]] = Path(parts["rest"])
+    return folders
 
 
 def check_folders(folders: Mapping[str, Path]) -> None:
-    """Refuse data sets that no family reads, and paths that are not there.
-
-    Raises
-    ------
-    UnknownNameError
-    MissingFileError
-    """
+    """Raise an error for a data set that no family reads, and for a path that does not exist."""
     known = data_names()
     for name, path in folders.items():
         if name not in known:
@@ -115,5 +110,5 @@ def check_folders(folders: Mapping[str, Path]) -> None:
             raise MissingFileError(
                 "there is no such file or folder",
                 facts=[("data", f"{name}={path}")],
-                fixes=["name the folder or file as it was unpacked"],
+                fixes=["name the unpacked folder or file"],
             )

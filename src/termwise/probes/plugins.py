@@ -1,4 +1,4 @@
-"""Families of probes that other packages bring: entry points of the group ``termwise.probes``.
+"""Families of probes from other packages: entry points of the group ``termwise.probes``.
 
 Each entry point names a `termwise.probes.core.probe_inputs.Family`. In the ``pyproject.toml`` of such a package::
 
@@ -9,7 +9,7 @@ Each entry point names a `termwise.probes.core.probe_inputs.Family`. In the ``py
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -28,56 +28,56 @@ def plugin_families(known: Iterable[str] = ()) -> list[Family]:
     Parameters
     ----------
     known : iterable of str, optional
-        Names of families that there are already.
+        Names of existing families.
 
     Raises
     ------
     DataError
-        If an entry point cannot be loaded, is no family, or brings a name that is taken. What goes wrong later, when a
-        family makes its probes or a probe its samples, is reported in the same way. The facts name the entry point and
-        its package.
+        If an entry point cannot be loaded, is not a family, or has the name of an existing family. Later failures, in
+        making probes or samples, raise the same error. Its facts name the entry point and the package.
     """
     owners = dict.fromkeys(known, "termwise")
-    found = []
+    families = []
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        family = _loaded(point)
+        family = _load(point)
         if family.name in owners:
-            raise _broken(point, f"a family {family.name!r} comes from {owners[family.name]} already")
+            raise _plugin_error(point, f"the family {family.name!r} exists already, in {owners[family.name]}")
         owners[family.name] = _package(point)
-        found.append(Family(family.name, family.title, partial(_made, point, family.make), family.folders))
-    return found
+        make = partial(_make_probes, point, family.make)
+        families.append(Family(family.name, family.title, make, family.folders))
+    return families
 
 
-def _loaded(point: EntryPoint) -> Family:
+def _load(point: EntryPoint) -> Family:
     try:
         family = point.load()
-    except (Exception, SystemExit) as error:  # one that exits would end the run without a word
-        raise _broken(point, f"{type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise _plugin_error(point, f"{type(error).__name__}: {error}") from error
     if not isinstance(family, Family):
-        raise _broken(point, f"it is a {type(family).__name__}, not a Family")
+        raise _plugin_error(point, f"it is a {type(family).__name__}, not a Family")
     return family
 
 
-def _made(
-    point: EntryPoint, make: Callable[[ProbeInputs], Sequence[Probe]], material: ProbeInputs
+def _make_probes(
+    point: EntryPoint, make: Callable[[ProbeInputs], Sequence[Probe]], inputs: ProbeInputs
 ) -> Sequence[Probe]:
-    with _named(point, "making its probes failed"):
-        probes = list(make(material))
+    with _failures_of(point, "making its probes failed"):
+        probes = list(make(inputs))
     for probe in probes:
         if not isinstance(probe, Probe):
-            raise _broken(point, f"it made a {type(probe).__name__}, not a Probe")
-    return [_Borrowed(point, probe) for probe in probes]
+            raise _plugin_error(point, f"it made a {type(probe).__name__}, not a Probe")
+    return [_PluginProbe(point, probe) for probe in probes]
 
 
-class _Borrowed(Probe):
-    """A probe of a plug-in; if its samples cannot be made, the error says whose it is."""
+class _PluginProbe(Probe):
+    """A probe of a plug-in; errors in making its samples name the plug-in."""
 
     def __init__(self, point: EntryPoint, probe: Probe) -> None:
-        with _named(point, "reading the name of a probe failed"):
+        with _failures_of(point, "reading the name of a probe failed"):
             try:
                 check_probe(probe)
             except ParameterError as error:
-                raise _broken(point, f"{error.message}: {dict(error.facts)['given']}") from error
+                raise _plugin_error(point, f"{error.message}: {dict(error.facts)['given']}") from error
             self.name, self.title, self.definition = probe.name, probe.title, probe.definition
             self.strategy, self.symmetric, self.needs = probe.strategy, probe.symmetric, probe.needs
             self.expectation = probe.expectation or ""
@@ -85,31 +85,28 @@ class _Borrowed(Probe):
         self._probe = probe
 
     def samples(self, seed: int) -> Iterator[Sample]:
-        with self._named():
+        with _failures_of(self._point, f"making the samples of {self.name} failed"):
             yield from self._probe.samples(seed)
 
-    def draw(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
-        with self._named():
-            return self._probe.draw(seed, most, order)
-
-    def _named(self) -> AbstractContextManager[None]:
-        return _named(self._point, f"making the samples of {self.name} failed")
+    def draw(self, seed: int, limit: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+        with _failures_of(self._point, f"making the samples of {self.name} failed"):
+            return self._probe.draw(seed, limit, order)
 
 
 @contextmanager
-def _named(point: EntryPoint, what: str) -> Iterator[None]:
-    """Report what goes wrong as a fault of the plug-in; errors of termwise say enough."""
+def _failures_of(point: EntryPoint, action: str) -> Iterator[None]:
+    """Raise failures as errors of the plug-in, also `SystemExit`; errors of termwise pass unchanged."""
     try:
         yield
     except TermwiseError:
         raise
     except (Exception, SystemExit) as error:
-        raise _broken(point, f"{what}: {type(error).__name__}: {error}") from error
+        raise _plugin_error(point, f"{action}: {type(error).__name__}: {error}") from error
 
 
-def _broken(point: EntryPoint, reason: str) -> DataError:
+def _plugin_error(point: EntryPoint, reason: str) -> DataError:
     return DataError(
-        "a package brings probes that cannot be used",
+        "a package has probes that cannot be used",
         facts=[
             ("plug-in", f"{point.name} = {point.value}"),
             ("package", _package(point)),

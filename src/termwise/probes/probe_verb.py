@@ -1,4 +1,4 @@
-"""Rankers put to the test in one call."""
+"""Probes of rankers in one call."""
 
 from __future__ import annotations
 
@@ -42,55 +42,55 @@ def probe_rankers(
     out: str | Path | None = None,
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
-    """Ask rankers controlled questions, as ``termwise probe`` does.
+    """Run probes with rankers and return the report.
 
     Parameters
     ----------
     scorers : sequence of str or TextScorer
-        Rankers: objects, or what the verb takes: ``"bm25,b=0.5"``, ``"NAME=tildev2"``, a folder, an address, a run
-        file, or ``"bm25+tildev2,alpha=0.4"`` of two that are named before.
+        Rankers: objects, or names: a model with settings such as ``"bm25,b=0.5"``, ``"NAME=tildev2"``, a folder, an
+        address, a run file, or ``"bm25+tildev2,alpha=0.4"``, a mixture of two rankers named before it.
     suites : sequence of str or Path, optional
-        Names of suites, ``"probe:NAME"`` where ``*`` stands for any letters, and YAML files.
+        Names of suites, ``"probe:PATTERN"`` with ``*`` for any characters, and YAML files.
     judged : sequence of str or Path, optional
-        Judged collections: folders in BEIR layout, or ``"NAME=COLLECTION,QUERIES,QRELS"``. Without one, questions about
-        Python's documentation.
+        Judged collections: ``"[NAME=]FOLDER[:SPLIT]"`` with a folder in BEIR layout, or
+        ``"NAME=COLLECTION,QUERIES,QRELS"``. By default the questions about Python's documentation.
     collection : str or Path, optional
-        What term statistics are counted on; the first judged collection if not given.
+        Collection of the term statistics; the first judged collection by default.
     data : mapping of str to path, optional
-        Data sets of pairs, by the name of their kind.
+        Data sets of pairs, by the name of their format.
     delta : str or float, optional
-        What counts as a tie: ``"median"``, ``"by-query"``, ``"by-rank"``, or a number.
+        Threshold below which scores tie: ``"median"``, ``"by-query"``, ``"by-rank"``, or a number; see
+        `termwise.probes.core.thresholds.effect_rule_for`.
     candidates : path, optional
-        A run that the gaps are taken from; what BM25 ranks first if not given.
+        Run with the reference rankings for the threshold; BM25 over the collection by default.
     depth : int, optional
-        Candidates of each query that gaps are taken from.
+        Number of candidates of each query.
     limit : int, optional
-        Samples of a probe, at the most; if not given, 100 of the suite ``quick`` and all of others.
+        Maximum number of samples of each probe; by default 100 for the suite ``quick``, and all for others.
     seed : int, optional
-        Of whatever is drawn.
+        Seed of all random choices.
     stop_words : path, optional
-        A file of stop words, one a line; 179 English ones if not given.
+        File of stop words, one per line; 179 English ones by default.
     language : {"spacy", "rules"}, optional
-        What finds sentences, noun chunks and names; spaCy, if not given, where it is installed.
+        Parser of sentences, noun chunks and names; by default spaCy if it is installed.
     threads : int, optional
-        Of networks.
+        Threads of networks.
     device : str, optional
-        Where networks of sentence-transformers run.
+        Device of sentence-transformers networks.
     out : path, optional
-        Folder for the page, tables, samples and scores. With it, scores are kept, and the same call goes on where one
-        was interrupted.
+        Folder for the page, tables, samples and scores. The same call continues an interrupted run from there.
     progress : callable, optional
-        Called with a stage, what is done, and its total.
+        Called with a stage, the amount done and its total.
 
     Returns
     -------
     dict
-        The numbers of the report; see `termwise.probes.report.report_of`, which says what a cell has.
+        The report; see `termwise.probes.report.report_of` for its values.
 
     Raises
     ------
     TermwiseError
-        If something that is named cannot be read, or a ranker fails.
+        If an argument is invalid, a file cannot be read, or a ranker fails.
 
     Examples
     --------
@@ -98,29 +98,30 @@ def probe_rankers(
     >>> [(cell["scorer"], cell["positive"] > cell["negative"]) for cell in report["cells"]]
     [('bm25', True), ('jm', False)]
     """
-    rule = parse_delta(delta)
-    several = isinstance(scorers, Sequence) and not isinstance(scorers, str | bytes) and len(scorers) > 0
-    check("scorers", scorers, several, "a list of rankers, also of one: ['bm25']")
-    asked, collections = _texts("suites", suites), _texts("judged", judged)
-    check("suites", suites, len(asked) > 0, "one suite or more: ['quick']")
-    known = data is None or (isinstance(data, Mapping) and all(isinstance(name, str) for name in data))
-    check("data", data, known, "a mapping from names to paths")
-    places = {"collection": collection, "candidates": candidates, "stop_words": stop_words, "out": out}
-    for name, place in (*places.items(), *(data or {}).items()):
-        if place is not None or name in (data or {}):
-            check_path(name, place)
+    delta = parse_delta(delta)
+    is_list = isinstance(scorers, Sequence) and not isinstance(scorers, str | bytes) and len(scorers) > 0
+    check("scorers", scorers, is_list, "a list of rankers, even for one: ['bm25']")
+    suite_names, collections = _names("suites", suites), _names("judged", judged)
+    check("suites", suites, len(suite_names) > 0, "one suite or more: ['quick']")
+    is_mapping = data is None or (isinstance(data, Mapping) and all(isinstance(name, str) for name in data))
+    check("data", data, is_mapping, "a mapping from names to paths")
+    for name, place in (data or {}).items():
+        check_path(name, place)
+    paths = {"collection": collection, "candidates": candidates, "stop_words": stop_words, "out": out}
+    for name, path in paths.items():
+        if path is not None:
+            check_path(name, path)
     for name, text in (("language", language), ("device", device)):
         check(name, text, isinstance(text, str | None), "a string")
     check_callable("progress", progress)
     check_count("depth", depth, least=2)
     if limit is not None:
         check_count("limit", limit)
-    check(
-        "seed", seed, is_integer(seed) and abs(int(seed)) < 2**63, "a whole number below 2 to the power of 63"
-    )
+    in_range = is_integer(seed) and abs(int(seed)) < 2**63
+    check("seed", seed, in_range, "a whole number below 2 to the power of 63")
     check_threads(threads)
-    rankings = None if candidates is None else read_run(Path(candidates))
-    bench = ProbeSession.of(
+    run = None if candidates is None else read_run(Path(candidates))
+    session = ProbeSession.open(
         judged=collections,
         collection=None if collection is None else str(collection),
         data={name: Path(path) for name, path in (data or {}).items()},
@@ -128,31 +129,26 @@ def probe_rankers(
         language=language,
         progress=progress,
     )
-    wanted = bench.probes(asked)
-    return bench.report(
-        bench.scorers(scorers, threads=threads, device=device),
-        wanted,
+    probes = session.probes(suite_names)
+    rankers = session.rankers(scorers, threads=threads, device=device)
+    return session.report(
+        rankers,
+        probes,
         out=None if out is None else Path(out),
-        delta=rule,
-        candidates=rankings,
+        delta=delta,
+        candidates=run,
         depth=depth,
         limit=limit,
         seed=int(seed),
-        facts={"suites": asked},
+        facts={"suites": suite_names},
         progress=progress,
     )
 
 
-def _texts(name: str, given: Sequence[str | Path]) -> list[str]:
-    """Return names and paths as texts.
-
-    Raises
-    ------
-    ParameterError
-        If something else is given, or one string.
-    """
-    ordered = isinstance(given, Sequence) and not isinstance(given, str | bytes)
-    check(name, given, ordered, "a list of names and paths, also of one: ['quick']")
-    texts = [str(one) if isinstance(one, Path) else one for one in given]
-    check_names(name, texts)
-    return texts
+def _names(parameter: str, values: Sequence[str | Path]) -> list[str]:
+    """Return names and paths as strings; `ParameterError` for anything else, and for a single string."""
+    is_list = isinstance(values, Sequence) and not isinstance(values, str | bytes)
+    check(parameter, values, is_list, "a list of names and paths, even for one: ['quick']")
+    names = [str(value) if isinstance(value, Path) else value for value in values]
+    check_names(parameter, names)
+    return names

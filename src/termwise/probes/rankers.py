@@ -1,4 +1,4 @@
-"""The rankers that are asked: those that `termwise.scorers` opens, runs, mixtures of two, and objects."""
+"""Opening of rankers by name: all that `termwise.rankers` opens, runs, mixtures of two, and objects."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from termwise.errors import (
 )
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.reference_rankings import ReferenceRankings
-from termwise.progress import Progress
+from termwise.probes.core.sample import ScorePairs
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.rankers.specification import ScorerSpecification, parse_specification
-from termwise.scorers import MixedScorer, RunScorer, ScoreCache
+from termwise.scorers import MixedScorer, RunScorer
 from termwise.scorers.http import is_address
 from termwise.scorers.mixture import Scale
 from termwise.scorers.protocol import TextScorer
 
 
 @dataclass(frozen=True)
-class Mixture:
-    """Two rankers to be interpolated, once their scores of real rankings are known.
+class MixtureSpecification:
+    """An interpolation of two rankers whose scales are not known yet.
 
     Attributes
     ----------
     name : str
     first, second : str
-        Names of rankers.
+        Names of the rankers.
     alpha : float
-        Share of the first, from 0 to 1.
+        Weight of the first, from 0 to 1.
     """
 
     name: str
@@ -46,228 +46,215 @@ class Mixture:
     alpha: float
 
     @classmethod
-    def of(cls, asked: ScorerSpecification, opened: Mapping[str, TextScorer | Mixture]) -> Mixture:
-        """Read ``FIRST+SECOND,alpha=0.5``.
-
-        Raises
-        ------
-        UsageError
-            If two rankers are not named that were opened before, one is a run, or the share is none.
-        """
-        names = asked.target.split("+")
-        asked.check_settings(("alpha",))
+    def of(
+        cls, specification: ScorerSpecification, opened: Mapping[str, TextScorer | MixtureSpecification]
+    ) -> MixtureSpecification:
+        """Parse ``FIRST+SECOND,alpha=0.5``, where both rankers are in `opened` and neither is a run."""
+        names = specification.target.split("+")
+        specification.check_settings(("alpha",))
         if len(names) != 2 or not set(names) <= set(opened):
             raise UsageError(
-                "two scorers are mixed that were named before",
-                facts=[("given", asked.text), ("named before", ", ".join(opened) or "none")],
-                fixes=["termwise probe bm25 tildev2 bm25+tildev2,alpha=0.3"],
+                "a mixture has two rankers that are named before it",
+                facts=[("given", specification.text), ("named before", ", ".join(opened) or "none")],
+                fixes=["name three rankers: bm25 tildev2 bm25+tildev2,alpha=0.3"],
             )
         for name in names:
             if isinstance(opened[name], RunScorer):
                 raise UsageError(
-                    "a run cannot be mixed: it has no score for a text that it does not rank",
-                    facts=[("given", asked.text), ("run", name)],
-                    fixes=[
-                        "name the ranker that made the run",
-                        "mix the runs, and ask the mixture: termwise fuse",
-                    ],
+                    "a run cannot be mixed: it has scores for the texts that it ranks only",
+                    facts=[("given", specification.text), ("run", name)],
+                    fixes=["name the ranker that made the run", "fuse the runs with `fuse()`"],
                 )
         try:
-            alpha = float(asked.settings.get("alpha", "0.5"))
+            alpha = float(specification.settings.get("alpha", "0.5"))
         except ValueError:
             alpha = -1.0
         if not 0 <= alpha <= 1:
-            raise UsageError("alpha is a number from 0 to 1", facts=[("given", asked.text)])
-        return cls(asked.name or asked.target, names[0], names[1], alpha)
+            raise UsageError("alpha is a number from 0 to 1", facts=[("given", specification.text)])
+        return cls(specification.name or specification.target, names[0], names[1], alpha)
 
 
-def open_scorers(
-    given: Iterable[str | TextScorer], judged: Sequence[JudgedTexts], around: ScorerContext
-) -> dict[str, TextScorer | Mixture]:
-    """Open rankers by name, in the order in which they are named; objects stay what they are.
+Ranker = TextScorer | MixtureSpecification
+
+
+def open_rankers(
+    rankers: Iterable[str | TextScorer], judged: Sequence[JudgedTexts], context: ScorerContext
+) -> dict[str, Ranker]:
+    """Open rankers by name, in the given order; objects are returned unchanged.
 
     Raises
     ------
     ParameterError
-        If an object is no ranker.
+        If an object is not a ranker.
     UsageError
-        If two have one name.
+        If two rankers have the same name.
     TermwiseError
-        If one cannot be opened.
+        If a ranker cannot be opened.
     """
-    opened: dict[str, TextScorer | Mixture] = {}
-    named: dict[str, str | TextScorer] = {}
-    for one in given:
-        scorer = _opened(one, opened, judged, around) if isinstance(one, str) else one
-        if isinstance(scorer, type) or not isinstance(scorer, TextScorer | Mixture):
+    opened: dict[str, Ranker] = {}
+    given: dict[str, str | TextScorer] = {}
+    for ranker in rankers:
+        scorer = _open(ranker, opened, judged, context) if isinstance(ranker, str) else ranker
+        if isinstance(scorer, type) or not isinstance(scorer, TextScorer | MixtureSpecification):
             raise ParameterError(
                 "a ranker is an object with a name and a method score",
                 facts=[("given", shown(scorer))],
                 fixes=[
-                    "of a function: termwise.scorers.FunctionScorer(function, name=...)",
-                    "of an index: the name of its folder, or termwise.scorers.index_scorer",
+                    "wrap a function, `termwise.scorers.FunctionScorer(function, name=...)`",
+                    "name the folder of an index, or call `termwise.scorers.index_scorer`",
                 ],
             )
         if not isinstance(scorer.name, str) or not scorer.name:
             raise ParameterError(
-                "the name of a ranker is no text",
+                "the name of a ranker is a non-empty string",
                 facts=[("ranker", shown(scorer)), ("name", shown(scorer.name))],
             )
         if scorer.name in opened:
             raise UsageError(
-                "two scorers have one name",
-                facts=[("name", scorer.name), ("given", shown(one))],
-                fixes=[_apart(named[scorer.name], one)],
+                "two rankers have one name",
+                facts=[("name", scorer.name), ("given", shown(ranker))],
+                fixes=[_naming_fix(given[scorer.name], ranker)],
             )
         opened[scorer.name] = scorer
-        named[scorer.name] = one
+        given[scorer.name] = ranker
     return opened
 
 
-def _apart(one: str | TextScorer, other: str | TextScorer) -> str:
-    """Say how two rankers get names of their own."""
-    if not isinstance(one, str) or not isinstance(other, str):
+def _naming_fix(first: str | TextScorer, second: str | TextScorer) -> str:
+    """Return the fix for two rankers of one name."""
+    if not isinstance(first, str) or not isinstance(second, str):
         return "give one of them another name"
-    first, second = (
-        text.partition("=")[2] if parse_specification(text).name else text for text in (one, other)
-    )
-    return f"name them: FIRST={first} SECOND={second}"
+    targets = [text.partition("=")[2] if parse_specification(text).name else text for text in (first, second)]
+    return f"name them: FIRST={targets[0]} SECOND={targets[1]}"
 
 
-def _opened(
-    text: str,
-    before: Mapping[str, TextScorer | Mixture],
-    judged: Sequence[JudgedTexts],
-    around: ScorerContext,
-) -> TextScorer | Mixture:
-    asked = parse_specification(text)
-    if _is_file(asked):
-        return run_scorer(asked, judged)
-    of_two_named = "+" in asked.target and set(asked.target.split("+")) <= set(before)
-    looks_mixed = "+" in asked.target and ":" not in asked.target and not Path(asked.target).exists()
-    if of_two_named or looks_mixed:
-        return Mixture.of(asked, before)
-    if Path(asked.target).suffix and ":" not in asked.target and not Path(asked.target).exists():
+def _open(
+    text: str, opened: Mapping[str, Ranker], judged: Sequence[JudgedTexts], context: ScorerContext
+) -> Ranker:
+    specification = parse_specification(text)
+    target = specification.target
+    if _is_file(target):
+        return run_scorer(specification, judged)
+    is_new_path = ":" not in target and not Path(target).exists()
+    if "+" in target and (is_new_path or set(target.split("+")) <= set(opened)):
+        return MixtureSpecification.of(specification, opened)
+    if Path(target).suffix and is_new_path:
         raise MissingFileError(
-            "there is no such run, and no such folder",
-            facts=[("given", asked.target)],
-            fixes=["check the path"],
+            "there is no such run, and no such folder", facts=[("given", target)], fixes=["check the path"]
         )
-    if asked.target.startswith("python:"):
-        _look_here()
-    return open_scorer(asked, around)
+    if target.startswith("python:"):
+        _add_current_folder_to_path()
+    return open_scorer(specification, context)
 
 
-def mixed(
-    opened: Mapping[str, TextScorer | Mixture],
-    reference: ReferenceRankings | None,
-    *,
-    store: ScoreCache,
-    progress: Progress,
+def build_mixtures(
+    rankers: Mapping[str, Ranker], reference: ReferenceRankings | None, score_pairs: ScorePairs
 ) -> list[TextScorer]:
-    """Return the rankers with their mixtures, on the scales of the rankings; without any, there is no mixture."""
-    made: dict[str, TextScorer] = {}
-    for name, one in opened.items():
-        if not isinstance(one, Mixture):
-            made[name] = one
+    """Return the scorers of all rankers; the scales of mixtures come from the reference rankings."""
+    scorers: dict[str, TextScorer] = {}
+    for name, ranker in rankers.items():
+        if not isinstance(ranker, MixtureSpecification):
+            scorers[name] = ranker
         elif reference is not None:
-            parts = made[one.first], made[one.second]
-            first, second = (
-                Scale.of(reference.scored(part, store=store, progress=progress), name=part.name)
-                for part in parts
-            )
-            made[name] = MixedScorer(*parts, alpha=one.alpha, scales=(first, second), name=name)
-    return list(made.values())
+            parts = scorers[ranker.first], scorers[ranker.second]
+            first, second = (Scale.of(reference.score(part, score_pairs), name=part.name) for part in parts)
+            scorers[name] = MixedScorer(*parts, alpha=ranker.alpha, scales=(first, second), name=name)
+    return list(scorers.values())
 
 
-def run_scorer(asked: ScorerSpecification, judged: Sequence[JudgedTexts]) -> RunScorer:
-    """Open a run file; ``judged=NAME`` says of which collection its identifiers are.
+def run_scorer(specification: ScorerSpecification, judged: Sequence[JudgedTexts]) -> RunScorer:
+    """Open a run file; the setting ``judged=NAME`` names the collection of its identifiers.
 
     Raises
     ------
     UnknownNameError
         If there is no such collection.
     UsageError
-        If an identifier of the run means something else in another collection.
+        If an identifier has different texts in two collections.
     DataError
         If no judged collection has queries and documents of the run.
     """
-    asked.check_settings(("judged",))
-    wanted = asked.settings.get("judged")
-    names = [one.name for one in judged]
-    if wanted is not None and wanted not in names:
-        raise UnknownNameError.of("judged collection", wanted, names)
-    name = asked.name or Path(asked.target).name.split(".")[0]
-    run = read_run(Path(asked.target), name=name)
-    meant = [
-        one
-        for one in judged
-        if wanted in (None, one.name) and not run.rankings.keys().isdisjoint(one.queries)
+    specification.check_settings(("judged",))
+    chosen = specification.settings.get("judged")
+    names = [collection.name for collection in judged]
+    if chosen is not None and chosen not in names:
+        raise UnknownNameError.of("judged collection", chosen, names)
+    name = specification.name or Path(specification.target).name.split(".")[0]
+    run = read_run(Path(specification.target), name=name)
+    collections = [
+        collection
+        for collection in judged
+        if chosen in (None, collection.name) and not run.rankings.keys().isdisjoint(collection.queries)
     ]
-    ranked = {doc_id for ranking in run.rankings.values() for doc_id in ranking.doc_ids}
-    queries = _of_one_meaning("query", asked, run.rankings, {one.name: one.queries for one in meant})
-    texts = _of_one_meaning("document", asked, ranked, {one.name: one.texts for one in meant})
+    doc_ids = {doc_id for ranking in run.rankings.values() for doc_id in ranking.doc_ids}
+    queries = _unique_texts(
+        "query", specification, run.rankings, {one.name: one.queries for one in collections}
+    )
+    texts = _unique_texts("document", specification, doc_ids, {one.name: one.texts for one in collections})
     if not queries or not texts:
         raise DataError(
-            "the run is of another collection: it ranks no judged text of these",
+            "the run ranks no judged text of these collections",
             facts=[
-                ("run", asked.target),
+                ("run", specification.target),
                 ("judged collections", ", ".join(names)),
-                ("queries of the run", _counted(run.rankings)),
-                ("documents of the run", _counted(ranked)),
+                ("queries of the run", _count_with_example(run.rankings)),
+                ("documents of the run", _count_with_example(doc_ids)),
             ],
-            fixes=["--judged COLLECTION, the one that the run was made for"],
+            fixes=["name the collection of the run, `judged='COLLECTION'`"],
         )
     return RunScorer(run, queries, texts)
 
 
-def _counted(ids: Collection[str]) -> str:
-    """Say how many there are, and what one looks like."""
+def _count_with_example(ids: Collection[str]) -> str:
     return f"{len(ids):,}, such as {shown(min(ids))}" if ids else "none"
 
 
-def _of_one_meaning(
-    what: str, asked: ScorerSpecification, ids: Iterable[str], said: Mapping[str, Mapping[str, str]]
+def _unique_texts(
+    what: str,
+    specification: ScorerSpecification,
+    ids: Iterable[str],
+    texts_by_collection: Mapping[str, Mapping[str, str]],
 ) -> dict[str, str]:
-    """Return what identifiers say in whichever collection has them; in all that do, it has to be the same."""
-    found: dict[str, str] = {}
-    source: dict[str, str] = {}
-    for one in ids:
-        for collection, texts in said.items():
-            text = texts.get(one)
+    """Return the texts of identifiers; `UsageError` if an identifier has different texts in two collections."""
+    texts: dict[str, str] = {}
+    origins: dict[str, str] = {}
+    for item_id in ids:
+        for collection, known in texts_by_collection.items():
+            text = known.get(item_id)
             if text is None:
                 continue
-            if found.setdefault(one, text) != text:
+            if texts.setdefault(item_id, text) != text:
+                run, origin = specification.target, origins[item_id]
                 raise UsageError(
-                    "a run is of one collection, and its identifiers could be of two",
+                    "an identifier of the run has different texts in two collections",
                     facts=[
-                        ("run", asked.target),
-                        (what, one),
-                        (source[one], shown(found[one])),
+                        ("run", run),
+                        (what, item_id),
+                        (origin, shown(texts[item_id])),
                         (collection, shown(text)),
                     ],
-                    fixes=[f"{asked.target},judged={source[one]}", f"{asked.target},judged={collection}"],
+                    fixes=[f"{run},judged={origin}", f"{run},judged={collection}"],
                 )
-            source.setdefault(one, collection)
-    return found
+            origins.setdefault(item_id, collection)
+    return texts
 
 
-def _is_file(asked: ScorerSpecification) -> bool:
-    if is_address(asked.target):
+def _is_file(target: str) -> bool:
+    if is_address(target):
         return False
     try:
-        return Path(asked.target).is_file()
+        return Path(target).is_file()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(
-            "a scorer is named as no file can be named",
-            facts=[("given", shown(asked.target)), ("letters", f"{len(asked.target):,}"), ("reason", reason)],
+            "the name of a ranker is not a valid path",
+            facts=[("given", shown(target)), ("characters", f"{len(target):,}"), ("reason", reason)],
             fixes=["name a model, a folder, an address, a function or a run file"],
         ) from None
 
 
-def _look_here() -> None:
-    """Let modules in the current folder be imported, after all others."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)
+def _add_current_folder_to_path() -> None:
+    """Make modules in the current folder importable, after all others."""
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.append(folder)

@@ -1,4 +1,4 @@
-"""All families of probes: one line for each, then those of plug-ins."""
+"""All families of probes: the built-in ones, then those of plug-ins."""
 
 from __future__ import annotations
 
@@ -25,16 +25,10 @@ BUILT_IN = (
     AXIOMS,
     *BEHAVIOUR,
 )
-"""In the order of tables."""
+"""Built-in families in the order of tables."""
 
 
 def families() -> Iterator[Family]:
-    """Yield every family, those of plug-ins last.
-
-    Raises
-    ------
-    TermwiseError
-        If a plug-in cannot be loaded.
-    """
+    """Yield every family, those of plug-ins last; `TermwiseError` if a plug-in cannot be loaded."""
     yield from BUILT_IN
     yield from plugin_families(known=tuple(family.name for family in BUILT_IN))

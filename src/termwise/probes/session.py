@@ -1,30 +1,37 @@
-"""What probes and rankers are made from, and how they are put to each other."""
+"""Probes and rankers of one call: opened from names, run together, reported."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from termwise._version import __version__
 from termwise.collection import open_collection, read_lines
-from termwise.errors import MissingExtraError, UsageError
+from termwise.display.safe_text import shown
+from termwise.errors import MissingExtraError, ParameterError, UsageError
 from termwise.probes.behaviour.gender import DATA_SETS as GENDER
 from termwise.probes.behaviour.negation import DATA_SETS as NEGATION
-from termwise.probes.core.judged_texts import JudgedTexts, name_of
+from termwise.probes.bm25_rankings import QUERIES, bm25_rankings
+from termwise.probes.core.effect_rule import EffectRule
+from termwise.probes.core.judged_texts import JudgedTexts, collection_name
+from termwise.probes.core.probe import Probe, check_probe
 from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.core.reference_rankings import DEPTH, QUERIES, ReferenceRankings
+from termwise.probes.core.reference_rankings import DEPTH, ReferenceRankings
+from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.run_suite import ProbeSamples, run_suite
-from termwise.probes.core.suites import Chosen, Suite, select_probes, suite_named
+from termwise.probes.core.sample import Sample, check_samples
+from termwise.probes.core.suites import ProbeSelection, select_probes, suite_named
 from termwise.probes.core.thresholds import parse_delta
-from termwise.probes.data_sources import JudgedSource, check_folders, judged_source
+from termwise.probes.data_sources import check_folders, judged_source
 from termwise.probes.language.open_language import open_language
-from termwise.probes.rankers import Mixture, mixed, open_scorers
+from termwise.probes.rankers import MixtureSpecification, Ranker, build_mixtures, open_rankers
 from termwise.probes.registry import families
-from termwise.probes.report import report_of, write_report
+from termwise.probes.report import report_of
 from termwise.probes.report.assertions import NO_PAIR, Assertion, check_assertions
-from termwise.probes.report.folder import SCORES, prepare_place
+from termwise.probes.report.folder import SCORES, prepare_folder, write_report
 from termwise.probes.sources.python_collection import python_judged
 from termwise.probes.sources.transfer.data_sets import DATA_SETS as TRANSFER
 from termwise.probes.sources.yaml_probes import read_probes
@@ -33,47 +40,99 @@ from termwise.rankers import ScorerContext
 from termwise.records import Run
 from termwise.scorers import Background, ScoreCache
 from termwise.scorers.protocol import TextScorer
+from termwise.scorers.score_pairs import score_pairs
 from termwise.text import stop_list
+from termwise.validation import check, check_callable, is_integer
 
 PYTHON = "python:stdlib"
-"""The collection that is always there."""
+"""The default collection, which is always available."""
 
 
-class Wanted(NamedTuple):
-    """A probe that is asked, and samples of it at the most."""
+def run_probe(
+    scorer: TextScorer,
+    probe: Probe,
+    rule: EffectRule,
+    *,
+    seed: int = 0,
+    samples: Iterable[Sample] | None = None,
+    cache: ScoreCache | None = None,
+    progress: Progress = no_progress,
+) -> ProbeResult:
+    """Score the two texts of every sample of a probe.
 
-    chosen: Chosen
-    most: int | None
+    Parameters
+    ----------
+    scorer : TextScorer
+        Object with a name and a method ``score``.
+    probe : Probe
+    rule : EffectRule
+        From scores to effects, such as ``Constant(median_gap(...))``.
+    seed : int, optional
+        Seed of the samples.
+    samples : iterable of Sample, optional
+        Samples of the probe, if they exist already. The result of a sample is independent of the other samples.
+    cache : ScoreCache, optional
+        Known scores, to which new ones are added.
+    progress : callable, optional
+        Called with a stage, the number of scored pairs and the number of pairs.
 
-    @property
-    def name(self) -> str:
-        """Of the probe."""
-        return self.chosen.probe.name
+    Returns
+    -------
+    ProbeResult
+        Samples in the order of their identifiers.
+
+    Raises
+    ------
+    ParameterError
+        If an argument or a sample is invalid.
+    DuplicateIdError
+        If two samples have the same identifier.
+    WeightError
+        If a score is NaN.
+    DataError
+        If the number of scores differs from the number of texts.
+    """
+    is_scorer = isinstance(scorer, TextScorer) and not isinstance(scorer, type)
+    check("scorer", scorer, is_scorer, "an object with a name and a method score")
+    check("seed", seed, is_integer(seed), "a whole number")
+    check("probe", probe, isinstance(probe, Probe), "a termwise.probes.Probe")
+    check_probe(probe)
+    if not isinstance(rule, EffectRule) or isinstance(rule, type):
+        raise ParameterError(
+            "an effect rule is required: a probe has no default threshold",
+            facts=[("given", shown(rule))],
+            fixes=["take the median gap of the scorer, `Constant(median_gap(rankings))`"],
+        )
+    check_callable("progress", progress)
+    samples = check_samples(probe.samples(seed) if samples is None else samples)
+    pairs = (pair for sample in samples for pair in sample.pairs)
+    scores = score_pairs(scorer, pairs, cache=cache, progress=progress)
+    return ProbeResult.of(scorer, probe, rule, samples, scores)
 
 
 @dataclass(frozen=True, eq=False)
 class ProbeSession:
-    """What probes and rankers are made from.
+    """Data that probes and rankers are made from.
 
     Attributes
     ----------
-    material : ProbeInputs
-        Of the probes.
+    inputs : ProbeInputs
+        Inputs of the probes.
     background : Background
-        Whose statistics models have.
+        Term statistics of the models.
     collection : str
-        What that is.
+        Name of the collection that the statistics come from.
     facts : dict
-        JSON-like; what a report says of it.
+        JSON-like metadata for the report.
     """
 
-    material: ProbeInputs
+    inputs: ProbeInputs
     background: Background
     collection: str
     facts: Mapping[str, Any]
 
     @classmethod
-    def of(
+    def open(
         cls,
         *,
         judged: Sequence[str] = (),
@@ -83,117 +142,99 @@ class ProbeSession:
         language: str | None = None,
         progress: Progress = no_progress,
     ) -> ProbeSession:
-        """Read what is named; without a judged collection, the one that is always there.
-
-        Parameters
-        ----------
-        judged : sequence of str, optional
-            Judged collections: folders in BEIR layout, ``DIR:SPLIT``, or ``NAME=COLLECTION,QUERIES,QRELS``.
-        collection : str, optional
-            What term statistics are counted on; the first judged one if not given.
-        data : mapping of str to Path, optional
-            Data sets of pairs, by the name of their kind.
-        stop_words : Path, optional
-            A file, one a line; 179 English ones if not given.
-        language : {"spacy", "rules"}, optional
-            What finds sentences and names; spaCy, if not given, where it is installed.
-        progress : callable, optional
-            Called with a stage, what is done, and its total, where the collection is read.
+        """Open the collections and data sets; parameters as in `termwise.probes.probe_rankers`.
 
         Raises
         ------
         UsageError
-            If a name says nothing that can be read.
+            If a name is invalid, or two collections have the same name.
         TermwiseError
             If a file cannot be read.
         """
         sources = [judged_source(text) for text in judged]
-        named = zip([one.name for one in sources], judged, strict=True)
-        _check_apart("judged collections", named, "give each a name of its own: NAME=DIR")
+        named = zip([source.name for source in sources], judged, strict=True)
+        _check_distinct("judged collections", named, "give each a name of its own: NAME=DIR")
         folders = dict(data or {})
         check_folders(folders)
-        read = [_read(one) for one in sources]
-        counted = collection or (sources[0].collection if sources else PYTHON)
-        opened = open_collection(counted)
-        words = stop_list("nltk-english") if stop_words is None else _words(stop_words)
-        found = open_language(language)
-        material = ProbeInputs(found, words, tuple(read or [python_judged()]), folders)
+        collections = [
+            JudgedTexts.read(source.collection, source.queries, source.qrels, name=source.name)
+            for source in sources
+        ]
+        collection = collection or (sources[0].collection if sources else PYTHON)
+        opened = open_collection(collection)
+        words = stop_list("nltk-english") if stop_words is None else _read_words(stop_words)
+        parser = open_language(language)
+        inputs = ProbeInputs(parser, words, tuple(collections or [python_judged()]), folders)
         facts = {
             "termwise": __version__,
             "judged": {
-                one.name: f"{len(one):,} judgments of {len(one.grades):,} queries" for one in material.judged
+                one.name: f"{len(one):,} judgments of {len(one.grades):,} queries" for one in inputs.judged
             },
-            "statistics": name_of(counted),
-            "language": found.name,
+            "statistics": collection_name(collection),
+            "language": parser.name,
             "stop words": len(words),
-            "data": sorted(material.folders),
+            "data": sorted(folders),
         }
-        background = Background(opened.documents, length=opened.length, name=counted, progress=progress)
-        return cls(material, background, counted, facts)
+        background = Background(opened.documents, length=opened.length, name=collection, progress=progress)
+        return cls(inputs, background, collection, facts)
 
-    def probes(self, suites: Sequence[str]) -> list[Wanted]:
-        """Return the probes of suites, by name, by pattern, or from YAML files.
+    def probes(self, suites: Sequence[str]) -> list[ProbeSelection]:
+        """Return the probes of suites, patterns and YAML files.
 
         Raises
         ------
         UnknownNameError
-            If there is no probe of one of them.
+            If a suite or a pattern has no probe.
         UsageError
             If two files have probes of one name.
         """
         files = list(dict.fromkeys(name for name in suites if name.endswith((".yaml", ".yml"))))
         named = [suite_named(name) for name in suites if name not in files]
-        own = [(file, one) for file in files for one in _own(Path(file))]
-        _check_apart("probes", ((one.probe.name, file) for file, one in own), "rename one of them")
-        return [
-            *(Wanted(one, _most(named, one)) for one in select_probes(families(), self.material, named)),
-            *(Wanted(one, None) for _, one in own),
+        own = [
+            (file, ProbeSelection(probe, Path(file).stem))
+            for file in files
+            for probe in read_probes(Path(file))
         ]
+        _check_distinct("probes", ((one.probe.name, file) for file, one in own), "rename one of them")
+        return [*select_probes(families(), self.inputs, named), *(one for _, one in own)]
 
-    def unasked(self, wanted: Iterable[Wanted]) -> list[str]:
-        """Return the data sets of pairs that are there, and that none of these probes asks about."""
-        texts = {one.name.partition("@")[2] for one in wanted}
+    def unused_data(self, selected: Iterable[ProbeSelection]) -> list[str]:
+        """Return the given data sets of pairs that none of the selected probes uses."""
+        used = {one.probe.name.partition("@")[2] for one in selected}
         pairs = {*TRANSFER, *NEGATION, *GENDER}
-        return [name for name in sorted(self.material.folders) if name in pairs and name not in texts]
+        return [name for name in sorted(self.inputs.folders) if name in pairs and name not in used]
 
-    def scorers(
-        self,
-        named: Sequence[str | TextScorer],
-        *,
-        threads: int,
-        device: str | None = None,
-    ) -> dict[str, TextScorer | Mixture]:
-        """Open rankers, by name; see `termwise.probes.rankers.open_scorers`."""
-        return open_scorers(named, self.material.judged, ScorerContext(self.background, threads, device))
+    def rankers(
+        self, rankers: Sequence[str | TextScorer], *, threads: int, device: str | None = None
+    ) -> dict[str, Ranker]:
+        """Open rankers by name; see `termwise.probes.rankers.open_rankers`."""
+        return open_rankers(rankers, self.inputs.judged, ScorerContext(self.background, threads, device))
 
     def reference(
         self,
         candidates: Run | None = None,
         *,
         depth: int = DEPTH,
-        most: int | None = QUERIES,
+        limit: int | None = QUERIES,
         seed: int = 0,
         progress: Progress = no_progress,
     ) -> ReferenceRankings:
-        """Return the rankings that thresholds are taken from: of a run, or of BM25 over the collection.
-
-        Of a run all queries count; of BM25 no more than `most`, drawn by the seed.
-        """
-        first = self.material.judged[0]
+        """Return the rankings that thresholds are taken from: those of a run, or BM25 for up to `limit` queries."""
+        judged = self.inputs.judged[0]
         documents = open_collection(self.collection).documents
         if candidates is not None:
             return ReferenceRankings.of_run(
-                candidates, first.queries, documents(), depth=depth, judged=first.name
+                candidates, judged.queries, documents(), depth=depth, judged=judged.name
             )
-        return ReferenceRankings.by_bm25(
-            first.queries, documents, depth=depth, most=most, seed=seed, name=name_of(self.collection),
-            judged=first.name, progress=progress,
+        return bm25_rankings(
+            judged.queries, documents, depth=depth, limit=limit, seed=seed, judged=judged.name,
+            name=collection_name(self.collection), progress=progress,
         )  # fmt: skip
 
     def report(
         self,
-        opened: Mapping[str, TextScorer | Mixture],
-        wanted: Sequence[Wanted],
+        rankers: Mapping[str, Ranker],
+        selected: Sequence[ProbeSelection],
         *,
         out: Path | None = None,
         delta: str | float = "median",
@@ -202,37 +243,27 @@ class ProbeSession:
         limit: int | None = None,
         seed: int = 0,
         facts: Mapping[str, Any] | None = None,
-        demands: Sequence[Assertion] = (),
+        assertions: Sequence[Assertion] = (),
         progress: Progress = no_progress,
     ) -> dict[str, Any]:
-        """Put probes to rankers, and say what came out.
+        """Run probes with rankers and return the report.
 
-        A probe that needs a package which is not installed is left out, if it is not the only one: the facts of the
-        report have it under ``"not made"``, by what would bring it.
+        A probe that needs a missing package is skipped, unless it is the only one; the facts of the report list it
+        under ``"not made"``.
 
         Parameters
         ----------
-        opened, wanted
-            Of `scorers` and `probes`.
+        rankers, selected
+            Values of `rankers` and `probes`.
         out : Path, optional
-            Folder of the report, where scores are kept too. Without it nothing is written, and no sample is shown.
-        delta : str or float, optional
-            What counts as a tie; see `termwise.probes.core.thresholds.effect_rule_for`.
-        candidates : Run, optional
-            Rankings that thresholds are taken from; see `reference`.
-        depth : int, optional
-            Candidates of each query.
-        limit : int, optional
-            Samples of a probe, at the most; if not given, what its suite says.
-        seed : int, optional
-            Of whatever is drawn.
+            Folder of the report and of the score cache. Without it, nothing is written and the report has no samples.
+        delta, candidates, depth, limit, seed, progress
+            See `termwise.probes.probe_rankers`; `candidates` is a run here.
         facts : mapping, optional
-            JSON-like; what the report says besides.
-        demands : sequence of Assertion, optional
-            What must not be. Before anything is scored it is seen that each can fail; whether one does is for
-            `termwise.probes.report.failed_assertions` to say.
-        progress : callable, optional
-            Called with a stage, what is done, and its total.
+            JSON-like; additional metadata.
+        assertions : sequence of Assertion, optional
+            Checked for matching probes and rankers before anything is scored; they are evaluated by
+            `termwise.probes.report.failed_assertions`.
 
         Returns
         -------
@@ -244,98 +275,78 @@ class ProbeSession:
         MissingExtraError
             If the only probe needs a package that is not installed.
         UsageError
-            If nothing can fail a demand.
+            If an assertion can never fail.
         TermwiseError
-            If a ranker fails, or the folder is not one of a report.
+            If a ranker fails, or the folder is not the folder of a report.
         """
         rule = parse_delta(delta)
-        names = [one.name for one in wanted]
-        check_assertions(demands, probes=names, scorers=list(opened))
+        names = [one.probe.name for one in selected]
+        check_assertions(assertions, probes=names, scorers=list(rankers))
         if out is not None:
-            prepare_place(out)
-        questions, idle, lacking = _made(wanted, limit, seed, progress)
-        check_assertions(demands, probes=names, scorers=list(opened), idle=idle)
+            prepare_folder(out, is_score_file=ScoreCache.is_at)
+        probes, without_samples, not_made = _make_samples(selected, limit, seed, progress)
+        check_assertions(assertions, probes=names, scorers=list(rankers), without_samples=without_samples)
         reference = None
-        if isinstance(rule, str) or any(isinstance(one, Mixture) for one in opened.values()):
-            most = None if rule in ("by-query", "by-rank") else QUERIES
-            reference = self.reference(candidates, depth=depth, most=most, seed=seed, progress=progress)
-        with ScoreCache(None if out is None else out / SCORES) as store:
-            scorers = mixed(opened, reference, store=store, progress=progress)
-            run = run_suite(
-                scorers,
-                questions,
-                delta=rule,
-                reference=reference,
-                store=store,
-                facts={
-                    **self.facts,
-                    "seed": seed,
-                    "limit": "that of the suite" if limit is None else limit,
-                    "delta": delta,
-                    "candidates": None
-                    if reference is None
-                    else f"{reference.name}, {len(reference.candidates):,} queries",
-                    "not made": lacking,
-                    **(facts or {}),
-                },
-                progress=progress,
-            )
-            report = report_of(run, telling=0 if out is None else 2, progress=progress)
+        if isinstance(rule, str) or any(isinstance(one, MixtureSpecification) for one in rankers.values()):
+            queries = None if rule in ("by-query", "by-rank") else QUERIES
+            reference = self.reference(candidates, depth=depth, limit=queries, seed=seed, progress=progress)
+        facts = {
+            **self.facts,
+            "seed": seed,
+            "limit": "that of the suite" if limit is None else limit,
+            "delta": delta,
+            "candidates": None
+            if reference is None
+            else f"{reference.name}, {len(reference.candidates):,} queries",
+            "not made": not_made,
+            **(facts or {}),
+        }
+        with ScoreCache(None if out is None else out / SCORES) as cache:
+            score = partial(score_pairs, cache=cache, progress=progress)
+            scorers = build_mixtures(rankers, reference, score)
+            run = run_suite(scorers, probes, score, delta=rule, reference=reference, facts=facts)
+            report = report_of(run, examples=0 if out is None else 2, progress=progress)
         if out is not None:
-            write_report(out, report, run)
+            write_report(out, report, run, is_score_file=ScoreCache.is_at)
         return report
 
 
-def _made(
-    wanted: Sequence[Wanted], limit: int | None, seed: int, progress: Progress
+def _make_samples(
+    selected: Sequence[ProbeSelection], limit: int | None, seed: int, progress: Progress
 ) -> tuple[list[ProbeSamples], dict[str, str], dict[str, list[str]]]:
-    """Return probes with their samples, why others have none, and those that need a package, by what would bring it."""
-    questions = []
-    idle: dict[str, str] = {}
-    lacking: dict[str, list[str]] = {}
-    for done, one in enumerate(wanted, start=1):
-        probe, section = one.chosen
-        most = one.most if limit is None else limit
+    """Return the probes with samples, why probes have no samples, and the probes not made, by the fix."""
+    made = []
+    without_samples: dict[str, str] = {}
+    not_made: dict[str, list[str]] = {}
+    for done, (probe, section, default_limit) in enumerate(selected, start=1):
         try:
-            question = ProbeSamples.of(probe, seed=seed, most=most, section=section)
-            questions.append(question)
-            if not question.samples:
-                idle[probe.name] = NO_PAIR
+            one = ProbeSamples.of(
+                probe, seed=seed, limit=default_limit if limit is None else limit, section=section
+            )
+            made.append(one)
+            if not one.samples:
+                without_samples[probe.name] = NO_PAIR
         except MissingExtraError as error:
-            if len(wanted) == 1:
+            if len(selected) == 1:
                 raise
-            lacking.setdefault(error.fixes[0], []).append(probe.name)
-            idle[probe.name] = f"{error.message}: {error.fixes[0]}"
-        progress(f"make samples: {probe.name}", done, len(wanted))
-    return questions, idle, lacking
+            not_made.setdefault(error.fixes[0], []).append(probe.name)
+            without_samples[probe.name] = f"{error.message}: {error.fixes[0]}"
+        progress(f"make samples: {probe.name}", done, len(selected))
+    return made, without_samples, not_made
 
 
-def _check_apart(what: str, named: Iterable[tuple[str, str]], fix: str) -> None:
-    """Refuse two that have one name; each comes with where it is named."""
-    given: dict[str, str] = {}
-    for name, source in named:
-        if name in given:
+def _check_distinct(what: str, named: Iterable[tuple[str, str]], fix: str) -> None:
+    """Raise `UsageError` if two names are equal; each name comes with its origin."""
+    origins: dict[str, str] = {}
+    for name, origin in named:
+        if name in origins:
             raise UsageError(
                 f"two {what} have one name",
-                facts=[("name", name), ("first", given[name]), ("second", source)],
+                facts=[("name", name), ("first", origins[name]), ("second", origin)],
                 fixes=[fix],
             )
-        given[name] = source
+        origins[name] = origin
 
 
-def _read(source: JudgedSource) -> JudgedTexts:
-    return JudgedTexts.read(source.collection, source.queries, source.qrels, name=source.name)
-
-
-def _words(path: Path) -> frozenset[str]:
+def _read_words(path: Path) -> frozenset[str]:
     return frozenset(line.strip().lower() for _, line in read_lines(path) if line.strip())
-
-
-def _most(suites: Sequence[Suite], one: Chosen) -> int | None:
-    """Return the largest number of samples that a suite wants of a probe."""
-    limits = [suite.most for suite in suites if suite.most is not None]
-    return max(limits) if len(limits) == len(suites) else None
-
-
-def _own(path: Path) -> Iterable[Chosen]:
-    return [Chosen(probe, path.stem) for probe in read_probes(path)]

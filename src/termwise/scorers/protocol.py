@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 from termwise.validation import check, check_pairs, check_texts
 
+Pair = tuple[str, str]
+"""A query and a text."""
+
 
 @runtime_checkable
 class TextScorer(Protocol):
@@ -108,6 +111,15 @@ class WindowedScorer(TextScorer, Protocol):
         -------
         ndarray of shape (n,), bool
         """
+        ...
+
+
+@runtime_checkable
+class PartialScorer(TextScorer, Protocol):
+    """A scorer that has scores for some pairs only, such as a run, and whose scores are ranks."""
+
+    def knows(self, query: str, text: str) -> bool:
+        """Whether there is a score for the pair."""
         ...
 
 

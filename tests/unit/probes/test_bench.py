@@ -150,8 +150,8 @@ def test_progress_is_told(judged):
         ({"limit": 0}, ParameterError, "limit"),
         ({"scorers": [Unnamed()]}, ParameterError, "name of a ranker"),
         ({"scorers": [Infinite()], "delta": "median"}, DataError, "scorer  infinite"),
-        ({"scorers": [Reading([False])]}, DataError, "whether a part is not read"),
-        ({"scorers": [Reading(None)]}, DataError, "whether a part is not read"),
+        ({"scorers": [Reading([False])]}, DataError, "one bool for each text"),
+        ({"scorers": [Reading(None)]}, DataError, "one bool for each text"),
     ],
 )
 def test_what_cannot_be_asked(changed, error, message, judged):

@@ -17,7 +17,7 @@ from termwise.probes import (
     Constant,
     Probe,
     Sample,
-    compared,
+    compare,
     content_hash,
     estimate,
     median_gap,
@@ -122,7 +122,7 @@ def test_an_empty_probe_has_no_score():
 def test_a_missing_threshold_is_no_threshold_of_0(wrong):
     with pytest.raises(ParameterError, match="needs a threshold"):
         Constant(wrong)
-    with pytest.raises(ParameterError, match="what counts as a tie"):
+    with pytest.raises(ParameterError, match="an effect rule is required"):
         run_probe(Words(), Fixed(), wrong)
 
 
@@ -167,7 +167,7 @@ def test_a_threshold_for_each_query():
 def test_ranks_instead_of_a_threshold():
     lists = {"q1": np.array([1.5, 9.0]), "q2": np.array([5.0, 0.0])}
     assert run_probe(Words(), Fixed(), ByRank(lists)).effects.tolist() == [1, -1, 0, 0]
-    with pytest.raises(UnknownIdError, match="reference list"):
+    with pytest.raises(UnknownIdError, match="reference ranking"):
         run_probe(Words(), Fixed(), ByRank({}))
 
 
@@ -247,10 +247,10 @@ def test_many_samples_of_a_few_queries_say_little():
 def test_two_scorers_on_the_same_samples():
     one = run_probe(Words(), Fixed(), Constant(0.5))
     other = run_probe(Odd(lambda texts: [float(len(text)) for text in texts]), Fixed(), Constant(0.5))
-    assert compared(one, other).value == pytest.approx(one.score - other.score)
+    assert compare(one, other).value == pytest.approx(one.score - other.score)
     shorter = run_probe(Words(), Fixed(SAMPLES[:2]), Constant(0.5))
-    with pytest.raises(ParameterError, match="same samples"):
-        compared(one, shorter)
+    with pytest.raises(ParameterError, match="different samples"):
+        compare(one, shorter)
 
 
 def test_the_published_test_is_that_of_scipy():
@@ -294,7 +294,7 @@ def test_lines_of_json():
 
 @pytest.mark.parametrize("wrong", [[1.0, math.nan], np.zeros((2, 2)), "12", [[1.0], [2.0, 3.0]], 3.0, None])
 def test_a_reference_list_is_a_row_of_numbers(wrong):
-    with pytest.raises(ParameterError, match="row of scores") as caught:
+    with pytest.raises(ParameterError, match="vector of scores") as caught:
         ByRank({"r": [1.0, -math.inf], "q": wrong})
     assert caught.value.facts[0] == ("query", "q")
 
@@ -309,14 +309,14 @@ def test_what_is_no_probe_scorer_sample_or_reading_is_refused():
     for arguments, what in (
         ((None, Fixed(), Constant(0)), "scorer"),
         ((Words(), None, Constant(0)), "probe"),
-        ((Words(), Fixed(), Constant), "what counts as a tie"),
-        ((Words(), Fixed([1]), Constant(0)), "made of samples"),
+        ((Words(), Fixed(), Constant), "an effect rule is required"),
+        ((Words(), Fixed([1]), Constant(0)), "yields samples"),
         ((Words, Fixed(), Constant(0)), "scorer"),
         ((Words(), Fixed([Sample("1", "q", "a", "b", facts={"made by": object()})]), Constant(0)), "facts"),
     ):
         with pytest.raises(ParameterError, match=what):
             run_probe(*arguments)
-    with pytest.raises(ParameterError, match="made of samples"):
+    with pytest.raises(ParameterError, match="yields samples"):
         run_probe(Words(), Fixed(), Constant(0), samples=[None])
     for odd in ({"seed": "1"}, {"seed": 1.5}, {"samples": 5}, {"progress": 5}):
         with pytest.raises(ParameterError, match=f"{next(iter(odd))} cannot have this value"):

@@ -67,7 +67,7 @@ def test_none_is_installed():
     [
         ("a string", "it is a str, not a Family"),
         (Family, "it is a type, not a Family"),
-        (Family("noise", "?", lambda material: []), "a family 'noise' comes from termwise already"),
+        (Family("noise", "?", lambda material: []), "the family 'noise' exists already, in termwise"),
     ],
 )
 def test_what_is_no_family_is_named(install, broken, reason):
@@ -151,7 +151,7 @@ def test_a_probe_that_cannot_make_its_samples_is_named(install):
         "failing", "Nothing", "transfer", True,
     )  # fmt: skip
     assert (failing.definition, nothing.definition) == ("", "Two texts of nothing.")
-    for options in ({}, {"most": 3}):
+    for options in ({}, {"limit": 3}):
         with pytest.raises(DataError, match="the samples of failing failed: KeyError: 'grade'") as caught:
             ProbeSamples.of(failing, seed=0, **options)
         assert dict(caught.value.facts)["plug-in"] == "bad = their_probes:bad"

@@ -10,6 +10,7 @@ import math
 import os
 import re
 import sqlite3
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,16 +27,16 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.probes import Probe, Sample, run_probe
-from termwise.probes.core import run_suite as suite_run
+from termwise.probes.bm25_rankings import bm25_rankings
 from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant
 from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.reference_rankings import ReferenceRankings
-from termwise.probes.core.run_suite import ProbeSamples, run_suite
+from termwise.probes.core.run_suite import ProbeSamples, _draw_key
+from termwise.probes.core.run_suite import run_suite as run_suite_with
 from termwise.probes.core.sample import check_samples
-from termwise.probes.core.score_pairs import ask
-from termwise.probes.core.statistics import compared, estimate
+from termwise.probes.core.statistics import compare, estimate
 from termwise.probes.core.suites import select_probes, suite_named
 from termwise.probes.core.threshold_sweep import sweep
 from termwise.probes.core.thresholds import effect_rule_for
@@ -54,11 +55,12 @@ from termwise.probes.report import (
     write_report,
 )
 from termwise.probes.report.contents import spread
-from termwise.probes.report.folder import file_name, prepare_place
+from termwise.probes.report.folder import file_name, prepare_folder
 from termwise.probes.report.page import marked, report_html
 from termwise.probes.report.tables import shortfalls
 from termwise.records import Document, Ranking, Run
 from termwise.scorers import FunctionScorer, RunScorer, ScoreCache
+from termwise.scorers.score_pairs import score_pairs
 
 REFERENCE = ReferenceRankings(
     "toy", {"q": "cat", "r": "dog"}, {"q": ("cat cat cat", "cat", ""), "r": ("dog", "")}
@@ -121,6 +123,10 @@ EMPTY = Fixed("empty@toy", [])
 APART = Fixed("apart@toy", [Sample("a", "cat", "cat cat cat", "cat", "q")], symmetric=True)
 
 
+def run_suite(scorers, probes, *, cache=None, **options):
+    return run_suite_with(scorers, probes, partial(score_pairs, cache=cache), **options)
+
+
 def questions(*probes, **options):
     return [ProbeSamples.of(probe, seed=0, section="Toy", **options) for probe in probes]
 
@@ -133,12 +139,12 @@ def run():
 
 def test_thresholds_are_the_median_gap_of_each_scorer(run):
     # counting: gaps 2, 1 of the first query and 1 of the second; turned: the same
-    assert [one.reading for one in run.examined] == [Constant(1.0), Constant(1.0)]
-    first = run.examined[0]
+    assert [one.rule for one in run.scorers] == [Constant(1.0), Constant(1.0)]
+    first = run.scorers[0]
     assert first.gaps.tolist() == [1, 1, 2]
     # of the first sample the difference is 1, which is none
     assert first.results["more@toy"].effects.tolist() == [0, 1, 1, 0]
-    assert run.examined[1].results["more@toy"].effects.tolist() == [0, -1, -1, 0]
+    assert run.scorers[1].results["more@toy"].effects.tolist() == [0, -1, -1, 0]
     assert first.results["less@toy"].effects.tolist() == [-1, 0]
     assert first.results["apart@toy"].effects.tolist() == [1]
     assert first.results["empty@toy"].score is None
@@ -148,29 +154,29 @@ def test_thresholds_are_the_median_gap_of_each_scorer(run):
 def test_each_pair_is_asked_once_and_never_again(tmp_path):
     scorer = Counting()
     with ScoreCache(tmp_path / "scores") as store:
-        run_suite([scorer], questions(MORE, LESS, APART), reference=REFERENCE, store=store)
+        run_suite([scorer], questions(MORE, LESS, APART), reference=REFERENCE, cache=store)
         assert len(scorer.asked) == len(set(scorer.asked)) == len(store)
     again = Counting()
     with ScoreCache(tmp_path / "scores") as store:
-        kept = run_suite([again], questions(MORE, LESS, APART), reference=REFERENCE, store=store)
+        kept = run_suite([again], questions(MORE, LESS, APART), reference=REFERENCE, cache=store)
     assert again.asked == []
-    assert kept.examined[0].results["more@toy"].effects.tolist() == [0, 1, 1, 0]
+    assert kept.scorers[0].results["more@toy"].effects.tolist() == [0, 1, 1, 0]
 
 
 def test_a_scorer_without_a_fingerprint_is_asked_again(tmp_path):
     scorer = Counting()
     scorer.fingerprint = None
     with ScoreCache(tmp_path / "scores") as store:
-        run_suite([scorer], questions(MORE), delta=0.5, store=store)
+        run_suite([scorer], questions(MORE), delta=0.5, cache=store)
         assert len(store) == 0
 
 
 def test_results_do_not_depend_on_the_store_or_the_size_of_batches(run, monkeypatch):
-    monkeypatch.setattr("termwise.probes.core.score_pairs._FIRST_CHUNK", 1)
-    monkeypatch.setattr("termwise.probes.core.score_pairs._LONG", 0.0)
+    monkeypatch.setattr("termwise.scorers.score_pairs._FIRST_BATCH", 1)
+    monkeypatch.setattr("termwise.scorers.score_pairs._BATCH_SECONDS", 0.0)
     small = run_suite([Counting()], questions(MORE, LESS, EMPTY, APART), reference=REFERENCE)
-    for name, result in run.examined[0].results.items():
-        other = small.examined[0].results[name]
+    for name, result in run.scorers[0].results.items():
+        other = small.scorers[0].results[name]
         assert (result.first.tolist(), result.second.tolist()) == (
             other.first.tolist(),
             other.second.tolist(),
@@ -189,11 +195,11 @@ def test_other_rules():
             effect_rule_for(wrong, lists)
     with pytest.raises(ParameterError, match="rankings"):
         effect_rule_for("median", None)
-    found = run_suite([Counting()], questions(MORE), delta="by-rank", reference=REFERENCE).examined[0]
+    found = run_suite([Counting()], questions(MORE), delta="by-rank", reference=REFERENCE).scorers[0]
     # one "cat" and two stand between the same documents; five stand above the best; "dog" thrice above "dog" once
     assert found.results["more@toy"].effects.tolist() == [1, 1, 1, 0]
     stranger = Fixed("other@toy", [Sample("1", "yak", "yak", "", "unknown")])
-    skipped = run_suite([Counting()], questions(stranger), delta="by-query", reference=REFERENCE).examined[0]
+    skipped = run_suite([Counting()], questions(stranger), delta="by-query", reference=REFERENCE).scorers[0]
     assert "other@toy" in skipped.skipped
     assert skipped.results == {}
 
@@ -216,16 +222,16 @@ def test_scorers_and_probes_have_names_of_their_own():
 
 def test_fewer_samples_are_among_more_of_them():
     many = Fixed("many", [Sample(f"{place}", "cat", "cat", "dog") for place in range(60)])
-    some, fewer = (ProbeSamples.of(many, seed=3, most=most) for most in (20, 10))
+    some, fewer = (ProbeSamples.of(many, seed=3, limit=limit) for limit in (20, 10))
     assert len(some.samples) == 20
-    assert some.left_out == 40
+    assert some.omitted == 40
     assert {one.sample_id for one in fewer.samples} < {one.sample_id for one in some.samples}
-    assert {one.sample_id for one in ProbeSamples.of(many, seed=4, most=20).samples} != {
+    assert {one.sample_id for one in ProbeSamples.of(many, seed=4, limit=20).samples} != {
         one.sample_id for one in some.samples
     }
-    assert ProbeSamples.of(many, seed=3, most=100).left_out == 0
+    assert ProbeSamples.of(many, seed=3, limit=100).omitted == 0
     with pytest.raises(ParameterError):
-        ProbeSamples.of(many, seed=3, most=0)
+        ProbeSamples.of(many, seed=3, limit=0)
 
 
 def test_probes_of_the_same_texts_take_the_same_ones():
@@ -234,7 +240,7 @@ def test_probes_of_the_same_texts_take_the_same_ones():
         for name in ("one", "other")
     )
     taken = [
-        [sample.sample_id for sample in ProbeSamples.of(probe, seed=3, most=9).samples]
+        [sample.sample_id for sample in ProbeSamples.of(probe, seed=3, limit=9).samples]
         for probe in (one, other)
     ]
     assert taken[0] == taken[1]
@@ -265,13 +271,13 @@ def test_manipulations_that_are_not_wanted_are_not_made():
 
     shouted = Manipulation("shouted", "Shouted", "the text in upper case", shout)
     probe = ManipulationProbe(shouted, judged, ProbeInputs(language, frozenset()))
-    some = ProbeSamples.of(probe, seed=1, most=5)
+    some = ProbeSamples.of(probe, seed=1, limit=5)
     assert 5 <= len(made) < 40
-    assert some.left_out == 40 - len(made)
-    plain = Probe.draw(probe, 1, 5, lambda sample_id: suite_run._draw(1, sample_id))[0]
+    assert some.omitted == 40 - len(made)
+    plain = Probe.draw(probe, 1, 5, lambda sample_id: _draw_key(1, sample_id))[0]
     assert some.samples == tuple(plain)
     assert (
-        len(ProbeSamples.of(probe, seed=1, most=100).samples)
+        len(ProbeSamples.of(probe, seed=1, limit=100).samples)
         == len(ProbeSamples.of(probe, seed=1).samples)
         == 26
     )
@@ -280,7 +286,7 @@ def test_manipulations_that_are_not_wanted_are_not_made():
 def test_a_run_is_asked_what_it_ranks():
     ranked = Run([Ranking(["a", "b"], [2.0, 1.0], "q")], "ranked")
     scorer = RunScorer(ranked, {"q": "cat"}, {"a": "cat cat", "b": "cat"})
-    found = run_suite([scorer, Counting()], questions(MORE, LESS), reference=REFERENCE).examined
+    found = run_suite([scorer, Counting()], questions(MORE, LESS), reference=REFERENCE).scorers
     assert found[0].results["more@toy"].sample_ids == ("1",)
     assert found[0].results["more@toy"].effects.tolist() == [1]
     assert "none of its samples" in found[0].skipped["less@toy"]
@@ -290,7 +296,7 @@ def test_a_run_is_asked_what_it_ranks():
 @pytest.mark.parametrize(
     ("answer", "error", "message"),
     [
-        (lambda queries, texts: [math.nan] * len(texts), WeightError, "no number"),
+        (lambda queries, texts: [math.nan] * len(texts), WeightError, "NaN"),
         (lambda queries, texts: [1.0] * (len(texts) + 1), DataError, "one score for each"),
         (lambda queries, texts: 1.0, DataError, "one score for each"),
         (lambda queries, texts: [[1.0]] * len(texts), DataError, "one score for each"),
@@ -327,19 +333,19 @@ def test_numbers_of_all_kinds_are_scores(given):
 
 def test_pairs_that_are_asked_may_repeat_themselves():
     scorer = Counting()
-    assert ask(scorer, [("cat", "cat"), ("cat", "cat"), ("cat", "dog")]) == {
+    assert score_pairs(scorer, [("cat", "cat"), ("cat", "cat"), ("cat", "dog")]) == {
         ("cat", "cat"): 1.0,
         ("cat", "dog"): 0.0,
     }
     assert len(scorer.asked) == 2
-    assert ask(scorer, []) == {}
+    assert score_pairs(scorer, []) == {}
 
 
 def test_lists_of_a_run_and_of_bm25():
     documents = [
         Document(str(place), text) for place, text in enumerate(["cat cat", "cat dog", "dog", "yak"])
     ]
-    lists = ReferenceRankings.by_bm25({"q": "cat", "r": "none such"}, lambda: iter(documents), depth=2)
+    lists = bm25_rankings({"q": "cat", "r": "none such"}, lambda: iter(documents), depth=2)
     assert {query_id: set(texts) for query_id, texts in lists.candidates.items()} == {
         "q": {"cat cat", "cat dog"}
     }
@@ -381,7 +387,7 @@ def test_samples_on_which_two_scorers_disagree(run):
     assert contrast["more@toy"]["sample"]["scores"] == [[5.0, 1.0, 1], [-5.0, -1.0, -1]]
     assert contrast["less@toy"]["sample"]["scores"] == [[0.0, 3.0, -1], [0.0, -3.0, 1]]
     assert contrast["apart@toy"]["sample"] is None, "both tell the texts apart"
-    assert all(one["sample"] is None for one in report_of(run, telling=0)["comparisons"])
+    assert all(one["sample"] is None for one in report_of(run, examples=0)["comparisons"])
 
 
 def test_infinite_differences_disagree_too():
@@ -500,11 +506,11 @@ def test_of_a_section_two_stand_out_and_a_probe_once():
 
 def test_the_page_says_what_is_wanted():
     shown = report_html(wishing("second"))
-    assert "Furthest from what is wanted" in shown
-    assert '<th class="texts">−1</th>' in shown
+    assert "Furthest from the expected score" in shown
+    assert '<td class="number texts">−1</td>' in shown
     assert "rgba(194, 65, 12" in shown, "not as wanted"
     assert "rgba(10, 98, 169" in report_html(wishing("first"))
-    assert 'id="wanted"' not in report_html(wishing("first"))
+    assert 'id="expected"' not in report_html(wishing("first"))
     assert "rgba(124, 58, 237" in report_html(wishing("", symmetric=True))
 
 
@@ -533,7 +539,7 @@ def test_the_page_holds_everything_and_loads_nothing(run):
     assert "<script" not in shown
     assert "http" not in shown.replace("http-equiv", "")
     assert shown.count('class="map"') == 1
-    assert "told apart" in shown
+    assert "distinguished" in shown
     assert shown.count("<polyline") == 6
     assert shown.index('href="#c0"') < shown.index('id="c0"')
     assert "Samples on which they disagree most" in shown
@@ -572,7 +578,7 @@ def test_words_of_two_texts_are_marked():
     ],
 )
 def test_scores_of_a_sample_can_be_told_apart(scores, written):
-    assert page._scores(*scores) == written
+    assert page._score_pair(*scores) == written
 
 
 def test_the_page_says_what_a_probe_is():
@@ -581,7 +587,7 @@ def test_the_page_says_what_a_probe_is():
     shown = report_html(report_of(run_suite([Counting()], questions(defined, EMPTY, APART), delta=0.5)))
     assert "First: the &lt;b&gt;one&lt;/b&gt;. Second: the other." in shown
     assert "No pair of these texts fits." in shown
-    assert "told apart</span>" in shown, "neither text of a symmetric probe is preferred"
+    assert "distinguished</span>" in shown, "neither text of a symmetric probe is preferred"
     assert "the first is preferred" in shown
     assert "line of counting" not in shown, "there are no gaps, and no curves"
     assert "no further apart than δ" in shown
@@ -599,7 +605,7 @@ def test_seeds_have_tables(tmp_path):
     report = report_of(run)
     # .75 and -.75: the deviation is 1.0607
     assert "| Toy | 1.061 | 1 |" in markdown_text(report)
-    assert "The sign of the score hangs on the seed: more@toy." in markdown_text(report)
+    assert "The sign of the score depends on the seed: more@toy." in markdown_text(report)
     assert r"\caption{a\_b: 2 seeds." in latex_text(report)
     assert r"Toy & $1.061$ & 1 \\" in latex_text(report)
     out = tmp_path / "out"
@@ -622,14 +628,14 @@ def test_queries_of_which_all_pairs_are_read_right(run):
 
 def test_the_area_is_the_mean_of_the_sweep(run):
     cell = next(one for one in report_of(run)["cells"] if one["probe"] == "more@toy")
-    result = run.examined[0].results["more@toy"]
-    assert cell["area"] == sweep(result, run.examined[0].gaps).area
+    result = run.scorers[0].results["more@toy"]
+    assert cell["area"] == sweep(result, run.scorers[0].gaps).area
     assert cell["area"] == pytest.approx(np.mean(cell["sweep"]), abs=0.05)
 
 
 def test_a_difference_of_nothing_is_called_so():
     shown = report_html(report_of(run_suite([Counting(), Counting("b")], questions(MORE), delta=0.5)))
-    assert "On 1 probe there is no difference." in shown
+    assert "Equal on 1 probe." in shown
 
 
 def test_a_folder_is_written_and_read(run, tmp_path):
@@ -650,15 +656,15 @@ def test_a_folder_is_written_and_read(run, tmp_path):
         (tmp_path / "out" / "results" / "more@toy+counting.jsonl.gz").read_bytes()
     ).decode()
     assert [json.loads(line).get("effect") for line in results.splitlines()] == [None, 0, 1, 1, 0]
-    prepare_place(tmp_path / "out")
-    prepare_place(tmp_path / "new")
+    prepare_folder(tmp_path / "out")
+    prepare_folder(tmp_path / "new")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("mine")
     for place in ("other", "other/mine.txt"):
         with pytest.raises(ForeignFolderError):
-            prepare_place(tmp_path / place)
+            prepare_folder(tmp_path / place)
     with pytest.raises(StorageError):
-        prepare_place(tmp_path / "other" / "mine.txt" / "under")
+        prepare_folder(tmp_path / "other" / "mine.txt" / "under")
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"format": "termwise-probes", "version": 9}', "[1]"])
@@ -692,18 +698,18 @@ def test_what_has_changed(run):
     assert states["empty@toy", "counting"] == "same"
     assert states["more@toy", "new"] == "added"
     assert states["less@toy", "turned"] == "gone"
-    other = report_of(run_suite([Counting()], questions(MORE, most=2), reference=REFERENCE))
+    other = report_of(run_suite([Counting()], questions(MORE, limit=2), reference=REFERENCE))
     assert {one.state for one in differences(old, other) if one.state != "gone"} == {"other samples"}
 
 
 def test_a_demand_that_nothing_can_fail_is_refused(run):
     report = report_of(run)
-    with pytest.raises(UsageError, match="nothing can fail") as caught:
+    with pytest.raises(UsageError, match="can never fail") as caught:
         failed_assertions([Assertion.read("empty<=1")], report)
     assert ("empty@toy", "there is no pair in these texts") in caught.value.facts
     report["cells"] = [cell for cell in report["cells"] if cell["probe"] != "less@toy"]
     report["scorers"][0]["skipped"] = {"less@toy": "it rests"}
-    with pytest.raises(UsageError, match="nothing can fail") as caught:
+    with pytest.raises(UsageError, match="can never fail") as caught:
         failed_assertions([Assertion.read("counting:less<1")], report)
     assert ("less@toy", "counting was not asked: it rests") in caught.value.facts
     with pytest.raises(UnknownNameError, match="unknown ranker in a demand") as unknown:
@@ -767,7 +773,7 @@ def test_intervals_that_cannot_be_drawn(run, options):
         with pytest.raises(ParameterError, match=next(iter(options))):
             estimate(result, **options)
         with pytest.raises(ParameterError, match=next(iter(options))):
-            compared(result, result, **options)
+            compare(result, result, **options)
 
 
 @pytest.mark.parametrize("field", ["sample_id", "query", "first", "second", "query_id", "second_query"])
@@ -780,7 +786,7 @@ def test_a_sample_holds_whole_characters(field):
 
 @pytest.mark.parametrize("given", [1, None, "a", ("1", "q", "a", "b")])
 def test_a_sample_is_a_sample(given):
-    with pytest.raises(ParameterError, match="made of samples"):
+    with pytest.raises(ParameterError, match="yields samples"):
         check_samples([given])
 
 
@@ -838,19 +844,19 @@ def contents(out):
 @pytest.mark.parametrize(
     ("name", "body", "why"),
     [
-        ("report.json", b'{"jest": true}', "report.json is of something else"),
+        ("report.json", b'{"jest": true}', "report.json is not a report of probes"),
         ("report.json", b"not json", "report.json cannot be read: Expecting value"),
-        ("report.json", b"[]", "report.json cannot be read: it is no JSON object"),
-        ("scores.sqlite", b"text", "scores.sqlite holds no scores"),
-        ("scores.sqlite", b"SQLite format 3\0" + bytes(84), "scores.sqlite holds no scores"),
-        ("notes.txt", b"mine", "neither report.json nor scores.sqlite is there"),
+        ("report.json", b"[]", "report.json cannot be read: it is not a JSON object"),
+        ("scores.sqlite", b"text", "scores.sqlite is not a score cache"),
+        ("scores.sqlite", b"SQLite format 3\0" + bytes(84), "scores.sqlite is not a score cache"),
+        ("notes.txt", b"mine", "it has neither report.json nor scores.sqlite"),
     ],
 )
 def test_files_of_others_are_left_alone(run, tmp_path, name, body, why):
     (tmp_path / name).write_bytes(body)
     (tmp_path / "report.html").write_text("mine")
     before = contents(tmp_path)
-    for attempt in (lambda: prepare_place(tmp_path), lambda: write_report(tmp_path, report_of(run), run)):
+    for attempt in (lambda: prepare_folder(tmp_path), lambda: write_report(tmp_path, report_of(run), run)):
         with pytest.raises(ForeignFolderError) as caught:
             attempt()
         assert dict(caught.value.facts)["why"].startswith(why)
@@ -859,17 +865,17 @@ def test_files_of_others_are_left_alone(run, tmp_path, name, body, why):
 
 def test_a_folder_that_was_begun_is_gone_on_with(tmp_path):
     (tmp_path / "scores.sqlite").write_bytes(b"")
-    prepare_place(tmp_path)
+    prepare_folder(tmp_path, is_score_file=ScoreCache.is_at)
     with ScoreCache(tmp_path / "scores.sqlite") as store:
         store.add("a", ["q"], ["t"], [1.0])
-    prepare_place(tmp_path)
+    prepare_folder(tmp_path, is_score_file=ScoreCache.is_at)
     before = contents(tmp_path)
     with ScoreCache(tmp_path / "scores.sqlite") as store:
         assert len(store) == 1
     assert contents(tmp_path) == before
     (tmp_path / "samples").write_text("mine")
     with pytest.raises(StorageError, match="samples"):
-        prepare_place(tmp_path)
+        prepare_folder(tmp_path, is_score_file=ScoreCache.is_at)
 
 
 def test_a_store_of_another_form_is_told(tmp_path):
@@ -913,8 +919,8 @@ def test_a_store_of_another_form_is_told(tmp_path):
         ({"probes": [{**PROBE, "needs": 5}]}, r"probes\[0\].needs is 5, not a text"),
         ({"version": [1]}, "version"),
         ({"version": True}, "version"),
-        ({"cells": [CELL, CELL]}, r"cells\[1\] is a second one of 'p', 's'"),
-        ({"scorers": [SCORER, SCORER]}, r"scorers\[1\] is a second one of 's'"),
+        ({"cells": [CELL, CELL]}, r"cells\[1\] is a duplicate of 'p', 's'"),
+        ({"scorers": [SCORER, SCORER]}, r"scorers\[1\] is a duplicate of 's'"),
         ({"cells": [CELL]}, r"cells\[0\].probe is 'p', which is not among the probes"),
         ({"cells": [{**CELL, "score": 17}]}, r"cells\[0\].score is 17, not a number from −1 to 1"),
         ({"cells": [{**CELL, "p_holm": -0.5}]}, r"cells\[0\].p_holm is -0.5"),
@@ -974,21 +980,21 @@ def test_rankings_are_those_of_the_queries_of_one_collection():
     for rule in ("by-query", "by-rank"):
         found = run_suite(
             [Counting()], questions(MORE, same, said_otherwise), delta=rule, reference=ours
-        ).examined[0]
+        ).scorers[0]
         assert set(found.results) == {"more@toy"}
         assert found.skipped == {
             "same@other": "the rankings are of queries of toy, its queries of other",
             "clash@toy": "1 of its queries have no ranking",
         }
         unnamed = run_suite([Counting()], questions(same, said_otherwise), delta=rule, reference=REFERENCE)
-        assert set(unnamed.examined[0].results) == {"same@other"}
+        assert set(unnamed.scorers[0].results) == {"same@other"}
     constant = run_suite([Counting()], questions(same, said_otherwise), delta="median", reference=ours)
-    assert constant.examined[0].skipped == {}
+    assert constant.scorers[0].skipped == {}
 
 
 def test_a_query_with_one_candidate_has_no_ranking():
     lists = ReferenceRankings("toy", {"q": "cat", "r": "dog"}, {"q": ("cat cat", "cat"), "r": ("dog",)})
-    found = run_suite([Counting()], questions(MORE), delta="by-query", reference=lists).examined[0]
+    found = run_suite([Counting()], questions(MORE), delta="by-query", reference=lists).scorers[0]
     assert found.skipped == {"more@toy": "1 of its queries have no ranking"}
 
 
@@ -996,23 +1002,23 @@ def test_a_wrong_threshold_is_refused_before_anything_is_scored():
     scorer = Counting()
     for wrong, fix in (
         ("medain", "did you mean median?"),
-        ("-1", "--delta median"),
-        ("nan", "--delta median"),
+        ("-1", "`delta='median'`"),
+        ("nan", "`delta='median'`"),
     ):
-        with pytest.raises(ParameterError, match="or a rule") as caught:
+        with pytest.raises(ParameterError, match="or the name of a rule") as caught:
             run_suite([scorer], questions(MORE), delta=wrong, reference=REFERENCE)
         assert caught.value.fixes[0] == fix
     ranked = RunScorer(Run([Ranking(["a"], [1.0], "q")], "ranked"), {"q": "cat"}, {"a": "cat"})
-    with pytest.raises(ParameterError, match="or a rule"):
+    with pytest.raises(ParameterError, match="or the name of a rule"):
         run_suite([ranked], questions(MORE), delta="words")
     assert scorer.asked == []
 
 
 def test_queries_for_which_bm25_finds_nothing():
     with pytest.raises(DataError, match="BM25 finds two documents") as caught:
-        ReferenceRankings.by_bm25({"q": "zebra"}, lambda: iter([Document("1", "cat")]), name="pets")
+        bm25_rankings({"q": "zebra"}, lambda: iter([Document("1", "cat")]), name="pets")
     assert ("collection", "pets") in caught.value.facts
-    assert any("--collection" in fix for fix in caught.value.fixes)
+    assert any("collection=" in fix for fix in caught.value.fixes)
 
 
 def test_every_name_of_a_suite_is_that_of_a_probe():

@@ -13,7 +13,7 @@ import pytest
 from termwise.errors import DataError, DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.probes import content_hash
 from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.core.run_suite import ProbeSamples, _draw
+from termwise.probes.core.run_suite import ProbeSamples, _draw_key
 from termwise.probes.core.sample import check_samples
 from termwise.probes.language import Entity, Parsed, Span, Token
 from termwise.probes.sources.transfer.answer_swaps import shares_word, swapped_answer
@@ -148,11 +148,11 @@ def test_pairs_that_are_not_drawn_are_not_parsed():
 
     pairs = [Pair(str(at), "one", f"two {at}", query="one" if at % 3 else None) for at in range(60)]
     probe = TransferProbe("some@mine", "Some", lambda: pairs, noted_query)
-    some = ProbeSamples.of(probe, seed=5, most=6)
+    some = ProbeSamples.of(probe, seed=5, limit=6)
     assert 6 <= len(parsed) < 30
-    assert some.left_out == 60 - len(parsed)
+    assert some.omitted == 60 - len(parsed)
     everything = check_samples(probe.samples(5))
-    order = sorted(everything, key=lambda one: _draw(5, one.sample_id))
+    order = sorted(everything, key=lambda one: _draw_key(5, one.sample_id))
     assert some.samples == tuple(check_samples(order[:6]))
 
 

@@ -1,18 +1,16 @@
-"""What a good ranker of passages does: an opinion, apart from the probes, which measure.
+"""Expected behaviour of a good passage ranker, by probe.
 
-A probe says what its two texts are, and its score which of them a ranker prefers. What is wanted is another matter, and
-a matter of use: who searches the news may like the answer at the start, who searches statutes may not. So it stands
-here, in one table, for the probes that ship; about most of style, length and position it has no opinion. A probe with
-an attribute ``wanted`` of its own, such as one of a YAML file, knows better.
+Probes measure; what is desirable is an opinion that depends on the application. Most probes of style, length and
+position have no expectation. A probe that sets its attribute ``expectation`` overrides this table.
 
 ================  ====================================================================================================
 ``"first"``       the first text should be preferred: a score of +1
 ``"second"``      the second text should be preferred: −1
-``"neither"``     the difference should not count: 0
-``""``            people may want either
+``"neither"``     neither text should be preferred: 0
+``""``            no expectation
 ================  ====================================================================================================
 
-An axiom demands the first text; where only negative effects break it, it demands nothing.
+Axioms expect the first text, except those that are violated by negative effects only: they have no expectation.
 """
 
 from __future__ import annotations
@@ -21,10 +19,10 @@ from fnmatch import fnmatchcase
 
 from termwise.probes.core.probe import SYMMETRIC_EXPECTATIONS, Probe
 
-SCORES = {"first": 1, "second": -1, "neither": 0}
-"""The score of a ranker that does what is wanted."""
+EXPECTED_SCORES = {"first": 1, "second": -1, "neither": 0}
+"""Score of a ranker that meets an expectation."""
 
-_WANTED = (
+_BY_NAME = (
     ("first", "relevance-by-*"),
     ("", "shuffle-sentences* reverse-sentences*"),
     ("second", "shuffle-* reverse-* *-nonrelevant-sentence* replace-by-query*"),
@@ -41,11 +39,11 @@ _WANTED = (
     ("first", "swap-roles swap-units"),
     ("second", "swap-numbers swap-dates swap-names"),
 )
-"""What is wanted, with patterns of names without their texts; the first one that fits counts."""
+"""Expectations with patterns of probe names without the part after ``@``; the first match counts."""
 
 
 def expectation_of(probe: Probe) -> str:
-    """Return what is wanted of a ranker: the probe's own word on it, or that of the table; see the module.
+    """Return the expectation of a probe: its own, or the one of the table.
 
     Examples
     --------
@@ -53,24 +51,26 @@ def expectation_of(probe: Probe) -> str:
     >>> from termwise.probes.core.probe_inputs import ProbeInputs
     >>> from termwise.probes.registry import families
     >>> from termwise.probes.core.suites import select_probes, suite_named
-    >>> material = ProbeInputs(open_language("rules"), frozenset())
-    >>> ((probe, _),) = select_probes(families(), material, [suite_named("probe:factuality@written")])
-    >>> expectation_of(probe)
+    >>> inputs = ProbeInputs(open_language("rules"), frozenset())
+    >>> (selected,) = select_probes(families(), inputs, [suite_named("probe:factuality@written")])
+    >>> expectation_of(selected.probe)
     'first'
     """
     if probe.expectation is not None:
         return probe.expectation
     name = probe.name.partition("@")[0]
-    wish = next((wish for wish, some in _WANTED if any(fnmatchcase(name, one) for one in some.split())), "")
-    return wish if not probe.symmetric or wish in SYMMETRIC_EXPECTATIONS else ""
+    for expectation, patterns in _BY_NAME:
+        if any(fnmatchcase(name, pattern) for pattern in patterns.split()):
+            return "" if probe.symmetric and expectation not in SYMMETRIC_EXPECTATIONS else expectation
+    return ""
 
 
-def distance(wanted: str, score: float) -> float | None:
-    """Return how far a score is from what is wanted, from 0 to 2; None where nothing is.
+def distance(expectation: str, score: float) -> float | None:
+    """Return the distance between a score and the expected score, from 0 to 2; None without an expectation.
 
     Examples
     --------
     >>> distance("first", -1.0), distance("neither", -0.25), distance("", 1.0)
     (2.0, 0.25, None)
     """
-    return abs(score - SCORES[wanted]) if wanted else None
+    return abs(score - EXPECTED_SCORES[expectation]) if expectation else None

@@ -1,4 +1,4 @@
-"""What probes about real rankings are made of: queries, and texts that somebody judged for them."""
+"""Judged collections: queries, and texts with relevance grades."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from termwise.collection import open_collection, read_qrels, read_queries
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, UnknownIdError
 
-_PLAIN = ("docs", "documents", "corpus", "collection", "passages")
+_GENERIC_NAMES = ("docs", "documents", "corpus", "collection", "passages")
 
 
 class JudgedText(NamedTuple):
-    """A text with its judgment for a query."""
+    """A text with its grade for a query."""
 
     query_id: str
     query: str
@@ -26,30 +26,30 @@ class JudgedText(NamedTuple):
 
     @property
     def judgment_id(self) -> str:
-        """Of the query and the text together: what samples of it are called."""
+        """Identifier of query and text together, used in sample identifiers."""
         return f"{self.query_id}/{self.doc_id}"
 
 
 NOT_RELEVANT = "texts that were judged not relevant"
-"""What some probes need, and many collections have not."""
+"""Value of `Probe.needs` for probes that require texts without relevance."""
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedTexts:
-    """A judged collection, as far as it has judgments.
+    """The judged part of a collection.
 
     Attributes
     ----------
     name : str
-        Of the collection, in the names of samples.
+        Name of the collection, part of probe names.
     queries : mapping of str to str
         Texts of queries, by identifier.
     texts : mapping of str to str
         Texts of documents, by identifier.
     grades : mapping of str to mapping of str to int
-        By query and document. Every query and document here has a text.
+        Grades by query and document.
     lowest : int
-        The grade of what has nothing to do with a query: 0 mostly, 1 where grades begin there.
+        The grade of texts that are not relevant: usually 0, or 1 if the grades start at 1.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class JudgedTexts:
                     )
 
     def __iter__(self) -> Iterator[JudgedText]:
-        """Yield every judgment, ordered by the identifiers of query and document."""
+        """Yield every judged text, ordered by query and document identifiers."""
         for query_id in sorted(self.grades):
             yield from self.of(query_id)
 
@@ -83,7 +83,7 @@ class JudgedTexts:
         return sum(map(len, self.grades.values()))
 
     def of(self, query_id: str) -> list[JudgedText]:
-        """Return the judgments of one query, ordered by document."""
+        """Return the judged texts of one query, ordered by document identifier."""
         grades = self.grades[query_id]
         return [
             JudgedText(query_id, self.queries[query_id], doc_id, self.texts[doc_id], grades[doc_id])
@@ -102,40 +102,40 @@ class JudgedTexts:
     ) -> JudgedTexts:
         """Read the judged part of a collection.
 
-        Judgments of documents that the collection lacks, or of queries without text, are left out: published
-        judgments often name more than a sample of a collection holds.
+        Judgments of unknown documents and unknown queries are ignored: published judgments often cover more than a
+        sample of a collection.
 
         Parameters
         ----------
         collection, queries, qrels : str or Path
-            As `open_collection`, `read_queries` and `read_qrels` take them.
+            Arguments of `open_collection`, `read_queries` and `read_qrels`.
         name : str, optional
-            By default that of the file or folder of the collection, see `name_of`.
+            By default `collection_name` of the collection.
         lowest : int, optional
-            By default 0, or the smallest grade where that is larger.
+            By default the smallest grade, at least 0.
 
         Raises
         ------
         DataError
-            If no judgment is left.
+            If no judgment has both a query and a document.
         DuplicateIdError
-            If two documents have an identifier that is judged.
+            If two documents have the same judged identifier.
         TermwiseError
             If a file cannot be read.
         """
         texts_of = {query.query_id: query.text for query in read_queries(queries)}
-        wanted: dict[str, dict[str, int]] = {}
+        all_grades: dict[str, dict[str, int]] = {}
         for qrel in read_qrels(qrels):
             if qrel.query_id in texts_of:
-                wanted.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
-        judged = {doc_id for grades in wanted.values() for doc_id in grades}
+                all_grades.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
+        judged = {doc_id for grades in all_grades.values() for doc_id in grades}
         texts: dict[str, str] = {}
         for document in open_collection(collection).documents():
             if document.doc_id not in judged:
                 continue
             if document.doc_id in texts:
                 raise DuplicateIdError(
-                    "two documents have one identifier, and judgments do not tell which is meant",
+                    "two judged documents have the same identifier",
                     facts=[
                         ("collection", collection),
                         ("document", document.doc_id),
@@ -145,19 +145,19 @@ class JudgedTexts:
                 )
             texts[document.doc_id] = document.text
         grades = {
-            query_id: found
-            for query_id, of_query in wanted.items()
-            if (found := {doc_id: grade for doc_id, grade in of_query.items() if doc_id in texts})
+            query_id: known
+            for query_id, by_document in all_grades.items()
+            if (known := {doc_id: grade for doc_id, grade in by_document.items() if doc_id in texts})
         }
         if not grades:
             raise DataError(
-                "no judgment is about a document of this collection and one of these queries",
+                "no judgment has both a query and a document of this collection",
                 facts=[("collection", collection), ("queries", queries), ("judgments", qrels)],
                 fixes=["name the queries and judgments that belong to the collection"],
             )
-        smallest = min(grade for of_query in grades.values() for grade in of_query.values())
+        smallest = min(grade for by_document in grades.values() for grade in by_document.values())
         return cls(
-            name=name_of(collection) if name is None else name,
+            name=collection_name(collection) if name is None else name,
             queries={query_id: texts_of[query_id] for query_id in grades},
             texts=texts,
             grades=grades,
@@ -165,16 +165,17 @@ class JudgedTexts:
         )
 
 
-def name_of(collection: str | Path) -> str:
-    """Return a short name for a collection: that of its folder, where the file says only that it is one.
+def collection_name(collection: str | Path) -> str:
+    """Return a short name for a collection: the file name, or the folder name if the file name is generic.
 
     Examples
     --------
-    >>> name_of("data/antique/docs.jsonl.gz"), name_of("data/antique.tsv"), name_of("python:stdlib")
-    ('antique', 'antique', 'python-stdlib')
+    >>> paths = "data/antique/docs.jsonl.gz", "data/antique.tsv", "python:stdlib"
+    >>> [collection_name(path) for path in paths]
+    ['antique', 'antique', 'python-stdlib']
     """
     path = Path(collection)
     stem = path.name.split(".")[0]
-    if stem in _PLAIN and path.resolve().parent.name:
+    if stem in _GENERIC_NAMES and path.resolve().parent.name:
         return path.resolve().parent.name
     return re.sub(r"[^\w.-]+", "-", stem) or "collection"

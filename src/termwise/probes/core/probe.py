@@ -1,4 +1,4 @@
-"""What a probe is: a stream of samples, and how they are to be read."""
+"""Base classes of probes."""
 
 from __future__ import annotations
 
@@ -10,40 +10,38 @@ from termwise.probes.core.sample import Sample, check_samples
 from termwise.validation import check
 
 Strategy = Literal["measure-and-match", "manipulation", "transfer", "axiom"]
-"""How the pairs come about: found among judged documents that agree in one thing and differ in another; made by
-changing a text; taken from a data set of pairs; or found and made to meet the conditions of a retrieval axiom."""
-
+"""Origin of the pairs: judged documents that agree in one property and differ in another; changed texts; data sets of
+pairs; or texts found or built to meet the conditions of a retrieval axiom."""
 
 SourceItem = TypeVar("SourceItem")
-"""What a sample is made of: a judged text, a pair of a data set."""
-
+"""Item that a sample is made from, such as a judged text or a pair of a data set."""
 
 EXPECTATIONS = ("first", "second", "neither", "")
-"""What may be wanted of a ranker: that it prefers one text, or neither; the last where people may want either."""
+"""Behaviour of a good ranker: it prefers the first text, the second, or neither; empty if either is acceptable."""
 
 SYMMETRIC_EXPECTATIONS = ("neither", "")
-"""Likewise, where the order of the two texts means nothing."""
+"""Expectations that a symmetric probe may have."""
 
 
 class Probe(ABC):
-    """A question to a ranker, put as controlled pairs.
+    """A set of controlled pairs that measures one behaviour of rankers.
 
     Attributes
     ----------
     name : str
-        Lower case with hyphens, distinct among probes.
+        Lower case with hyphens, distinct among probes. The part after ``@`` names the origin of the texts.
     title : str
-        What tables call it.
+        Name in tables.
     strategy : str
         See `Strategy`.
     definition : str
-        What the two texts are, in a sentence or two that say which is the first; empty where nobody said it.
+        Description of the two texts, which says which one is first; may be empty.
     symmetric : bool
-        Whether the order of the two texts means nothing: then an effect says that they are told apart.
+        Whether the order of the two texts is arbitrary. The effect then says whether they are distinguished.
     needs : str
-        What there has to be for a sample, such as "texts judged not relevant"; said where there is none.
+        Data that a sample requires, such as "texts judged not relevant"; shown if there is no sample.
     expectation : str or None
-        What a good ranker does, one of `EXPECTATIONS`; None where `termwise.probes.core.expectations` is to say.
+        One of `EXPECTATIONS`; None takes the one of `termwise.probes.core.expectations`.
     """
 
     name: str
@@ -56,62 +54,53 @@ class Probe(ABC):
 
     @abstractmethod
     def samples(self, seed: int) -> Iterator[Sample]:
-        """Yield the samples, in any order.
+        """Yield the samples in any order.
 
         Parameters
         ----------
         seed : int
-            Of all that is drawn. A sample depends on it and on itself, see `termwise.probes.core.sample.random_for`;
-            never
-            on the samples before it.
+            Seed of random choices. A sample depends on the seed and its own identifier, never on other samples; see
+            `termwise.probes.core.sample.random_for`.
         """
 
-    def draw(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
-        """Return only some of the samples: those whose identifiers come first in an order.
+    def draw(self, seed: int, limit: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+        """Return the samples whose identifiers come first in an order.
 
         Parameters
         ----------
         seed : int
             See `samples`.
-        most : int
-            Samples, at the most.
+        limit : int
+            Maximum number of samples.
         order : callable
-            Returns what identifiers are ordered by.
+            Sort key of an identifier.
 
         Returns
         -------
         samples : list of Sample
-            Ordered by their identifiers.
-        left_out : int
-            How many others there are, at the most. A probe that knows identifiers before it makes samples overrides
-            this method, and makes no others.
+            Ordered by identifier.
+        omitted : int
+            Upper bound of the number of other samples.
         """
-        given = check_samples(self.samples(seed))
-        chosen = sorted(given, key=lambda sample: order(sample.sample_id))[:most]
-        return check_samples(chosen), len(given) - len(chosen)
+        samples = check_samples(self.samples(seed))
+        drawn = sorted(samples, key=lambda sample: order(sample.sample_id))[:limit]
+        return check_samples(drawn), len(samples) - len(drawn)
 
 
 def check_probe(probe: Probe) -> None:
-    """Refuse a probe that does not say what it is.
-
-    Raises
-    ------
-    ParameterError
-        If its name, title, strategy, definition, or what it needs, is no text, or what it wants is no wish.
-    """
+    """Raise `ParameterError` unless all attributes of a probe have valid values."""
     kind = type(probe).__name__
     for attribute in ("name", "title", "strategy", "definition", "needs"):
         value = getattr(probe, attribute, None)
         check(f"{kind}.{attribute}", value, isinstance(value, str), "a text")
     check(f"{kind}.name", probe.name, bool(probe.name), "a name")
-    wishes = SYMMETRIC_EXPECTATIONS if probe.symmetric else EXPECTATIONS
-    expected = f"{', '.join(map(repr, wishes))} or None"
-    known = probe.expectation is None or (isinstance(probe.expectation, str) and probe.expectation in wishes)
-    check(f"{kind}.expectation", probe.expectation, known, expected)
+    allowed = SYMMETRIC_EXPECTATIONS if probe.symmetric else EXPECTATIONS
+    known = probe.expectation is None or (isinstance(probe.expectation, str) and probe.expectation in allowed)
+    check(f"{kind}.expectation", probe.expectation, known, f"{', '.join(map(repr, allowed))} or None")
 
 
 def define_pair(first: str, second: str) -> str:
-    """Define a probe by its two texts.
+    """Return the definition of a probe from descriptions of its two texts.
 
     Examples
     --------
@@ -122,33 +111,33 @@ def define_pair(first: str, second: str) -> str:
 
 
 class SourcedProbe(Probe, Generic[SourceItem]):
-    """A probe that makes each sample of one thing, whose identifier is known before the sample is made."""
+    """A probe that makes at most one sample of each source item; drawing samples makes only those drawn."""
 
     @abstractmethod
     def sources(self) -> Iterable[SourceItem]:
-        """Return what samples are made of."""
+        """Return the items that samples are made from."""
 
     @abstractmethod
     def source_id(self, source: SourceItem) -> str:
-        """Return the identifier of the sample that a source would make."""
+        """Return the identifier of the sample made from an item."""
 
     @abstractmethod
     def sample(self, seed: int, source: SourceItem) -> Sample | None:
-        """Make the sample; None where the source gives none."""
+        """Return the sample of an item, or None if it gives none."""
 
     def samples(self, seed: int) -> Iterator[Sample]:
-        """See `Probe`."""
+        """Yield the sample of every item."""
         for source in self.sources():
             if (sample := self.sample(seed, source)) is not None:
                 yield sample
 
-    def draw(self, seed: int, most: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
-        """See `Probe`; samples that are not wanted are not made."""
+    def draw(self, seed: int, limit: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+        """Return the samples whose identifiers come first in an order; see `Probe.draw`."""
         queue = sorted(self.sources(), key=lambda source: order(self.source_id(source)))
-        found: list[Sample] = []
+        drawn: list[Sample] = []
         for tried, source in enumerate(queue):
-            if len(found) == most:
-                return check_samples(found), len(queue) - tried
+            if len(drawn) == limit:
+                return check_samples(drawn), len(queue) - tried
             if (sample := self.sample(seed, source)) is not None:
-                found.append(sample)
-        return check_samples(found), 0
+                drawn.append(sample)
+        return check_samples(drawn), 0

@@ -1,4 +1,4 @@
-"""What probes are made from, and families: several probes that are made together."""
+"""Data that probes are made from, and families of probes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from termwise.probes.language.base import Language
 
 @dataclass(frozen=True, eq=False)
 class ProbeInputs:
-    """What the probes of a run have to work with.
+    """Data that the probes of a run are made from.
 
     Attributes
     ----------
     language : Language
-        Cuts texts into words and sentences.
+        Splits texts into words and sentences.
     stop_words : frozenset of str
-        Words that say nothing, in lower case.
+        In lower case.
     judged : tuple of JudgedTexts
-        Judged collections; none where there is none.
+        Judged collections; may be empty.
     folders : mapping of str to Path
-        Data sets of pairs that the user has, by the name of what reads them.
+        Data sets of pairs that the user has, by the name of their format.
     """
 
     language: Language
@@ -42,11 +42,11 @@ class Family:
     name : str
         Lower case with hyphens.
     title : str
-        One line: what they ask.
+        Question that the probes answer, in one line.
     make : callable
-        Returns the probes for some material; none where the material lacks what they need.
+        Returns the probes for some inputs; empty if the inputs lack required data.
     folders : tuple of str
-        Names of `ProbeInputs.folders` that it reads.
+        Names of `ProbeInputs.folders` that the family reads.
     """
 
     name: str

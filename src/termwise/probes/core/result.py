@@ -1,22 +1,27 @@
-"""What a probe found of a ranker, sample by sample."""
+"""Scores and effects of one probe and one scorer, sample by sample."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.probes.core.effect_rule import difference
+from termwise.display.safe_text import shown
+from termwise.errors import DataError
+from termwise.probes.core.effect_rule import EffectRule, score_differences
+from termwise.probes.core.probe import Probe
+from termwise.probes.core.sample import Sample, content_hash
+from termwise.scorers.protocol import Pair, TextScorer, WindowedScorer
 
 Scores = npt.NDArray[np.float64]
 
 
 class Counts(NamedTuple):
-    """How many samples have which effect."""
+    """Number of samples by effect."""
 
     positive: int
     neutral: int
@@ -30,13 +35,13 @@ class ProbeResult:
     Attributes
     ----------
     probe, scorer : str
-        Their names.
+        Names.
     symmetric : bool
         Whether effects are 0 and 1 only.
-    reading : dict
-        What counted as a tie.
+    rule : dict
+        The effect rule, JSON-like.
     content : str
-        Hash of what the samples say; see `termwise.probes.core.sample.content_hash`.
+        Hash of the samples; see `termwise.probes.core.sample.content_hash`.
     sample_ids, query_ids : tuple of str of length n
         The samples, in the order of their identifiers.
     first, second : ndarray of shape (n,), float64
@@ -44,16 +49,15 @@ class ProbeResult:
     effects : ndarray of shape (n,), int8
         +1, 0 or -1.
     identical : int
-        Samples whose two sides are the same; they can only be neutral, and pull a score towards 0.
+        Samples with equal sides; their effect is always 0.
     cut : ndarray of shape (n,), bool; or None
-        Samples of which the scorer does not read a part, because a text is longer than its window; None where it does
-        not tell.
+        Samples with a text that is longer than the window of the scorer; None if the scorer does not report it.
     """
 
     probe: str
     scorer: str
     symmetric: bool
-    reading: dict[str, Any]
+    rule: dict[str, Any]
     content: str
     sample_ids: tuple[str, ...]
     query_ids: tuple[str, ...]
@@ -63,12 +67,52 @@ class ProbeResult:
     identical: int
     cut: npt.NDArray[np.bool_] | None = None
 
+    @classmethod
+    def of(
+        cls,
+        scorer: TextScorer,
+        probe: Probe,
+        rule: EffectRule,
+        samples: Sequence[Sample],
+        scores: Mapping[Pair, float],
+    ) -> ProbeResult:
+        """Apply an effect rule to known scores.
+
+        Parameters
+        ----------
+        scorer, probe, rule
+            The scorer, the probe, and the effect rule of the scorer.
+        samples : sequence of Sample
+            Ordered by identifier.
+        scores : mapping of (str, str) to float
+            Scores of both sides of every sample.
+        """
+        sides = [sample.pairs for sample in samples]
+        first = np.array([scores[pair] for pair, _ in sides], dtype=np.float64)
+        second = np.array([scores[pair] for _, pair in sides], dtype=np.float64)
+        query_ids = tuple(sample.query_id for sample in samples)
+        effects = rule.effects(query_ids, first, second)
+        return cls(
+            probe=probe.name,
+            scorer=scorer.name,
+            symmetric=probe.symmetric,
+            rule=rule.described(),
+            content=content_hash(samples),
+            sample_ids=tuple(sample.sample_id for sample in samples),
+            query_ids=query_ids,
+            first=first,
+            second=second,
+            effects=np.abs(effects) if probe.symmetric else effects,
+            identical=sum(sample.identical for sample in samples),
+            cut=_cut_samples(scorer, sides),
+        )
+
     def __len__(self) -> int:
         return len(self.sample_ids)
 
     @property
     def counts(self) -> Counts:
-        """How many samples have which effect."""
+        """Number of samples by effect."""
         return Counts(*(int((self.effects == effect).sum()) for effect in (1, 0, -1)))
 
     @property
@@ -79,7 +123,7 @@ class ProbeResult:
     @property
     def differences(self) -> Scores:
         """Score of the first text minus that of the second: shape (n,)."""
-        return difference(self.first, self.second)
+        return score_differences(self.first, self.second)
 
     @property
     def query_scores(self) -> dict[str, float]:
@@ -98,39 +142,61 @@ class ProbeResult:
             ``{"kind": "probe", ...}`` and ``{"kind": "sample", "probe", "scorer", "sample", "query", "first", "second",
             "effect"}``. Infinite scores are the strings ``inf`` and ``-inf``.
         """
-        counts = self.counts
-        yield json.dumps(
-            {
-                "kind": "probe",
+        summary = {
+            "kind": "probe",
+            "probe": self.probe,
+            "scorer": self.scorer,
+            "symmetric": self.symmetric,
+            "reading": self.rule,
+            "content": self.content,
+            "samples": len(self),
+            "score": self.score,
+            **self.counts._asdict(),
+            "identical": self.identical,
+            "cut": None if self.cut is None else int(self.cut.sum()),
+        }
+        yield json.dumps(summary, ensure_ascii=False)
+        for place, sample_id in enumerate(self.sample_ids):
+            row = {
+                "kind": "sample",
                 "probe": self.probe,
                 "scorer": self.scorer,
-                "symmetric": self.symmetric,
-                "reading": self.reading,
-                "content": self.content,
-                "samples": len(self),
-                "score": self.score,
-                **counts._asdict(),
-                "identical": self.identical,
-                "cut": None if self.cut is None else int(self.cut.sum()),
-            },
-            ensure_ascii=False,
+                "sample": sample_id,
+                "query": self.query_ids[place],
+                "first": json_score(self.first[place]),
+                "second": json_score(self.second[place]),
+                "effect": int(self.effects[place]),
+                **({} if self.cut is None else {"cut": bool(self.cut[place])}),
+            }
+            yield json.dumps(row, ensure_ascii=False)
+
+
+def json_score(score: float) -> float | str:
+    """Return a score as a JSON value: infinite scores are strings."""
+    return float(score) if np.isfinite(score) else str(float(score))
+
+
+def _cut_samples(scorer: TextScorer, sides: Sequence[tuple[Pair, Pair]]) -> npt.NDArray[np.bool_] | None:
+    """Return which samples have a text longer than the window of the scorer; None if it does not report it."""
+    if not isinstance(scorer, WindowedScorer):
+        return None
+    if not sides:
+        return np.empty(0, dtype=np.bool_)
+    first, second = (_cut_texts(scorer, pairs) for pairs in zip(*sides, strict=True))
+    return first | second
+
+
+def _cut_texts(scorer: WindowedScorer, pairs: Sequence[Pair]) -> npt.NDArray[np.bool_]:
+    returned = scorer.cut([query for query, _ in pairs], [text for _, text in pairs])
+    cut = np.asarray(returned)
+    if cut.dtype != np.bool_ or cut.shape != (len(pairs),):
+        raise DataError(
+            "the method cut of the scorer did not return one bool for each text",
+            facts=[
+                ("scorer", scorer.name),
+                ("texts", len(pairs)),
+                ("returned", f"{type(returned).__name__}, {shown(returned)}"),
+            ],
+            fixes=["return an array of bool, one for each text", "remove the method cut"],
         )
-        for place, sample_id in enumerate(self.sample_ids):
-            yield json.dumps(
-                {
-                    "kind": "sample",
-                    "probe": self.probe,
-                    "scorer": self.scorer,
-                    "sample": sample_id,
-                    "query": self.query_ids[place],
-                    "first": _json_score(float(self.first[place])),
-                    "second": _json_score(float(self.second[place])),
-                    "effect": int(self.effects[place]),
-                    **({} if self.cut is None else {"cut": bool(self.cut[place])}),
-                },
-                ensure_ascii=False,
-            )
-
-
-def _json_score(score: float) -> float | str:
-    return score if np.isfinite(score) else str(score)
+    return cut

@@ -1,4 +1,4 @@
-"""Several probes put to several scorers: the same samples for all, scores kept, results that can be compared."""
+"""Several probes and several scorers: the same samples for all scorers, comparable results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,18 +16,12 @@ from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, EffectRu
 from termwise.probes.core.probe import Probe, check_probe
 from termwise.probes.core.reference_rankings import ReferenceRankings
 from termwise.probes.core.result import ProbeResult
-from termwise.probes.core.run_probe import pairs_of, result_of
-from termwise.probes.core.sample import Sample, check_samples, content_hash
+from termwise.probes.core.sample import Sample, ScorePairs, check_samples, content_hash
 from termwise.probes.core.score_gaps import pooled_gaps
-from termwise.probes.core.score_pairs import ask
 from termwise.probes.core.thresholds import effect_rule_for, parse_delta
-from termwise.progress import Progress, no_progress
-from termwise.scorers import RunScorer, ScoreCache
 from termwise.scorers.fingerprint import fingerprint_of
-from termwise.scorers.protocol import TextScorer
+from termwise.scorers.protocol import PartialScorer, TextScorer
 from termwise.validation import check_count
-
-Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,135 +34,136 @@ class ProbeSamples:
     samples : tuple of Sample
         Ordered by identifier.
     content : str
-        Their hash.
-    left_out : int
-        Samples that there are besides, at the most, where only some were wanted.
+        Hash of the samples.
+    omitted : int
+        Upper bound of the number of samples that were not drawn.
     section : str
-        Where tables put it.
+        Section of the tables.
     """
 
     probe: Probe
     samples: tuple[Sample, ...]
     content: str
-    left_out: int = 0
+    omitted: int = 0
     section: str = "Probes"
 
     @classmethod
-    def of(cls, probe: Probe, *, seed: int, most: int | None = None, section: str = "Probes") -> ProbeSamples:
+    def of(
+        cls, probe: Probe, *, seed: int, limit: int | None = None, section: str = "Probes"
+    ) -> ProbeSamples:
         """Make the samples of a probe.
 
         Parameters
         ----------
         probe : Probe
         seed : int
-            Of what is drawn.
-        most : int, optional
-            Samples, at the most: those whose identifiers come first in an order that is drawn by the seed, so that a
-            larger number has those of a smaller one, and all probes of a judged text take the same texts.
+            Seed of random choices.
+        limit : int, optional
+            Maximum number of samples: those whose identifiers come first in an order drawn with the seed. A larger
+            limit includes the samples of a smaller one, and probes of one judged collection take the same texts.
         section : str, optional
-            Where tables put it.
+            Section of the tables.
 
         Raises
         ------
         ParameterError, DuplicateIdError
-            If it does not say what it is, makes what are no samples, or two of one identifier; naming the probe.
+            If the probe or its samples are invalid; the error names the probe.
         """
         check_probe(probe)
-        if most is not None:
-            check_count("most", most)
+        if limit is not None:
+            check_count("limit", limit)
         try:
-            given, left_out = (
+            samples, omitted = (
                 (check_samples(probe.samples(seed)), 0)
-                if most is None
-                else probe.draw(seed, most, partial(_draw, seed))
+                if limit is None
+                else probe.draw(seed, limit, partial(_draw_key, seed))
             )
         except (ParameterError, DuplicateIdError) as error:
             facts = [("probe", probe.name), *error.facts]
             raise type(error)(error.message, facts=facts, fixes=error.fixes) from error
-        return cls(probe, tuple(given), content_hash(given), left_out, section)
+        return cls(probe, tuple(samples), content_hash(samples), omitted, section)
+
+
+def _draw_key(seed: int, sample_id: str) -> bytes:
+    return hashlib.sha256(f"{seed}\n{sample_id}".encode()).digest()
 
 
 @dataclass(frozen=True, eq=False)
 class ScorerResults:
-    """What was found of one scorer.
+    """Results of all probes with one scorer.
 
     Attributes
     ----------
     scorer : TextScorer
     fingerprint : str or None
-        Of the scorer, where it has one.
-    reading : EffectRule
-        What counted as a tie.
+        Fingerprint of the scorer, if it has one.
+    rule : EffectRule
+        From scores to effects.
     gaps : ndarray of float64, or None
-        Those of the best candidates of all queries, in increasing order; None without rankings.
+        Score gaps of all queries, in increasing order; None without rankings.
     results : mapping of str to ProbeResult
-        By the name of the probe. A probe that cannot be read in this way, or that the scorer knows nothing of, has
-        none.
+        By the name of the probe; skipped probes have none.
     skipped : mapping of str to str
-        Why, by probe.
+        Reason why a probe was skipped, by probe.
     """
 
     scorer: TextScorer
     fingerprint: str | None
-    reading: EffectRule
-    gaps: Scores | None
+    rule: EffectRule
+    gaps: npt.NDArray[np.float64] | None
     results: Mapping[str, ProbeResult]
     skipped: Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)
 class SuiteRun:
-    """Probes, scorers, and what came out.
+    """Probes, scorers and their results.
 
     Attributes
     ----------
-    questions : tuple of ProbeSamples
+    probes : tuple of ProbeSamples
         In the order of the suite.
-    examined : tuple of ScorerResults
+    scorers : tuple of ScorerResults
         In the order of the scorers.
     facts : dict
         JSON-like: seed, language, collections, versions.
     """
 
-    questions: tuple[ProbeSamples, ...]
-    examined: tuple[ScorerResults, ...]
+    probes: tuple[ProbeSamples, ...]
+    scorers: tuple[ScorerResults, ...]
     facts: dict[str, Any] = field(default_factory=dict)
 
     def results(self) -> Iterator[ProbeResult]:
         """Yield every result, by scorer and probe."""
-        for one in self.examined:
-            yield from one.results.values()
+        for scorer in self.scorers:
+            yield from scorer.results.values()
 
 
 def run_suite(
     scorers: Sequence[TextScorer],
-    questions: Iterable[ProbeSamples],
+    probes: Iterable[ProbeSamples],
+    score_pairs: ScorePairs,
     *,
     delta: str | float = "median",
     reference: ReferenceRankings | None = None,
-    store: ScoreCache | None = None,
     facts: Mapping[str, Any] | None = None,
-    progress: Progress = no_progress,
 ) -> SuiteRun:
-    """Put probes to scorers.
+    """Run probes with several scorers.
 
     Parameters
     ----------
     scorers : sequence of TextScorer
         With distinct names.
-    questions : iterable of ProbeSamples
-        Probes with their samples.
+    probes : iterable of ProbeSamples
+        Probes with their samples, with distinct names.
+    score_pairs : callable
+        Scores pairs of query and text: `termwise.scorers.score_pairs.score_pairs`, or a partial of it with a cache.
     delta : str or float, optional
         See `termwise.probes.core.thresholds.effect_rule_for`.
     reference : ReferenceRankings, optional
         Rankings that thresholds are taken from.
-    store : ScoreCache, optional
-        Scores that are known, and where new ones are kept. Without it they are kept in memory, so that a text that
-        several probes have is scored once all the same.
     facts : mapping, optional
-        JSON-like; what the result is to say of its making.
-    progress : callable, optional
-        Called with a stage, what is done, and its total.
+        JSON-like metadata of the run.
 
     Raises
     ------
@@ -178,88 +172,71 @@ def run_suite(
     DataError
         If there is no scorer or no probe.
     ParameterError
-        If `delta` is no rule and no number.
+        If `delta` is invalid.
     TermwiseError
         If a scorer fails.
     """
-    parse_delta(delta)
-    asked = list(questions)
-    for what, names in (
-        ("scorer", [one.name for one in scorers]),
-        ("probe", [question.probe.name for question in asked]),
-    ):
-        if not names:
-            raise DataError(f"there is no {what}", facts=[(f"{what}s", 0)])
-        _check_distinct(what, names)
-    if store is None:
-        with ScoreCache() as kept:
-            return run_suite(
-                scorers, asked, delta=delta, reference=reference, store=kept, facts=facts, progress=progress
-            )
-    examined = tuple(_examine(scorer, asked, delta, reference, store, progress) for scorer in scorers)
-    return SuiteRun(tuple(asked), examined, dict(facts or {}))
+    delta = parse_delta(delta)
+    probes = tuple(probes)
+    _check_names("scorer", [scorer.name for scorer in scorers], "name them: FIRST=bm25 SECOND=bm25,k1=1.2")
+    _check_names(
+        "probe",
+        [one.probe.name for one in probes],
+        "give each judged collection, and each probe of a file, a name of its own",
+    )
+    results = tuple(_run_scorer(scorer, probes, score_pairs, delta, reference) for scorer in scorers)
+    return SuiteRun(probes, results, dict(facts or {}))
 
 
-def _examine(
-    scorer: TextScorer,
-    questions: Sequence[ProbeSamples],
-    delta: str | float,
-    reference: ReferenceRankings | None,
-    store: ScoreCache,
-    progress: Progress,
-) -> ScorerResults:
-    ranked_only = isinstance(scorer, RunScorer)
-    lists = None
-    if reference is not None and not ranked_only:
-        lists = reference.scored(scorer, store=store, progress=progress)
-    reading = Constant(0.0) if ranked_only else effect_rule_for(delta, lists)
-    known: list[tuple[ProbeSamples, Sequence[Sample]]] = []
-    skipped = {}
-    for question in questions:
-        name = question.probe.name
-        samples = known_samples(scorer, question.samples)
-        why = None
-        if reference is not None and isinstance(reading, ByQuery | ByRank):
-            why = reference.foreign(name, samples)
-        if question.samples and not samples:
-            why = "the run ranks both texts of none of its samples"
-        if why:
-            skipped[name] = why
-        else:
-            known.append((question, samples))
-    pairs = chain.from_iterable(pairs_of(samples) for _, samples in known)
-    scores = ask(scorer, pairs, store=store, progress=progress)
-    results = {
-        question.probe.name: result_of(scorer, question.probe, reading, samples, scores)
-        for question, samples in known
-    }
-    fingerprint = fingerprint_of(scorer)
-    gaps = None if lists is None else pooled_gaps(lists)
-    return ScorerResults(scorer, fingerprint, reading, gaps, results, skipped)
-
-
-def known_samples(scorer: TextScorer, samples: Sequence[Sample]) -> Sequence[Sample]:
-    """Return the samples that a scorer can be asked: of a run, those whose texts it ranks."""
-    if not isinstance(scorer, RunScorer):
-        return samples
-    return [sample for sample in samples if all(scorer.knows(*pair) for pair in sample.pairs)]
-
-
-def _draw(seed: int, sample_id: str) -> bytes:
-    return hashlib.sha256(f"{seed}\n{sample_id}".encode()).digest()
-
-
-_APART = {
-    "scorer": ["name them: FIRST=bm25 SECOND=bm25,k1=1.2"],
-    "probe": ["give each judged collection, and each probe of a file, a name of its own"],
-}
-
-
-def _check_distinct(what: str, names: Sequence[str]) -> None:
+def _check_names(what: str, names: Sequence[str], fix: str) -> None:
+    if not names:
+        raise DataError(f"there is no {what}", facts=[(f"{what}s", 0)])
     for name in names:
         if names.count(name) > 1:
-            raise DuplicateIdError(
-                f"two {what}s have one name",
-                facts=[(what, name)],
-                fixes=_APART[what],
-            )
+            raise DuplicateIdError(f"two {what}s have one name", facts=[(what, name)], fixes=[fix])
+
+
+def _run_scorer(
+    scorer: TextScorer,
+    probes: Sequence[ProbeSamples],
+    score_pairs: ScorePairs,
+    delta: str | float,
+    reference: ReferenceRankings | None,
+) -> ScorerResults:
+    ranks_only = isinstance(scorer, PartialScorer)
+    rankings = None
+    if reference is not None and not ranks_only:
+        rankings = reference.score(scorer, score_pairs)
+    rule = Constant(0.0) if ranks_only else effect_rule_for(delta, rankings)
+    runnable: list[tuple[Probe, Sequence[Sample]]] = []
+    skipped = {}
+    for one in probes:
+        samples = _known_samples(scorer, one.samples)
+        reason = None
+        if one.samples and not samples:
+            reason = "the run ranks both texts of none of its samples"
+        elif reference is not None and isinstance(rule, ByQuery | ByRank):
+            reason = reference.mismatch(one.probe.name, samples)
+        if reason is None:
+            runnable.append((one.probe, samples))
+        else:
+            skipped[one.probe.name] = reason
+    pairs = (pair for _, samples in runnable for sample in samples for pair in sample.pairs)
+    scores = score_pairs(scorer, pairs, "score")
+    return ScorerResults(
+        scorer=scorer,
+        fingerprint=fingerprint_of(scorer),
+        rule=rule,
+        gaps=None if rankings is None else pooled_gaps(rankings),
+        results={
+            probe.name: ProbeResult.of(scorer, probe, rule, samples, scores) for probe, samples in runnable
+        },
+        skipped=skipped,
+    )
+
+
+def _known_samples(scorer: TextScorer, samples: Sequence[Sample]) -> Sequence[Sample]:
+    """Return the samples whose two texts a scorer has scores for."""
+    if not isinstance(scorer, PartialScorer):
+        return samples
+    return [sample for sample in samples if all(scorer.knows(*pair) for pair in sample.pairs)]

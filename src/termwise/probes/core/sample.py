@@ -1,17 +1,21 @@
-"""A sample: a query and two texts that differ in one thing."""
+"""Samples of probes: a query and two texts that differ in one property."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, ParameterError
+from termwise.scorers.protocol import Pair, TextScorer
 from termwise.validation import check
+
+ScorePairs = Callable[[TextScorer, Iterable[Pair], str], Mapping[Pair, float]]
+"""Function that scores pairs; its third argument is the stage name for progress reports."""
 
 
 @dataclass(frozen=True)
@@ -21,19 +25,17 @@ class Sample:
     Attributes
     ----------
     sample_id : str
-        Distinct within its probe, and always the same for the same pair: what is drawn at random for a sample depends
-        on it, and on nothing that stands around it.
+        Distinct within its probe and stable: random choices for a sample depend on it and the seed alone.
     query : str
         The information need.
     first, second : str
-        The texts. An effect above 0 says that the first is preferred.
+        The texts. A positive effect means that the first text is preferred.
     query_id : str
-        Samples of one query depend on each other; they are drawn together where intervals are made. The query itself
-        unless given.
+        Samples of one query are dependent; the bootstrap draws them together. The query itself by default.
     facts : mapping
-        JSON-like: where the texts come from, what was changed.
+        JSON-like: origin of the texts, description of the change.
     second_query : str, optional
-        The query that the second text is scored for, where the queries are what differs; the same one unless given.
+        Query for the second text, where the queries differ; `query` by default.
     """
 
     sample_id: str
@@ -50,76 +52,72 @@ class Sample:
         if self.second_query is not None:
             _check_text("second_query", self.second_query)
         if not self.sample_id:
-            raise ParameterError("a sample has an identifier", facts=[("query", self.query[:60])])
+            raise ParameterError("a sample needs an identifier", facts=[("query", self.query[:60])])
         if not self.query_id:
             object.__setattr__(self, "query_id", self.query)
 
     @property
-    def pairs(self) -> tuple[tuple[str, str], tuple[str, str]]:
+    def pairs(self) -> tuple[Pair, Pair]:
         """Query and text of both sides."""
-        other = self.query if self.second_query is None else self.second_query
-        return (self.query, self.first), (other, self.second)
+        second_query = self.query if self.second_query is None else self.second_query
+        return (self.query, self.first), (second_query, self.second)
 
     @property
     def identical(self) -> bool:
-        """Whether both sides say the same, so that no ranker can tell them apart."""
+        """Whether both sides are equal, so that no ranker can distinguish them."""
         return self.pairs[0] == self.pairs[1]
 
 
 def _check_text(name: str, value: object) -> None:
     if not isinstance(value, str):
         raise ParameterError(
-            "a sample is made of strings", facts=[("field", name), ("given", type(value).__name__)]
+            "the fields of a sample are strings", facts=[("field", name), ("given", type(value).__name__)]
         )
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ParameterError(
-            "a sample holds half of a surrogate pair, which is not a character",
+            "a sample contains an unpaired surrogate, which is not a character",
             facts=[("field", name), ("given", shown(value[max(0, error.start - 20) : error.end]))],
-            fixes=[r"take out what '[\ud800-\udfff]' finds"],
+            fixes=[r"remove the matches of '[\ud800-\udfff]'"],
         ) from error
 
 
-def _check_facts(sample: Sample) -> None:
-    """Refuse facts that no file of samples could hold, before anything is scored."""
-    try:
-        held = isinstance(sample.facts, Mapping) and bool(json.dumps(dict(sample.facts)))
-    except (TypeError, ValueError, RecursionError):
-        held = False
-    if not held:
-        raise ParameterError(
-            "the facts of a sample are names with values that JSON has",
-            facts=[("sample", sample.sample_id), ("given", shown(sample.facts))],
-        )
-
-
 def check_samples(samples: Iterable[Sample]) -> list[Sample]:
-    """Return samples as a list, ordered by their identifiers.
+    """Return samples as a list, ordered by identifier.
 
     Raises
     ------
     DuplicateIdError
-        If two have one identifier.
+        If two samples have the same identifier.
     ParameterError
-        If one is no sample, or its facts cannot be written.
+        If an item is not a sample, or its facts are not JSON-like.
     """
-    check("samples", samples, isinstance(samples, Iterable), "several samples")
-    found: dict[str, Sample] = {}
+    check("samples", samples, isinstance(samples, Iterable), "an iterable of samples")
+    by_id: dict[str, Sample] = {}
     for sample in samples:
         if not isinstance(sample, Sample):
-            raise ParameterError("a probe is made of samples", facts=[("given", shown(sample))])
-        if sample.sample_id in found:
+            raise ParameterError("a probe yields samples", facts=[("given", shown(sample))])
+        if sample.sample_id in by_id:
             raise DuplicateIdError("two samples have one identifier", facts=[("sample", sample.sample_id)])
-        _check_facts(sample)
-        found[sample.sample_id] = sample
-    return [found[name] for name in sorted(found)]
+        if not _is_json_object(sample.facts):
+            raise ParameterError(
+                "the facts of a sample are a mapping of names to JSON values",
+                facts=[("sample", sample.sample_id), ("given", shown(sample.facts))],
+            )
+        by_id[sample.sample_id] = sample
+    return [by_id[sample_id] for sample_id in sorted(by_id)]
+
+
+def _is_json_object(facts: object) -> bool:
+    try:
+        return isinstance(facts, Mapping) and bool(json.dumps(dict(facts)))
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def content_hash(samples: Iterable[Sample]) -> str:
-    """Return ``sha256:`` and a digest of what the samples say, whatever order they come in.
-
-    Two systems whose results have one hash have seen the same texts.
+    """Return ``sha256:`` and a digest of the queries and texts of samples, independent of their order.
 
     Examples
     --------
@@ -129,21 +127,21 @@ def content_hash(samples: Iterable[Sample]) -> str:
     """
     digest = hashlib.sha256()
     for sample in check_samples(samples):
-        said = [sample.sample_id, sample.query_id, sample.query, sample.first, sample.second]
-        line = json.dumps(said if sample.second_query is None else [*said, sample.second_query])
+        fields = [sample.sample_id, sample.query_id, sample.query, sample.first, sample.second]
+        line = json.dumps(fields if sample.second_query is None else [*fields, sample.second_query])
         digest.update(f"{line}\n".encode("ascii"))
     return f"sha256:{digest.hexdigest()}"
 
 
 def random_for(seed: int, *parts: str) -> random.Random:
-    """Return a generator for one sample: it depends on the seed and on these parts alone.
+    """Return a random generator for one sample, which depends on these arguments alone.
 
     Parameters
     ----------
     seed : int
-        Of the whole run.
+        Seed of the run.
     *parts : str
-        Mostly the name of the probe and the identifier of the sample, or its text.
+        Usually the name of the probe and the identifier of the sample, or its text.
 
     Examples
     --------

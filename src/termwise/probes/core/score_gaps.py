@@ -1,8 +1,7 @@
-"""How far apart a scorer's scores are where it matters: the gaps between the best documents of real rankings.
+"""Score gaps of a scorer: differences between neighbouring scores at the top of real rankings.
 
-Of each query the best ten scores are taken and the nine gaps between neighbours; the gaps of all queries are pooled.
-The median of the pool is what counts as a tie (MacAvaney et al., TACL 2022, section 3): half of the neighbours at the
-top of a ranking are no further apart.
+Each query contributes the nine gaps between its ten best scores. The median of the gaps of all queries is the default
+threshold (MacAvaney et al., TACL 2022, section 3): half of the neighbours at the top of a ranking are no further apart.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from termwise.validation import check, check_count, is_finite_number
 Scores = npt.NDArray[np.float64]
 
 TOP = 10
-"""Documents of a ranking whose gaps are looked at."""
+"""Number of best scores of a ranking between which gaps are measured."""
 
 
 def top_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, Scores]:
@@ -29,7 +28,7 @@ def top_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, Scores
     lists : mapping of str to array-like of float
         Scores of the documents of a ranking, by query, in any order.
     top : int, optional
-        So many of the best, 2 or more.
+        Number of best scores, 2 or more.
 
     Returns
     -------
@@ -39,7 +38,7 @@ def top_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, Scores
     Raises
     ------
     ParameterError
-        If these are no lists of scores by query, or a score is not a finite number.
+        If `lists` is not a mapping to vectors, or a score is not finite.
 
     Examples
     --------
@@ -48,7 +47,7 @@ def top_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, Scores
     """
     check_count("top", top, least=2)
     check("lists", lists, isinstance(lists, Mapping), "scores for each query, by its id")
-    found = {}
+    gaps_by_query = {}
     for query_id, scores in lists.items():
         try:
             values = np.asarray(scores, dtype=np.float64)
@@ -56,34 +55,18 @@ def top_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, Scores
             values = np.full((0, 0), np.nan)
         if values.ndim != 1 or not np.isfinite(values).all():
             raise ParameterError(
-                "gaps are between finite scores", facts=[("query", query_id), ("shape", values.shape)]
+                "score gaps require vectors of finite scores",
+                facts=[("query", query_id), ("shape", values.shape)],
             )
         best = np.sort(values)[::-1][:top]
         with np.errstate(over="ignore"):
             gaps = best[:-1] - best[1:]
-        found[query_id] = np.minimum(gaps, np.finfo(np.float64).max)
-    return found
+        gaps_by_query[query_id] = np.minimum(gaps, np.finfo(np.float64).max)
+    return gaps_by_query
 
 
 def median_gap(lists: Mapping[str, Scores], *, top: int = TOP) -> float:
-    """Return the median of the gaps of all queries together; see `top_gaps`.
-
-    Parameters
-    ----------
-    lists : mapping of str to array-like of float
-        Scores of the candidates of each query, in any order.
-    top : int, optional
-        Candidates of each query between which gaps are measured, the best ones.
-
-    Returns
-    -------
-    float
-        0 or more, in the unit of the scores.
-
-    Raises
-    ------
-    DataError
-        If no query has two documents.
+    """Return the median of the gaps of all queries, in the unit of the scores; see `percentile_gap`.
 
     Examples
     --------
@@ -94,27 +77,34 @@ def median_gap(lists: Mapping[str, Scores], *, top: int = TOP) -> float:
 
 
 def percentile_gap(lists: Mapping[str, Scores], percentile: float, *, top: int = TOP) -> float:
-    """Return a percentile of the gaps of all queries together, from 0 to 100; see `top_gaps`."""
-    known = is_finite_number(percentile) and 0 <= percentile <= 100
-    check("percentile", percentile, known, "a number from 0 to 100")
-    return float(np.percentile(pooled_gaps(lists, top=top), percentile))
+    """Return a percentile, from 0 to 100, of the gaps of all queries.
 
-
-def query_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, float]:
-    """Return the median gap of each query by itself; queries with a single document are left out."""
-    return {
-        query_id: float(np.median(gaps)) for query_id, gaps in top_gaps(lists, top=top).items() if len(gaps)
-    }
-
-
-def pooled_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> Scores:
-    """Return the gaps of all queries together, in increasing order.
+    Parameters
+    ----------
+    lists, top
+        See `top_gaps`.
+    percentile : float
+        From 0 to 100.
 
     Raises
     ------
     DataError
         If no query has two documents.
     """
+    in_range = is_finite_number(percentile) and 0 <= percentile <= 100
+    check("percentile", percentile, in_range, "a number from 0 to 100")
+    return float(np.percentile(pooled_gaps(lists, top=top), percentile))
+
+
+def query_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, float]:
+    """Return the median gap of each query that has two documents or more."""
+    return {
+        query_id: float(np.median(gaps)) for query_id, gaps in top_gaps(lists, top=top).items() if len(gaps)
+    }
+
+
+def pooled_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> Scores:
+    """Return the gaps of all queries in increasing order; `DataError` if no query has two documents."""
     gaps = list(top_gaps(lists, top=top).values())
     pool = np.sort(np.concatenate(gaps)) if gaps else np.empty(0)
     if not len(pool):

@@ -1,23 +1,22 @@
-r"""How sure an effect is: intervals and tests that know which samples depend on each other.
+r"""Confidence intervals and tests of probe scores, with queries as clusters.
 
-Samples of one query share a text or a query, so that thousands of them say little more than one. With the queries as
-clusters, :math:`s_g` the sum of the effects of query g and :math:`n_g` the number of its samples, the score is the
-ratio :math:`\sum s_g / \sum n_g`:
+Samples of one query share a query or a text and are not independent. With the queries as clusters, :math:`s_g` the sum
+of the effects of query g and :math:`n_g` the number of its samples, the score is the ratio :math:`\sum s_g / \sum n_g`:
 
 ====================  ================================================================================================
-`interval`            queries are drawn with replacement, each with all its samples; percentiles of the ratio
+`interval`            bootstrap: queries are drawn with replacement, each with all its samples; percentiles of the ratio
 `clustered_t`         a t-test of the score against 0 with the variance of a ratio over clusters,
                       :math:`\sum_g (s_g - s\,n_g)^2 / (\sum n_g)^2 \cdot G/(G-1)`, and G - 1 degrees of freedom
-                      (Liang & Zeger, Biometrika 1986; the usual correction for few clusters). Where all clusters
-                      have the same mean there is no variance and no t; p then is that of the exact sign test of G
-                      clusters which all point one way, :math:`2^{1-G}`
-`published_t`         the paired t-test of the two scores over all samples, as published: it knows neither thresholds
-                      nor clusters. None for a symmetric probe, whose order means nothing
-`compared`            two scorers on the same samples: the difference of their scores, with interval and clustered test
+                      (Liang & Zeger, Biometrika 1986; the usual correction for few clusters). If all clusters
+                      have the same mean, the variance is 0 and t undefined; p is that of the exact sign test with G
+                      equal signs, :math:`2^{1-G}`
+`published_t`         the paired t-test of the two scores over all samples, as published, without threshold and
+                      clusters. None for a symmetric probe
+`compare`             difference of the scores of two scorers on the same samples, with interval and clustered test
 ====================  ================================================================================================
 
-A statistic that is not defined is None: all of them without a sample, tests and intervals with a single query,
-intervals where nothing varies, tests where all is 0.
+An undefined statistic is None: all of them without a sample, tests and intervals with a single query, intervals
+without variation, tests if all values are 0.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ Values = npt.NDArray[np.float64]
 
 CONFIDENCE, RESAMPLES, SEED = 0.95, 10_000, 0
 
-_ROUNDING = 1e-12  # means that lie no further apart are equal
+_ROUNDING = 1e-12  # relative tolerance for equal means
 
-_AT_ONCE = 4_000_000  # drawn queries held in memory
+_DRAWS_IN_MEMORY = 4_000_000  # drawn queries held in memory at once
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over samples, with what is known of its error.
+    """A mean over samples with confidence interval and test.
 
     Attributes
     ----------
@@ -53,9 +52,9 @@ class Estimate:
     low, high : float or None
         Bounds of its interval.
     t, p : float or None
-        Of the clustered test against 0, two-sided.
+        Two-sided clustered test against 0.
     queries, samples : int
-        How many there are.
+        Numbers of queries and samples.
     """
 
     value: float | None
@@ -76,16 +75,16 @@ def estimate(
     ----------
     result : ProbeResult
     confidence : float, optional
-        Of the interval, between 0 and 1.
+        Confidence level of the interval, between 0 and 1.
     resamples : int, optional
-        Of the bootstrap over queries.
+        Resamples of the bootstrap.
     seed : int, optional
-        Of what it draws.
+        Seed of the bootstrap.
 
     Returns
     -------
     Estimate
-        Its numbers are None where they are not defined.
+        Undefined statistics are None.
 
     Examples
     --------
@@ -94,88 +93,86 @@ def estimate(
     >>> result = ProbeResult(
     ...     "mine", "bm25", False, {}, "", ("1", "2", "3", "4"), ("a", "a", "b", "c"), first, np.ones(4), effects, 0
     ... )
-    >>> found = estimate(result)
-    >>> found.value, found.queries, found.samples
+    >>> score = estimate(result)
+    >>> score.value, score.queries, score.samples
     (0.75, 3, 4)
     """
     return _estimate(result.effects.astype(np.float64), result.query_ids, confidence, resamples, seed)
 
 
-def compared(
-    one: ProbeResult,
-    other: ProbeResult,
+def compare(
+    result: ProbeResult,
+    baseline: ProbeResult,
     *,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Estimate:
-    """Return the score of `one` minus that of `other`, two scorers on the same samples.
+    """Return the score of a result minus that of a baseline on the same samples.
 
     Parameters
     ----------
-    one, other : ProbeResult
-        Of one probe, with equal `ProbeResult.content`.
+    result, baseline : ProbeResult
+        Results of one probe with equal `ProbeResult.content`.
     confidence, resamples, seed
         See `estimate`.
 
     Returns
     -------
     Estimate
-        Above 0 where `one` scores higher.
+        Positive if `result` scores higher.
 
     Raises
     ------
     ParameterError
-        If the samples are not the same.
+        If the samples differ.
     """
-    if one.content != other.content:
+    if result.content != baseline.content:
         raise ParameterError(
-            "two results are compared on the same samples",
+            "results of different samples cannot be compared",
             facts=[
-                ("probe", one.probe),
-                (one.scorer, f"{len(one):,} samples, {one.content[:19]}"),
-                (other.scorer, f"{len(other):,} samples, {other.content[:19]}"),
+                ("probe", result.probe),
+                (result.scorer, f"{len(result):,} samples, {result.content[:19]}"),
+                (baseline.scorer, f"{len(baseline):,} samples, {baseline.content[:19]}"),
             ],
-            fixes=["ask both the same probe with the same seed and data"],
+            fixes=["run the same probe with the same seed and data for both scorers"],
         )
-    differences = one.effects.astype(np.float64) - other.effects
-    return _estimate(differences, one.query_ids, confidence, resamples, seed)
+    differences = result.effects.astype(np.float64) - baseline.effects
+    return _estimate(differences, result.query_ids, confidence, resamples, seed)
 
 
 def published_t(result: ProbeResult) -> tuple[float | None, float | None]:
     """Return t and p of the two-sided paired t-test over the scores of all samples.
 
-    None for symmetric probes, for fewer than two samples, where differences do not vary, and where one is infinite.
+    Both are None for symmetric probes, fewer than two samples, equal differences and infinite differences.
     """
-    varying = _varying(result.differences)
+    varying = _normalised(result.differences)
     if result.symmetric or varying is None:
         return None, None
     from scipy.stats import ttest_1samp
 
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", RuntimeWarning
-        )  # differences that hardly vary, as those of a mixture may
-        found = ttest_1samp(varying, 0.0)
-    return float(found.statistic), float(found.pvalue)
+        warnings.simplefilter("ignore", RuntimeWarning)  # nearly equal differences
+        test = ttest_1samp(varying, 0.0)
+    return float(test.statistic), float(test.pvalue)
 
 
 def standardised_mean(values: Values) -> float | None:
-    """Return the mean over the deviation; None for fewer than two values, and where they do not vary or are infinite.
+    """Return mean / standard deviation; None for fewer than two values, equal values and infinite values.
 
     Examples
     --------
     >>> standardised_mean(np.array([1.0, 2.0, 3.0])), standardised_mean(np.array([1e-200, 2e-200, 3e-200]))
     (2.0, 2.0)
     """
-    varying = _varying(values)
+    varying = _normalised(values)
     return None if varying is None else float(varying.mean() / varying.std(ddof=1))
 
 
-def _varying(values: Values) -> Values | None:
-    """Return values times a power of two that brings them near 1, where squares neither vanish nor overflow.
+def _normalised(values: Values) -> Values | None:
+    """Return values times a power of two so that their squares neither underflow nor overflow.
 
-    A mean over a deviation stays what it is, to the last bit. None where it is not defined.
+    Mean / standard deviation is unchanged to the last bit. None for fewer than two, equal or infinite values.
     """
     if len(values) < 2 or not np.isfinite(values).all():
         return None
@@ -185,7 +182,7 @@ def _varying(values: Values) -> Values | None:
 
 
 def clustered_t(values: Values, query_ids: Sequence[str]) -> tuple[float | None, float | None]:
-    """Return t and p of the mean of values against 0, queries being clusters; see the module.
+    """Return t and p of the clustered test of a mean against 0; see the module.
 
     Examples
     --------
@@ -197,10 +194,10 @@ def clustered_t(values: Values, query_ids: Sequence[str]) -> tuple[float | None,
     if clusters < 2:
         return None, None
     mean = sums.sum() / sizes.sum()
-    apart = sums - mean * sizes
-    if np.abs(apart).max() <= _ROUNDING * sizes.max():
+    deviations = sums - mean * sizes
+    if np.abs(deviations).max() <= _ROUNDING * sizes.max():
         return None, None if mean == 0 else 2.0 ** (1 - clusters)
-    variance = float((apart**2).sum()) / float(sizes.sum()) ** 2 * clusters / (clusters - 1)
+    variance = float((deviations**2).sum()) / float(sizes.sum()) ** 2 * clusters / (clusters - 1)
     from scipy.stats import t as student
 
     t = float(mean / np.sqrt(variance))
@@ -210,15 +207,9 @@ def clustered_t(values: Values, query_ids: Sequence[str]) -> tuple[float | None,
 def interval(
     values: Values, query_ids: Sequence[str], *, confidence: float, resamples: int, seed: int
 ) -> tuple[float | None, float | None]:
-    """Return percentile bounds of the mean of values, by bootstrap over queries; see the module.
-
-    Raises
-    ------
-    ParameterError
-        If the confidence is not between 0 and 1, there is no resample, or the seed is negative.
-    """
-    holds = is_finite_number(confidence) and 0 < confidence < 1
-    check("confidence", confidence, holds, "a number between 0 and 1")
+    """Return the bounds of the bootstrap interval of a mean; see the module."""
+    in_range = is_finite_number(confidence) and 0 < confidence < 1
+    check("confidence", confidence, in_range, "a number between 0 and 1")
     check_count("resamples", resamples)
     check_count("seed", seed, least=0)
     sums, sizes = _clusters(values, query_ids)
@@ -227,7 +218,7 @@ def interval(
         return None, None
     generator = np.random.default_rng(seed)
     means = np.empty(resamples)
-    step = max(1, _AT_ONCE // clusters)
+    step = max(1, _DRAWS_IN_MEMORY // clusters)
     for begin in range(0, resamples, step):
         end = min(begin + step, resamples)
         drawn = generator.integers(0, clusters, size=(end - begin, clusters), dtype=np.int32)
@@ -248,7 +239,7 @@ def _estimate(
 
 
 def _clusters(values: Values, query_ids: Sequence[str]) -> tuple[Values, Values]:
-    """Return the sum and the number of the values of each query."""
+    """Return the sum and the count of the values of each query."""
     if not len(values):
         return np.empty(0), np.empty(0)
     _, number = np.unique(np.array(query_ids, dtype=object), return_inverse=True)

@@ -1,4 +1,4 @@
-"""Suites: which probes are asked, by name or by pattern."""
+"""Suites: named sets of probes, and the selection of probes by name or pattern."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "gender": "Gender wording",
     }
 )
-"""What tables call a family, where it is not its name."""
+"""Section titles of families whose title is not their name."""
 
 _BEHAVIOUR = (
     "negation",
@@ -47,11 +47,21 @@ _BEHAVIOUR = (
 )
 
 
-class Chosen(NamedTuple):
-    """A probe of a suite, and the section that tables put it in."""
+class ProbeSelection(NamedTuple):
+    """A probe selected for a run.
+
+    Attributes
+    ----------
+    probe : Probe
+    section : str
+        Section of the tables.
+    limit : int or None
+        Maximum number of samples.
+    """
 
     probe: Probe
     section: str
+    limit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -62,23 +72,23 @@ class Suite:
     ----------
     name : str
     about : str
-        One line.
+        Description in one line.
     patterns : mapping of str to tuple of str
-        For a pattern of family names, patterns of names of probes; one without ``@`` is met by a probe on any texts.
-    most : int or None
-        Samples of each probe, at the most, unless said otherwise.
+        Patterns of probe names by pattern of family names. A pattern without ``@`` matches probes on any texts.
+    limit : int or None
+        Default maximum number of samples of each probe.
     """
 
     name: str
     about: str
     patterns: Mapping[str, tuple[str, ...]]
-    most: int | None = None
+    limit: int | None = None
 
-    def chooses(self, family: str, probe: str) -> bool:
-        """Whether a probe is of this suite."""
+    def includes(self, family: str, probe: str) -> bool:
+        """Whether a probe belongs to the suite."""
         return any(
-            fnmatchcase(family, of_family) and any(_fits(probe, pattern) for pattern in patterns)
-            for of_family, patterns in self.patterns.items()
+            fnmatchcase(family, family_pattern) and any(_matches(probe, pattern) for pattern in patterns)
+            for family_pattern, patterns in self.patterns.items()
         )
 
 
@@ -86,7 +96,7 @@ _PAPER = (
     "rem-stops-punct", "lemmatize", "shuffle-words", "shuffle-words-in-sentences", "shuffle-sentences",
     "shuffle-prepositions", "typos", "append-queries", "*nonrelevant-sentence*", "rejoin",
 )  # fmt: skip
-"""The manipulations of the paper, and the control."""
+"""The manipulations of the paper and the control."""
 
 SUITES: Mapping[str, Suite] = MappingProxyType(
     {
@@ -131,7 +141,7 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
                     "swaps": ("*@written",),
                     "gender": ("*",),
                 },
-                most=100,
+                limit=100,
             ),
             Suite(
                 "paper",
@@ -151,52 +161,56 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
         )
     }
 )
-"""By name."""
+"""Suites by name."""
 
 
-def select_probes(families: Iterable[Family], material: ProbeInputs, suites: Sequence[Suite]) -> list[Chosen]:
+def select_probes(
+    families: Iterable[Family], inputs: ProbeInputs, suites: Sequence[Suite]
+) -> list[ProbeSelection]:
     """Return the probes of some suites, each once.
 
     Parameters
     ----------
     families : iterable of Family
-        All there are; see `termwise.probes.registry.families`.
-    material : ProbeInputs
-        What they are made from.
+        See `termwise.probes.registry.families`.
+    inputs : ProbeInputs
+        Data that the probes are made from.
     suites : sequence of Suite
-        A probe is of any of them.
+        A probe is selected if any of them includes it; the largest limit applies.
 
     Raises
     ------
     UnknownNameError
-        If there is no probe of a suite: a name that nothing bears is a mistake.
+        If a suite includes no probe.
     """
-    found: list[Chosen] = []
+    limits = [suite.limit for suite in suites if suite.limit is not None]
+    limit = max(limits) if limits and len(limits) == len(suites) else None
+    selected: list[ProbeSelection] = []
     names: list[str] = []
-    without = {suite.name: suite for suite in suites}
+    unmatched = {suite.name: suite for suite in suites}
     for family in families:
-        section = SECTIONS.get(family.name, family.name.replace("-", " ").capitalize())
         if not any(fnmatchcase(family.name, pattern) for suite in suites for pattern in suite.patterns):
             continue
-        for probe in family.make(material):
+        section = SECTIONS.get(family.name, family.name.replace("-", " ").capitalize())
+        for probe in family.make(inputs):
             names.append(probe.name)
-            of_suites = [suite.name for suite in suites if suite.chooses(family.name, probe.name)]
-            if of_suites:
-                found.append(Chosen(probe, section))
-            for name in of_suites:
-                without.pop(name, None)
-    for name in without:
-        raise _unknown(name, names)
-    return found
+            including = [suite.name for suite in suites if suite.includes(family.name, probe.name)]
+            if including:
+                selected.append(ProbeSelection(probe, section, limit))
+            for name in including:
+                unmatched.pop(name, None)
+    for name in unmatched:
+        raise _unknown_probe(name, names)
+    return selected
 
 
 def suite_named(name: str) -> Suite:
-    """Return a suite by its name; ``probe:NAME`` is one of its own, where ``*`` stands for any letters.
+    """Return a suite by name; ``probe:PATTERN`` is a suite of the probes whose names match.
 
     Raises
     ------
     UnknownNameError
-        If there is none.
+        If there is no such suite.
     """
     if name in SUITES:
         return SUITES[name]
@@ -205,8 +219,8 @@ def suite_named(name: str) -> Suite:
     raise UnknownNameError.of("suite", name, [*SUITES, f"{_BY_NAME}NAME"])
 
 
-def _unknown(suite: str, probes: Iterable[str]) -> UnknownNameError:
-    """Build the error for a suite without a probe, with what is spelt like it; all names would be hundreds."""
+def _unknown_probe(suite: str, probes: Iterable[str]) -> UnknownNameError:
+    """Return the error for a suite without a probe; it lists similar names only, as there are hundreds."""
     pattern = suite.removeprefix(_BY_NAME)
     known = {probe if "@" in pattern else probe.partition("@")[0] for probe in probes}
     near = [f"{_BY_NAME}{name}" for name in near_names(pattern, known)]
@@ -215,10 +229,10 @@ def _unknown(suite: str, probes: Iterable[str]) -> UnknownNameError:
         facts=[("given", suite)],
         fixes=[
             *([f"did you mean {' or '.join(near)}?"] if near else []),
-            "termwise probe --list --suite all, with the same --judged and --data",
+            "list all probes with `families()`",
         ],
     )
 
 
-def _fits(probe: str, pattern: str) -> bool:
+def _matches(probe: str, pattern: str) -> bool:
     return fnmatchcase(probe if "@" in pattern else probe.partition("@")[0], pattern)

@@ -1,8 +1,8 @@
-"""A probe at every threshold: how much of a score hangs on what counts as a tie.
+"""Score of a probe at every threshold.
 
-At the p-th percentile of the scorer's own gaps (`termwise.probes.core.score_gaps`) differences count from there on:
-at 0 nearly
-all do, at 100 only those larger than any gap at the top of a ranking (MacAvaney et al., TACL 2022, figure 2).
+The thresholds are the percentiles of the score gaps of the scorer (`termwise.probes.core.score_gaps`). At percentile 0
+nearly all differences count, at 100 only those larger than every gap at the top of a ranking (MacAvaney et al., TACL
+2022, figure 2).
 """
 
 from __future__ import annotations
@@ -40,19 +40,14 @@ class Sweep:
 
 
 def sweep(result: ProbeResult, gaps: Values) -> Sweep | None:
-    """Read the scores of a probe again at each percentile of the gaps.
+    """Return the score of a probe at each percentile of the gaps; None without a sample.
 
     Parameters
     ----------
     result : ProbeResult
-        Its own reading does not matter.
+        Its effects are not used.
     gaps : ndarray of shape (g,), float64
-        Of the scorer, one or more; see `termwise.probes.core.score_gaps.pooled_gaps`.
-
-    Returns
-    -------
-    Sweep or None
-        None without a sample.
+        Gaps of the scorer, at least one; see `termwise.probes.core.score_gaps.pooled_gaps`.
     """
     if not len(result):
         return None
@@ -62,5 +57,5 @@ def sweep(result: ProbeResult, gaps: Values) -> Sweep | None:
     count = len(differences)
     positive = count - np.searchsorted(differences, deltas, side="right")
     negative = np.searchsorted(differences, -deltas, side="left")
-    wins = positive + negative if result.symmetric else positive - negative
-    return Sweep(percentiles, deltas, wins / count)
+    effects = positive + negative if result.symmetric else positive - negative
+    return Sweep(percentiles, deltas, effects / count)

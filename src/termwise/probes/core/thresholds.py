@@ -1,27 +1,20 @@
-"""From the gaps of a scorer to what counts as a tie: the rules that a run may name."""
+"""Choice of the effect rule of a scorer from the argument ``delta``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
 
-import numpy as np
-import numpy.typing as npt
-
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, near_names
-from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, EffectRule
+from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, EffectRule, Scores
 from termwise.probes.core.score_gaps import median_gap, query_gaps
 from termwise.validation import is_finite_number
 
-Scores = npt.NDArray[np.float64]
-
 RULES = ("median", "by-query", "by-rank")
 
-_WAYS = ("--delta median", "--delta 0.355")
 
-
-def parse_delta(rule: str | float) -> str | float:
+def parse_delta(delta: str | float) -> str | float:
     """Return one of `RULES`, or the threshold as a number.
 
     Raises
@@ -34,52 +27,53 @@ def parse_delta(rule: str | float) -> str | float:
     >>> parse_delta("median"), parse_delta("0.5")
     ('median', 0.5)
     """
-    if isinstance(rule, str) and rule in RULES:
-        return rule
-    number: object = rule
-    if isinstance(rule, str):
+    if isinstance(delta, str) and delta in RULES:
+        return delta
+    number: object = delta
+    if isinstance(delta, str):
         with suppress(ValueError):
-            number = float(rule)
+            number = float(delta)
     if not is_finite_number(number) or number < 0:
-        near = near_names(rule, RULES)[:1] if isinstance(rule, str) else []
+        near = near_names(delta, RULES)[:1] if isinstance(delta, str) else []
         raise ParameterError(
-            "a threshold is a number of 0 or more, or a rule that gives one",
-            facts=[("given", shown(rule)), ("rules", ", ".join(RULES))],
-            fixes=[*(f"did you mean {name}?" for name in near), *_WAYS],
+            "a threshold is a number of 0 or more, or the name of a rule",
+            facts=[("given", shown(delta)), ("rules", ", ".join(RULES))],
+            fixes=[*(f"did you mean {name}?" for name in near), "`delta='median'`", "`delta=0.355`"],
         )
     return float(number)
 
 
-def effect_rule_for(rule: str | float, lists: Mapping[str, Scores] | None) -> EffectRule:
-    """Return how the scores of a scorer are read.
+def effect_rule_for(delta: str | float, rankings: Mapping[str, Scores] | None) -> EffectRule:
+    """Return the effect rule of a scorer.
 
     Parameters
     ----------
-    rule : {"median", "by-query", "by-rank"} or float
-        ``median``: the median gap among the best ten of all queries, as published. ``by-query``: that of each query.
-        ``by-rank``: none, places in the list of the query count. A number is the threshold itself.
-    lists : mapping of str to ndarray of float64, or None
-        Scores of candidates by query; only a number does without.
+    delta : {"median", "by-query", "by-rank"} or float
+        ``median``: the median gap among the best ten of all queries, as published. ``by-query``: the median gap of
+        each query. ``by-rank``: ranks in the ranking of the query. A number is the threshold itself.
+    rankings : mapping of str to ndarray of float64, or None
+        Scores of the scorer for candidates, by query; not required if `delta` is a number.
 
     Raises
     ------
     ParameterError
-        If the rule is none of these, or there are no lists.
+        If `delta` is invalid, or requires rankings and there are none.
 
     Examples
     --------
+    >>> import numpy as np
     >>> effect_rule_for("median", {"q": np.array([3.0, 2.0, 0.0])})
     Constant(delta=1.5)
     """
-    rule = parse_delta(rule)
-    if not isinstance(rule, str):
-        return Constant(rule)
-    if lists is None:
+    delta = parse_delta(delta)
+    if not isinstance(delta, str):
+        return Constant(delta)
+    if rankings is None:
         raise ParameterError(
-            "this rule takes its threshold from rankings, and there are none",
-            facts=[("rule", rule)],
-            fixes=["--judged FOLDER, a judged collection", "--delta NUMBER, a threshold of your own"],
+            "this rule requires reference rankings",
+            facts=[("rule", delta)],
+            fixes=["name a judged collection, `judged='FOLDER'`", "give a number, `delta=0.355`"],
         )
-    if rule == "median":
-        return Constant(median_gap(lists))
-    return ByQuery(query_gaps(lists)) if rule == "by-query" else ByRank(dict(lists))
+    if delta == "median":
+        return Constant(median_gap(rankings))
+    return ByQuery(query_gaps(rankings)) if delta == "by-query" else ByRank(dict(rankings))

@@ -1,4 +1,4 @@
-"""What is written of a run of probes: numbers, tables, a page to look at, what has changed since another run."""
+"""Reports of probe runs: numbers, tables, an HTML page, assertions, and changes between two reports."""
 
 from termwise.probes.report.assertions import Assertion, failed_assertions
 from termwise.probes.report.contents import report_of

@@ -1,9 +1,8 @@
-"""The numbers of a report, as one JSON-like object: tables, pages and comparisons are made of it alone.
+"""Contents of a report as one JSON-like object, from which tables, page and comparisons are made.
 
-Each cell is a probe put to a scorer. Beside the score stand how sure it is (`termwise.probes.core.statistics`), and
-p-values
-corrected for how many cells a section has: ``bonferroni`` of the published test, ``holm`` and ``benjamini_hochberg`` of
-the one that knows which samples share a query. Symmetric probes have no test: their order means nothing.
+A cell holds the results of one probe and one scorer: the score with its statistics (`termwise.probes.core.statistics`),
+and p-values corrected for the number of cells of a section: ``bonferroni`` of the published test, ``holm`` and
+``benjamini_hochberg`` of the clustered test. Symmetric probes have no test.
 """
 
 from __future__ import annotations
@@ -21,160 +20,154 @@ from termwise.probes.core.sample import Sample
 from termwise.probes.core.statistics import estimate, published_t, standardised_mean
 from termwise.probes.core.threshold_sweep import sweep
 from termwise.probes.report.comparisons import comparisons
-from termwise.probes.report.examples import telling_samples
+from termwise.probes.report.examples import example_samples
 from termwise.progress import Progress, no_progress
 
 FORMAT = "termwise-probes"
 VERSION = 1
 
 RESAMPLES = 2000
-"""Of the bootstrap, for each cell."""
+"""Resamples of the bootstrap for each cell."""
 
-_STEPS = 5
-"""Every so many percentiles of a sweep are kept."""
+_SWEEP_STEP = 5
+"""Step between the percentiles of a sweep that a report keeps."""
 
 
 def report_of(
-    run: SuiteRun, *, telling: int = 2, resamples: int = RESAMPLES, progress: Progress = no_progress
+    run: SuiteRun, *, examples: int = 2, resamples: int = RESAMPLES, progress: Progress = no_progress
 ) -> dict[str, Any]:
-    """Return what a report says.
+    """Return the report of a run.
 
     Parameters
     ----------
     run : SuiteRun
-    telling : int, optional
-        Samples of each cell that are shown with their texts, of those it prefers and of those it does not; 0 for none,
-        nor of those on which two scorers disagree.
+    examples : int, optional
+        Number of example samples of each cell and direction; 0 for no sample texts at all.
     resamples : int, optional
-        Of the bootstrap, for each cell.
+        Resamples of the bootstrap for each cell.
     progress : callable, optional
-        Called with a stage, cells that are done, and their number.
+        Called with a stage, the number of finished cells and the number of cells.
 
     Returns
     -------
     dict
         JSON-like: ``format``, ``version``, ``facts``, ``scorers``, ``probes``, ``cells``, ``comparisons``, ``spread``.
-        A cell, a probe put to a scorer, has both names and
+        A cell has the names of probe and scorer, and
 
         ``score``, ``positive``, ``neutral``, ``negative``, ``samples``
-            the mean effect, None without a sample, and what it is made of;
+            the mean effect, None without a sample, and the counts of effects;
         ``low``, ``high``
-            its interval of 95 %, by bootstrap over queries; None with a single query, or where nothing varies;
+            its 95 % interval, by bootstrap over queries; None for a single query and without variation;
         ``queries``, ``by_query``, ``consistent``
-            clusters, the mean of their mean effects, and the share of them in which all samples have the effect +1;
+            number of queries, the mean of their mean effects, and the share of queries whose effects are all +1;
         ``identical``, ``cut``
-            samples with equal sides; samples of which the scorer does not read a part, None where it does not tell;
+            samples with equal sides; samples longer than the window of the scorer, None if unknown;
         ``p_clustered``, ``p_holm``, ``p_benjamini_hochberg``
-            a t-test over queries as clusters, and its corrections over the section; None for symmetric probes;
+            t-test with queries as clusters, and its corrections over the section; None for symmetric probes;
         ``p_published``, ``p_bonferroni``
-            the paired t-test over all samples; likewise;
+            paired t-test over all samples, and its correction; None for symmetric probes;
         ``standardised_difference``, ``detectable``
-            the mean difference of scores over its deviation; the score that so many samples would show to differ from
-            0 four times in five;
+            mean difference of scores / standard deviation; the score that the test detects with a power of 80 %;
         ``content``
-            hash of the samples: equal ones say that two scorers, or two reports, have seen the same texts;
+            hash of the samples; equal hashes mean equal samples;
         ``area``, ``sweep``
-            the mean of the scores at all percentiles of the gaps, and those at every fifth; None where δ is a number;
+            mean of the scores at all percentiles of the gaps, and the scores at every fifth; None without gaps;
         ``telling``
-            the samples that say most.
+            example samples.
     """
-    sections = {question.probe.name: question.section for question in run.questions}
-    cells = []
-    total = sum(len(one.results) for one in run.examined)
-    for one in run.examined:
-        for question in run.questions:
-            result = one.results.get(question.probe.name)
-            if result is None:
-                continue
-            cells.append(_cell(one, question, result, telling, resamples))
-            progress("read the scores", len(cells), total)
-    _correct(cells, sections)
+    section_of = {one.probe.name: one.section for one in run.probes}
+    cells: list[dict[str, Any]] = []
+    total = sum(len(scorer.results) for scorer in run.scorers)
+    for scorer in run.scorers:
+        for one in run.probes:
+            if one.probe.name in scorer.results:
+                cells.append(_cell(scorer, one, scorer.results[one.probe.name], examples, resamples))
+                progress("read the scores", len(cells), total)
+    _correct(cells, section_of)
     return {
         "format": FORMAT,
         "version": VERSION,
         "facts": run.facts,
-        "scorers": [_scorer(one) for one in run.examined],
-        "probes": [_probe(question) for question in run.questions],
+        "scorers": [_scorer(scorer) for scorer in run.scorers],
+        "probes": [_probe(one) for one in run.probes],
         "cells": cells,
-        "comparisons": list(comparisons(run, resamples=resamples, telling=bool(telling))),
+        "comparisons": list(comparisons(run, resamples=resamples, examples=bool(examples))),
         "spread": spread(run),
     }
 
 
 def spread(run: SuiteRun) -> list[dict[str, Any]]:
-    """Return how far scores lie apart between scorers that are seeds of one model: named ``MODEL@SEED``.
+    """Return the standard deviation of scores between scorers named ``MODEL@SEED``, by model and section.
 
-    The deviation of each probe is that of a sample, with n - 1; deviations of a section are the square root of the mean
-    variance (MacAvaney et al., TACL 2022, table 4).
+    The deviation of a probe is computed with n - 1; that of a section is the square root of the mean variance
+    (MacAvaney et al., TACL 2022, table 4).
     """
     models: dict[str, list[ScorerResults]] = {}
-    for one in run.examined:
-        model, at, _ = one.scorer.name.partition("@")
+    for scorer in run.scorers:
+        model, at, _ = scorer.scorer.name.partition("@")
         if at:
-            models.setdefault(model, []).append(one)
-    found = []
-    for model, seeds in models.items():
-        if len(seeds) < 2:
+            models.setdefault(model, []).append(scorer)
+    return [_model_spread(model, seeds, run.probes) for model, seeds in models.items() if len(seeds) > 1]
+
+
+def _model_spread(
+    model: str, seeds: Sequence[ScorerResults], probes: Sequence[ProbeSamples]
+) -> dict[str, Any]:
+    variances: dict[str, list[float]] = {}
+    flips = []
+    for one in probes:
+        name = one.probe.name
+        results = [seed.results[name].score for seed in seeds if name in seed.results]
+        scores = [score for score in results if score is not None]
+        if len(scores) < 2:
             continue
-        variances: dict[str, list[float]] = {}
-        flips = []
-        for question in run.questions:
-            scores = [
-                one.results[question.probe.name].score for one in seeds if question.probe.name in one.results
-            ]
-            known = [score for score in scores if score is not None]
-            if len(known) < 2:
-                continue
-            variances.setdefault(question.section, []).append(float(np.var(known, ddof=1)))
-            if min(known) < 0 < max(known):
-                flips.append(question.probe.name)
-        found.append(
-            {
-                "model": model,
-                "seeds": len(seeds),
-                "sections": {
-                    section: {"deviation": float(np.sqrt(np.mean(values))), "probes": len(values)}
-                    for section, values in variances.items()
-                },
-                "sign_flips": flips,
-            }
-        )
-    return found
-
-
-def _scorer(one: ScorerResults) -> dict[str, Any]:
+        variances.setdefault(one.section, []).append(float(np.var(scores, ddof=1)))
+        if min(scores) < 0 < max(scores):
+            flips.append(name)
     return {
-        "name": one.scorer.name,
-        "fingerprint": one.fingerprint,
-        "reading": one.reading.described(),
-        "gaps": None if one.gaps is None else len(one.gaps),
-        "skipped": dict(one.skipped),
+        "model": model,
+        "seeds": len(seeds),
+        "sections": {
+            section: {"deviation": float(np.sqrt(np.mean(values))), "probes": len(values)}
+            for section, values in variances.items()
+        },
+        "sign_flips": flips,
     }
 
 
-def _probe(question: ProbeSamples) -> dict[str, Any]:
-    probe = question.probe
+def _scorer(scorer: ScorerResults) -> dict[str, Any]:
+    return {
+        "name": scorer.scorer.name,
+        "fingerprint": scorer.fingerprint,
+        "reading": scorer.rule.described(),
+        "gaps": None if scorer.gaps is None else len(scorer.gaps),
+        "skipped": dict(scorer.skipped),
+    }
+
+
+def _probe(one: ProbeSamples) -> dict[str, Any]:
+    probe = one.probe
     return {
         "name": probe.name,
         "title": probe.title,
         "definition": probe.definition,
-        "section": question.section,
+        "section": one.section,
         "strategy": probe.strategy,
         "symmetric": probe.symmetric,
         "needs": probe.needs,
         "wanted": expectation_of(probe),
-        "samples": len(question.samples),
-        "lengths": _lengths(question.samples),
-        "left_out": question.left_out,
-        "content": question.content,
+        "samples": len(one.samples),
+        "lengths": _lengths(one.samples),
+        "left_out": one.omitted,
+        "content": one.content,
     }
 
 
 def _lengths(samples: Sequence[Sample]) -> dict[str, float | int] | None:
-    """Return how long both texts are in words, cut at blanks, and how often the first is the longer or shorter one."""
+    """Return the mean lengths of both texts in words, and how often the first is longer or shorter."""
     if not samples:
         return None
-    words = np.array([[len(one.first.split()), len(one.second.split())] for one in samples])
+    words = np.array([[len(sample.first.split()), len(sample.second.split())] for sample in samples])
     first, second = words.mean(axis=0)
     return {
         "first": float(first),
@@ -185,40 +178,40 @@ def _lengths(samples: Sequence[Sample]) -> dict[str, float | int] | None:
 
 
 def _cell(
-    one: ScorerResults, question: ProbeSamples, result: ProbeResult, telling: int, resamples: int
+    scorer: ScorerResults, one: ProbeSamples, result: ProbeResult, examples: int, resamples: int
 ) -> dict[str, Any]:
-    found = estimate(result, resamples=resamples)
-    published = published_t(result)
-    symmetric = question.probe.symmetric
-    swept = None if one.gaps is None else sweep(result, one.gaps)
+    score = estimate(result, resamples=resamples)
+    _, p_published = published_t(result)
+    symmetric = one.probe.symmetric
+    curve = None if scorer.gaps is None else sweep(result, scorer.gaps)
     return {
-        "probe": question.probe.name,
-        "scorer": one.scorer.name,
-        "score": found.value,
-        "low": found.low,
-        "high": found.high,
+        "probe": one.probe.name,
+        "scorer": scorer.scorer.name,
+        "score": score.value,
+        "low": score.low,
+        "high": score.high,
         **result.counts._asdict(),
         "samples": len(result),
-        "queries": found.queries,
+        "queries": score.queries,
         "identical": result.identical,
         "cut": None if result.cut is None else int(result.cut.sum()),
         "content": result.content,
         "by_query": _mean(result.query_scores.values()),
-        "consistent": _mean(score == 1 for score in result.query_scores.values()),
-        "p_clustered": None if symmetric else found.p,
-        "p_published": published[1],
+        "consistent": _mean(query_score == 1 for query_score in result.query_scores.values()),
+        "p_clustered": None if symmetric else score.p,
+        "p_published": p_published,
         "standardised_difference": standardised_mean(result.differences),
-        "detectable": _detectable(found.value, found.t),
-        "area": None if swept is None else swept.area,
-        "sweep": None if swept is None else [round(float(score), 4) for score in swept.scores[::_STEPS]],
-        "telling": telling_samples(one.scorer, question.samples, result, telling) if telling else [],
+        "detectable": _detectable(score.value, score.t),
+        "area": None if curve is None else curve.area,
+        "sweep": None if curve is None else [round(float(one), 4) for one in curve.scores[::_SWEEP_STEP]],
+        "telling": example_samples(scorer.scorer, one.samples, result, examples) if examples else [],
     }
 
 
-def _correct(cells: Sequence[dict[str, Any]], sections: dict[str, str]) -> None:
-    """Add corrected p-values, over the cells of a section."""
-    for section in dict.fromkeys(sections.values()):
-        tested = [cell for cell in cells if sections[cell["probe"]] == section]
+def _correct(cells: Sequence[dict[str, Any]], section_of: dict[str, str]) -> None:
+    """Add p-values corrected over the cells of each section."""
+    for section in dict.fromkeys(section_of.values()):
+        tested = [cell for cell in cells if section_of[cell["probe"]] == section]
         published = [cell["p_published"] for cell in tested]
         clustered = [cell["p_clustered"] for cell in tested]
         for cell, *corrected in zip(
@@ -228,12 +221,12 @@ def _correct(cells: Sequence[dict[str, Any]], sections: dict[str, str]) -> None:
 
 
 def _mean(values: Iterable[float]) -> float | None:
-    given = list(values)
-    return float(np.mean(given)) if given else None
+    numbers = list(values)
+    return float(np.mean(numbers)) if numbers else None
 
 
 def _detectable(score: float | None, t: float | None) -> float | None:
-    """Return the score that so many samples would show to differ from 0, four times of five at the level .05."""
+    """Return the score that the test detects with a power of 80 % at the level .05: 2.8 standard errors."""
     if not score or not t:
         return None
     return float(2.8 * abs(score / t))

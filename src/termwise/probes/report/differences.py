@@ -1,4 +1,4 @@
-"""What has changed between two reports, cell by cell."""
+"""Changes between two reports, cell by cell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ State = Literal["changed", "same", "other samples", "added", "gone"]
 
 @dataclass(frozen=True)
 class Difference:
-    """A cell of two reports.
+    """One cell in two reports.
 
     Attributes
     ----------
@@ -19,8 +19,8 @@ class Difference:
     before, after : float or None
         Scores.
     state : {"changed", "same", "other samples", "added", "gone"}
-        ``changed`` where the score, on the same samples, lies outside the interval that it had before; ``other
-        samples`` where scores cannot be compared.
+        ``changed`` if the new score on the same samples is outside the old interval; ``other samples`` if the scores
+        are not comparable.
     """
 
     probe: str
@@ -36,36 +36,36 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Differen
     Parameters
     ----------
     old, new : mapping
-        What `termwise.probes.report.read_report` returns.
+        Values of `termwise.probes.report.read_report`.
 
     Returns
     -------
     list of Difference
-        In the order of the new report, then what is gone.
+        In the order of the new report, then the cells of the old report only.
     """
     before = {(cell["probe"], cell["scorer"]): cell for cell in old["cells"]}
     after = {(cell["probe"], cell["scorer"]): cell for cell in new["cells"]}
-    found = []
-    for key, cell in after.items():
-        earlier = before.get(key)
-        found.append(
-            Difference(
-                *key, None if earlier is None else earlier["score"], cell["score"], _state(earlier, cell)
-            )
+    changes = [
+        Difference(
+            *key,
+            before[key]["score"] if key in before else None,
+            cell["score"],
+            _state(before.get(key), cell),
         )
-    found += [
+        for key, cell in after.items()
+    ]
+    return changes + [
         Difference(*key, cell["score"], None, "gone") for key, cell in before.items() if key not in after
     ]
-    return found
 
 
-def _state(earlier: Mapping[str, Any] | None, cell: Mapping[str, Any]) -> State:
-    if earlier is None:
+def _state(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> State:
+    if old is None:
         return "added"
-    if earlier["content"] != cell["content"]:
+    if old["content"] != new["content"]:
         return "other samples"
-    if earlier["score"] is None or cell["score"] is None:
-        return "same" if earlier["score"] == cell["score"] else "changed"
-    low = earlier["score"] if earlier["low"] is None else earlier["low"]
-    high = earlier["score"] if earlier["high"] is None else earlier["high"]
-    return "same" if low <= cell["score"] <= high else "changed"
+    if old["score"] is None or new["score"] is None:
+        return "same" if old["score"] == new["score"] else "changed"
+    low = old["score"] if old["low"] is None else old["low"]
+    high = old["score"] if old["high"] is None else old["high"]
+    return "same" if low <= new["score"] <= high else "changed"

@@ -1,10 +1,9 @@
-"""A report as one page that loads nothing: heat map, sweeps, and for every cell the samples that say most."""
+"""HTML page of a report: heat maps, sweeps, statistics and example samples, without external resources."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from math import floor, log10
 from typing import Any, Literal
@@ -17,8 +16,8 @@ from termwise.probes.report.tables import (
     NOT_SIGNIFICANT,
     UNDEFINED,
     Row,
-    Shortfall,
     by_rankers,
+    expected_score,
     facts_of,
     sections,
     seeds_of,
@@ -27,234 +26,104 @@ from termwise.probes.report.tables import (
     significant,
     threshold,
     tone,
-    wanted_score,
 )
 
 TERMS = 10
-"""Terms of a sample that are shown: those whose contributions differ most."""
-
-_WIDTH, _HEIGHT, _LEFT, _TOP = 360.0, 150.0, 34.0, 8.0
-"""Of the plotted part of a sweep, and where it begins."""
-
-_COLOURS = ("#0a62a9", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#0f766e", "#be185d", "#475569")
-_DASHES = ("", "6 3", "2 3", "8 3 2 3")
-
-_VERDICTS = {1: "the first is preferred", -1: "the second is preferred", 0: "too close to count"}
-_SYMMETRIC_VERDICTS = {1: "told apart", 0: "too close to count"}
-
-_MOST_DECIMALS = 17
+"""Number of terms of a sample that are shown: those whose contributions differ most."""
 
 SHORTFALLS = 10
-"""Probes of a ranker that stand out, at the most."""
+"""Maximum number of shortfalls of a ranker."""
 
 OPEN_ROWS = 10
-"""Probes of a comparison that are seen at once; the others are folded away."""
+"""Number of probes of a comparison that are shown without a click."""
 
-Kind = Literal["same", "only"]
+_WIDTH, _HEIGHT, _LEFT, _TOP = 360.0, 150.0, 34.0, 8.0
+"""Size and position of the plot of a sweep, in pixels."""
 
+_COLOURS = 8
+"""Number of line colours ``--c0`` to ``--c7`` in the template; further rankers get other dashes."""
 
-@dataclass(frozen=True)
-class _Ranker:
-    name: str
-    threshold: str
-    colour: str
-    dash: str
-    plotted: bool
-    skipped: str
+_DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
+_VERDICTS = {1: "the first is preferred", -1: "the second is preferred", 0: "tied"}
+_SYMMETRIC_VERDICTS = {1: "distinguished", 0: "tied"}
 
-@dataclass(frozen=True)
-class _Cell:
-    text: str
-    colour: str
-    dark: bool
-    faint: bool
-    title: str
-    link: str
-
-
-@dataclass(frozen=True)
-class _Line:
-    name: str
-    colour: str
-    dash: str
-    points: str
-
-
-@dataclass(frozen=True)
-class _Term:
-    term: str
-    first: str
-    second: str
-    difference: str
-
-
-@dataclass(frozen=True)
-class _Sample:
-    name: str
-    query: str
-    second_query: str | None
-    first: tuple[tuple[Kind, str], ...]
-    second: tuple[tuple[Kind, str], ...]
-    scores: tuple[str, str]
-    verdict: str
-    terms: tuple[_Term, ...]
-
-
-@dataclass(frozen=True)
-class _Number:
-    name: str
-    values: tuple[str, ...]
-    """One a ranker that was asked."""
-    meaning: str
-
-
-@dataclass(frozen=True)
-class _Telling:
-    scorer: str
-    samples: tuple[_Sample, ...]
-
-
-@dataclass(frozen=True)
-class _Probe:
-    anchor: str
-    title: str
-    name: str
-    definition: str
-    data: str
-    samples: str
-    lengths: str
-    needs: str
-    wanted: str
-    symmetric: bool
-    cells: tuple[_Cell, ...]
-    asked: tuple[str, ...]
-    numbers: tuple[_Number, ...]
-    telling: tuple[_Telling, ...]
-    lines: tuple[_Line, ...]
-
-
-@dataclass(frozen=True)
-class _Section:
-    anchor: str
-    title: str
-    probes: tuple[_Probe, ...]
-
-
-@dataclass(frozen=True)
-class _Contrast:
-    title: str
-    link: str
-    difference: str
-    bounds: str
-    p: str
-    sure: bool
-
-
-@dataclass(frozen=True)
-class _Disagreement:
-    title: str
-    sample: _Sample
-    """Without scores and verdict: those are the ones of two rankers."""
-    scores: tuple[tuple[str, str, str, str], ...]
-    """Of each ranker: its name, the scores of both texts, what it prefers."""
-
-
-@dataclass(frozen=True)
-class _Comparison:
-    anchor: str
-    title: str
-    open: tuple[_Contrast, ...]
-    folded: tuple[_Contrast, ...]
-    alike: int
-    """Probes without any difference."""
-    disagreements: tuple[_Disagreement, ...]
-
-
-@dataclass(frozen=True)
-class _Shortfall:
-    title: str
-    data: str
-    link: str
-    wanted: str
-    score: str
-    samples: str
-
+_MAX_DECIMALS = 17
 
 _TONES = {"good": "10, 98, 169", "bad": "194, 65, 12", "apart": "124, 58, 237"}
-"""Red, green and blue of the cells of a map."""
+"""Red, green and blue of the cells of a heat map."""
 
 MEANINGS = {
-    "score": "the mean effect of the pairs",
-    "95 %": "its interval, by bootstrap over queries",
-    "prefers first": "pairs",
-    "neither": "pairs whose two scores are no further apart than δ",
-    "prefers second": "pairs",
-    "mean of queries": "the mean of the scores of single queries",
-    "consistent": "share of the queries whose pairs all prefer the first, or are all told apart",
-    "queries": "pairs of one query are not independent",
-    "p, by query": "a t-test with queries as clusters",
+    "score": "mean effect of the pairs",
+    "95 %": "confidence interval of the score, by bootstrap over queries",
+    "prefers first": "number of pairs",
+    "neither": "number of pairs whose two scores differ by at most δ",
+    "prefers second": "number of pairs",
+    "mean of queries": "mean of the scores of single queries",
+    "consistent": "share of the queries whose pairs all have the effect +1",
+    "queries": "number of queries; pairs of one query are not independent",
+    "p, by query": "t-test with queries as clusters",
     "… Holm": "corrected for the scores of this section; decides about the italics",
-    "… Benjamini–Hochberg": "likewise, for the share of false findings",
-    "p, published": "the paired t-test over all pairs, as in the paper; it knows neither queries nor δ",
-    "d": "mean difference of the two scores, over its standard deviation",
-    "same texts": "pairs whose two sides are equal: they can only be neutral",
-    "detectable": "a score that so many pairs would show to differ from 0, four times in five",
-    "over all δ": "the mean of the curve: of the scores at all percentiles of the gaps",
-    "cut": "pairs of which the ranker does not read a part, because a text is longer than its window",
+    "… Benjamini–Hochberg": "corrected for the false discovery rate in this section",
+    "p, published": "paired t-test over all pairs, as in the paper, without clusters and δ",
+    "d": "mean difference of the two scores / standard deviation",
+    "same texts": "number of pairs with equal sides, which are always tied",
+    "detectable": "score that the test detects with this number of pairs and a power of 80 %",
+    "over all δ": "mean of the curve: of the scores at all percentiles of the gaps",
+    "cut": "number of pairs with a text longer than the window of the ranker",
 }
-"""Rows of the table of a probe, and what is said of them."""
+"""Rows of the statistics table of a probe with their meanings."""
 
-TOLD_APART = "told apart"
-"""What a symmetric probe has in place of the preference for the first."""
+DISTINGUISHED = "distinguished"
+"""Name of the row "prefers first" for symmetric probes."""
+
+Segment = tuple[Literal["same", "only"], str]
+"""Part of a text that both texts have, or only one."""
 
 
 def report_html(report: Mapping[str, Any]) -> str:
-    """Write a report as one page.
+    """Return a report as one HTML document, to be written as UTF-8.
 
     Parameters
     ----------
     report : mapping
-        See `termwise.probes.report.contents.report_of`.
-
-    Returns
-    -------
-    str
-        The whole document, to be written as UTF-8. Equal reports give equal text.
+        See `termwise.probes.report.contents.report_of`. Equal reports give equal documents.
     """
-    scorers = [scorer["name"] for scorer in report["scorers"]]
-    numbered = [
-        _Section(
-            f"s{number}",
-            title,
-            tuple(_probe(row, f"p{number}-{place}", scorers) for place, row in enumerate(rows)),
-        )
+    strokes = [
+        {
+            "name": scorer["name"],
+            "colour": f"var(--c{place % _COLOURS})",
+            "dash": _DASHES[place // _COLOURS % len(_DASHES)],
+        }
+        for place, scorer in enumerate(report["scorers"])
+    ]
+    numbered: list[dict[str, Any]] = [
+        {
+            "anchor": f"s{number}",
+            "title": title,
+            "probes": [_probe(row, f"p{number}-{place}", strokes) for place, row in enumerate(rows)],
+        }
         for number, (title, rows) in enumerate(sections(report))
     ]
-    anchors = {probe.name: probe.anchor for section in numbered for probe in section.probes}
+    anchors = {probe["name"]: probe["anchor"] for section in numbered for probe in section["probes"]}
     return render_page(
         "termwise.probes.report",
         "probes.html.j2",
-        scorers=[
-            _Ranker(
-                one["name"],
-                threshold(one["reading"]),
-                *_stroke(place),
-                bool(one["gaps"]),
-                _skipped(one["skipped"]),
-            )
-            for place, one in enumerate(report["scorers"])
-        ],
         heading=HEADING,
+        scorers=[
+            stroke
+            | {
+                "threshold": threshold(scorer["reading"]),
+                "plotted": bool(scorer["gaps"]),
+                "skipped": "; ".join(f"{probe}: {reason}" for probe, reason in scorer["skipped"].items()),
+            }
+            for stroke, scorer in zip(strokes, report["scorers"], strict=True)
+        ],
         facts=facts_of(report),
         sections=numbered,
-        shortfalls=[
-            (scorer, [_shortfall(one, anchors) for one in several[:SHORTFALLS]])
-            for scorer, several in shortfalls(report).items()
-            if several
-        ],
-        comparisons=_comparisons(report, anchors),
-        seeds=[(f"m{place}", one) for place, one in enumerate(seeds_of(report))],
+        shortfalls=list(_shortfalls(report, anchors)),
+        comparisons=list(_comparisons(report, anchors)),
+        seeds=[(f"m{place}", seeds) for place, seeds in enumerate(seeds_of(report))],
         deviation=DEVIATION,
         not_significant=NOT_SIGNIFICANT,
         samples=f"{sum(probe['samples'] for probe in report['probes']):,}",
@@ -262,46 +131,34 @@ def report_html(report: Mapping[str, Any]) -> str:
     )
 
 
-def _probe(row: Row, anchor: str, scorers: Sequence[str]) -> _Probe:
-    symmetric = row.probe["symmetric"]
-    asked = [cell for cell in row.cells if cell is not None and cell["samples"]]
-    return _Probe(
-        anchor=anchor,
-        title=row.title,
-        name=row.probe["name"],
-        definition=row.probe["definition"],
-        data=row.data,
-        samples=f"{row.probe['samples']:,}",
-        lengths=_lengths(row.probe["lengths"]),
-        needs=row.probe["needs"],
-        wanted=wanted_score(row.probe["wanted"]),
-        symmetric=symmetric,
-        cells=tuple(_cell(cell, anchor, row.probe) for cell in row.cells),
-        asked=tuple(cell["scorer"] for cell in asked),
-        numbers=tuple(_numbers(asked, symmetric)),
-        telling=tuple(
-            _Telling(cell["scorer"], tuple(_sample(one, symmetric) for one in cell["telling"]))
-            for cell in asked
+def _probe(row: Row, anchor: str, strokes: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    probe, symmetric = row.probe, row.probe["symmetric"]
+    cells = [cell for cell in row.cells if cell is not None and cell["samples"]]
+    return {
+        "anchor": anchor,
+        "title": row.title,
+        "name": probe["name"],
+        "definition": probe["definition"],
+        "data": row.data,
+        "samples": f"{probe['samples']:,}",
+        "lengths": _lengths(probe["lengths"]),
+        "needs": probe["needs"],
+        "expected": expected_score(probe["wanted"]),
+        "symmetric": symmetric,
+        "cells": [_map_cell(cell, probe) for cell in row.cells],
+        "scorers": [cell["scorer"] for cell in cells],
+        "statistics": list(_statistics(cells, symmetric)),
+        "examples": [
+            (cell["scorer"], [_sample(sample, symmetric) for sample in cell["telling"]])
+            for cell in cells
             if cell["telling"]
-        ),
-        lines=tuple(_lines(row.cells, scorers, symmetric)),
-    )
-
-
-def _shortfall(one: Shortfall, anchors: Mapping[str, str]) -> _Shortfall:
-    probe = one.row.probe
-    return _Shortfall(
-        title=one.row.title,
-        data=one.row.data,
-        link=anchors[probe["name"]],
-        wanted=wanted_score(probe["wanted"]),
-        score=_written(one.cell["score"], probe["symmetric"]),
-        samples=f"{one.cell['samples']:,}",
-    )
+        ],
+        "lines": list(_lines(row.cells, strokes, symmetric)),
+    }
 
 
 def _lengths(lengths: Mapping[str, float] | None) -> str:
-    """Say how the texts of a probe differ in length, if they do."""
+    """Describe how the texts of a probe differ in length; empty if they never do."""
     if lengths is None or not lengths["longer"] + lengths["shorter"]:
         return ""
     return (
@@ -310,59 +167,79 @@ def _lengths(lengths: Mapping[str, float] | None) -> str:
     )
 
 
-def _cell(cell: Mapping[str, Any] | None, anchor: str, probe: Mapping[str, Any]) -> _Cell:
-    symmetric = probe["symmetric"]
+def _map_cell(cell: Mapping[str, Any] | None, probe: Mapping[str, Any]) -> dict[str, Any]:
     if cell is None or cell["score"] is None:
-        return _Cell(UNDEFINED, "", False, True, "no sample", anchor)
-    score = cell["score"]
+        return {"text": UNDEFINED, "colour": "", "strong": False, "faint": True, "title": "no sample"}
+    score, symmetric = cell["score"], probe["symmetric"]
     strength = min(1.0, abs(score))
     base = _TONES[tone(probe["wanted"], score, symmetric=symmetric)]
-    unsure = not symmetric and not significant(cell)
-    told = f"{_written(score, symmetric)}, {_interval(cell, symmetric)}; {_samples(cell['samples'])}"
-    return _Cell(
-        _written(score, symmetric),
-        f"rgba({base}, {0.06 + 0.84 * strength:.3f})" if strength >= 0.005 else "",
-        strength > 0.55,
-        unsure,
-        f"{told}{'; not significant' if unsure else ''}",
-        anchor,
-    )
+    faint = not symmetric and not significant(cell)
+    text = _score(score, symmetric)
+    pairs = "1 pair" if cell["samples"] == 1 else f"{cell['samples']:,} pairs"
+    return {
+        "text": text,
+        "colour": f"rgba({base}, {0.06 + 0.84 * strength:.3f})" if strength >= 0.005 else "",
+        "strong": strength > 0.55,
+        "faint": faint,
+        "title": f"{text}, {_interval(cell, symmetric)}; {pairs}{'; not significant' if faint else ''}",
+    }
 
 
-def _numbers(cells: Sequence[Mapping[str, Any]], symmetric: bool) -> Iterable[_Number]:
-    """Yield what is told of a probe: a row for each number, without those that no ranker of these has."""
-    told = [_told_of(cell, symmetric) for cell in cells]
+def _statistics(cells: Sequence[Mapping[str, Any]], symmetric: bool) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the statistics table that have a value for some ranker."""
+    columns = [_cell_statistics(cell, symmetric) for cell in cells]
     for name, meaning in MEANINGS.items():
-        values = tuple(one[name] for one in told if name in one)
+        values = [column[name] for column in columns if name in column]
         if any(value != UNDEFINED for value in values):
-            yield _Number(TOLD_APART if symmetric and name == "prefers first" else name, values, meaning)
+            is_first = symmetric and name == "prefers first"
+            yield {"name": DISTINGUISHED if is_first else name, "values": values, "meaning": meaning}
 
 
-def _told_of(cell: Mapping[str, Any], symmetric: bool) -> dict[str, str]:
-    """Return the numbers of a cell; of a symmetric probe without those that depend on an order."""
-    found = {
-        "score": _written(cell["score"], symmetric),
+def _cell_statistics(cell: Mapping[str, Any], symmetric: bool) -> dict[str, str]:
+    """Return the formatted statistics of a cell; for symmetric probes without those of signed effects."""
+    statistics = {
+        "score": _score(cell["score"], symmetric),
         "95 %": _interval(cell, symmetric),
         "prefers first": f"{cell['positive']:,}",
         "neither": f"{cell['neutral']:,}",
-        "mean of queries": UNDEFINED if cell["by_query"] is None else _written(cell["by_query"], symmetric),
-        "consistent": UNDEFINED if cell["consistent"] is None else f"{cell['consistent']:.2f}",
+        "mean of queries": _score(cell["by_query"], symmetric),
+        "consistent": _score(cell["consistent"], symmetric=True),
         "queries": f"{cell['queries']:,}",
         "same texts": f"{cell['identical']:,}",
-        "over all δ": UNDEFINED if cell["area"] is None else _written(cell["area"], symmetric),
+        "over all δ": _score(cell["area"], symmetric),
         "cut": UNDEFINED if cell["cut"] is None else f"{cell['cut']:,}",
     }
     if symmetric:
-        return found
-    difference = cell["standardised_difference"]
-    return found | {
+        return statistics
+    return statistics | {
         "prefers second": f"{cell['negative']:,}",
         "p, by query": format_value(cell["p_clustered"], "p"),
         "… Holm": format_value(cell["p_holm"], "p"),
         "… Benjamini–Hochberg": format_value(cell["p_benjamini_hochberg"], "p"),
         "p, published": format_value(cell["p_published"], "p"),
-        "d": UNDEFINED if difference is None else signed(difference),
-        "detectable": UNDEFINED if cell["detectable"] is None else f"{cell['detectable']:.2f}",
+        "d": _score(cell["standardised_difference"], symmetric=False),
+        "detectable": _score(cell["detectable"], symmetric=True),
+    }
+
+
+def _sample(sample: Mapping[str, Any], symmetric: bool) -> dict[str, Any]:
+    return _texts(sample) | {
+        "scores": _score_pair(*sample["scores"]),
+        "verdict": _verdict(sample["effect"], symmetric),
+        "terms": list(_terms(*sample["terms"])) if "terms" in sample else [],
+    }
+
+
+def _texts(sample: Mapping[str, Any]) -> dict[str, Any]:
+    first, second = marked(sample["first"], sample["second"])
+    return {
+        "name": sample["sample"],
+        "query": sample["query"],
+        "second_query": sample["second_query"],
+        "first": first,
+        "second": second,
+        "scores": ("", ""),
+        "verdict": "",
     }
 
 
@@ -370,35 +247,23 @@ def _verdict(effect: int, symmetric: bool) -> str:
     return (_SYMMETRIC_VERDICTS if symmetric else _VERDICTS)[effect]
 
 
-def _sample(one: Mapping[str, Any], symmetric: bool) -> _Sample:
-    first, second = marked(one["first"], one["second"])
-    return _Sample(
-        one["sample"],
-        one["query"],
-        one["second_query"],
-        first,
-        second,
-        _scores(*one["scores"]),
-        _verdict(one["effect"], symmetric),
-        tuple(_terms(*one["terms"])) if "terms" in one else (),
-    )
-
-
-def _terms(first: Iterable[tuple[str, float]], second: Iterable[tuple[str, float]]) -> Iterable[_Term]:
-    """Yield the terms whose contributions differ most."""
+def _terms(
+    first: Iterable[tuple[str, float]], second: Iterable[tuple[str, float]]
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the terms whose contributions differ most, with both contributions and their difference."""
     left, right = dict(first), dict(second)
     rows = [(term, left.get(term, 0.0), right.get(term, 0.0)) for term in {**left, **right}]
     rows = [row for row in rows if row[1] != row[2]]
     for term, one, other in sorted(rows, key=lambda row: (-abs(row[1] - row[2]), row[0]))[:TERMS]:
-        yield _Term(term, f"{one:.2f}", f"{other:.2f}", signed(one - other))
+        yield term, f"{one:.2f}", f"{other:.2f}", signed(one - other)
 
 
 _ONE_BLANK = re.compile(r" \S")
-"""What a word begins with that is no part of it."""
+"""A word with a single blank before it, which is not marked."""
 
 
-def marked(first: str, second: str) -> tuple[tuple[tuple[Kind, str], ...], tuple[tuple[Kind, str], ...]]:
-    """Cut two texts into what both have and what only one has, word by word.
+def marked(first: str, second: str) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
+    """Split two texts into segments that both have and segments that only one has, word by word.
 
     Examples
     --------
@@ -406,27 +271,26 @@ def marked(first: str, second: str) -> tuple[tuple[tuple[Kind, str], ...], tuple
     ((('same', 'a '), ('only', 'red'), ('same', ' cat')), (('same', 'a'), ('same', ' cat')))
     """
     left, right = (re.findall(r"\s*\S+|\s+$", text) for text in (first, second))
-    sides: tuple[list[tuple[Kind, str]], list[tuple[Kind, str]]] = ([], [])
+    sides: tuple[list[Segment], list[Segment]] = ([], [])
     matcher = SequenceMatcher(None, left, right, autojunk=False)
-    for what, begin, end, other_begin, other_end in matcher.get_opcodes():
-        kind: Kind = "same" if what == "equal" else "only"
-        for side, words in ((0, left[begin:end]), (1, right[other_begin:other_end])):
+    for operation, begin, end, other_begin, other_end in matcher.get_opcodes():
+        for side, words in zip(sides, (left[begin:end], right[other_begin:other_end]), strict=True):
             text = "".join(words)
-            if kind == "only" and sides[side] and _ONE_BLANK.match(text):
-                before, said = sides[side][-1]
-                sides[side][-1] = before, f"{said} "
+            if operation != "equal" and side and _ONE_BLANK.match(text):
+                kind, before = side[-1]
+                side[-1] = kind, f"{before} "
                 text = text[1:]
             if text:
-                sides[side].append((kind, text))
+                side.append(("same" if operation == "equal" else "only", text))
     return tuple(sides[0]), tuple(sides[1])
 
 
 def _lines(
-    cells: Sequence[Mapping[str, Any] | None], scorers: Sequence[str], symmetric: bool
-) -> Iterable[_Line]:
-    """Yield the sweep of each scorer as a line of a drawing."""
+    cells: Sequence[Mapping[str, Any] | None], strokes: Sequence[Mapping[str, str]], symmetric: bool
+) -> Iterator[dict[str, str]]:
+    """Yield the sweep of each ranker as a line of the plot."""
     low = 0.0 if symmetric else -1.0
-    for place, (cell, scorer) in enumerate(zip(cells, scorers, strict=True)):
+    for cell, stroke in zip(cells, strokes, strict=True):
         if cell is None or not cell["sweep"]:
             continue
         values = cell["sweep"]
@@ -434,100 +298,100 @@ def _lines(
             f"{_LEFT + _WIDTH * step / (len(values) - 1):.1f},{_TOP + _HEIGHT * (1 - value) / (1 - low):.1f}"
             for step, value in enumerate(values)
         )
-        yield _Line(scorer, *_stroke(place), points)
+        yield {**stroke, "points": points}
 
 
-def _stroke(place: int) -> tuple[str, str]:
-    return _COLOURS[place % len(_COLOURS)], _DASHES[place // len(_COLOURS) % len(_DASHES)]
-
-
-def _comparisons(report: Mapping[str, Any], anchors: Mapping[str, str]) -> list[_Comparison]:
-    """Return for each scorer but the first the probes on which it differs from the first, most first."""
-    probes = {probe["name"]: probe for probe in report["probes"]}
-    found = []
-    for place, (names, rows) in enumerate(by_rankers(report["comparisons"]).items()):
-        told = {one["probe"]: _told(probes[one["probe"]]["title"], one["probe"]) for one in rows}
-        differing = [
-            _contrast(one, told[one["probe"]], anchors[one["probe"]])
-            for one in rows
-            if one["difference"] or one["low"] is not None
+def _shortfalls(
+    report: Mapping[str, Any], anchors: Mapping[str, str]
+) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """Yield the rankers with the probes on which they are furthest from the expected score."""
+    for scorer, found in shortfalls(report).items():
+        rows = [
+            {
+                "title": one.row.title,
+                "data": one.row.data,
+                "link": anchors[one.row.probe["name"]],
+                "expected": expected_score(one.row.probe["wanted"]),
+                "score": _score(one.cell["score"], one.row.probe["symmetric"]),
+                "samples": f"{one.cell['samples']:,}",
+            }
+            for one in found[:SHORTFALLS]
         ]
-        few = len(differing) if len(differing) <= OPEN_ROWS + 2 else OPEN_ROWS
-        found.append(
-            _Comparison(
-                f"c{place}",
-                " against ".join(names),
-                tuple(differing[:few]),
-                tuple(differing[few:]),
-                len(rows) - len(differing),
-                tuple(
-                    _disagreement(one, told[one["probe"]], names[::-1], probes[one["probe"]]["symmetric"])
-                    for one in rows
-                    if one["sample"] is not None
-                ),
-            )
-        )
-    return found
+        if rows:
+            yield scorer, rows
 
 
-def _told(title: str, name: str) -> str:
-    data = name.partition("@")[2]
-    return f"{title} ({data})" if data else title
+def _comparisons(report: Mapping[str, Any], anchors: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield the comparisons of the rankers with the first one, largest differences first."""
+    probes = {probe["name"]: probe for probe in report["probes"]}
+    for place, (names, rows) in enumerate(by_rankers(report["comparisons"]).items()):
+        titles = {row["probe"]: _title_with_data(probes[row["probe"]]) for row in rows}
+        contrasts = [
+            {
+                "title": titles[row["probe"]],
+                "link": anchors[row["probe"]],
+                "difference": signed(row["difference"]),
+                "interval": _interval(row, symmetric=False),
+                "p": format_value(row["p_holm"], "p"),
+                "significant": significant(row),
+            }
+            for row in rows
+            if row["difference"] or row["low"] is not None
+        ]
+        open_rows = len(contrasts) if len(contrasts) <= OPEN_ROWS + 2 else OPEN_ROWS
+        yield {
+            "anchor": f"c{place}",
+            "title": " against ".join(names),
+            "open": contrasts[:open_rows],
+            "folded": contrasts[open_rows:],
+            "equal": len(rows) - len(contrasts),
+            "disagreements": [
+                {
+                    "title": titles[row["probe"]],
+                    "sample": _texts(row["sample"]),
+                    "rows": [
+                        (
+                            name,
+                            *_score_pair(first, second),
+                            _verdict(effect, probes[row["probe"]]["symmetric"]),
+                        )
+                        for name, (first, second, effect) in zip(
+                            names[::-1], row["sample"]["scores"], strict=True
+                        )
+                    ],
+                }
+                for row in rows
+                if row["sample"] is not None
+            ],
+        }
 
 
-def _contrast(one: Mapping[str, Any], told: str, anchor: str) -> _Contrast:
-    return _Contrast(
-        told,
-        anchor,
-        signed(one["difference"]),
-        f"{signed(one['low'])} to {signed(one['high'])}" if one["low"] is not None else UNDEFINED,
-        format_value(one["p_holm"], "p"),
-        significant(one),
-    )
-
-
-def _disagreement(one: Mapping[str, Any], told: str, names: Sequence[str], symmetric: bool) -> _Disagreement:
-    sample = one["sample"]
-    first, second = marked(sample["first"], sample["second"])
-    return _Disagreement(
-        told,
-        _Sample(sample["sample"], sample["query"], sample["second_query"], first, second, ("", ""), "", ()),
-        tuple(
-            (name, *_scores(one_score, other_score), _verdict(effect, symmetric))
-            for name, (one_score, other_score, effect) in zip(names, sample["scores"], strict=True)
-        ),
-    )
-
-
-def _skipped(skipped: Mapping[str, str]) -> str:
-    return "; ".join(f"{name}: {why}" for name, why in skipped.items())
+def _title_with_data(probe: Mapping[str, Any]) -> str:
+    data = probe["name"].partition("@")[2]
+    return f"{probe['title']} ({data})" if data else str(probe["title"])
 
 
 def _interval(cell: Mapping[str, Any], symmetric: bool) -> str:
     if cell["low"] is None:
         return UNDEFINED
-    return f"{_written(cell['low'], symmetric)} to {_written(cell['high'], symmetric)}"
+    return f"{_score(cell['low'], symmetric)} to {_score(cell['high'], symmetric)}"
 
 
-def _written(score: float, symmetric: bool) -> str:
+def _score(score: float | None, symmetric: bool) -> str:
+    if score is None:
+        return UNDEFINED
     return f"{score:.2f}" if symmetric else signed(score)
 
 
-def _scores(first: float | str, second: float | str) -> tuple[str, str]:
-    """Write the scores of a sample: with four digits, and with more where these are the same for both."""
+def _score_pair(first: float | str, second: float | str) -> tuple[str, str]:
+    """Format the two scores of a sample with four significant digits, or more if they would look equal."""
     if isinstance(first, str) or isinstance(second, str):  # infinite
-        written_first, written_second = (
-            one if isinstance(one, str) else f"{one:.4g}" for one in (first, second)
-        )
-        return written_first, written_second
+        texts = [score if isinstance(score, str) else f"{score:.4g}" for score in (first, second)]
+        return texts[0], texts[1]
     largest = max(abs(first), abs(second))
     decimals = 2 if not largest else max(0, 3 - floor(log10(largest)))
     while (
-        f"{first:.{decimals}f}" == f"{second:.{decimals}f}" and first != second and decimals < _MOST_DECIMALS
+        f"{first:.{decimals}f}" == f"{second:.{decimals}f}" and first != second and decimals < _MAX_DECIMALS
     ):
         decimals += 1
     return f"{first:.{decimals}f}", f"{second:.{decimals}f}"
-
-
-def _samples(number: int) -> str:
-    return f"{number:,} sample{'' if number == 1 else 's'}"

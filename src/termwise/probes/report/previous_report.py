@@ -1,4 +1,4 @@
-"""Reading the numbers of an earlier report: what is compared is there, and of the kind that it has to be."""
+"""Reading and validation of an existing report."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ REPORT = "report.json"
 
 _PARTS = {"facts": dict, "scorers": list, "probes": list, "cells": list, "comparisons": list, "spread": list}
 
-Kind = tuple[str, Callable[[object], bool]]
-"""What a value has to be, and what tells whether it is."""
+FieldType = tuple[str, Callable[[object], bool]]
+"""Description of the valid values of a field, and their test."""
 
-_TEXT: Kind = ("a text", lambda value: isinstance(value, str))
-_TEXT_OR_NULL: Kind = ("a text or null", lambda value: isinstance(value, str | None))
-_DICT: Kind = ("a dict", lambda value: isinstance(value, Mapping))
-_TEXTS: Kind = (
+_TEXT: FieldType = ("a text", lambda value: isinstance(value, str))
+_TEXT_OR_NULL: FieldType = ("a text or null", lambda value: isinstance(value, str | None))
+_DICT: FieldType = ("a dict", lambda value: isinstance(value, Mapping))
+_TEXTS: FieldType = (
     "a list of texts",
     lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
 )
-_TRUTH: Kind = ("true or false", lambda value: isinstance(value, bool))
-_COUNT: Kind = ("a whole number", is_integer)
-_COUNT_OR_NULL: Kind = ("a whole number or null", lambda value: value is None or is_integer(value))
-_NUMBER: Kind = ("a number", is_finite_number)
-_SCORE: Kind = (
+_TRUTH: FieldType = ("true or false", lambda value: isinstance(value, bool))
+_COUNT: FieldType = ("a whole number", is_integer)
+_COUNT_OR_NULL: FieldType = ("a whole number or null", lambda value: value is None or is_integer(value))
+_NUMBER: FieldType = ("a number", is_finite_number)
+_SCORE: FieldType = (
     "a number from −1 to 1 or null",
     lambda value: value is None or (is_finite_number(value) and -1 <= value <= 1),
 )
-_SHARE: Kind = (
+_SHARE: FieldType = (
     "a number from 0 to 1 or null",
     lambda value: value is None or (is_finite_number(value) and 0 <= value <= 1),
 )
-_DIFFERENCE: Kind = ("a number from −2 to 2", lambda value: is_finite_number(value) and -2 <= value <= 2)
+_DIFFERENCE: FieldType = ("a number from −2 to 2", lambda value: is_finite_number(value) and -2 <= value <= 2)
 
-_VALUES: Mapping[str, Mapping[str, Kind]] = {
+_VALUES: Mapping[str, Mapping[str, FieldType]] = {
     "scorers": {
         "name": _TEXT,
         "fingerprint": _TEXT_OR_NULL,
@@ -83,122 +83,104 @@ _VALUES: Mapping[str, Mapping[str, Kind]] = {
         "sign_flips": _TEXTS,
     },
 }
-"""What is read of the parts of a report: by whoever compares it, or shows its tables."""
+"""Required fields by part of a report: those that comparisons and tables use."""
 
-_OPTIONAL: Mapping[str, Kind] = {
+_OPTIONAL: Mapping[str, FieldType] = {
     "wanted": (
         f"one of {', '.join(map(repr, EXPECTATIONS))}",
         lambda value: isinstance(value, str) and value in EXPECTATIONS,
     ),
     "needs": _TEXT,
 }
-"""What is read of a probe where it is there: reports of before had none of it."""
+"""Optional fields of a probe, which older reports lack."""
 
 _DISTINCT = {"scorers": ("name",), "probes": ("name",), "cells": ("probe", "scorer")}
-"""What each of them is known by."""
+"""Keys by part of a report."""
 
 _REFERRING = {
     "cells": {"probe": "probes", "scorer": "scorers"},
     "comparisons": {"probe": "probes", "scorer": "scorers", "baseline": "scorers"},
 }
-"""What names one of another part."""
+"""Fields that refer to the key of another part."""
 
-_LONGEST = 2**32
-"""Bytes that are read."""
+_LARGEST = 2**32
+"""Maximum size of a report in bytes."""
 
 
-class Unfit(ValueError):
-    """What a file holds is no report; the message says why."""
+class InvalidReport(ValueError):
+    """A file is not a report; the message is the reason."""
 
 
 def read_report(path: str | Path) -> dict[str, Any]:
-    """Read the numbers of a report.
+    """Read a report.
 
     Parameters
     ----------
     path : str or Path
-        The folder, or its ``report.json``.
+        The folder of the report, or its ``report.json``.
 
     Raises
     ------
     ModelFormatError
-        If it is no report, or one of a later version.
+        If the file is not a report, or has another version.
     """
     file = Path(path) / REPORT if Path(path).is_dir() else Path(path)
     try:
-        report = parsed(file)
+        report = parse_report(file)
         check_version(file, report)
-        return _checked(report)
-    except Unfit as error:
+        return _validated(report)
+    except InvalidReport as error:
         raise ModelFormatError(
-            "this is no report of probes",
+            "this is not a report of probes",
             facts=[("file", file), ("why", error)],
-            fixes=["name a folder that termwise probe --out wrote"],
+            fixes=["name a folder that `probe_rankers()` wrote"],
         ) from error
 
 
 def check_version(file: Path, report: Mapping[str, Any]) -> None:
-    """Refuse a report of another version.
-
-    Raises
-    ------
-    ModelFormatError
-        If it is one.
-    """
+    """Raise `ModelFormatError` for a report of another version."""
     version = report.get("version")
     if report.get("format") == FORMAT and (version != VERSION or isinstance(version, bool)):
         raise ModelFormatError(
-            "this report is of another version of termwise",
+            "this report was written by another version of termwise",
             facts=[("file", file), ("version", shown(version)), ("expected", VERSION)],
-            fixes=["run the probes again, into a new folder"],
+            fixes=["run the probes again, with a new folder"],
         )
 
 
 def report_at(folder: Path) -> dict[str, Any] | None:
-    """Return the numbers of the report in a folder; None where there is none that can be read."""
+    """Return the report of a folder, or None if there is no readable report."""
     try:
         return read_report(folder / REPORT)
     except ModelFormatError:
         return None
 
 
-def parsed(file: Path) -> dict[str, Any]:
-    """Return the JSON object of a file.
-
-    Raises
-    ------
-    Unfit
-        If there is none.
-    """
+def parse_report(file: Path) -> dict[str, Any]:
+    """Return the JSON object of a file; `InvalidReport` if there is none."""
     try:
-        text = read_regular(file, _LONGEST).decode("utf-8")
-        body = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+        text = read_regular(file, _LARGEST).decode("utf-8")
+        body = json.loads(text, parse_constant=_reject_number, parse_float=_finite)
     except OSError as error:
-        raise Unfit(error.strerror or str(error)) from error
+        raise InvalidReport(error.strerror or str(error)) from error
     except Misfit as error:
-        raise Unfit(f"it is {error.seen}, not {error.expected}") from error
+        raise InvalidReport(f"it is {error.seen}, not {error.expected}") from error
     except RecursionError as error:
-        raise Unfit("it is nested too deeply") from error
+        raise InvalidReport("it is nested too deeply") from error
     except ValueError as error:
-        raise Unfit(str(error)) from error
+        raise InvalidReport(str(error)) from error
     if not isinstance(body, dict):
-        raise Unfit("it is no JSON object")
+        raise InvalidReport("it is not a JSON object")
     return body
 
 
-def _checked(report: dict[str, Any]) -> dict[str, Any]:
-    """Return a report whose parts and cells are there.
-
-    Raises
-    ------
-    Unfit
-        If something is not; the message names the place.
-    """
+def _validated(report: dict[str, Any]) -> dict[str, Any]:
+    """Return a report after checking its parts; `InvalidReport` names the first invalid field."""
     if report.get("format") != FORMAT:
-        raise Unfit(f"its format is {shown(report.get('format'))}, not {FORMAT!r}")
+        raise InvalidReport(f"its format is {shown(report.get('format'))}, not {FORMAT!r}")
     for name, kind in _PARTS.items():
         if not isinstance(report.get(name), kind):
-            raise Unfit(f"{name} is {shown(report.get(name))}, not a {kind.__name__}")
+            raise InvalidReport(f"{name} is {shown(report.get(name))}, not a {kind.__name__}")
     for part, kinds in _VALUES.items():
         for number, one in enumerate(report[part]):
             _check(f"{part}[{number}]", one, kinds)
@@ -216,43 +198,43 @@ def _checked(report: dict[str, Any]) -> dict[str, Any]:
     _check("facts", {"not made": {}} | report["facts"], {"not made": _DICT})
     not_made = report["facts"].get("not made", {})
     _check("facts.not made", not_made, dict.fromkeys(not_made, _TEXTS))
-    _check_names(report)
+    _check_keys(report)
     return report
 
 
-def _check_names(report: Mapping[str, Any]) -> None:
-    """Refuse parts that stand twice, and names of what is not there."""
+def _check_keys(report: Mapping[str, Any]) -> None:
+    """Check that keys are distinct and that references exist."""
     for part, keys in _DISTINCT.items():
         seen: set[tuple[str, ...]] = set()
         for number, one in enumerate(report[part]):
             key = tuple(one[name] for name in keys)
             if key in seen:
-                raise Unfit(f"{part}[{number}] is a second one of {', '.join(map(shown, key))}")
+                raise InvalidReport(f"{part}[{number}] is a duplicate of {', '.join(map(shown, key))}")
             seen.add(key)
     for part, references in _REFERRING.items():
         for name, named in references.items():
             names = {one["name"] for one in report[named]}
             for number, one in enumerate(report[part]):
                 if one[name] not in names:
-                    raise Unfit(
+                    raise InvalidReport(
                         f"{part}[{number}].{name} is {shown(one[name])}, which is not among the {named}"
                     )
 
 
-def _check(place: str, found: object, kinds: Mapping[str, Kind]) -> None:
-    if not isinstance(found, Mapping):
-        raise Unfit(f"{place} is {shown(found)}, not a dict")
-    for name, (kind, fits) in kinds.items():
-        if name not in found:
-            raise Unfit(f"{place}.{name} is missing")
-        if not fits(found[name]):
-            raise Unfit(f"{place}.{name} is {shown(found[name])}, not {kind}")
+def _check(place: str, value: object, fields: Mapping[str, FieldType]) -> None:
+    if not isinstance(value, Mapping):
+        raise InvalidReport(f"{place} is {shown(value)}, not a dict")
+    for name, (description, is_valid) in fields.items():
+        if name not in value:
+            raise InvalidReport(f"{place}.{name} is missing")
+        if not is_valid(value[name]):
+            raise InvalidReport(f"{place}.{name} is {shown(value[name])}, not {description}")
 
 
 def _finite(text: str) -> float:
     number = float(text)
-    return number if isfinite(number) else _no_number(text)
+    return number if isfinite(number) else _reject_number(text)
 
 
-def _no_number(name: str) -> float:
-    raise Unfit(f"{name} is no number of JSON")
+def _reject_number(name: str) -> float:
+    raise InvalidReport(f"{name} is not a number of JSON")

@@ -1,10 +1,10 @@
-"""The tables of a report: a section a table, probes in rows, scorers in columns, as they were published.
+"""Tables of a report in Markdown, CSV and LaTeX: one table per section, probes in rows, scorers in columns.
 
-A score is the mean effect, from -1 to +1, of a symmetric probe from 0 to 1. An asterisk marks one that is not
-significant: p >= 0.05 of the test that knows which pairs share a query, after Holm's correction over the cells of the
-section. The published asterisk is of the paired t-test over all pairs, p >= 0.01 after Bonferroni's correction
-(MacAvaney et al., TACL 2022); where few queries have many pairs it is too sure, so it stands in the page and the CSV
-file only. Symmetric probes have no test. What was not asked, or has no sample, is a dash.
+A score is the mean effect, from -1 to +1, of a symmetric probe from 0 to 1. An asterisk marks scores that are not
+significant: p >= 0.05 in the clustered test, with Holm's correction over the cells of the section. The published
+asterisk, of the paired t-test over all pairs with p >= 0.01 after Bonferroni's correction (MacAvaney et al., TACL
+2022), underestimates p if few queries have many pairs; its p is in the page and the CSV file only. Symmetric probes
+have no test. A dash marks skipped probes and probes without samples.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any, Literal
 from termwise.display.safe_text import legible_line
 from termwise.evaluate.formats import csv_lines
 from termwise.evaluate.latex import escape
-from termwise.probes.core.expectations import SCORES, distance
+from termwise.probes.core.expectations import EXPECTED_SCORES, distance
 
 LEVEL = 0.05
-"""Of the test by query, after the correction."""
+"""Significance level of the clustered test, after the correction."""
 
 NOT_SIGNIFICANT = "not significant: p ≥ .05, pairs of one query counted as one, after Holm over the section"
-"""What an asterisk says."""
+"""Meaning of an asterisk."""
 
 UNDEFINED = "–"
 
 DEVIATION = "standard deviation between seeds"
-"""What a column of `Seeds` is called."""
+"""Column title of `Seeds`."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Row:
     Attributes
     ----------
     title, data : str
-        What the probe is called, and what its texts come from; the latter empty where its name does not say.
+        Title of the probe, and origin of its texts: the part of its name after ``@``.
     cells : tuple of (dict or None)
-        One a scorer.
+        One cell per scorer.
     probe : dict
-        What the report says of the probe.
+        The probe in the report.
     """
 
     title: str
@@ -53,14 +53,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A score that is far from what is wanted.
+    """A score that is far from the expected one.
 
     Attributes
     ----------
     row : Row
-        The probe.
+        Row of the probe.
     cell : dict
-        Of the ranker.
+        Cell of the ranker.
     distance : float
         From 0 to 2; see `termwise.probes.core.expectations.distance`.
     """
@@ -72,18 +72,17 @@ class Shortfall:
 
 @dataclass(frozen=True)
 class Seeds:
-    """Seeds of one model, and how far they lie apart.
+    """Standard deviations between the seeds of one model.
 
     Attributes
     ----------
     model : str
     number : int
-        Of seeds.
+        Number of seeds.
     rows : tuple of (str, float, int)
-        Of each section its name, the standard deviation between the seeds, and of how many probes; see
-        `termwise.probes.report.contents.spread`.
+        Name of each section, standard deviation, and number of probes; see `termwise.probes.report.contents.spread`.
     flips : tuple of str
-        Probes whose sign hangs on the seed.
+        Probes whose scores have both signs.
     """
 
     model: str
@@ -93,15 +92,15 @@ class Seeds:
 
     @property
     def title(self) -> str:
-        """What a table of it is called."""
+        """Title of the table."""
         return f"{self.model}: {self.number} seeds"
 
     @property
     def verdict(self) -> str:
-        """A sentence about the flips."""
+        """Sentence about probes whose scores have both signs."""
         if not self.flips:
-            return "No probe has a sign that hangs on the seed."
-        return f"The sign of the score hangs on the seed: {', '.join(self.flips)}."
+            return "No score changes its sign between seeds."
+        return f"The sign of the score depends on the seed: {', '.join(self.flips)}."
 
 
 def seeds_of(report: Mapping[str, Any]) -> list[Seeds]:
@@ -134,65 +133,69 @@ def sections(report: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def shortfalls(report: Mapping[str, Any]) -> dict[str, list[Shortfall]]:
-    """Return for each ranker where it is furthest from what is wanted, furthest first.
+    """Return the scores of each ranker that are furthest from the expected ones, furthest first.
 
-    A section has two at the most, and a probe stands once, whatever its texts; what is nearer than `FAR` is left out.
+    At most two per section; each probe once, on the texts with the largest distance; none nearer than `FAR`.
     """
-    found: dict[str, list[Shortfall]] = {scorer["name"]: [] for scorer in report["scorers"]}
+    by_scorer: dict[str, list[Shortfall]] = {scorer["name"]: [] for scorer in report["scorers"]}
     for _, rows in sections(report):
-        for place, several in enumerate(found.values()):
-            best: dict[str, Shortfall] = {}
+        for place, selected in enumerate(by_scorer.values()):
+            furthest: dict[str, Shortfall] = {}
             for row in rows:
                 cell = row.cells[place]
                 if cell is None or cell["score"] is None:
                     continue
                 away = distance(row.probe.get("wanted", ""), cell["score"])
-                stem = row.probe["name"].partition("@")[0]
-                if away is not None and away >= FAR and (stem not in best or away > best[stem].distance):
-                    best[stem] = Shortfall(row, cell, away)
-            several += sorted(best.values(), key=_furthest_first)[:_OF_SECTION]
-    return {scorer: sorted(several, key=_furthest_first) for scorer, several in found.items()}
+                name = row.probe["name"].partition("@")[0]
+                if (
+                    away is not None
+                    and away >= FAR
+                    and (name not in furthest or away > furthest[name].distance)
+                ):
+                    furthest[name] = Shortfall(row, cell, away)
+            selected += sorted(furthest.values(), key=_furthest_first)[:_PER_SECTION]
+    return {scorer: sorted(selected, key=_furthest_first) for scorer, selected in by_scorer.items()}
 
 
-def _furthest_first(one: Shortfall) -> tuple[float, int, str]:
-    return -one.distance, -one.cell["samples"], one.row.probe["name"]
+def _furthest_first(shortfall: Shortfall) -> tuple[float, int, str]:
+    return -shortfall.distance, -shortfall.cell["samples"], shortfall.row.probe["name"]
 
 
-def tone(wanted: str, score: float, *, symmetric: bool) -> Literal["good", "bad", "apart"]:
-    """Return what the colour of a score says.
+def tone(expectation: str, score: float, *, symmetric: bool) -> Literal["good", "bad", "apart"]:
+    """Return the meaning of the colour of a score: as expected, not as expected, or distinguished.
 
-    Where nothing is wanted, a preference for the first text counts as good, and being told apart has its own colour.
+    Without an expectation, a preference for the first text is "good", and the score of a symmetric probe "apart".
 
     Examples
     --------
     >>> tone("second", -0.5, symmetric=False), tone("neither", 0.5, symmetric=True), tone("", 0.5, symmetric=True)
     ('good', 'bad', 'apart')
     """
-    if not wanted and symmetric:
+    if not expectation and symmetric:
         return "apart"
-    target = SCORES[wanted] if wanted else 1
+    target = EXPECTED_SCORES[expectation] if expectation else 1
     return "good" if score * target > 0 else "bad"
 
 
-def wanted_score(wanted: str) -> str:
-    """Write the score of a ranker that does what is wanted; nothing where people may want either.
+def expected_score(expectation: str) -> str:
+    """Format the expected score; empty without an expectation.
 
     Examples
     --------
-    >>> wanted_score("first"), wanted_score("second"), wanted_score("neither"), wanted_score("")
+    >>> expected_score("first"), expected_score("second"), expected_score("neither"), expected_score("")
     ('+1', '−1', '0', '')
     """
-    return f"{SCORES[wanted]:+d}".replace("-", "−").replace("+0", "0") if wanted else ""
+    return f"{EXPECTED_SCORES[expectation]:+d}".replace("-", "−").replace("+0", "0") if expectation else ""
 
 
-def written(cell: Mapping[str, Any] | None, *, symmetric: bool) -> str:
-    """Write the score of a cell, with two decimals.
+def cell_score(cell: Mapping[str, Any] | None, *, symmetric: bool) -> str:
+    """Format the score of a cell with two decimals.
 
     Examples
     --------
-    >>> written({"score": 0.347, "p_holm": 0.2}, symmetric=False)
+    >>> cell_score({"score": 0.347, "p_holm": 0.2}, symmetric=False)
     '+0.35*'
-    >>> written({"score": 0.347, "p_holm": None}, symmetric=True), written(None, symmetric=False)
+    >>> cell_score({"score": 0.347, "p_holm": None}, symmetric=True), cell_score(None, symmetric=False)
     ('0.35', '–')
     """
     if cell is None or cell["score"] is None:
@@ -203,29 +206,29 @@ def written(cell: Mapping[str, Any] | None, *, symmetric: bool) -> str:
 
 
 def by_rankers(comparisons: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Return the comparisons of each two rankers, by their names, those that differ most first.
+    """Return the comparisons of each pair of rankers, largest differences first.
 
     Examples
     --------
-    >>> of_two = {"scorer": "jm", "baseline": "bm25"}
-    >>> found = by_rankers([{**of_two, "difference": 0.1}, {**of_two, "difference": -0.5}])
-    >>> [one["difference"] for one in found["jm", "bm25"]]
+    >>> names = {"scorer": "jm", "baseline": "bm25"}
+    >>> groups = by_rankers([{**names, "difference": 0.1}, {**names, "difference": -0.5}])
+    >>> [one["difference"] for one in groups["jm", "bm25"]]
     [-0.5, 0.1]
     """
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for one in comparisons:
-        found.setdefault((one["scorer"], one["baseline"]), []).append(one)
-    return {names: sorted(rows, key=lambda one: -abs(one["difference"])) for names, rows in found.items()}
+        groups.setdefault((one["scorer"], one["baseline"]), []).append(one)
+    return {names: sorted(rows, key=lambda one: -abs(one["difference"])) for names, rows in groups.items()}
 
 
 def significant(cell: Mapping[str, Any]) -> bool:
-    """Tell whether a score that has a direction, or a difference of two, is told from 0; see the module."""
+    """Whether a signed score, or a difference of scores, is significant; see the module."""
     p = cell["p_holm"]
     return p is not None and bool(p < LEVEL)
 
 
 def signed(score: float) -> str:
-    """Write a score with its sign; what rounds to zero has none.
+    """Format a score with its sign; a score that rounds to zero has none.
 
     Examples
     --------
@@ -237,25 +240,25 @@ def signed(score: float) -> str:
 
 
 FAR = 0.5
-"""From what is wanted: a score that is further away stands out."""
+"""Minimum distance of a shortfall from the expected score."""
 
-_OF_SECTION = 2
+_PER_SECTION = 2
 
 HEADING = "What rankers respond to"
-"""Of a report."""
+"""Title of a report."""
 
 _MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
-"""What Markdown, or what renders it, could take for more than a character."""
+"""Characters that Markdown can interpret as markup."""
 
 
 def markdown_text(report: Mapping[str, Any]) -> str:
-    """Write the tables as Markdown, under a heading with what was asked, and how."""
+    """Return the tables as Markdown, with the metadata of the report."""
     return "\n".join(
         [
             f"# {HEADING}",
             "",
-            "A score is the mean effect over pairs of texts: +1 where the first, which has the named quality or the "
-            "change, is always preferred. Scores without a sign say how often two texts are told apart.",
+            "A score is the mean effect over pairs of texts: +1 if the first text, with the named quality or the "
+            "change, is always preferred. Scores without a sign are the share of pairs whose texts are distinguished.",
             "",
             *about_lines(report),
             "",
@@ -265,7 +268,7 @@ def markdown_text(report: Mapping[str, Any]) -> str:
 
 
 def about_lines(report: Mapping[str, Any]) -> list[str]:
-    """Return as items of a list in Markdown how a report was made, and the thresholds of its rankers."""
+    """Return the metadata of a report and the thresholds of its rankers as a Markdown list."""
     return [f"- {cell_text(name)}: {cell_text(value)}" for name, value in _about(report)]
 
 
@@ -275,40 +278,42 @@ def _about(report: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def facts_of(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what a report says of how it was made, without what there is nothing of."""
-    return [(name, said(value)) for name, value in report["facts"].items() if value not in (None, {}, [])]
+    """Return the metadata of a report without empty values."""
+    return [
+        (name, format_fact(value)) for name, value in report["facts"].items() if value not in (None, {}, [])
+    ]
 
 
-def said(value: object) -> str:
-    """Write a fact of a report.
+def format_fact(value: object) -> str:
+    """Format a value of the metadata.
 
     Examples
     --------
-    >>> said({"pets": "3 judgments of 1 query"}), said(["quick", "axioms"])
+    >>> format_fact({"pets": "3 judgments of 1 query"}), format_fact(["quick", "axioms"])
     ('pets: 3 judgments of 1 query', 'quick, axioms')
     """
     if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {said(one)}" for name, one in value.items())
+        return "; ".join(f"{name}: {format_fact(item)}" for name, item in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(said, value)) or UNDEFINED
+        return ", ".join(map(format_fact, value)) or UNDEFINED
     if isinstance(value, float):
         return f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def threshold(reading: Mapping[str, Any]) -> str:
-    """Write the threshold of a ranker, or the rule where there are several.
+def threshold(rule: Mapping[str, Any]) -> str:
+    """Format the threshold of a ranker, or the name of its rule if it has several thresholds.
 
     Examples
     --------
     >>> threshold({"kind": "constant", "delta": 0.12345}), threshold({"kind": "by-rank"})
     ('0.1235', 'by-rank')
     """
-    return f"{reading['delta']:.4g}" if reading["kind"] == "constant" else str(reading["kind"])
+    return f"{rule['delta']:.4g}" if rule["kind"] == "constant" else str(rule["kind"])
 
 
 def markdown_tables(report: Mapping[str, Any]) -> str:
-    """Write the tables as Markdown: a section a table."""
+    """Return the tables as Markdown."""
     names = [scorer["name"] for scorer in report["scorers"]]
     lines = []
     for title, rows in sections(report):
@@ -316,14 +321,12 @@ def markdown_tables(report: Mapping[str, Any]) -> str:
         lines.append("| " + " | ".join(["probe", "texts", *map(cell_text, names), "pairs"]) + " |")
         lines.append("| " + " | ".join(["---", "---", *["--:"] * (len(names) + 1)]) + " |")
         for row in rows:
-            values = [written(cell, symmetric=row.probe["symmetric"]) for cell in row.cells]
-            written_row = [
-                cell_text(row.title),
-                cell_text(row.data),
-                *(value.replace("*", r"\*") for value in values),
-                f"{row.probe['samples']:,}",
-            ]
-            lines.append("| " + " | ".join(written_row) + " |")
+            values = [cell_score(cell, symmetric=row.probe["symmetric"]) for cell in row.cells]
+            lines.append(
+                f"| {cell_text(row.title)} | {cell_text(row.data)} | "
+                + "".join(f"{value} | ".replace("*", r"\*") for value in values)
+                + f"{row.probe['samples']:,} |"
+            )
         lines.append("")
     lines.append(rf"\*: {NOT_SIGNIFICANT}.")
     for seeds in seeds_of(report):
@@ -337,7 +340,7 @@ def markdown_tables(report: Mapping[str, Any]) -> str:
 
 
 def csv_text(report: Mapping[str, Any]) -> str:
-    """Write every cell as a line of comma-separated values, with all its numbers."""
+    """Return all cells with all their numbers as CSV."""
     columns = (
         "score", "low", "high", "positive", "neutral", "negative", "samples", "queries", "identical", "cut",
         "by_query", "consistent", "standardised_difference", "detectable", "area", "p_published", "p_bonferroni",
@@ -347,24 +350,23 @@ def csv_text(report: Mapping[str, Any]) -> str:
     lines: list[list[object]] = []
     for title, rows in sections(report):
         for row in rows:
-            for cell in row.cells:
-                if cell is not None:
-                    texts = map(legible_line, (title, row.probe["name"], row.data, row.title))
-                    about = [
-                        *texts,
-                        row.probe["symmetric"],
-                        row.probe["wanted"],
-                        legible_line(cell["scorer"]),
-                    ]
-                    words = (row.probe["lengths"] or dict.fromkeys(lengths)).values()
-                    lines.append([*about, *(cell[column] for column in columns), *words])
+            probe = row.probe
+            texts = [legible_line(text) for text in (title, probe["name"], row.data, row.title)]
+            words = (probe["lengths"] or dict.fromkeys(lengths)).values()
+            lines += [
+                [*texts, probe["symmetric"], probe["wanted"], legible_line(cell["scorer"])]
+                + [cell[column] for column in columns]
+                + list(words)
+                for cell in row.cells
+                if cell is not None
+            ]
     return csv_lines(
         ["section", "probe", "texts", "title", "symmetric", "wanted", "scorer", *columns, *lengths], lines
     )
 
 
 def latex_text(report: Mapping[str, Any]) -> str:
-    r"""Write the tables as LaTeX (package ``booktabs``), one ``table`` a section, behind what they were made with."""
+    r"""Return the tables as LaTeX (package ``booktabs``), one ``table`` per section, after the metadata as comments."""
     names = [scorer["name"] for scorer in report["scorers"]]
     unsure = NOT_SIGNIFICANT.replace("≥", r"$\geq$")
     parts = ["".join(f"% {legible_line(name)}: {legible_line(value)}\n" for name, value in _about(report))]
@@ -381,7 +383,7 @@ def latex_text(report: Mapping[str, Any]) -> str:
         for row in rows:
             values = [
                 "--" if text == UNDEFINED else f"${text.replace('−', '-').replace('*', '^{*}')}$"
-                for text in (written(cell, symmetric=row.probe["symmetric"]) for cell in row.cells)
+                for text in (cell_score(cell, symmetric=row.probe["symmetric"]) for cell in row.cells)
             ]
             lines.append(
                 " & ".join([_first(row.title), escape(row.data), *values, str(row.probe["samples"])]) + r" \\"
@@ -403,7 +405,7 @@ def latex_text(report: Mapping[str, Any]) -> str:
 
 
 def seeds_csv(report: Mapping[str, Any]) -> str:
-    """Write how far seeds of one model lie apart: a line of comma-separated values for each section."""
+    """Return the standard deviations between seeds as CSV, one line per section."""
     return csv_lines(
         ["model", "seeds", "section", "deviation", "probes"],
         (
@@ -415,7 +417,7 @@ def seeds_csv(report: Mapping[str, Any]) -> str:
 
 
 def _first(text: str) -> str:
-    """Return a text as the first cell of a row: what it begins with is no argument of the line before it."""
+    """Escape the first cell of a row so that LaTeX does not read it as an argument of the previous line."""
     return f"{'{}' if text[:1] in ('[', '*') else ''}{escape(text)}"
 
 
@@ -423,7 +425,7 @@ _END = (r"\bottomrule", r"\end{tabular}", r"\end{table}", "")
 
 
 def cell_text(text: str) -> str:
-    r"""Return a text as a cell of a Markdown table has it: on one line, and without anything that would be markup.
+    r"""Escape a text for a cell of a Markdown table.
 
     Examples
     --------
