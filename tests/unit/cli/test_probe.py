@@ -280,7 +280,7 @@ def test_what_there_is_is_listed(folder, capsys):
     assert probe("--list", "--judged", folder, "--suite", "all") == 0
     out = capsys.readouterr().out
     assert (
-        "  shuffle-words: Words shuffled (wanted: −1)  @pets\n      First: the text with its words in a random order"
+        "  shuffle-words: Words shuffled (wanted: −1)  @pets\n      First: the text with its words in random order"
         in out
     )
     assert "  length-doubled: Text twice (wanted: 0)  @written @pets\n      First: the text twice." in out

@@ -590,7 +590,7 @@ def test_the_page_says_what_a_probe_is():
     assert "distinguished</span>" in shown, "neither text of a symmetric probe is preferred"
     assert "the first is preferred" in shown
     assert "line of counting" not in shown, "there are no gaps, and no curves"
-    assert "no further apart than δ" in shown
+    assert "differ by at most δ" in shown
 
 
 def test_seeds_have_a_section_and_a_link():
@@ -711,7 +711,7 @@ def test_a_demand_that_nothing_can_fail_is_refused(run):
     report["scorers"][0]["skipped"] = {"less@toy": "it rests"}
     with pytest.raises(UsageError, match="can never fail") as caught:
         failed_assertions([Assertion.read("counting:less<1")], report)
-    assert ("less@toy", "counting was not asked: it rests") in caught.value.facts
+    assert ("less@toy", "skipped for counting: it rests") in caught.value.facts
     with pytest.raises(UnknownNameError, match="unknown ranker in a demand") as unknown:
         failed_assertions([Assertion.read("countign:more<1")], report)
     assert unknown.value.fixes == ("did you mean counting?",)
