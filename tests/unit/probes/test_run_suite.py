@@ -712,7 +712,7 @@ def test_a_demand_that_nothing_can_fail_is_refused(run):
     with pytest.raises(UsageError, match="can never fail") as caught:
         failed_assertions([Assertion.read("counting:less<1")], report)
     assert ("less@toy", "skipped for counting: it rests") in caught.value.facts
-    with pytest.raises(UnknownNameError, match="unknown ranker in a demand") as unknown:
+    with pytest.raises(UnknownNameError, match="unknown ranker in an assertion") as unknown:
         failed_assertions([Assertion.read("countign:more<1")], report)
     assert unknown.value.fixes == ("did you mean counting?",)
     with pytest.raises(UsageError, match="a probe, a sign and a number"):
