@@ -548,6 +548,13 @@ def test_the_page_holds_everything_and_loads_nothing(run):
     assert report_html(report_of(run)) == shown
 
 
+def test_the_page_begins_with_the_map_has_a_dark_scheme_and_scrolls_tables_in_their_boxes(run):
+    document = report_html(report_of(run))
+    assert "prefers-color-scheme: dark" in document
+    assert document.index('class="map"') < document.index("<h2>Rankers</h2>")
+    assert document.count("<table") == len(re.findall(r'<div class="scroll">\s*<table', document))
+
+
 def test_texts_are_escaped_on_the_page():
     odd = Fixed("odd", [Sample("<i>", "cat", "<b>cat</b> cat", "a </p><script>alert(1)</script>", "q")])
     shown = report_html(report_of(run_suite([Counting("<b>")], questions(odd), delta=0.0)))
