@@ -437,6 +437,11 @@ def test_tables(run):
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 1
 
 
+def test_texts_of_csv_are_no_formulas():
+    report = report_of(run_suite([Counting("=cmd|x")], questions(MORE), delta=0.0))
+    assert ",'=cmd|x," in csv_text(report)
+
+
 def test_a_title_is_no_argument_of_latex():
     odd = Fixed("odd@toy", [Sample("1", "cat", "cat cat", "cat", "q")])
     for title in ("[2ex] more", "*starred*"):

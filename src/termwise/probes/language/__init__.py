@@ -1,4 +1,4 @@
-"""Words, sentences, noun chunks and names of English texts: by spaCy where it is installed, by rules elsewhere."""
+"""Parsers of English texts into words, sentences, noun chunks and names: spaCy, or rules without dependencies."""
 
 from termwise.probes.language.base import Entity, Language, Parsed, Span, Token
 from termwise.probes.language.cached_language import CachedLanguage

@@ -1,4 +1,4 @@
-"""What probes have to know of a language: words, sentences, noun chunks, names."""
+"""The `Language` protocol and its values: tokens, sentences, noun chunks and names."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 
 class Token(NamedTuple):
-    """A word, a number, or a mark of punctuation; never white space.
+    """A word, a number or a punctuation mark; never white space.
 
     Attributes
     ----------
     text : str
-        As it stands there.
+        Form in the text.
     start, end : int
         Half-open range of characters in the text.
     lemma : str
-        As it stands in a dictionary; proper names keep their capitals.
+        Dictionary form; proper names keep their capitals.
     tag : str
-        Part of speech, by the universal tags (``ADP``, ``PUNCT``, ``NUM``, ``NOUN``, ...); empty where it is not known.
+        Part of speech, by the universal tags (``ADP``, ``PUNCT``, ``NUM``, ``NOUN``, ...); empty if unknown.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Entity(NamedTuple):
 
 @dataclass(frozen=True)
 class Parsed:
-    """A text and what stands in it.
+    """A parsed text.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Parsed:
     chunks : tuple of Span
         Noun chunks, in order, not overlapping.
     entities : tuple of Entity
-        In order, not overlapping; empty where the language knows none.
+        In order, not overlapping; empty if the parser does not find names.
     """
 
     text: str
@@ -73,13 +73,13 @@ class Parsed:
 
 @runtime_checkable
 class Language(Protocol):
-    """Reads texts. Stateless but for what it remembers: the same text always gives the same result."""
+    """A parser of texts. Equal texts give equal results."""
 
     @property
     def name(self) -> str:
-        """What results say of it, with versions, such as ``rules 1`` or ``spacy 3.8.7, en_core_web_sm 3.8.0``."""
+        """Name with versions, such as ``rules 1`` or ``spacy 3.8.7, en_core_web_sm 3.8.0``."""
         ...
 
     def parse(self, text: str) -> Parsed:
-        """Find words, sentences, noun chunks and names."""
+        """Return the words, sentences, noun chunks and names of a text."""
         ...

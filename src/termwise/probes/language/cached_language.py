@@ -1,4 +1,4 @@
-"""A language that remembers what it has read: many probes read the same texts."""
+"""Parser with a cache of recent texts: many probes parse the same texts."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from termwise.probes.language.base import Language, Parsed
 from termwise.validation import check_count
 
 TOKENS = 1_000_000
-"""Tokens that are remembered: some hundred megabytes."""
+"""Default size of the cache in tokens: some hundred megabytes."""
 
 
 class CachedLanguage:
-    """Keeps the texts that were asked for last.
+    """Parser with a least-recently-used cache.
 
     Parameters
     ----------
     inner : Language
-        What reads.
+        The parser.
     tokens : int, optional
-        So many tokens are kept at most, of all texts together.
+        Maximum number of tokens in the cache.
 
     Examples
     --------
@@ -40,11 +40,11 @@ class CachedLanguage:
 
     @property
     def name(self) -> str:
-        """That of the language inside."""
+        """Name of the inner parser."""
         return self._inner.name
 
     def parse(self, text: str) -> Parsed:
-        """See `Language`; a text that is remembered is not read again."""
+        """Return the cached result, or parse the text."""
         with self._lock:
             if text in self._kept:
                 self._kept.move_to_end(text)

@@ -1,4 +1,4 @@
-"""What the rules know of English: closed lists of words."""
+"""Closed lists of English words for the rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from termwise.text.stop_lists import stop_list
 
 
 def listed(words: str) -> frozenset[str]:
-    """Return words that are written one after the other."""
+    """Return the words of a text."""
     return frozenset(words.split())
 
 
@@ -15,7 +15,7 @@ PREPOSITIONS = listed("""
     beside besides between beyond by despite during for from in inside into near of off on onto opposite outside over
     past per through throughout toward towards under underneath unlike until upon via with within without
     """)
-"""Words that are prepositions nearly always; so not *to*, *as*, *like*, *than*, *after* and *since*."""
+"""Words that are nearly always prepositions, which excludes *to*, *as*, *like*, *than*, *after* and *since*."""
 
 NUMBER_WORDS = listed("""
     one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
@@ -25,17 +25,17 @@ NUMBER_WORDS = listed("""
 BEFORE_NAMES = listed("""
     adm capt cf col dept dr e.g eg gov hon i.e ie lt maj messrs mr mrs ms mt prof rep rev sen sgt st viz vs
     """)
-"""Abbreviations, without their last full stop, after which a sentence goes on."""
+"""Abbreviations, without their last full stop, that do not end a sentence."""
 
 BEFORE_NUMBERS = listed("""
     app approx apr art aug ca ch dec eq eqs feb fig figs jan jul jun mar no nos nov nr oct p pp sec sep sept vol vols
     """)
-"""Words that are abbreviations where a number follows."""
+"""Words that are abbreviations before a number."""
 
 IN_SENTENCES = listed("""
     assn ave bros co corp etc inc jr ltd sq sr univ
     """)
-"""Abbreviations that can be the last word of a sentence."""
+"""Abbreviations that can end a sentence."""
 
 FUNCTION_WORDS = (
     stop_list("nltk-english")
@@ -46,4 +46,4 @@ FUNCTION_WORDS = (
         something therefore though thus together unless us whenever whereas wherever whether whose within would yet
         """)
 )
-"""Words that noun chunks do not go across, and that begin sentences when they have a capital."""
+"""Words that end a noun chunk, and that start a sentence if capitalised."""

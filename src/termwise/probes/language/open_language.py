@@ -1,4 +1,4 @@
-"""Which language there is."""
+"""Choice of the parser."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ NAMES = ("spacy", "rules")
 
 
 def open_language(name: str | None = None) -> Language:
-    """Open a language; it remembers the texts that were asked for last.
+    """Return a parser with a cache of recent texts.
 
     Parameters
     ----------
     name : {"spacy", "rules"}, optional
-        By default spaCy where it is installed with its small English pipeline, and rules elsewhere. The name of what
-        comes back says which it is.
+        By default spaCy if it is installed with its small English pipeline, else the rules; see `Language.name`.
 
     Raises
     ------
     MissingExtraError
-        If spaCy was asked for by name and is not installed.
+        If spaCy is requested and not installed.
     UnknownNameError
-        If there is no such language.
+        If there is no such parser.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lemmas by endings: what can be said of an English word without a dictionary."""
+"""Lemmas of English words from their endings, without a dictionary."""
 
 from __future__ import annotations
 
@@ -109,15 +109,15 @@ _LACKS_E = re.compile(
 
 
 def rule_lemma(word: str) -> str:
-    """Return what an English word comes from, as far as its ending tells.
+    """Return the lemma of an English word from its ending.
 
-    Irregular forms of some frequent words are listed; plurals, and the endings *-s*, *-ed* and *-ing* of verbs, are
-    taken off by rules. Without a dictionary this is wrong now and then: *focusing* becomes ``focuse``.
+    Irregular forms of frequent words are listed; rules remove plurals and the verb endings *-s*, *-ed* and *-ing*. Some
+    results are wrong: *focusing* becomes ``focuse``.
 
     Parameters
     ----------
     word : str
-        In any case; what comes back is in lower case.
+        In any case; the lemma is in lower case.
 
     Examples
     --------

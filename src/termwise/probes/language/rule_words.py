@@ -1,4 +1,4 @@
-"""Cutting English texts into words by rules."""
+"""Tokenisation of English texts by rules."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _WORD = re.compile(
 
 
 def word_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the half-open character ranges of words, numbers and marks of punctuation.
+    """Yield the half-open character ranges of words, numbers and punctuation marks.
 
-    Abbreviations and initials have their full stop with them; an apostrophe between letters does not cut a word, a
-    hyphen does and stands by itself. Equal marks that follow each other, such as ``...``, are one.
+    Abbreviations and initials include their full stop. An apostrophe between letters does not split a word; a hyphen
+    does and is a token. A run of equal marks, such as ``...``, is one token.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def _has_stop(text: str, word: str, end: int) -> bool:
 
 
 class _Shapes(dict[int, str]):
-    """Shows letters as L, marks as M, numbers as N, white space as a blank, and all else as it is."""
+    """Translation table: letters to L, marks to M, numbers to N, white space to a blank, others unchanged."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)

@@ -1,4 +1,4 @@
-"""Words, sentences and rough noun chunks by rules, without any package."""
+"""Parser by rules, without dependencies: words, sentences and approximate noun chunks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from termwise.probes.language.rule_lemmas import rule_lemma
 from termwise.probes.language.rule_words import word_spans
 
 SHORTEST_CHUNK = 6
-"""Characters that a noun chunk has at least."""
+"""Minimum number of characters of a noun chunk."""
 
 _ENDS = re.compile("[.!?…]+")
 _WIDE_ENDS = frozenset("。！？")
@@ -27,15 +27,15 @@ _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n|\u2029")
 
 @dataclass(frozen=True)
 class RuleLanguage:
-    """English, read by rules that need no package.
+    """Parser of English by rules.
 
     - Sentences end at full stops, question marks and exclamation marks before white space, unless a small letter
       follows; not after titles, initials and abbreviations. An empty line ends a sentence as well.
-    - Lemmas come from endings, see `termwise.probes.language.rule_lemmas`. Words with a capital inside a sentence are
-      taken for proper names and keep their form.
-    - Tags are PUNCT, SYM, NUM and, for a closed list of prepositions, ADP; others are not known.
-    - Noun chunks stand for the real ones: the longest runs of words that are no function words, of more than 5
-      characters. Verbs get into them.
+    - Lemmas come from endings, see `termwise.probes.language.rule_lemmas`. Capitalised words inside a sentence
+      count as proper names and keep their form.
+    - Tags are PUNCT, SYM, NUM and, for a closed list of prepositions, ADP; others are empty.
+    - Noun chunks are approximate: the longest runs of words that are not function words, of more than 5 characters.
+      They can contain verbs.
     - Names are not found.
 
     Examples
@@ -51,7 +51,7 @@ class RuleLanguage:
 
     @property
     def name(self) -> str:
-        """``rules``, and a number that grows whenever a text is read in another way."""
+        """``rules``, and a version, which increases whenever results change."""
         return "rules 1"
 
     def parse(self, text: str) -> Parsed:

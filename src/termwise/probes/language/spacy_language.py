@@ -1,4 +1,4 @@
-"""Words, sentences, noun chunks and names by spaCy's small English pipeline."""
+"""Parser by spaCy's small English pipeline."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ _LOCK = Lock()  # spaCy does not promise that threads can share a pipeline
 
 @dataclass(frozen=True)
 class SpacyLanguage:
-    """English, read by spaCy [1]_ with the pipeline ``en_core_web_sm``.
+    """Parser of English by spaCy [1]_ with the pipeline ``en_core_web_sm``.
 
-    Texts are read one at a time, so that what is found in one does not depend on others. A text is worked on in
-    windows of 20,000 characters, cut at white space; where there is none for 500 characters, it is cut after them. A
-    cut ends a sentence.
+    Texts are parsed one at a time, so that results do not depend on other texts. A text is split into windows of 20,000
+    characters at white space, or after 500 characters without white space. A split ends a sentence.
 
     Raises
     ------
@@ -50,7 +49,7 @@ class SpacyLanguage:
 
     @property
     def name(self) -> str:
-        """Versions of spaCy and of the pipeline."""
+        """Name with the versions of spaCy and of the pipeline."""
         return f"spacy {version('spacy')}, en_core_web_sm {_pipeline().meta['version']}"
 
     def parse(self, text: str) -> Parsed:
