@@ -1,4 +1,4 @@
-"""``termwise compare``: paired comparison of runs."""
+"""``termwise compare``: paired comparisons of runs."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def command(
     ],
     measures: Measures = None,
     all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Compare every two runs, not each with the first.")
+        bool, typer.Option("--all-pairs", help="Compare all pairs of runs, not only each run with the first.")
     ] = False,
     test: Annotated[
         str,
         typer.Option(
             "--test",
             metavar="t|permutation",
-            help="The paired test that decides which run is called better or worse.",
+            help="Paired test.",
         ),
     ] = "permutation",
     correction: Annotated[
@@ -41,12 +41,12 @@ def command(
         typer.Option(
             "--correction",
             metavar="none|bonferroni|holm",
-            help="How its p-values are corrected for the number of comparisons.",
+            help="Correction of p-values for the number of comparisons.",
         ),
     ] = "holm",
     level: Annotated[
         float,
-        typer.Option("--level", metavar="P", help="A corrected p below this shows a difference."),
+        typer.Option("--level", metavar="P", help="Significance level of corrected p-values."),
     ] = 0.05,
     missing: Missing = "zero",
     ties: Ties = "ranking",
@@ -58,12 +58,16 @@ def command(
         ),
     ] = None,
     confidence: Annotated[
-        float, typer.Option("--confidence", metavar="SHARE", help="Of the intervals, between 0 and 1.")
+        float,
+        typer.Option("--confidence", metavar="SHARE", help="Confidence of the intervals, between 0 and 1."),
     ] = 0.95,
     resamples: Annotated[
         int,
         typer.Option(
-            "--resamples", metavar="N", min=100, help="Sign flips of the test, and samples of the intervals."
+            "--resamples",
+            metavar="N",
+            min=100,
+            help="Number of sign flips of the test, and of bootstrap samples of the intervals.",
         ),
     ] = 10_000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the resampling.")] = 0,
@@ -78,7 +82,7 @@ def command(
         typer.Option("--csv", metavar="FILE", help="Write the comparisons as CSV.", show_default=False),
     ] = None,
     per_query: Annotated[
-        bool, typer.Option("--per-query", help="With --json: also the differences query by query.")
+        bool, typer.Option("--per-query", help="With --json: also print the differences of every query.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -99,10 +103,10 @@ def command(
     from termwise.evaluate.tables import too_few_resamples
 
     if queries is not None and html is None:
-        raise UsageError("--queries shows its texts in the HTML page", fixes=["add --html FILE"])
+        raise UsageError("--queries applies with --html only", fixes=["add --html FILE"])
     if per_query and not as_json:
         raise UsageError(
-            "--per-query goes with --json; the HTML page shows every query", fixes=["add --json"]
+            "--per-query applies with --json only; the HTML page shows every query", fixes=["add --json"]
         )
     criterion = Criterion(test=cast(Any, test), correction=cast(Any, correction), level=level)
     refuse_overwriting([html, latex, csv], [*runs, qrels, queries])

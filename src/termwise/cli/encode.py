@@ -1,4 +1,4 @@
-"""``termwise encode``: run a network over a share of a collection."""
+"""``termwise encode``: run an encoder over one shard of a collection."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from termwise.cli.collections import header_said
-from termwise.cli.networks import interrupted_work, say_resuming
+from termwise.cli.index_notes import collection_with_header_note, note_finished_blocks, resumable_work
 from termwise.cli.options import (
     Fields,
     JsonFlag,
@@ -22,7 +21,7 @@ from termwise.cli.options import (
     field_names,
     model_settings,
     network_precision,
-    share,
+    parsed_shard,
 )
 from termwise.cli.terminal import note, print_json, progress_bar, stdout
 
@@ -48,11 +47,14 @@ def command(
     encoding: Annotated[
         Path,
         typer.Option(
-            "--encoding", metavar="DIR", help="Folder for finished blocks of documents.", show_default=False
+            "--encoding",
+            metavar="DIR",
+            help="Work folder for encoded blocks of documents.",
+            show_default=False,
         ),
     ],
     shard: Annotated[
-        str, typer.Option("--shard", metavar="I/N", help="Encode every N-th block, from the I-th.")
+        str, typer.Option("--shard", metavar="I/N", help="Encode shard I of N: every N-th block.")
     ] = "1/1",
     settings: Settings = None,
     fields: Fields = None,
@@ -61,22 +63,22 @@ def command(
     provider: Provider = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Run a network over a share of a collection, for index --encoding to find.
+    """Run an encoder over one shard of a collection; index --encoding uses the result.
 
     Example: termwise encode docs.jsonl --model tilde --encoding docs.rows --shard 1/4
     """
     from termwise.indexing import chosen_model, encode_collection
     from termwise.models import NetworkModel
 
-    part = share(shard)
+    part = parsed_shard(shard)
     names, numbers = field_names(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
     chosen = chosen_model(model, model_settings(settings or ()))
     if isinstance(chosen, NetworkModel):
-        say_resuming(encoding, chosen, precision=numbers, providers=providers)
-    documents = header_said(collection, names)
+        note_finished_blocks(encoding, chosen, precision=numbers, providers=providers)
+    documents = collection_with_header_note(collection, names)
     begin = time.perf_counter()
-    with interrupted_work(encoding), progress_bar() as progress:
+    with resumable_work(encoding), progress_bar() as progress:
         done = encode_collection(
             documents,
             encoding,
@@ -102,7 +104,7 @@ def command(
         )
         return
     stdout().print(
-        f"{encoding}: {done.share:,} of {done.blocks:,} blocks are this share, {done.left:,} are left, {seconds:.1f} s",
+        f"{encoding}: {done.share:,} of {done.blocks:,} blocks belong to this shard, {done.left:,} remain in all, {seconds:.1f} s",
         soft_wrap=True,
     )
     if done.left == 0:

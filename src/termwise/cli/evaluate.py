@@ -1,4 +1,4 @@
-"""``termwise evaluate``: measures of runs."""
+"""``termwise evaluate``: measures of runs against judgments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``termwise explain``: one score, taken apart."""
+"""``termwise explain``: one score as a sum over terms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from termwise.cli.by_example import Like, LikeFile, Weigh, example_of, query_settings
+from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, query_settings
 from termwise.cli.options import IndexFolder, JsonFlag
 from termwise.cli.terminal import note, print_json, refuse_overwriting, stdout, write_text
 from termwise.errors import UnknownIdError, UsageError
@@ -21,7 +21,7 @@ def command(
     query: Annotated[
         str,
         typer.Argument(
-            metavar="QUERY", help="The question; with --like, the document to explain.", show_default=False
+            metavar="QUERY", help="The query; with --like, the document to explain.", show_default=False
         ),
     ],
     doc_id: Annotated[
@@ -33,7 +33,9 @@ def command(
     weigh: Weigh = None,
     competitors: Annotated[
         int,
-        typer.Option("--competitors", metavar="N", min=0, help="Neighbours to name above and below."),
+        typer.Option(
+            "--competitors", metavar="N", min=0, help="Number of ranking neighbours to show above and below."
+        ),
     ] = 2,
     full: Annotated[bool, typer.Option("--full", help="Show the whole text and every term.")] = False,
     as_json: JsonFlag = False,
@@ -46,7 +48,7 @@ def command(
 ) -> None:
     """Show the score of a document for a query as a sum over terms.
 
-    Examples: termwise explain DIR "the question" DOC_ID,
+    Examples: termwise explain DIR "the query" DOC_ID,
     termwise explain DIR --like OTHER_ID DOC_ID
     """
     from termwise.search import Searcher
@@ -57,11 +59,11 @@ def command(
     by_example = like is not None or like_file is not None
     if by_example is (doc_id is not None):
         raise UsageError(
-            "with --like the query is a document, and only the one to explain is named"
+            "with --like, give only the document to explain"
             if by_example
-            else "a question and the document to explain are needed",
+            else "give a query and the document to explain",
             fixes=[
-                f'termwise explain {folder} "question" DOC_ID',
+                f'termwise explain {folder} "query" DOC_ID',
                 f"termwise explain {folder} --like OTHER_ID DOC_ID",
             ],
         )

@@ -1,81 +1,95 @@
-"""``termwise fuse`` with folders of indexes in the place of runs: one index whose scores are their fused scores."""
+"""``termwise fuse-indexes``: fuse indexes of the same documents into one index."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated
 
-from termwise.cli.built import say_built
-from termwise.cli.options import available_processors, memory_size
+import typer
+
+from termwise.cli.fusion_options import (
+    Alpha,
+    Weights,
+    check_alpha_count,
+    check_count,
+    note_weight_names,
+    one_or_each,
+    refuse_options,
+)
+from termwise.cli.index_notes import report_index
+from termwise.cli.options import JsonFlag, Memory, Overwrite, Threads, available_processors, memory_size
 from termwise.cli.terminal import progress_bar
-from termwise.cli.weights import say_stand_ins
 from termwise.errors import UsageError
 
 
-def fuse_folders(
-    folders: Sequence[Path],
-    out: Path | None,
-    *,
-    alpha: float | None,
-    weights: Path | None,
-    normalise: Sequence[str] | None,
-    overwrite: bool,
-    float_weights: bool,
-    threads: int | None,
-    memory: str,
-    as_json: bool,
+def command(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR", help="Folders of indexes of the same documents, two or more.", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder of the new index.", show_default=False)
+    ],
+    alpha: Alpha = None,
+    weights: Weights = None,
+    normalise: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--normalise",
+            metavar="SCALING",
+            help="With --alpha: raw, one for all indexes or one for each.",
+            show_default=False,
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+    float_weights: Annotated[
+        bool,
+        typer.Option(
+            "--float",
+            help="Keep weights as float32 instead of one byte; always so if one of the indexes does.",
+        ),
+    ] = False,
+    threads: Threads = None,
+    memory: Memory = "2GB",
+    as_json: JsonFlag = False,
 ) -> None:
-    """Fuse indexes as the options say.
+    """Fuse indexes of the same documents into one index, whose scores are the fused scores.
 
-    Raises
-    ------
-    UsageError
-        If options are missing, or would be ignored.
-    TermwiseError
-        As `index_weights` and `fuse_indexes` do.
+    Examples: termwise fuse-indexes bm25.tw model1.tw --alpha 0.7 --normalise raw --out both.tw,
+    termwise fuse-indexes bm25.tw tilde.tw --weights weights.json --out both.tw
     """
-    if len(folders) < 2:
-        raise UsageError(
-            "there is nothing to fuse", facts=[("indexes", len(folders))], fixes=["give two indexes or more"]
-        )
-    if out is None:
-        raise UsageError("there is no folder for the new index", fixes=["add --out DIR"])
-    if (alpha is None) == (weights is None):
-        raise UsageError(
-            "say where the weights come from, in one way",
-            facts=[("expected", "--weights FILE, or --alpha A --normalise raw")],
-            fixes=["--weights FILE", "--alpha 0.5 --normalise raw"],
-        )
-    if alpha is not None and len(folders) != 2:
-        raise UsageError(
-            "--alpha is the share of the first of two indexes",
-            facts=[("indexes", len(folders))],
-            fixes=["--weights FILE"],
-        )
-    if weights is not None and normalise:
-        raise UsageError(
-            "--normalise goes with other weights than those of a file, which says itself how it is used"
-        )
     from termwise.fusion import Fusion, fuse_indexes, index_weights
     from termwise.fusion.interpolation import shares_of
     from termwise.index import Index
 
-    if weights is not None:
-        fusion = Fusion.open(weights)
-    else:
-        scaling: Any = normalise or ["z"]
-        fusion = Fusion(
-            [folder.name.removesuffix(".tw") for folder in folders],
-            shares_of(cast(float, alpha)),
-            missing="drop",
-            scaling=scaling[0] if len(scaling) == 1 else scaling,
+    check_count(folders, "indexes")
+    files = [folder for folder in folders if folder.is_file()]
+    if files:
+        raise UsageError(
+            "fuse-indexes takes folders of indexes, and one of these is a file",
+            facts=[("file", files[0])],
+            fixes=["termwise fuse RUN RUN fuses run files"],
         )
+    if (alpha is None) == (weights is None):
+        raise UsageError(
+            "give the weights in exactly one way",
+            facts=[("expected", "--weights FILE, or --alpha A --normalise raw")],
+            fixes=["--weights FILE", "--alpha 0.5 --normalise raw"],
+        )
+    names = [folder.name.removesuffix(".tw") for folder in folders]
+    if weights is not None:
+        refuse_options({"--normalise": normalise}, "with --weights: the file states it")
+        fusion = Fusion.open(weights)
+    elif alpha is not None:
+        check_alpha_count(folders, "indexes")
+        fusion = Fusion(names, shares_of(alpha), missing="drop", scaling=one_or_each(normalise or ["z"]))
     indexes = [Index.open(folder) for folder in folders]
     shares = index_weights(fusion, indexes)
     if weights is not None:
-        say_stand_ins(weights, fusion, [index.path.name.removesuffix(".tw") for index in indexes])
+        note_weight_names(weights, fusion, [index.path.name.removesuffix(".tw") for index in indexes])
     begin = time.perf_counter()
     with progress_bar() as progress:
         searcher = fuse_indexes(
@@ -88,4 +102,4 @@ def fuse_folders(
             memory=memory_size(memory),
             progress=progress,
         )
-    say_built(out, searcher.index.manifest, time.perf_counter() - begin, as_json)
+    report_index(out, searcher.index.manifest, time.perf_counter() - begin, as_json)

@@ -10,7 +10,8 @@ _COMMANDS = {
     "convert_checkpoint": "train convert FOLDER --out DIR",
     "families": "probe --list --suite all",
     "fuse": "fuse RUN RUN --output FILE",
-    "learn": "fuse RUN RUN --qrels FILE --learn sweep --save-weights FILE",
+    "fuse_indexes": "fuse-indexes DIR DIR --out DIR",
+    "learn": "learn-weights RUN RUN --qrels FILE --output FILE",
     "probe_rankers": "probe RANKER --out DIR",
     "rank_run": "search DIR --queries FILE --output RUN",
     "rerank": "rerank INDEX --run RUN --queries FILE --output FILE",
@@ -22,13 +23,13 @@ _COMMANDS = {
 
 _OPTIONS = frozenset(
     "alpha analyzer base candidates collection confidence data delta device documents encode encoding expand_with "  # noqa: SIM905
-    "expansion_terms fail_if fields float floors_from folds index judged kind learn level like_file memory "
+    "expansion_terms fail_if fields float floors_from folds index judged kind learn level like_file memory method "
     "missing model normalise oracle out overwrite precision qrels queries resamples resume run scorer separator "
     "settings store_text table threads validation".split()
 )
 """Arguments that have an option of the same name; all others are given with --set."""
 
-_OPTION_OF = {"method": "learn", "scaling": "normalise"}
+_OPTION_OF = {"scaling": "normalise"}
 """Arguments that have an option of another name."""
 
 _SPECIAL = {"expansion=None": "--expand-with none", "quantiser=float32": "--float"}

@@ -1,4 +1,4 @@
-"""``termwise index``: from a collection to an index."""
+"""``termwise index``: build an index of a collection."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from typing import Annotated
 
 import typer
 
-from termwise.cli.built import say_built
-from termwise.cli.collections import header_said
-from termwise.cli.networks import interrupted_work, say_resuming
+from termwise.cli.index_notes import (
+    collection_with_header_note,
+    note_finished_blocks,
+    report_index,
+    resumable_work,
+)
 from termwise.cli.options import (
     Fields,
     JsonFlag,
+    Memory,
+    Overwrite,
     Precision,
     Provider,
     Settings,
@@ -25,7 +30,7 @@ from termwise.cli.options import (
     network_precision,
 )
 from termwise.cli.terminal import progress_bar
-from termwise.cli.translations import TunedSettings, with_tuned
+from termwise.cli.translation_options import TunedSettings, with_tuned
 from termwise.errors import UsageError
 
 
@@ -35,7 +40,7 @@ def command(
         typer.Argument(
             metavar="COLLECTION",
             help="A BEIR folder, a JSONL or TSV file (also .gz), ir_datasets:ID, or python:stdlib; "
-            "a file of weights for --model vectors.",
+            "a file of term weights for --model vectors.",
             show_default=False,
         ),
     ],
@@ -47,8 +52,8 @@ def command(
         typer.Option(
             "--model",
             metavar="NAME|DIR",
-            help="bm25, jm, dirichlet, ml or vectors; with a network: tilde, tildev2, splade-doc, or the folder "
-            "of an encoder; model1, or the folder of a translation table.",
+            help="bm25, jm, dirichlet, ml, vectors, model1, tilde, tildev2 or splade-doc, or the folder of an "
+            "encoder or a translation table.",
         ),
     ] = "bm25",
     settings: Settings = None,
@@ -58,40 +63,38 @@ def command(
         typer.Option(
             "--analyzer",
             metavar="NAME[:FILE]",
-            help="How text becomes tokens, such as english or wordpiece:tokenizer.json; not with a network or a "
-            "table, which bring their own.  [default: english; whitespace for vectors]",
+            help="Analyzer, such as english or wordpiece:tokenizer.json; encoders and translation tables bring "
+            "their own.  [default: english; whitespace for vectors]",
             show_default=False,
         ),
     ] = None,
     fields: Fields = None,
     store_text: Annotated[
-        bool, typer.Option("--store-text", help="Keep the texts, for highlights in explanations.")
+        bool, typer.Option("--store-text", help="Store the texts, for snippets and highlights.")
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an index that is there.")] = False,
+    overwrite: Overwrite = False,
     float_weights: Annotated[
         bool,
         typer.Option(
-            "--float", help="Keep weights as float32 instead of one byte: exact, larger and slower."
+            "--float", help="Store weights as float32 instead of one byte: exact, but larger and slower."
         ),
     ] = False,
     reorder: Annotated[
         bool,
         typer.Option(
             "--reorder/--no-reorder",
-            help="Store similar documents as neighbours: slower to build, faster to search, same results.",
+            help="Store similar documents side by side: slower to build, faster to search, same results.",
         ),
     ] = True,
     threads: Threads = None,
-    memory: Annotated[
-        str, typer.Option("--memory", metavar="SIZE", help="Working memory for sorting postings.")
-    ] = "2GB",
+    memory: Memory = "2GB",
     encoding: Annotated[
         Path | None,
         typer.Option(
             "--encoding",
             metavar="DIR",
-            help="With a network: where finished blocks of documents are kept.  [default: beside the index, until "
-            "it is complete]  With a translation table: where counts are kept for further builds.",
+            help="Work folder for encoded blocks of documents; interrupted builds resume from it.  [default: beside "
+            "the index, removed when it is complete]  With a translation table: cache of term counts.",
             show_default=False,
         ),
     ] = None,
@@ -112,7 +115,7 @@ def command(
     if tuned is not None:
         if not isinstance(chosen, Model1):
             raise UsageError(
-                "--settings goes with a translation table",
+                "--settings applies to translation tables only",
                 facts=[("file", tuned), ("model", model)],
                 fixes=["--model model1, or the folder of a table", "leave --settings out"],
             )
@@ -122,10 +125,10 @@ def command(
     work = None
     if isinstance(chosen, NetworkModel):
         work = default_encoding(out) if encoding is None else encoding
-        say_resuming(work, chosen, precision=numbers, providers=providers)
-    documents = header_said(collection, names)
+        note_finished_blocks(work, chosen, precision=numbers, providers=providers)
+    documents = collection_with_header_note(collection, names)
     begin = time.perf_counter()
-    with interrupted_work(work), progress_bar() as progress:
+    with resumable_work(work), progress_bar() as progress:
         searcher = build_index(
             documents,
             out,
@@ -144,4 +147,4 @@ def command(
             progress=progress,
         )
     seconds = time.perf_counter() - begin
-    say_built(out, searcher.index.manifest, seconds, as_json)
+    report_index(out, searcher.index.manifest, seconds, as_json)

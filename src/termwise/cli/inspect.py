@@ -1,4 +1,4 @@
-"""``termwise inspect``: what an index holds."""
+"""``termwise inspect``: contents of an index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from termwise.display.safe_text import legible_line
 
 
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
-    """Show what an index holds: model, analyzer, sizes, quantiser."""
+    """Show the model, analyzer, sizes and quantiser of an index."""
     from rich.table import Table
 
     from termwise.index import Index
@@ -70,9 +70,9 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         if quantiser["raised"]:
             how += f"; {quantiser['raised']:,} weights raised to 1"
     else:
-        how = "float32, weights as they came"
+        how = "float32, unquantised"
     if quantiser["dropped"]:
-        how += f"; {quantiser['dropped']:,} zero weights left out"
+        how += f"; {quantiser['dropped']:,} zero weights removed"
     rows = [
         ("index", facts["index"]),
         ("written by", facts["written_by"]),
@@ -91,7 +91,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _model_rows(encoder: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the model, or those that an index is a weighted sum of, each with its network where it has one."""
+    """Return rows for the model, or for the parts of a fused index, with their encoders."""
     from termwise.engine.query_encoder import FUSION, parts_of
 
     fused = encoder.get("model", {}).get("name") == FUSION
@@ -101,34 +101,34 @@ def _model_rows(encoder: Mapping[str, Any]) -> list[tuple[str, str]]:
         settings = ", ".join(
             f"{name} {value}" for name, value in model.get("parameters", {}).items() if value is not None
         )
-        said = f"{model.get('name', 'unknown')}{f' ({settings})' if settings else ''}"
-        rows.append(("part", f"{part['weight']:.6g} × {said}") if fused else ("model", said))
+        label = f"{model.get('name', 'unknown')}{f' ({settings})' if settings else ''}"
+        rows.append(("part", f"{part['weight']:.6g} × {label}") if fused else ("model", label))
         rows += _network_rows(part.get("network"))
     return rows
 
 
 def _network_rows(described: Any) -> list[tuple[str, str]]:
-    """Return what a network was and how it ran, where one made the weights."""
+    """Return rows for the encoder that computed the weights, if any."""
     if not isinstance(described, Mapping):
         return []
-    ran = described.get("network")
-    ran = ran if isinstance(ran, Mapping) else {}
+    network = described.get("network")
+    network = network if isinstance(network, Mapping) else {}
     settings = described.get("settings")
-    said = settings.items() if isinstance(settings, Mapping) else ()
+    pairs = settings.items() if isinstance(settings, Mapping) else ()
     rows = [
         ("encoder", f"{described.get('name', 'unknown')} ({described.get('id', 'unknown')})"),
         (
             "network",
-            f"{ran.get('precision', 'unknown precision')} on {ran.get('processor', 'an unknown processor')}",
+            f"{network.get('precision', 'unknown precision')} on {network.get('processor', 'an unknown processor')}",
         ),
-        ("encoded with", ", ".join(f"{name} {value}" for name, value in said if value is not None)),
+        ("encoded with", ", ".join(f"{name} {value}" for name, value in pairs if value is not None)),
         ("times", f"idf to the power {described['idf_power']:g}" if "idf_power" in described else ""),
     ]
     return [row for row in rows if row[1]]
 
 
 def _table_rows(described: Any) -> list[tuple[str, str]]:
-    """Return which translation table the weights were made with, where one made them."""
+    """Return the row for the translation table of the weights, if any."""
     if not isinstance(described, Mapping):
         return []
     return [("table", f"{described.get('name', 'unknown')} ({described.get('id', 'unknown')})")]

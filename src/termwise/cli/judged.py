@@ -1,4 +1,4 @@
-"""Reading what several verbs need: queries, runs, and the options about judgments."""
+"""Queries, runs and judgment options, read for several verbs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from termwise.cli.terminal import say
-from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
+from termwise.cli.options import choice
+from termwise.cli.terminal import note_line
+from termwise.errors import DuplicateIdError, EmptyCollectionError
 
 if TYPE_CHECKING:
     from termwise.records import Query, Run
 
 
-def wanted_queries(source: str) -> list[Query]:
-    """Read the queries of ``--queries``.
+def load_queries(source: str) -> list[Query]:
+    """Read all queries of ``--queries``.
 
     Raises
     ------
@@ -30,7 +31,7 @@ def wanted_queries(source: str) -> list[Query]:
 
 
 def read_runs(paths: Sequence[Path]) -> list[Run]:
-    """Read run files, each named after its file; say of an empty one that it is."""
+    """Read run files, named after their files, and report empty ones on stderr."""
     from termwise.collection import read_run
 
     names = [path.name.removesuffix(".gz").rsplit(".", 1)[0] or path.name for path in paths]
@@ -43,19 +44,13 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     runs = [read_run(path, name=name) for path, name in zip(paths, names, strict=True)]
     for path, run in zip(paths, runs, strict=True):
         if not len(run):
-            say(f"{path}: the run is empty, it ranks no document for any query")
+            note_line(f"{path}: the run is empty: it ranks no document for any query")
     return runs
 
 
 def missing_rule(text: str) -> Literal["zero", "skip"]:
-    """Check the value of ``--missing``."""
-    if text == "zero":
-        return "zero"
-    if text == "skip":
-        return "skip"
-    raise ParameterError(
-        "--missing is zero or skip", facts=[("given", text)], fixes=["--missing zero", "--missing skip"]
-    )
+    """Return the value of ``--missing``."""
+    return choice("--missing", text, ("zero", "skip"))  # type: ignore[no-any-return]
 
 
 def tie_rule(text: str) -> Literal["ranking", "trec_eval"]:
@@ -72,7 +67,7 @@ def tie_rule(text: str) -> Literal["ranking", "trec_eval"]:
 
 
 def exclusion(text: str | None) -> Mapping[str, frozenset[str]] | Literal["id"] | None:
-    """Read the value of ``--exclude-seed``: a file, or the word ``id``."""
+    """Return the value of ``--exclude-seed``: the contents of a file, or the word ``id``."""
     if text is None:
         return None
     if text == "id":

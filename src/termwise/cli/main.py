@@ -23,8 +23,10 @@ from termwise.cli import (
     evaluate,
     explain,
     fuse,
+    fuse_indexes,
     index,
     inspect,
+    learn_weights,
     probe,
     rerank,
     search,
@@ -40,13 +42,13 @@ from termwise.cli import (
 )
 from termwise.cli.hints import spell
 from termwise.cli.terminal import note_compiling
-from termwise.cli.verbs import Verbs
+from termwise.cli.verb_group import VerbGroup
 from termwise.display.safe_text import error_said, legible
 from termwise.errors import TermwiseError
 from termwise.kernels.jit import told_of_compiling
 
 app = typer.Typer(
-    cls=Verbs,
+    cls=VerbGroup,
     name="termwise",
     help="Ranking, term by term: index, search, explain, evaluate.",
     no_args_is_help=True,
@@ -61,6 +63,8 @@ app.command("encode")(encode.command)
 app.command("search")(search.command)
 app.command("rerank")(rerank.command)
 app.command("fuse")(fuse.command)
+app.command("learn-weights")(learn_weights.command)
+app.command("fuse-indexes")(fuse_indexes.command)
 app.command("tune")(tune.command)
 app.command("explain")(explain.command)
 app.command("evaluate")(evaluate.command)

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and how their texts are read."""
+"""Options that several verbs share, and parsers of their values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -22,7 +22,7 @@ Threads = Annotated[
         metavar="N",
         min=1,
         max=MOST_THREADS,
-        help="Threads to use; all processors unless given.",
+        help="Number of threads.  [default: all processors]",
         show_default=False,
     ),
 ]
@@ -32,7 +32,7 @@ Measures = Annotated[
         "-m",
         "--measure",
         metavar="MEASURE",
-        help="A measure as ir_measures spells it, such as nDCG@10; may be repeated.  "
+        help="A measure as ir_measures spells it, such as nDCG@10; repeatable.  "
         "[default: nDCG@10, AP@1000, R@100]",
         show_default=False,
     ),
@@ -42,7 +42,7 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         metavar="zero|skip",
-        help="What a judged query counts that a run does not hold: 0, or nothing (it is left out).",
+        help="Judged queries that a run lacks: count them as 0, or skip them.",
     ),
 ]
 Ties = Annotated[
@@ -58,22 +58,22 @@ ExcludeSeed = Annotated[
     typer.Option(
         "--exclude-seed",
         metavar="FILE|id",
-        help="Drop the document a query was made of from runs and judgments: a file of query and document "
-        "identifiers, or 'id' where a document with the identifier of the query is meant.",
+        help="Remove the source document of each query from runs and judgments: a file with query and document "
+        "identifiers, or 'id' for the document that has the identifier of the query.",
         show_default=False,
     ),
 ]
 
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the model; may be repeated."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the model; repeatable."),
 ]
 Fields = Annotated[
     str | None,
     typer.Option(
         "--fields",
         metavar="A,B",
-        help="Fields to index, joined in this order.  [default: title and the text]",
+        help="Fields to index, joined in this order.  [default: title and text]",
         show_default=False,
     ),
 ]
@@ -82,7 +82,7 @@ Precision = Annotated[
     typer.Option(
         "--precision",
         metavar="float32|int8",
-        help="In which numbers a network computes.  [default: what this processor is faster in]",
+        help="Numeric precision of a network.  [default: the faster one on this processor]",
         show_default=False,
     ),
 ]
@@ -91,7 +91,7 @@ Provider = Annotated[
     typer.Option(
         "--provider",
         metavar="NAME",
-        help="What a network runs on: cpu, cuda, or another execution provider of onnxruntime.  [default: cpu]",
+        help="Execution provider of onnxruntime for a network: cpu, cuda, or another one.  [default: cpu]",
         show_default=False,
     ),
 ]
@@ -100,9 +100,11 @@ Separator = Annotated[
     typer.Option(
         "--separator",
         metavar="space|tab",
-        help="What separates the columns of the run file; tab allows identifiers with spaces.",
+        help="Column separator of the run file; tab allows identifiers with spaces.",
     ),
 ]
+Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Working memory for sorting postings.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 
 DEFAULT_MEASURES = ("nDCG@10", "AP@1000", "R@100")
 
@@ -111,24 +113,35 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 
 
 def available_processors() -> int:
-    """Return how many processors this process may use, as far as there may be threads for them."""
+    """Return the number of processors that this process may use, at most `MOST_THREADS`."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(processors, MOST_THREADS)
 
 
+def choice(option: str, text: str, choices: Sequence[str]) -> Any:
+    """Return the value of an option that takes one of a few words.
+
+    Examples
+    --------
+    >>> choice("--separator", "tab", ("space", "tab"))
+    'tab'
+    """
+    if text not in choices:
+        raise ParameterError(
+            f"{option} is {' or '.join(choices)}",
+            facts=[("given", text)],
+            fixes=[f"{option} {one}" for one in choices],
+        )
+    return text
+
+
 def column_separator(text: str) -> Literal["space", "tab"]:
-    """Check the value of ``--separator``."""
-    if text == "space":
-        return "space"
-    if text == "tab":
-        return "tab"
-    raise ParameterError(
-        "--separator is space or tab", facts=[("given", text)], fixes=["--separator space", "--separator tab"]
-    )
+    """Return the value of ``--separator``."""
+    return choice("--separator", text, ("space", "tab"))  # type: ignore[no-any-return]
 
 
 def field_names(text: str | None) -> tuple[str, ...] | None:
-    """Read the value of ``--fields``.
+    """Parse the value of ``--fields``.
 
     Examples
     --------
@@ -139,34 +152,24 @@ def field_names(text: str | None) -> tuple[str, ...] | None:
 
 
 def network_precision(text: str | None) -> Literal["float32", "int8"] | None:
-    """Check the value of ``--precision``."""
-    if text is None:
-        return None
-    if text == "float32":
-        return "float32"
-    if text == "int8":
-        return "int8"
-    raise ParameterError(
-        "--precision is float32 or int8",
-        facts=[("given", text)],
-        fixes=["--precision float32", "--precision int8"],
-    )
+    """Return the value of ``--precision``."""
+    return None if text is None else choice("--precision", text, ("float32", "int8"))  # type: ignore[no-any-return]
 
 
-_LONGEST_SHARE = 40
+_LONGEST_SHARD = 40
 
 
-def share(text: str) -> tuple[int, int]:
-    """Read the value of ``--shard``.
+def parsed_shard(text: str) -> tuple[int, int]:
+    """Parse the value of ``--shard``.
 
     Examples
     --------
-    >>> share("2/8")
+    >>> parsed_shard("2/8")
     (2, 8)
     """
     part, slash, parts = text.partition("/")
     if (
-        len(text) <= _LONGEST_SHARE
+        len(text) <= _LONGEST_SHARD
         and slash
         and part.isdecimal()
         and parts.isdecimal()
@@ -174,14 +177,14 @@ def share(text: str) -> tuple[int, int]:
     ):
         return int(part), int(parts)
     raise ParameterError(
-        "--shard is one part of several, counted from 1",
+        "--shard is PART/PARTS, counted from 1",
         facts=[("given", text), ("expected", "1/4, 2/4, 3/4 or 4/4, for example")],
         fixes=["--shard 1/4"],
     )
 
 
 def memory_size(text: str) -> int:
-    """Read a size such as ``2GB``, ``512MiB`` or a number of bytes.
+    """Parse a size such as ``2GB``, ``512MiB`` or a number of bytes.
 
     Examples
     --------
@@ -206,7 +209,7 @@ def memory_size(text: str) -> int:
 def model_settings(
     pairs: Sequence[str], *, option: str = "--set", example: str = "--set k1=0.9 --set b=0.4"
 ) -> dict[str, str]:
-    """Read ``--set name=value`` pairs, or those of another option.
+    """Parse ``name=value`` pairs.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from termwise.cli.judged import wanted_queries
+from termwise.cli.judged import load_queries
 from termwise.cli.options import (
     IndexFolder,
     JsonFlag,
@@ -20,7 +20,7 @@ from termwise.cli.options import (
     model_settings,
 )
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
-from termwise.cli.translations import TunedSettings, opened_scorer, table_places, with_tuned
+from termwise.cli.translation_options import TunedSettings, opened_scorer, table_places, with_tuned
 from termwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def command(
         _refuse_with_scorer({"--table": table, "--set": settings, "--settings": tuned, "--threads": threads})
         rank_many = _text_ranker(folder, scorer)
     candidates = read_run(run)
-    query_list = wanted_queries(queries)
+    query_list = load_queries(queries)
     with progress_bar() as progress:
         timed = rank_many(query_list, k=k, candidates=candidates, name=tag, progress=progress)
     write_run(timed.run, output, separator=column)

@@ -1,4 +1,4 @@
-"""``termwise search``: one question on the terminal, or a file of queries into a run file."""
+"""``termwise search``: answer one query on the terminal, or rank a file of queries into a run file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from termwise.cli.by_example import Like, LikeFile, Weigh, example_of, query_settings
-from termwise.cli.judged import exclusion, wanted_queries
+from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, query_settings
+from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
     IndexFolder,
     JsonFlag,
@@ -22,7 +22,7 @@ from termwise.cli.options import (
     available_processors,
     column_separator,
 )
-from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting, say, stdout
+from termwise.cli.terminal import note, note_line, print_json, progress_bar, refuse_overwriting, stdout
 from termwise.display.safe_text import legible_line
 from termwise.errors import UsageError
 
@@ -33,43 +33,45 @@ if TYPE_CHECKING:
     from termwise.search import Searcher
     from termwise.search.by_example import Example
 
-_SPELLED = 1_000_000
-"""Terms of the largest index in which other spellings of a word are looked for."""
+_MAX_SPELLING_TERMS = 1_000_000
+"""Largest vocabulary that is searched for similar spellings."""
 
-_LONGER = 2
-"""Letters that a spelling may have more or less."""
+_MAX_LENGTH_DIFFERENCE = 2
+"""Largest difference in length between a word and a similar spelling."""
 
-_CORRECTED = 8
-"""Words of a query for which other spellings are looked for."""
+_MAX_CORRECTED = 8
+"""Number of query words for which similar spellings are searched."""
 
-_NAMED = 20
-"""Words, or documents, that a line names."""
+_MAX_LISTED = 20
+"""Number of words or documents listed on one line."""
 
 
 def command(
     folder: IndexFolder,
     query: Annotated[
-        str | None, typer.Argument(metavar="QUERY", help="The question, in quotes.", show_default=False)
+        str | None, typer.Argument(metavar="QUERY", help="The query, in quotes.", show_default=False)
     ] = None,
     queries: Annotated[
         str | None,
         typer.Option(
             "--queries",
             metavar="FILE",
-            help="Rank for every query of a file, or of ir_datasets:ID.",
+            help="Rank every query of a file, or of ir_datasets:ID.",
             show_default=False,
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FILE", help="Run file to write (TREC form).", show_default=False),
+        typer.Option(
+            "--output", metavar="FILE", help="Run file to write, in TREC format.", show_default=False
+        ),
     ] = None,
     k: Annotated[
         int | None,
         typer.Option(
             "-k",
             metavar="N",
-            help="Documents wanted.  [default: 10, or 1000 with --queries]",
+            help="Number of results.  [default: 10, or 1000 with --queries]",
             show_default=False,
         ),
     ] = None,
@@ -81,17 +83,17 @@ def command(
         typer.Option(
             "--exclude-seed",
             metavar="FILE|id",
-            help="With --queries: leave out the document a query was made of; a file of query and document "
-            "identifiers, or 'id' for the document with the identifier of the query.",
+            help="With --queries: exclude the source document of each query; a file with query and document "
+            "identifiers, or 'id' for the document that has the identifier of the query.",
             show_default=False,
         ),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Break every score down term by term.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show every score as a sum over terms.")] = False,
     measure_time: Annotated[
         bool,
         typer.Option(
             "--measure-time",
-            help="Print mean, p50 and p99 of encoding and scoring; one thread unless told otherwise.",
+            help="Print mean, p50 and p99 of encoding and scoring times; uses one thread by default.",
         ),
     ] = False,
     tag: Annotated[
@@ -112,9 +114,9 @@ def command(
     """
     if sum(given is not None for given in (query, queries, like, like_file)) != 1:
         raise UsageError(
-            "give a question, a document that is the query, or a file of queries, one of them",
+            "give exactly one of a query, a query document and a file of queries",
             fixes=[
-                f'termwise search {folder} "question"',
+                f'termwise search {folder} "query"',
                 f"termwise search {folder} --like DOC_ID",
                 f"termwise search {folder} --queries FILE --output RUN",
             ],
@@ -122,18 +124,20 @@ def command(
     settings = query_settings(weigh)
     if queries is None:
         if output is not None or measure_time or tag is not None or threads is not None:
-            raise UsageError("--output, --tag, --threads and --measure-time go with --queries")
+            raise UsageError("--output, --tag, --threads and --measure-time apply with --queries only")
         if exclude_seed is not None:
-            raise UsageError("--exclude-seed goes with --queries; --like leaves its document out by itself")
+            raise UsageError(
+                "--exclude-seed applies with --queries only; --like excludes its document itself"
+            )
         searcher = _opened(folder, settings)
         example = example_of(searcher, like, like_file)
         _answer(searcher, query or "", example, 10 if k is None else k, explain=explain, as_json=as_json)
         if query is not None:
-            _say_file(folder, query)
+            _note_file(folder, query)
     else:
         if output is None or explain:
             raise UsageError(
-                "a file of queries needs a run file to write, and takes no --explain",
+                "--queries needs --output, and does not combine with --explain",
                 fixes=[f"termwise search {folder} --queries {queries} --output run.trec"],
             )
         seeds = None if exclude_seed in (None, "id") else exclude_seed
@@ -161,12 +165,12 @@ def _opened(folder: Path, settings: QuerySettings) -> Searcher:
 def _answer(
     searcher: Searcher, query: str, example: Example | None, k: int, *, explain: bool, as_json: bool
 ) -> None:
-    """Answer a question, or a document in its place."""
+    """Rank one query, or one query document, and print the results."""
 
     def rank() -> tuple[Ranking, tuple[str, ...]]:
         return (searcher.rank(query, k=k), ()) if example is None else example.rank(searcher, k=k)
 
-    rank()  # loads the kernels, which is not what a search costs
+    rank()  # loads the kernels, so that the time below is that of one search
     begin = time.perf_counter()
     ranking, same = rank()
     seconds = time.perf_counter() - begin
@@ -187,25 +191,25 @@ def _answer(
         from termwise.explain.ranking_terminal import ranking_renderable
 
         stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
-        note(f"{len(ranking)} of {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")
+        note(f"{len(ranking)} results from {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")
     else:
-        note("\n  ".join(_why_empty(searcher, query, example)))
+        note("\n  ".join(_empty_result_lines(searcher, query, example)))
     if same:
-        say(f"left out, since the text is the same: {_few(same)}")
+        note_line(f"excluded, because the text is the same: {_listed(same)}")
 
 
-def _say_file(folder: Path, query: str) -> None:
-    """Say of a question that is the name of a file that its words were searched for."""
-    with suppress(OSError, ValueError):  # a question may be no name that a file could have
+def _note_file(folder: Path, query: str) -> None:
+    """Point out that a query which is the name of a file was searched as words."""
+    with suppress(OSError, ValueError):  # not every query is a valid file name
         if Path(query).is_file():
-            say(
-                f"searched for the words {query}, which is a file; for the queries in it: "
+            note_line(
+                f"searched for the words {query}, which is also a file; to rank the queries in it: "
                 f"termwise search {folder} --queries {query} --output run.trec"
             )
 
 
-def _note_left_out(searcher: Searcher, queries: Sequence[Query], exclude: Exclusion) -> None:
-    """Say how many documents are no answers, and to how many queries."""
+def _note_excluded(searcher: Searcher, queries: Sequence[Query], exclude: Exclusion) -> None:
+    """Report how many documents are excluded, and from how many queries."""
     from termwise.records import Excluded
 
     if exclude is None:
@@ -215,12 +219,11 @@ def _note_left_out(searcher: Searcher, queries: Sequence[Query], exclude: Exclus
         int((searcher.index.find_many(sorted(excluded.of_query(query.query_id))) >= 0).sum())
         for query in queries
     ]
-    told = f"left out: {sum(counts):,} documents, of {sum(map(bool, counts)):,} of {len(queries):,} queries"
-    (note if any(counts) else say)(told)
+    note(f"excluded: {sum(counts):,} documents, in {sum(map(bool, counts)):,} of {len(queries):,} queries")
 
 
-def _why_empty(searcher: Searcher, query: str, example: Example | None) -> list[str]:
-    """Say why nothing was found, and what else to try."""
+def _empty_result_lines(searcher: Searcher, query: str, example: Example | None) -> list[str]:
+    """Return the reason for an empty result, and suggestions."""
     from termwise.engine.query_encoder import query_encoder_of
     from termwise.explain.word_boundaries import word_around
 
@@ -230,39 +233,45 @@ def _why_empty(searcher: Searcher, query: str, example: Example | None) -> list[
         == 0
         < len(query_encoder_of(searcher.index).encode_query(text).row(0)[0])
     ):
-        return ["no results: --weigh leaves out all terms of the query"]
+        return ["no results: --weigh removes all terms of the query"]
     if example is not None:
-        return ["no results: no other document shares a term with it"]
+        return ["no results: no other document shares a term with the query document"]
     vocabulary = searcher.index.vocabulary
     analysis = searcher.encoder.analyzer.analyze(query)
     unknown, weightless = dict[str, str](), dict[str, str]()
     for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
         word = query[slice(*word_around(query, *span))]
         (unknown if vocabulary.number(token) is None else weightless)[word] = token
-    why = [f"no document has a weight for {_few(weightless, ' or ')}"] if weightless else []
-    why += [f"not in the index: {_few(unknown)}"] if unknown else []
-    lines = [f"no results: {'; '.join(why) or 'the query holds no word that is searched for'}"]
-    if near := _near(vocabulary, unknown.values()):
-        lines.append(f"near it in the index: {_few(near)}")
+    why = [f"no document has a weight for {_listed(weightless, ' or ')}"] if weightless else []
+    why += [f"not in the index: {_listed(unknown)}"] if unknown else []
+    lines = [f"no results: {'; '.join(why) or 'the analyzer removes all words of the query'}"]
+    if near := _similar_terms(vocabulary, unknown.values()):
+        lines.append(f"similar terms in the index: {_listed(near)}")
     if why and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
-        lines.append("the model of this index adds no words to documents; model1, tilde and tildev2 do")
+        lines.append(
+            "the model of this index matches exact terms only; model1, tilde and tildev2 add related terms"
+        )
     return lines
 
 
-def _few(words: Collection[str], between: str = ", ") -> str:
-    """Join words on one line, the first ones of many."""
-    named = between.join(map(legible_line, islice(words, _NAMED)))
-    return named if len(words) <= _NAMED else f"{named} and {len(words) - _NAMED:,} more"
+def _listed(words: Collection[str], separator: str = ", ") -> str:
+    """Return the first words of a list on one line."""
+    listed = separator.join(map(legible_line, islice(words, _MAX_LISTED)))
+    return listed if len(words) <= _MAX_LISTED else f"{listed} and {len(words) - _MAX_LISTED:,} more"
 
 
-def _near(vocabulary: MappedVocabulary, tokens: Iterable[str]) -> list[str]:
-    """Return terms of an index that are spelt much like the first few that it lacks."""
-    if len(vocabulary) > _SPELLED:
+def _similar_terms(vocabulary: MappedVocabulary, tokens: Iterable[str]) -> list[str]:
+    """Return terms of the index with a spelling similar to tokens that it lacks."""
+    if len(vocabulary) > _MAX_SPELLING_TERMS:
         return []
     known = list(vocabulary.load())
     found: dict[str, None] = {}
-    for token in islice(tokens, _CORRECTED):
-        alike = [term for term in known if term[:1] == token[:1] and abs(len(term) - len(token)) <= _LONGER]
+    for token in islice(tokens, _MAX_CORRECTED):
+        alike = [
+            term
+            for term in known
+            if term[:1] == token[:1] and abs(len(term) - len(token)) <= _MAX_LENGTH_DIFFERENCE
+        ]
         found |= dict.fromkeys(difflib.get_close_matches(token, alike, n=2, cutoff=0.7))
     return list(found)
 
@@ -281,13 +290,13 @@ def _answer_file(
 ) -> None:
     from termwise.collection import write_run
 
-    wanted = wanted_queries(queries)
+    query_list = load_queries(queries)
     if measure_time:
-        searcher.rank(wanted[0], k=k)  # loads the kernels, which is not what a query costs
+        searcher.rank(query_list[0], k=k)  # loads the kernels, so that times are those of queries alone
     begin = time.perf_counter()
     with progress_bar() as progress:
         timed = searcher.rank_many(
-            wanted,
+            query_list,
             k=k,
             threads=threads or (1 if measure_time else available_processors()),
             exclude=exclude,
@@ -295,7 +304,7 @@ def _answer_file(
             progress=progress,
         )
     seconds = time.perf_counter() - begin
-    _note_left_out(searcher, wanted, exclude)
+    _note_excluded(searcher, query_list, exclude)
     write_run(timed.run, output, separator=separator)
     if measure_time:
         from termwise.evaluate import Latency, latency_table, to_text

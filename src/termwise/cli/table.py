@@ -1,4 +1,4 @@
-"""``termwise table``: what a translation table has learned."""
+"""``termwise table``: look words up in a translation table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Table = Annotated[
     str,
     typer.Argument(
         metavar="NAME|DIR",
-        help="A table that ships, such as model1, or the folder of one.",
+        help="Name of a shipped table, such as model1, or a folder.",
         show_default=False,
     ),
 ]
@@ -27,27 +27,29 @@ Words = Annotated[
     list[str],
     typer.Argument(metavar="WORD...", help="Words to look up.", show_default=False),
 ]
-Depth = Annotated[int, typer.Option("-k", metavar="K", min=1, help="Translations to show each way.")]
+Depth = Annotated[
+    int, typer.Option("-k", metavar="K", min=1, help="Number of translations to show in each direction.")
+]
 Seen = Annotated[
     int | None,
     typer.Option(
         "--seen",
         metavar="N",
         min=0,
-        help="Show document words that training has seen N times or more: rare ones take what nothing else explains.  "
-        "[default: a 500,000th of all words that it has seen]",
+        help="Show only document words that occur at least N times in the training data; estimates for rarer words "
+        "are unreliable.  [default: the number of training tokens / 500,000]",
         show_default=False,
     ),
 ]
 
 _RARE = 500_000
-"""A word is rare if it is less than one in so many."""
+"""A word is rare if fewer than one in this many training tokens is that word."""
 
 _CONTINUES = "##"
 
 
 def command(table: Table, words: Words, k: Depth = 10, seen: Seen = None, as_json: JsonFlag = False) -> None:
-    """Show the strongest translations of words, both ways.
+    """Show the most probable translations of words, in both directions.
 
     Example: termwise table model1 volcano
     """
@@ -81,11 +83,11 @@ def command(table: Table, words: Words, k: Depth = 10, seen: Seen = None, as_jso
         _print(answer, word)
     shown = [term for answer in answers for term, _ in (*answer["asked"], *answer["asks"])]
     if any(term.startswith(_CONTINUES) for term in [*known, *shown]):
-        print(f"{_CONTINUES}: a piece that continues a word")
+        print(f"{_CONTINUES}: continuation piece of a word")
     others = [other for term in known for other, _ in opened.column(term)]
     if seen is None and any(_seen(opened, other) < least for other in others):
         print(
-            f"left out: document words that training has seen fewer than {least} times; --seen 0 shows them"
+            f"not shown: document words with fewer than {least} occurrences in the training data; --seen 0 shows them"
         )
 
 
@@ -95,16 +97,16 @@ def _looked_up(table: TranslationTable, term: str, k: int, least: int) -> dict[s
 
 
 def _seen(table: TranslationTable, term: str) -> int:
-    """Return how often a term is on the source side of what the table was trained on."""
+    """Return the number of occurrences of a document term in the training data."""
     number = table.vocabulary.number(term)
     return 0 if number is None else int(table.occurrences[number])
 
 
 def _refusal(table: TranslationTable, word: str, terms: list[str]) -> UnknownNameError:
-    """Say that the table knows no translations of a word, and which words near it have some."""
+    """Build the error for a word without translations, with similar words that have some."""
     if not terms:
         return UnknownNameError(
-            f"the table has no translations of {word!r}: the analyzer leaves it out",
+            f"the table has no translations of {word!r}: the analyzer removes it",
             facts=[("word", word), ("analyzer", table.analyzer.name)],
         )
     translated = sorted({table.vocabulary.token(number) for number in table.targets.tolist()})
@@ -115,14 +117,14 @@ def _refusal(table: TranslationTable, word: str, terms: list[str]) -> UnknownNam
             ("word", word),
             ("analyzer", table.analyzer.name),
             ("its terms", ", ".join(terms)),
-            ("near it", ", ".join(near) or "nothing"),
+            ("similar", ", ".join(near) or "nothing"),
         ],
         fixes=[f"did you mean {' or '.join(near)}?"] if near else [],
     )
 
 
 def _print(found: dict[str, Any], word: str) -> None:
-    """Show both directions side by side; `word` is what the term is a part of, if it is."""
+    """Print both directions side by side; `word` is the word that a piece belongs to, if any."""
     from rich.table import Table
 
     times = "once" if found["seen"] == 1 else f"{found['seen']:,} times"

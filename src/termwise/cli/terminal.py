@@ -1,10 +1,11 @@
-"""What the terminal sees: progress on stderr, results on stdout."""
+"""Output of the command line: results on stdout, notes and progress on stderr."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import re
 import shlex
 import sys
 import time
@@ -31,14 +32,25 @@ from termwise.errors import StorageError, UsageError
 
 
 def stdout() -> Console:
-    """Return a console for results; wide where the output is not a terminal, so that nothing is wrapped."""
+    """Return a console for results; 120 columns wide where the output is not a terminal."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
     return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
+_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Characters that JSON allows and that change what a terminal shows: DEL, C1 controls, bidirectional controls."""
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
 def print_json(value: Mapping[str, Any]) -> None:
-    """Print one JSON object on one line; characters that UTF-8 cannot carry are escaped, with all others."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    """Print one JSON object on one line.
+
+    Control characters, bidirectional controls and what the encoding of stdout cannot carry are escaped.
+    """
+    text = _UNSAFE.sub(_escaped, json.dumps(value, ensure_ascii=False, allow_nan=False))
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -47,27 +59,27 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def note(text: str) -> None:
-    """Say something on stderr, without what would steer a terminal."""
+    """Print text on stderr; control characters are replaced."""
     print(legible(text), file=sys.stderr)
 
 
-def say(line: str) -> None:
-    """Say a line on stderr, above the progress bar where there is one, without what would steer a terminal."""
+def note_line(line: str) -> None:
+    """Print one line on stderr, above the progress bar if there is one; control characters are replaced."""
     note("".join(character if character.isprintable() else " " for character in line))
 
 
 def note_compiling() -> None:
-    """Say why nothing moves for a while; nothing where stderr is not a terminal, as with `progress_bar`."""
+    """Report on a terminal that kernels are being compiled."""
     if Console(stderr=True).is_terminal:
         note("compiling for this machine: some seconds, the first time only")
 
 
 MEASURED = ("encode", "train", "tune", "score")
-"""Stages whose name begins with these words are slow enough for their speed to be of interest."""
+"""First words of the stages whose speed is shown."""
 
 
 class _Speed(ProgressColumn):
-    """Documents, steps, settings or pairs a second, of late, and what is left at that speed."""
+    """Progress column with items per second and the remaining time."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -78,40 +90,40 @@ class _Speed(ProgressColumn):
 
 
 PAUSE = 60.0
-"""Seconds between lines of progress, where stderr is not a terminal."""
+"""Seconds between lines of progress where stderr is not a terminal."""
 
 
 def _progress_lines() -> Callable[[str, int, int | None], None]:
-    """Return a function that says how far the work is, once a minute at most."""
-    said = time.monotonic()
+    """Return a progress callback that prints a line a minute at most."""
+    last = time.monotonic()
     begun: dict[str, tuple[float, int]] = {}
     reached: dict[str, int] = {}
 
     def report(stage: str, done: int, total: int | None) -> None:
-        nonlocal said
+        nonlocal last
         now = time.monotonic()
         name = stage.partition(":")[0]
         if done < reached.get(name, 0):
             del begun[name]
         reached[name] = done
         since, before = begun.setdefault(name, (now, done))
-        if now - said < PAUSE:
+        if now - last < PAUSE:
             return
-        said = now
+        last = now
         line = f"{stage} {done:,}" + ("" if total is None else f" of {total:,}")
         if total is not None and done > before:
             line += f", {human_time((total - done) * (now - since) / (done - before))} left"
-        say(line)
+        note_line(line)
 
     return report
 
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Show stages of work on stderr while the block runs: as bars, or a line a minute where it is not a terminal.
+    """Show progress on stderr while the block runs: bars on a terminal, else a line a minute.
 
-    What follows a colon in the name of a stage is shown and may change while the stage lasts. A stage whose count falls
-    has begun again, and is timed anew.
+    A stage is identified by its name up to a colon; the text after the colon may change. A stage whose count falls
+    starts over, and so does its timing.
     """
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -141,7 +153,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a result file whole or not at all.
+    """Write a result file atomically.
 
     Raises
     ------
@@ -154,12 +166,12 @@ def write_text(path: Path, text: str) -> None:
         write(text)
 
 
-_OF_A_COLLECTION = ("corpus.jsonl", "corpus.jsonl.gz", "queries.jsonl", "queries.jsonl.gz")
-"""Files that a folder in BEIR layout stands for."""
+_BEIR_FILES = ("corpus.jsonl", "corpus.jsonl.gz", "queries.jsonl", "queries.jsonl.gz")
+"""Input files of a folder in BEIR layout."""
 
 
 def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | str | None]) -> None:
-    """Refuse to write a result over what it is made from, over another result, or into an index or a model.
+    """Refuse outputs that would overwrite an input or another output, or lie inside an index or a model.
 
     Raises
     ------
@@ -171,8 +183,8 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | s
     """
     read = [Path(os.path.realpath(path)) for path in inputs if path is not None]
     folders = [path for path in read if path.is_dir()]
-    read += [folder / name for folder in folders for name in _OF_A_COLLECTION]
-    whole = [folder for folder in folders if _is_whole(folder)]
+    read += [folder / name for folder in folders for name in _BEIR_FILES]
+    managed = [folder for folder in folders if _is_managed(folder)]
     written: list[Path] = []
     for output in outputs:
         if output is None or (output.exists() and not output.is_file()):
@@ -190,12 +202,12 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | s
                 facts=[("output", output)],
                 fixes=["choose another name"],
             )
-        for folder in whole:
+        for folder in managed:
             if folder in path.parents:
                 raise UsageError(
                     "the output would be written into the folder of an input",
                     facts=[("output", output), ("folder", folder)],
-                    fixes=["choose a place outside it"],
+                    fixes=["choose a path outside it"],
                 )
         if path in written:
             raise UsageError(
@@ -204,8 +216,8 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | s
         written.append(path)
 
 
-def _is_whole(folder: Path) -> bool:
-    """Tell whether a folder is that of an index or a model, which hold their own files and no others."""
+def _is_managed(folder: Path) -> bool:
+    """Return whether a folder is an index or a model."""
     from termwise.index.manifest import NAME
     from termwise.storage.model_folder import kind_of
 
@@ -213,7 +225,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 def quoted(text: str) -> str:
-    """Write a text as one word of a command that is shown to be typed: in double quotes where they suffice.
+    """Quote a text for a shell command that the user may copy.
 
     Examples
     --------
@@ -224,7 +236,7 @@ def quoted(text: str) -> str:
 
 
 def human_bytes(size: int) -> str:
-    """Show a size in bytes with a decimal unit.
+    """Format a number of bytes with a decimal unit.
 
     Examples
     --------
@@ -240,7 +252,7 @@ def human_bytes(size: int) -> str:
 
 
 def human_time(seconds: float) -> str:
-    """Show a time in the largest unit that suits it, rounded up.
+    """Format a duration in seconds, minutes or hours, rounded up.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
-from termwise.cli.terminal import note, print_json, progress_bar, say, stdout
+from termwise.cli.terminal import note, print_json, progress_bar, stdout
 from termwise.cli.train_options import (
     Base,
     Data,
@@ -19,7 +19,7 @@ from termwise.cli.train_options import (
     new_folder,
     training_settings,
 )
-from termwise.cli.verbs import Verbs
+from termwise.cli.verb_group import VerbGroup
 from termwise.errors import MalformedRecordError, MissingFileError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from termwise.encode.encoder_manifest import Kind, Precision
 
 app = typer.Typer(
-    cls=Verbs,
+    cls=VerbGroup,
     help="Train an encoder of term weights or convert a published one, which needs the extra train; or train a "
     "translation table, which does not.",
     no_args_is_help=True,
@@ -239,7 +239,7 @@ def _train(
             card=None if card is None else _facts(card),
             threads=threads or available_processors(),
             progress=progress,
-            say=say,
+            say=note_line,
         )
     if is_first_process():
         _say_trained(kind, out, facts, as_json)

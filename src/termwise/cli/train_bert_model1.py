@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
-from termwise.cli.terminal import note, print_json, progress_bar, say, stdout
+from termwise.cli.terminal import note, print_json, progress_bar, stdout
 from termwise.cli.train_options import Base, Data, Resume, Validation, new_folder, training_settings
 
 Out = Annotated[Path, new_folder("The new scorer folder.")]
@@ -46,7 +46,7 @@ def command(
             resume=resume,
             threads=threads or available_processors(),
             progress=progress,
-            say=say,
+            say=note_line,
         )
     if as_json:
         print_json(facts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from termwise.cli.options import JsonFlag
-from termwise.cli.terminal import note, print_json, progress_bar, say, stdout
+from termwise.cli.terminal import note, print_json, progress_bar, stdout
 from termwise.cli.train_options import counting_of, new_folder
 from termwise.errors import MissingFileError, UsageError
 
@@ -118,7 +118,7 @@ def command(
             if expand_with is None
             else Expansion(expand_with, expansion_terms or PUBLISHED_TERMS, way),
             progress=progress,
-            say=say,
+            say=note_line,
         )
     if as_json:
         print_json({"encoder": str(out), "kind": made.manifest.kind})

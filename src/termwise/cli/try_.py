@@ -1,4 +1,4 @@
-"""``termwise try``: the whole of it in one command, on the documentation this Python carries."""
+"""``termwise try``: index, search, explain and evaluate the documentation of the running Python."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ QUESTION = "merge two sorted lists"
 MEASURE = "nDCG@10"
 
 LABELS = {"bm25": "BM25", "model1": "Model 1", "tilde": "TILDE", "tildev2": "TILDEv2"}
-"""The models that are shown side by side, and what they are called."""
+"""Models shown side by side, with their titles."""
 
 
 @dataclass(frozen=True)
 class _System:
-    """One model, indexed, asked and measured; `mixed` is measured in equal shares with the first model."""
+    """Index, ranking and measures of one model; `mixed` has the measures of its fusion with the first model."""
 
     name: str
     folder: Path
@@ -54,24 +54,24 @@ class _System:
 
 def command(
     question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help="What to ask about Python's standard library.")
+        str, typer.Argument(metavar="QUESTION", help="Query about the standard library of Python.")
     ] = QUESTION,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Folder for the index; rebuilt each time.")
+        Path, typer.Option("--out", metavar="DIR", help="Folder of the index; rebuilt each time.")
     ] = Path("python-stdlib.tw"),
-    k: Annotated[int, typer.Option("-k", metavar="N", help="Documents to show.")] = 5,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results.")] = 5,
     encode: Annotated[
         bool,
         typer.Option(
             "--encode",
-            help="Run the networks over documents whose weights do not ship, instead of leaving them out.",
+            help="Run the encoders over documents without shipped weights, instead of leaving them out.",
         ),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Index the Python documentation of this machine, answer, explain, and measure.
+    """Index the documentation of the running Python, search it, explain a score, and evaluate the ranking.
 
-    Nothing is downloaded. The indexes stay in their folders, for the commands printed at the end.
+    Nothing is downloaded. The indexes are kept, for the commands printed at the end.
     """
     from termwise.collection import PythonQuestions, open_collection
     from termwise.translation import shipped_tables
@@ -79,20 +79,20 @@ def command(
     begin = time.perf_counter()
     documents = list(open_collection("python:stdlib").documents())
     questions = PythonQuestions.load({document.doc_id for document in documents})
-    searcher = _counted("bm25", documents, out)
+    searcher = _index_counts("bm25", documents, out)
     built = time.perf_counter() - begin
-    systems = [_measured("bm25", out, searcher, 0, question, k, questions)]
+    systems = [_evaluated("bm25", out, searcher, 0, question, k, questions)]
     for name in LABELS:
-        folder, left_out = _beside(out, name), 0
+        folder, left_out = _folder_for(out, name), 0
         weights = shipped_weights(name)
         if weights is not None:
-            searcher, left_out = _remembered(name, weights, documents, folder, encode=encode)
+            searcher, left_out = _index_shipped_weights(name, weights, documents, folder, encode=encode)
         elif name in shipped_tables():
-            searcher = _counted(name, documents, folder)
+            searcher = _index_counts(name, documents, folder)
         else:
             continue
-        system = _measured(name, folder, searcher, left_out, question, k, questions)
-        systems.append(replace(system, mixed=_mixed([systems[0].run, system.run], questions)))
+        system = _evaluated(name, folder, searcher, left_out, question, k, questions)
+        systems.append(replace(system, mixed=_fused_measures([systems[0].run, system.run], questions)))
     if as_json:
         _print_json(systems, questions, question, len(documents), built)
     else:
@@ -100,13 +100,13 @@ def command(
 
 
 def shipped_weights(name: str) -> Path | None:
-    """Return the file with the weights of the standard library's documentation, where one ships for a model."""
+    """Return the file of precomputed weights of the documentation for a model, if it ships."""
     path = Path(str(resources.files("termwise"))) / "assets" / "python_weights" / f"{name}.npz"
     return path if path.is_file() else None
 
 
-def _counted(name: str, documents: Sequence[Document], folder: Path) -> Searcher:
-    """Index documents with a model that weighs what it counts in them."""
+def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> Searcher:
+    """Index documents with a model of term counts."""
     from termwise.indexing import build_index
 
     with progress_bar() as progress:
@@ -121,10 +121,10 @@ def _counted(name: str, documents: Sequence[Document], folder: Path) -> Searcher
         )
 
 
-def _remembered(
+def _index_shipped_weights(
     name: str, weights: Path, documents: Sequence[Document], folder: Path, *, encode: bool
 ) -> tuple[Searcher, int]:
-    """Index documents with weights that ship; return the searcher and how many documents were left out."""
+    """Index documents with shipped weights; return the searcher and the number of documents left out."""
     from termwise.encode import open_remembered_encoder
     from termwise.indexing import build_index
     from termwise.models import make_model
@@ -150,7 +150,7 @@ def _remembered(
     return searcher, len(left_out)
 
 
-def _measured(
+def _evaluated(
     name: str,
     folder: Path,
     searcher: Searcher,
@@ -164,8 +164,8 @@ def _measured(
     return _System(name, folder, searcher, left_out, ranking, run, _means(run, questions))
 
 
-def _mixed(runs: Sequence[Run], questions: PythonQuestions) -> dict[str, float | None]:
-    """Measure two runs as one, half of each."""
+def _fused_measures(runs: Sequence[Run], questions: PythonQuestions) -> dict[str, float | None]:
+    """Return the measures of two runs fused with equal weights."""
     from termwise.fusion import fuse
 
     return _means(fuse(runs, weights=(0.5, 0.5), missing="minimum", scaling="z"), questions)
@@ -190,7 +190,7 @@ def _print_json(
             first.searcher.explain(question, doc_id, competitors=2).to_dict()
             for doc_id in first.ranking.doc_ids
         ],
-        "questions": _judged(questions),
+        "questions": _judged_count(questions),
         "judgments_dropped": len(questions.dropped),
         "measures": first.measures,
         "systems": [
@@ -232,17 +232,19 @@ def _print(
         console.print()
         console.print(_side_by_side(systems, console.width))
     dropped = (
-        f" ({len(questions.dropped)} judgments name what this Python lacks)" if questions.dropped else ""
+        f" ({len(questions.dropped)} judgments are about names that this Python lacks)"
+        if questions.dropped
+        else ""
     )
-    where = f"measured on the {_judged(questions)} judged questions that ship with termwise{dropped}"
+    where = f"measured on the {_judged_count(questions)} judged questions that ship with termwise{dropped}"
     console.print()
     for system in systems:
         mixed = (
             ""
             if system.mixed is None
-            else f", mixed with {first.label} half and half {_figure(system.mixed[MEASURE])}"
+            else f", mixed with {first.label} half and half {_formatted(system.mixed[MEASURE])}"
         )
-        figure = _figure(system.measures[MEASURE])
+        figure = _formatted(system.measures[MEASURE])
         console.print(f"{system.label}, {where}: {MEASURE} {figure}{mixed}", soft_wrap=True)
         where = "on the same questions"
     for system in systems:
@@ -252,11 +254,11 @@ def _print(
                 "are left out; --encode computes them"
             )
     best = shlex.quote(first.ranking.doc_ids[0]) if len(first.ranking) else "DOC_ID"
-    note("\n".join(["\nnext:", *(f"  termwise {line}" for line in _further(systems, question, best))]))
+    note("\n".join(["\nnext:", *(f"  termwise {line}" for line in _next_commands(systems, question, best))]))
 
 
-def _further(systems: Sequence[_System], question: str, best: str) -> list[str]:
-    """Return commands that go on from here: every model asked, BM25 and Model 1 as one index."""
+def _next_commands(systems: Sequence[_System], question: str, best: str) -> list[str]:
+    """Return commands to try next."""
     folders = {system.name: shlex.quote(str(system.folder)) for system in systems}
     last = list(folders.values())[-1]
     asking = f"{quoted('random choice with weights')} --explain"
@@ -264,26 +266,28 @@ def _further(systems: Sequence[_System], question: str, best: str) -> list[str]:
     lines = [f"search {folder} {asking}" for folder in asked]
     lines.append(f"explain {folders['bm25']} {quoted(question)} {best} --html explanation.html")
     if "model1" in folders:
-        pieces, mixed = (shlex.quote(str(_beside(systems[0].folder, name))) for name in ("pieces", "mixed"))
+        pieces, mixed = (
+            shlex.quote(str(_folder_for(systems[0].folder, name))) for name in ("pieces", "mixed")
+        )
         lines += [
             f"index python:stdlib --analyzer wordpiece-clean --store-text --out {pieces}",
-            f"fuse {pieces} {folders['model1']} --alpha 0.7 --normalise raw --out {mixed}",
+            f"fuse-indexes {pieces} {folders['model1']} --alpha 0.7 --normalise raw --out {mixed}",
             f"search {mixed} {asking}",
         ]
     return [*lines, f"inspect {last}"]
 
 
-def _beside(out: Path, name: str) -> Path:
-    """Return the folder of a further index."""
+def _folder_for(out: Path, name: str) -> Path:
+    """Return the folder for the index of another model."""
     return out.with_name(f"{out.stem}-{name}{out.suffix}")
 
 
-def _figure(mean: float | None) -> str:
+def _formatted(mean: float | None) -> str:
     return "undefined" if mean is None else f"{mean:.4f}"
 
 
-def _judged(questions: PythonQuestions) -> int:
-    """Return how many questions have a judgment left."""
+def _judged_count(questions: PythonQuestions) -> int:
+    """Return the number of queries with a judgment."""
     return len({qrel.query_id for qrel in questions.qrels})
 
 
@@ -304,7 +308,7 @@ def _side_by_side(systems: Sequence[_System], width: int) -> Table:
 
 
 def broken_name(name: str, width: int) -> str:
-    """Put a name on several lines where it is too long for one, cut after dots, dashes and underscores.
+    """Break a long name into lines, after dots, dashes, slashes, colons and underscores.
 
     Examples
     --------

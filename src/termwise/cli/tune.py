@@ -1,4 +1,4 @@
-"""``termwise tune``: the settings of a translation, together with its weight beside a first stage."""
+"""``termwise tune``: tune the settings of a translation table together with its fusion weight."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from termwise.cli.judged import read_runs, wanted_queries
-from termwise.cli.options import JsonFlag, Settings, available_processors, model_settings
+from termwise.cli.judged import load_queries, read_runs
+from termwise.cli.options import JsonFlag, Overwrite, Settings, available_processors, model_settings
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
-from termwise.cli.translations import opened_scorer, table_places
+from termwise.cli.translation_options import opened_scorer, table_places
 from termwise.errors import ParameterError, UsageError
 from termwise.progress import Progress
 
@@ -25,16 +25,14 @@ _TUNED = ("self_translation", "lambda")
 def command(
     folder: Annotated[
         Path,
-        typer.Argument(
-            metavar="DIR", help="Index of what the documents say: --model ml --float.", show_default=False
-        ),
+        typer.Argument(metavar="DIR", help="Index of the model ml, built with --float.", show_default=False),
     ],
     table: Annotated[
         str,
         typer.Option(
             "--table",
             metavar="NAME|DIR",
-            help="The translation table: one that ships, or a folder.",
+            help="Translation table: name of a shipped one, or a folder.",
             show_default=False,
         ),
     ],
@@ -43,7 +41,7 @@ def command(
         typer.Option(
             "--first",
             metavar="RUN|DIR",
-            help="The first stage: a run, or an index that is searched for the queries.",
+            help="First stage: a run, or an index that is searched for the queries.",
             show_default=False,
         ),
     ],
@@ -54,11 +52,11 @@ def command(
     qrels: Annotated[
         str,
         typer.Option(
-            "--qrels", metavar="FILE", help="Judgments to choose by, or ir_datasets:ID.", show_default=False
+            "--qrels", metavar="FILE", help="Judgments to tune on, or ir_datasets:ID.", show_default=False
         ),
     ],
     measure: Annotated[
-        str, typer.Option("-m", "--measure", metavar="MEASURE", help="What to make large.")
+        str, typer.Option("-m", "--measure", metavar="MEASURE", help="Measure to maximise.")
     ] = "nDCG@10",
     self_translation: Annotated[
         str | None,
@@ -84,35 +82,35 @@ def command(
         typer.Option(
             "--normalise",
             metavar="SCALING",
-            help="As in fuse: once for both, or once for each; words are those of DIR.  [default: z]",
+            help="Normalisation as in fuse, one for both or one for each; idf is that of DIR.  [default: z]",
             show_default=False,
         ),
     ] = None,
     k: Annotated[
         int,
-        typer.Option("-k", metavar="N", min=1, help="Documents of the first stage to use for each query."),
+        typer.Option(
+            "-k", metavar="N", min=1, help="Number of first-stage documents to re-rank for each query."
+        ),
     ] = 1000,
     folds: Annotated[
         int,
-        typer.Option(
-            "--folds", metavar="N", min=0, help="Parts of the queries for cross-validation; 0 for none."
-        ),
+        typer.Option("--folds", metavar="N", min=0, help="Number of cross-validation folds; 0 for none."),
     ] = 5,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             metavar="FILE",
-            help="Keep settings and weights, for index, rerank and fuse.",
+            help="File for settings and weights, for index, rerank and fuse.",
             show_default=False,
         ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    overwrite: Overwrite = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Choose the settings of a translation for a collection, together with its weight in a fusion.
+    """Tune the settings of a translation table for a collection, together with its fusion weight.
 
-    Example: termwise tune said.tw --table words --first bm25.trec --queries dev.jsonl --qrels dev.qrels --output t.json
+    Example: termwise tune ml.tw --table model1 --first bm25.trec --queries dev.jsonl --qrels dev.qrels --output t.json
     """
     from termwise.collection import read_qrels
     from termwise.fusion import QueryScales, TunedTable, tune
@@ -122,7 +120,7 @@ def command(
     refuse_overwriting([output], [folder, *table_places(table), first, queries, qrels])
     if output is not None and output.exists() and not overwrite:
         raise UsageError(
-            "the file is there already",
+            "the file exists",
             facts=[("file", output)],
             fixes=["--overwrite", "choose another name"],
         )
@@ -131,14 +129,16 @@ def command(
     scorer = opened_scorer(folder, table, model_settings(settings or ()), _TUNED)
     judgments = read_qrels(qrels)
     judged = {qrel.query_id for qrel in judgments}
-    wanted = [query for query in wanted_queries(queries) if query.query_id in judged]
+    judged_queries = [query for query in load_queries(queries) if query.query_id in judged]
     scaling = normalise or ["z"]
-    scales = QueryScales.of(scorer.documents, wanted) if {"idf", "query-length"} & set(scaling) else None
+    scales = (
+        QueryScales.of(scorer.documents, judged_queries) if {"idf", "query-length"} & set(scaling) else None
+    )
     with progress_bar() as progress:
         tuning = tune(
             scorer,
-            _first(first, wanted, k, progress),
-            wanted,
+            _first(first, judged_queries, k, progress),
+            judged_queries,
             judgments,
             measure=measure,
             self_translations=self_translations,
@@ -172,22 +172,22 @@ def _numbers(option: str, text: str | None, usual: Sequence[float]) -> tuple[flo
         ) from None
 
 
-def _first(path: Path, wanted: Sequence[Query], k: int, progress: Progress) -> Run:
-    """Read the run of a first stage, or make it, and keep the first documents of each query."""
+def _first(path: Path, judged_queries: Sequence[Query], k: int, progress: Progress) -> Run:
+    """Return the first-stage run, cut to `k` documents a query."""
     from termwise.records import Ranking, Run
     from termwise.search import Searcher
 
     if path.is_dir():
         searcher = Searcher.open(path)
         threads = available_processors()
-        return searcher.rank_many(wanted, k=k, threads=threads, name=path.stem, progress=progress).run
+        return searcher.rank_many(judged_queries, k=k, threads=threads, name=path.stem, progress=progress).run
     (run,) = read_runs([path])
     cut = [Ranking(ranking.doc_ids[:k], ranking.scores[:k], ranking.query_id) for ranking in run]
     return Run(cut, run.name)
 
 
 def _text(tuning: Tuning) -> str:
-    """Show the grid, and below it what was chosen and what it is worth."""
+    """Return the grid, the tuned settings and their measures as text."""
     from termwise.evaluate import Column, Table, to_text
 
     fusion, best = tuning.fusion, tuning.best
@@ -201,20 +201,20 @@ def _text(tuning: Tuning) -> str:
         rows.append((f"{row[0].self_translation:g}", *(cell.value for cell in row)))
     worth: list[tuple[str | float, ...]] = [
         (f"{first} alone", learned.alone[0]),
-        (f"{translation} alone, so chosen", learned.alone[1]),
-        ("both, on the queries that chose", learned.value),
+        (f"{translation} alone, tuned", learned.alone[1]),
+        ("fused, on the tuning queries", learned.value),
     ]
     if learned.estimate is not None:
-        worth.append((f"both, on those left out ({learned.folds} parts)", learned.estimate))
-    judged = "judged query" if learned.queries == 1 else f"{learned.queries} judged queries"
+        worth.append((f"fused, cross-validated ({learned.folds} folds)", learned.estimate))
+    judged = "1 judged query" if learned.queries == 1 else f"{learned.queries} judged queries"
     measured = (Column("what", "", "text"), Column("value", learned.measure, "measure"))
     return "\n".join(
         [
-            f"{learned.measure} over the {judged}, each cell with its best share of {first}",
+            f"{learned.measure} over {judged}, each cell with its best weight of {first}",
             "",
             to_text(Table(columns, tuple(rows))),
             "",
-            f"chosen: self_translation={best.self_translation:g} lambda={best.lambda_:g}, "
+            f"tuned: self_translation={best.self_translation:g} lambda={best.lambda_:g}, "
             f"weights {fusion.weights[0]:.4f} {first}, {fusion.weights[1]:.4f} {translation}",
             "",
             to_text(Table(measured, tuple(worth))),

@@ -1,4 +1,4 @@
-"""``termwise verify``: whether an index is exactly as it was written."""
+"""``termwise verify``: check an index against its checksums."""
 
 from __future__ import annotations
 

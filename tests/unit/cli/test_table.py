@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from termwise.cli.main import run
-from termwise.cli.translations import table_places
+from termwise.cli.translation_options import table_places
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table
 

@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 from tests.unit.train.conftest import WORDS, base, one_thread, write_jsonl  # noqa: F401
 
 from termwise.cli.main import run
-from termwise.cli.terminal import say
+from termwise.cli.terminal import note_line
 
 SETTINGS = ["document_length=12", "batch=4", "max_steps=4", "validate_every=2", "learning_rate=1e-3"]
 
@@ -98,5 +98,5 @@ def test_lines_stand_above_the_bar_of_a_terminal(train, capsys, monkeypatch):
 
 
 def test_nothing_that_is_said_steers_the_terminal(capsys):
-    say("a\x1b[31mb\n")
+    note_line("a\x1b[31mb\n")
     assert capsys.readouterr().err == "a [31mb \n"

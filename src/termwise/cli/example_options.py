@@ -1,4 +1,4 @@
-"""Options of the verbs that take a document as the query, and long queries."""
+"""Options for query by example and for weights of query terms."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from termwise.search import Searcher
     from termwise.search.by_example import Example
 
-LONGEST = 100_000_000
-"""Bytes of the largest file that is read as a query."""
+MAX_QUERY_FILE = 100_000_000
+"""Largest size of a query file, in bytes."""
 
 Like = Annotated[
     list[str] | None,
     typer.Option(
         "--like",
         metavar="DOC_ID",
-        help="The query is this document of the index, which is no answer to itself.",
+        help="Use this document of the index as the query; it is excluded from the results.",
         show_default=False,
     ),
 ]
 LikeFile = Annotated[
     list[Path] | None,
     typer.Option(
-        "--like-file", metavar="FILE", help="The query is the text of this file.", show_default=False
+        "--like-file", metavar="FILE", help="Use the text of this file as the query.", show_default=False
     ),
 ]
 Weigh = Annotated[
@@ -41,20 +41,20 @@ Weigh = Annotated[
     typer.Option(
         "--weigh",
         metavar="NAME=VALUE",
-        help="How the terms of long queries weigh: max_terms=30, min_df=2, idf_power=1, counts=once, counts=saturated "
-        "with k3=8; may be repeated.",
+        help="Weights of query terms: max_terms=30, min_df=2, idf_power=1, counts=once, or counts=saturated "
+        "with k3=8; repeatable.",
         show_default=False,
     ),
 ]
 
 
 def query_settings(pairs: Sequence[str] | None) -> QuerySettings:
-    """Read ``--weigh``.
+    """Parse the values of ``--weigh``.
 
     Raises
     ------
     UnknownNameError, ParameterError
-        If there is no such setting, or it cannot have this value.
+        If a setting does not exist or a value is out of its range.
     """
     from termwise.engine.query_settings import QuerySettings
 
@@ -65,14 +65,14 @@ def query_settings(pairs: Sequence[str] | None) -> QuerySettings:
 def example_of(
     searcher: Searcher, doc_ids: Sequence[str] | None, files: Sequence[Path] | None
 ) -> Example | None:
-    """Read the document that ``--like`` or ``--like-file`` names; None where neither is given.
+    """Return the query document of ``--like`` or ``--like-file``; None where neither is given.
 
     Raises
     ------
     UsageError
         If both are given, or one more than once.
     MissingFileError, MalformedRecordError
-        If the file is not there, or is no text, or an empty one.
+        If the file does not exist, is not text, or is empty.
     TermwiseError
         As `Example.of` does.
     """
@@ -83,9 +83,9 @@ def example_of(
     for option, given in (("--like", doc_ids), ("--like-file", files)):
         if given and len(given) > 1:
             raise UsageError(
-                "the query is one document",
+                "only one document can be the query",
                 facts=[(option, ", ".join(map(str, given)))],
-                fixes=[f"{option} {given[0]}", "search for each, and fuse the runs"],
+                fixes=[f"{option} {given[0]}", "search for each document, and fuse the runs"],
             )
     if doc_ids:
         return Example.of(searcher, doc_ids[0])
@@ -95,7 +95,7 @@ def example_of(
     text = _text_of(file)
     if not text.strip():
         raise MalformedRecordError(
-            "the text is empty", facts=[("file", file)], fixes=["name a file with words"]
+            "the text is empty", facts=[("file", file)], fixes=["give a file that contains words"]
         )
     return Example(file.name, text)
 
@@ -104,7 +104,7 @@ def _text_of(file: Path) -> str:
     from termwise.collection.lines import CONVERT, GZIP_MAGIC
 
     try:
-        data = read_regular(file, LONGEST)
+        data = read_regular(file, MAX_QUERY_FILE)
         if data.startswith(GZIP_MAGIC):
             raise MalformedRecordError(
                 "the file is compressed", facts=[("file", file)], fixes=[f"gunzip --keep {file}"]
@@ -116,7 +116,7 @@ def _text_of(file: Path) -> str:
         ) from error
     except Misfit as error:
         raise MalformedRecordError(
-            "this is not a file of text",
+            "the file is not a text file",
             facts=[("file", file), ("expected", error.expected), ("seen", error.seen)],
         ) from error
     except UnicodeDecodeError as error:

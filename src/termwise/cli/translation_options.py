@@ -1,4 +1,4 @@
-"""What verbs share that score by a translation table: tuned settings, and a scorer of given documents."""
+"""Tuned settings and scorers of translation tables, shared by several verbs."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ TunedSettings = Annotated[
     typer.Option(
         "--settings",
         metavar="FILE",
-        help="Settings that termwise tune wrote; others may be added with --set.",
+        help="Settings file written by termwise tune; --set adds others.",
         show_default=False,
     ),
 ]
 
-_OF_AN_INDEX = ("table", "keep", "prune")
-"""Parameters of `Model1` that say how a table is compiled, which a scorer does without."""
+_INDEX_PARAMETERS = ("table", "keep", "prune")
+"""Parameters of `Model1` for compiling a table into an index; a scorer has no use for them."""
 
 
 def with_tuned(file: Path | None, given: Mapping[str, str], table: str) -> dict[str, str]:
-    """Add the settings of a file that ``termwise tune`` wrote to those that are given, as texts.
+    """Merge the settings of a ``termwise tune`` file with given ones, as texts.
 
     Parameters
     ----------
     file : Path or None
-        None for none.
+        Settings file, if any.
     given : mapping of str to str
-        As with ``--set``.
+        Settings from ``--set``.
     table : str
-        The table that they are for: the name of one that ships, or a folder.
+        Name of a shipped table, or a folder.
 
     Raises
     ------
     DataError
-        If the file holds no tuned settings, or one that `Model1` does not take.
+        If the file holds no tuned settings, or one that `Model1` refuses.
     ParameterError
-        If a setting is both in the file and given, or the file is about another table.
+        If a setting is given twice, or the file is for another table.
     MissingFileError
         If the file, or the table, cannot be read.
     """
@@ -59,9 +59,9 @@ def with_tuned(file: Path | None, given: Mapping[str, str], table: str) -> dict[
     tuned = [settings for settings in fusion.settings if settings]
     if len(tuned) != 1:
         raise DataError(
-            "the file holds weights, but no tuned settings",
+            "the file holds fusion weights, but no tuned settings",
             facts=[("file", file)],
-            fixes=["give a file that termwise tune wrote"],
+            fixes=["give a file written by termwise tune"],
         )
     _check_kept(tuned[0], file)
     _check_table(fusion, table, file)
@@ -78,25 +78,25 @@ def with_tuned(file: Path | None, given: Mapping[str, str], table: str) -> dict[
 def opened_scorer(
     folder: Path, table: str | Path, settings: Mapping[str, str], tuned: tuple[str, ...] = ()
 ) -> TranslationScorer:
-    """Open an index of the model ``ml`` and a table, and score with these settings of ``model1``.
+    """Open a scorer of a translation table over an index of the model ``ml``.
 
     Parameters
     ----------
     folder : Path
         The index.
     table : str or Path
-        The table: the name of one that ships, or a folder.
+        Name of a shipped table, or a folder.
     settings : mapping of str to str
-        As with ``--set``.
+        Settings from ``--set``.
     tuned : tuple of str, optional
-        Settings that are chosen, so that they cannot be given.
+        Settings that are tuned, and so cannot be given.
 
     Raises
     ------
     UsageError
-        If a setting is of no use here.
+        If a setting does not apply.
     TermwiseError
-        Whatever is wrong with a setting, the index or the table.
+        If a setting, the index or the table is invalid.
     """
     from termwise.index import Index
     from termwise.indexing import chosen_model
@@ -104,7 +104,10 @@ def opened_scorer(
     from termwise.search.translation_scorer import TranslationScorer
     from termwise.translation import open_table
 
-    for names, why in ((_OF_AN_INDEX, "is for compiling a table into an index"), (tuned, "is what is tuned")):
+    for names, why in (
+        (_INDEX_PARAMETERS, "applies only when a table is compiled into an index"),
+        (tuned, "is one of the tuned settings"),
+    ):
         wrong = sorted(set(names) & set(settings))
         if wrong:
             raise UsageError(f"{wrong[0]} {why}", fixes=[f"leave --set {wrong[0]}=... out"])
@@ -122,20 +125,20 @@ def opened_scorer(
 
 
 def table_places(table: str | None) -> tuple[Path, ...]:
-    """Return the folder of a table that may not be written to; none where none is given."""
+    """Return the folder of a table, as an input that outputs must not overwrite."""
     from termwise.translation.table_folder import table_folder
 
     return () if table is None else (table_folder(table),)
 
 
 def _check_kept(settings: Settings, file: Path) -> None:
-    """Refuse settings of a file that tuning does not write, or with values that it does not write, naming the first."""
+    """Refuse settings of a file that `Model1` cannot take."""
     from termwise.models import Model1, make_model
 
     for name, text in _texts(settings).items():
         try:
-            if name in _OF_AN_INDEX:
-                raise UsageError("it is not one that is tuned")
+            if name in _INDEX_PARAMETERS:
+                raise UsageError("this setting is not tuned")
             make_model(Model1.name, {name: text})
         except UsageError as error:
             raise DataError(
@@ -146,7 +149,7 @@ def _check_kept(settings: Settings, file: Path) -> None:
 
 
 def _check_table(fusion: Fusion, table: str, file: Path) -> None:
-    """Refuse a table that is not the one that a file was tuned for, where the file says which."""
+    """Refuse a table other than the one that a file was tuned for."""
     from termwise.translation.table_folder import read_manifest
 
     for tuned in filter(None, fusion.tables):
@@ -160,15 +163,15 @@ def _check_table(fusion: Fusion, table: str, file: Path) -> None:
                     ("given", f"{table}  {short_digest(found)}"),
                 ],
                 fixes=[
-                    f"give the table that they were tuned for: {tuned.name}",
-                    f"tune for this one: termwise tune DIR --table {table} ... --output FILE",
-                    "leave --settings out, and set what is wanted with --set",
+                    f"give the table that the settings were tuned for: {tuned.name}",
+                    f"tune for this table: termwise tune DIR --table {table} ... --output FILE",
+                    "leave --settings out, and give settings with --set",
                 ],
             )
 
 
 def _texts(settings: Settings) -> dict[str, str]:
-    """Write values as ``--set`` takes them."""
+    """Return values as texts in the form that ``--set`` takes."""
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in settings.items()

@@ -1,0 +1,200 @@
+"""Options and messages that `fuse`, `learn-weights` and `fuse-indexes` share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from termwise.cli.judged import load_queries
+from termwise.cli.terminal import note
+from termwise.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from termwise.fusion import Fusion, QueryScales
+    from termwise.records import Run
+
+Alpha = Annotated[
+    float | None,
+    typer.Option("--alpha", metavar="A", help="Weight of the first of two, 0 to 1.", show_default=False),
+]
+Weights = Annotated[
+    Path | None,
+    typer.Option(
+        "--weights",
+        metavar="FILE",
+        help="Weights file written by termwise learn-weights or termwise tune.",
+        show_default=False,
+    ),
+]
+MissingScore = Annotated[
+    str | None,
+    typer.Option(
+        "--missing",
+        metavar="drop|minimum|zero",
+        help="Score of a document that a run does not rank: the document is dropped, or it gets the lowest score "
+        "of the run for the query, or 0. Required, there is no default.",
+        show_default=False,
+    ),
+]
+Normalise = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--normalise",
+        metavar="SCALING",
+        help="z, minmax, global, raw, idf or query-length; one for all runs, or one for each.  [default: z]",
+        show_default=False,
+    ),
+]
+Documents = Annotated[
+    str | None,
+    typer.Option(
+        "--documents",
+        metavar="first|union",
+        help="Fuse the documents of the first run, or those of all runs.  [default: first]",
+        show_default=False,
+    ),
+]
+ScalingQueries = Annotated[
+    str | None,
+    typer.Option(
+        "--queries",
+        metavar="FILE",
+        help="Texts of the queries, for --normalise idf and query-length.",
+        show_default=False,
+    ),
+]
+ScalingIndexes = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--index",
+        metavar="DIR",
+        help="Index that gives idf and query length; one for all runs, or one for each.",
+        show_default=False,
+    ),
+]
+
+
+def refuse_options(options: Mapping[str, object], reason: str) -> None:
+    """Refuse options that were given and would be ignored."""
+    given = [name for name, value in options.items() if value is not None and value is not False]
+    if given:
+        does = "does" if len(given) == 1 else "do"
+        raise UsageError(f"{', '.join(given)} {does} not apply {reason}", fixes=["leave it out"])
+
+
+def check_count(paths: Sequence[Path], noun: str) -> None:
+    """Refuse fewer than two runs or indexes."""
+    if len(paths) < 2:
+        raise UsageError(
+            "there is nothing to fuse", facts=[(noun, len(paths))], fixes=[f"give two {noun} or more"]
+        )
+
+
+def check_alpha_count(paths: Sequence[Path], noun: str) -> None:
+    """Refuse `--alpha` for more than two runs or indexes."""
+    if len(paths) != 2:
+        raise UsageError(
+            f"--alpha is the weight of the first of two {noun}",
+            facts=[(noun, len(paths))],
+            fixes=["--weights FILE, from termwise learn-weights"],
+        )
+
+
+def check_missing_given(missing: str | None) -> None:
+    """Refuse a fusion that does not state how missing documents score."""
+    if missing is None:
+        raise UsageError(
+            "--missing is required: no default is right for all runs",
+            facts=[
+                ("drop", "the document is not fused"),
+                ("minimum", "the lowest score of the run for this query"),
+                ("zero", "0; refused for runs with scores below 0"),
+            ],
+            fixes=["--missing minimum", "--missing drop", "--missing zero"],
+        )
+
+
+def check_common_queries(runs: Sequence[Run]) -> None:
+    """Refuse runs that share no query with the first."""
+    first = runs[0]
+    for run in runs[1:]:
+        if len(first) and len(run) and not set(first.rankings) & set(run.rankings):
+            raise DataError(
+                "two runs have no query in common",
+                facts=[
+                    ("run", f"{first.name}, with queries such as {next(iter(first.rankings))}"),
+                    ("run", f"{run.name}, with queries such as {next(iter(run.rankings))}"),
+                ],
+                fixes=["give runs of the same queries"],
+            )
+
+
+def one_or_each(values: Sequence[Any]) -> Any:
+    """Return the value that applies to all runs, or the list with one value for each."""
+    return values[0] if len(values) == 1 else list(values)
+
+
+def fusion_rules(missing: str | None, normalise: list[str] | None, documents: str | None) -> dict[str, Any]:
+    """Return the rules of a fusion as keyword arguments; `termwise.fusion` checks the names."""
+    return {
+        "missing": missing,
+        "scaling": one_or_each(normalise or ["z"]),
+        "documents": documents or "first",
+    }
+
+
+def query_scales(
+    scalings: Sequence[str], queries: str | None, folders: Sequence[Path]
+) -> QueryScales | list[QueryScales | None] | None:
+    """Return the query statistics for the scalings idf and query-length; None for other scalings."""
+    needed = {"idf", "query-length"} & set(scalings)
+    if not needed:
+        if queries is not None or folders:
+            raise UsageError(
+                "--queries and --index apply to the scalings idf and query-length only",
+                fixes=["add --normalise idf", "leave them out"],
+            )
+        return None
+    if queries is None or not folders:
+        raise UsageError(
+            f"the scaling {' and '.join(sorted(needed))} needs the texts of the queries and an index",
+            fixes=["add --queries FILE --index DIR"],
+        )
+    from termwise.fusion import QueryScales
+    from termwise.index import Index
+
+    texts = load_queries(queries)
+    return one_or_each([QueryScales.of(Index.open(folder), texts) for folder in folders])  # type: ignore[no-any-return]
+
+
+def note_left_out(runs: Sequence[Run], missing: str | None, documents: str | None) -> None:
+    """Report how many documents only the later runs rank, where the default leaves them out."""
+    if documents is not None or missing == "drop":
+        return
+    first, *others = runs
+    count = 0
+    for ranking in first:
+        rankings = [run[ranking.query_id] for run in others if ranking.query_id in run]
+        count += len(set[str]().union(*(other.doc_ids for other in rankings)) - set(ranking.doc_ids))
+    if count:
+        note(
+            f"left out: {count:,} documents that {first.name} does not rank for their query; "
+            "--documents union fuses them too"
+        )
+
+
+def note_weight_names(file: Path, fusion: Fusion, names: Sequence[str]) -> None:
+    """Report which run or index takes the weight of a run with another name."""
+    pairs = [pair for pair in zip(names, fusion.runs, strict=True) if pair[0] != pair[1]]
+    if pairs:
+        uses = ", ".join(f"{name} takes the weight of {learned_for}" for name, learned_for in pairs)
+        note(f"{file}: {uses}")
+
+
+def note_same_queries(file: Path, fusion: Fusion, run: Run) -> None:
+    """Warn where weights are applied to the queries that they were learned on."""
+    if fusion.learned is not None and fusion.learned.chose_on(run.rankings):
+        note(f"{file}: the weights were learned on these queries; evaluate them on other queries")

@@ -1,0 +1,113 @@
+"""Messages of the verbs that build an index or run a network over a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from termwise.cli.terminal import human_bytes, note, note_line, print_json, stdout
+from termwise.display.safe_text import shown
+
+if TYPE_CHECKING:
+    from termwise.collection import Collection
+    from termwise.collection.file_collections import Header
+    from termwise.index import Manifest
+    from termwise.models import NetworkModel
+
+
+def report_index(out: Path, manifest: Manifest, seconds: float, as_json: bool) -> None:
+    """Print size and build time of a new index, as text or as JSON."""
+    size = sum(file.length for file in manifest.files())
+    if as_json:
+        print_json(
+            {
+                "index": str(out),
+                "documents": manifest.documents,
+                "terms": manifest.terms,
+                "postings": manifest.postings,
+                "bytes": size,
+                "seconds": round(seconds, 3),
+            }
+        )
+        return
+    stdout().print(
+        f"{out}: {manifest.documents:,} documents, {manifest.terms:,} terms, "
+        f"{manifest.postings:,} postings, {human_bytes(size)}, {seconds:.1f} s",
+        soft_wrap=True,
+    )
+    note(f'next: termwise search {out} "your question" --explain')
+
+
+def collection_with_header_note(source: str, fields: tuple[str, ...] | None) -> str | Collection:
+    """Report on stderr how the header line of a TSV file is treated.
+
+    Returns
+    -------
+    str or Collection
+        `source`. A pipe can be read only once: for one, a collection that reports its header while it is read.
+    """
+    from termwise.collection import open_collection
+    from termwise.collection.file_collections import TabSeparatedCollection
+    from termwise.errors import TermwiseError
+
+    path = Path(source)
+    if not path.exists():
+        return source
+    try:
+        collection = open_collection(source, fields=fields)
+        if not isinstance(collection, TabSeparatedCollection):
+            return source
+        if not path.is_file():
+            return replace(collection, on_header=partial(_note_header, source))
+        header = collection.header()
+    except TermwiseError:
+        return source  # build_index opens it again and raises the error
+    if header is not None:
+        _note_header(source, header)
+    return source
+
+
+def _note_header(source: str, header: Header) -> None:
+    if header.left_out:
+        note_line(f"{source}: the first line is a header and is skipped: {shown(header.line)}")
+    else:
+        note_line(
+            f"{source}: the first line is read as a document, although it looks like a header whose first column is "
+            f"the identifier: {shown(header.line)}"
+        )
+
+
+def note_finished_blocks(
+    work: Path,
+    model: NetworkModel,
+    *,
+    precision: Literal["float32", "int8"] | None,
+    providers: Sequence[str] | None,
+) -> None:
+    """Report on stderr how many blocks of documents an earlier run has encoded, if any."""
+    from termwise.errors import TermwiseError
+    from termwise.indexing import finished_blocks
+
+    try:
+        done = finished_blocks(work, model=model, precision=precision, providers=providers)
+    except TermwiseError:
+        return  # build_index opens the same files again and raises the error
+    if done:
+        note(f"resuming: {done:,} finished {'block is' if done == 1 else 'blocks are'} kept in {work}")
+
+
+@contextmanager
+def resumable_work(work: Path | None) -> Iterator[None]:
+    """Report on stderr, when interrupted, that the same command resumes the work."""
+    from termwise.encode.blocks import block_files
+
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        if work is not None and block_files(work):
+            note(f"interrupted: finished blocks are kept in {work}; the same command resumes from them")
+        raise

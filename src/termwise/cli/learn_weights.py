@@ -1,0 +1,165 @@
+"""``termwise learn-weights``: learn the weights of a fusion on judged queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from termwise.cli.fusion_options import (
+    Documents,
+    MissingScore,
+    Normalise,
+    ScalingIndexes,
+    ScalingQueries,
+    check_common_queries,
+    check_count,
+    check_missing_given,
+    fusion_rules,
+    note_left_out,
+    query_scales,
+    refuse_options,
+)
+from termwise.cli.judged import read_runs
+from termwise.cli.options import JsonFlag
+from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
+
+if TYPE_CHECKING:
+    from termwise.fusion import Fusion
+
+
+def command(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN",
+            help="Run files of the judged queries, two or more; the order is that of the weights.",
+            show_default=False,
+        ),
+    ],
+    qrels: Annotated[
+        str,
+        typer.Option(
+            "--qrels", metavar="FILE", help="Judgments to learn from, or ir_datasets:ID.", show_default=False
+        ),
+    ],
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            metavar="grid|sweep|ascent",
+            help="grid tries tenths, sweep is exact for two runs, ascent is for three or more.  "
+            "[default: sweep for two runs, ascent for more]",
+            show_default=False,
+        ),
+    ] = None,
+    measure: Annotated[
+        str, typer.Option("-m", "--measure", metavar="MEASURE", help="Measure to maximise.")
+    ] = "nDCG@10",
+    missing: MissingScore = None,
+    normalise: Normalise = None,
+    documents: Documents = None,
+    queries: ScalingQueries = None,
+    index: ScalingIndexes = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            min=0,
+            help="Seed of the random starts of ascent.  [default: 0]",
+            show_default=False,
+        ),
+    ] = None,
+    starts: Annotated[
+        int | None,
+        typer.Option(
+            "--starts",
+            metavar="N",
+            min=1,
+            help="Number of starts of ascent: more take longer and may find better weights.  [default: 5]",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="FILE",
+            help="Weights file to write, for fuse and fuse-indexes.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Learn the weights of a fusion on judged queries.
+
+    Example: termwise learn-weights bm25.trec tilde.trec --qrels dev.qrels --missing minimum --output weights.json
+    """
+    from termwise.collection import read_qrels
+    from termwise.fusion import learn
+
+    check_count(runs, "runs")
+    check_missing_given(missing)
+    method = method or ("sweep" if len(runs) == 2 else "ascent")
+    if method != "ascent":
+        refuse_options(
+            {"--seed": seed, "--starts": starts}, f"to --method {method}, which draws nothing at random"
+        )
+    refuse_overwriting([output], [*runs, qrels, queries, *(index or [])])
+    read = read_runs(runs)
+    check_common_queries(read)
+    scales = query_scales(normalise or [], queries, index or [])
+    judgments = read_qrels(qrels)
+    with progress_bar() as progress:
+        fusion = learn(
+            read,
+            judgments,
+            method=cast(Any, method),
+            measure=measure,
+            queries=scales,
+            seed=seed or 0,
+            restarts=starts or 5,
+            progress=progress,
+            **fusion_rules(missing, normalise, documents),
+        )
+    note_left_out(read, missing, documents)
+    if output is not None:
+        fusion.save(output)
+    if as_json:
+        print_json({"weights_file": None if output is None else str(output), "fusion": fusion.to_dict()})
+    else:
+        print(learned_text(fusion))
+    if output is not None:
+        note(f"{output}: written")
+
+
+def learned_text(fusion: Fusion) -> str:
+    """Return learned weights, and the measure they were learned for, as a table and sentences."""
+    from termwise.evaluate import Column, Table, to_text
+
+    learned = fusion.learned
+    if learned is None:
+        return ""
+    columns = (
+        Column("run", "Run", "text"),
+        Column("scaling", "scaling", "text"),
+        Column("weight", "weight", "measure"),
+        Column("alone", f"{learned.measure} alone", "measure"),
+    )
+    rows = tuple(zip(fusion.runs, fusion.scaling, fusion.weights, learned.alone, strict=True))
+    lines = [to_text(Table(columns, rows)), ""]
+    judged = "1 judged query" if learned.queries == 1 else f"{learned.queries} judged queries"
+    lines.append(f"{learned.measure} of the fused run: {learned.value:.4f}, over {judged}.")
+    if learned.low is not None and learned.high is not None:
+        first = fusion.runs[0]
+        where = f"Every weight of {first} from {learned.low:.4f} to {learned.high:.4f} gives this value"
+        if learned.low == learned.high:
+            where = f"The weight of {first} that gives this value is {learned.low:.4f}"
+        others = {0: "no other weight does", 1: "1 other interval does"}.get(
+            learned.ties or 0, f"{learned.ties} other intervals do"
+        )
+        lines.append(f"{where}; {others}.")
+    lines.append("The weights were learned on these queries; evaluate them on other queries.")
+    return "\n".join(lines)

@@ -1,0 +1,45 @@
+"""Command groups: grouped help, and suggestions for misspelt verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from typer.core import TyperGroup
+
+from termwise.errors import UnknownNameError
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Start": ("try",),
+    "Build an index": ("index", "encode", "inspect", "verify"),
+    "Search": ("search", "explain", "rerank"),
+    "Fuse": ("fuse", "learn-weights", "fuse-indexes", "tune"),
+    "Measure": ("evaluate", "compare", "probe"),
+    "Train": ("train", "table"),
+}
+"""Sections of ``termwise --help``, with their verbs."""
+
+
+class VerbGroup(TyperGroup):
+    """Command group that lists its verbs in sections and suggests names for unknown ones."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the verb that the arguments begin with."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            raise UnknownNameError.of("verb", name, self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the verbs in sections where the sections name all of them, else as one list."""
+        names = self.list_commands(ctx)
+        listed = [name for section in SECTIONS.values() for name in section]
+        sections = SECTIONS if sorted(names) == sorted(listed) else {"Commands": tuple(names)}
+        for title, verbs in sections.items():
+            rows = [
+                (name, command.get_short_help_str(formatter.width - 20))
+                for name in verbs
+                if (command := self.get_command(ctx, name)) is not None
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
