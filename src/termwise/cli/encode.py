@@ -104,7 +104,8 @@ def command(
         )
         return
     stdout().print(
-        f"{encoding}: {done.share:,} of {done.blocks:,} blocks belong to this shard, {done.left:,} remain in all, {seconds:.1f} s",
+        f"{encoding}: {done.share:,} of {done.blocks:,} blocks belong to this shard, {done.left:,} remain in all, "
+        f"{seconds:.1f} s",
         soft_wrap=True,
     )
     if done.left == 0:

@@ -54,16 +54,8 @@ def missing_rule(text: str) -> Literal["zero", "skip"]:
 
 
 def tie_rule(text: str) -> Literal["ranking", "trec_eval"]:
-    """Check the value of ``--ties``."""
-    if text == "ranking":
-        return "ranking"
-    if text == "trec-eval":
-        return "trec_eval"
-    raise ParameterError(
-        "--ties is ranking or trec-eval",
-        facts=[("given", text)],
-        fixes=["--ties ranking", "--ties trec-eval"],
-    )
+    """Return the value of ``--ties``."""
+    return "trec_eval" if choice("--ties", text, ("ranking", "trec-eval")) == "trec-eval" else "ranking"
 
 
 def exclusion(text: str | None) -> Mapping[str, frozenset[str]] | Literal["id"] | None:

@@ -153,7 +153,7 @@ def field_names(text: str | None) -> tuple[str, ...] | None:
 
 def network_precision(text: str | None) -> Literal["float32", "int8"] | None:
     """Return the value of ``--precision``."""
-    return None if text is None else choice("--precision", text, ("float32", "int8"))  # type: ignore[no-any-return]
+    return None if text is None else choice("--precision", text, ("float32", "int8"))
 
 
 _LONGEST_SHARD = 40

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
-from termwise.cli.terminal import note, print_json, progress_bar, stdout
+from termwise.cli.terminal import note, note_line, print_json, progress_bar, stdout
 from termwise.cli.train_options import (
     Base,
     Data,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from termwise.cli.options import JsonFlag
-from termwise.cli.terminal import note, print_json, progress_bar, stdout
+from termwise.cli.terminal import note, note_line, print_json, progress_bar, stdout
 from termwise.cli.train_options import counting_of, new_folder
 from termwise.errors import MissingFileError, UsageError
 

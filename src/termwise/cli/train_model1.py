@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
-from termwise.cli.terminal import human_bytes, note, print_json, progress_bar, stdout
+from termwise.cli.terminal import human_bytes, note, note_line, print_json, progress_bar, stdout
 from termwise.cli.train_options import Data, Resume, new_folder, training_settings
 
 Out = Annotated[Path, new_folder("The folder of the table.")]

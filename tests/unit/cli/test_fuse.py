@@ -1,4 +1,4 @@
-"""``termwise fuse``: its ways, what it refuses, and what it writes."""
+"""``termwise fuse``, ``learn-weights`` and ``fuse-indexes``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 from termwise import Document, Qrel, Ranking, Run, build_index, fuse, interpolate, read_run, write_run
 from termwise import reciprocal_rank_fusion as rrf
-from termwise.cli.fuse import _learned_text
+from termwise.cli.learn_weights import learned_text
 from termwise.cli.main import run
 from termwise.evaluate import evaluate
-from termwise.fusion import Fusion, learn, oracle
+from termwise.fusion import Fusion, learn
 
 BM25 = Run(
     [Ranking(["a", "b", "c"], [9.0, 6.0, 3.0], "q1"), Ranking(["b", "a", "c"], [5.0, 4.0, 1.0], "q2")], "bm25"
@@ -24,6 +24,8 @@ TILDE = Run(
 )
 QRELS = [Qrel("q1", "a", 1), Qrel("q2", "c", 2), Qrel("q2", "a", 1)]
 TWO = ["fuse", "bm25.trec", "tilde.trec"]
+LEARN_TWO = ["learn-weights", "bm25.trec", "tilde.trec"]
+JUDGED = ["--qrels", "qrels.txt", "--missing", "drop"]
 
 
 @pytest.fixture
@@ -66,32 +68,40 @@ def test_scalings_and_documents(place):
 
 @pytest.mark.parametrize("method", ["grid", "sweep", "ascent"])
 def test_learned_weights_are_shown_kept_and_used(place, capsys, method):
-    learning = ["--learn", method, "--qrels", "qrels.txt", "-m", "nDCG@2", "--missing", "drop"]
-    assert run([*TWO, *learning, "--save-weights", "w.json", "--output", "out.trec"]) == 0
+    learning = [*LEARN_TWO, *JUDGED, "--method", method, "-m", "nDCG@2"]
+    assert run([*learning, "--output", "w.json"]) == 0
     fusion = Fusion.open("w.json")
     assert fusion == learn([BM25, TILDE], QRELS, method=method, measure="nDCG@2", missing="drop")
     streams = capsys.readouterr()
     assert streams.out.startswith("Run    scaling")
-    assert f"nDCG@2 {fusion.learned.value:.4f} fused, over the 2 judged queries." in streams.out
-    assert "the weights were chosen on" in streams.out
-    assert streams.err == "w.json: written\nout.trec: 2 queries\n"
+    assert f"nDCG@2 of the fused run: {fusion.learned.value:.4f}, over 2 judged queries." in streams.out
+    assert "evaluate them on other queries" in streams.out
+    assert streams.err == "w.json: written\n"
+    assert run([*TWO, "--weights", "w.json", "--output", "out.trec"]) == 0
+    assert "w.json: the weights were learned on these queries" in capsys.readouterr().err
     value = evaluate(read_run("out.trec"), QRELS, ["nDCG@2"]).means["nDCG@2"]
     assert value == pytest.approx(fusion.learned.value)
-    capsys.readouterr()
-    assert run([*TWO, "--weights", "w.json", "--output", "again.trec"]) == 0
-    assert (place / "again.trec").read_bytes() == (place / "out.trec").read_bytes()
-    assert "w.json: chosen on these very queries" in capsys.readouterr().err
+    assert read_run("out.trec") == fusion.apply([BM25, TILDE], name="termwise")
     for name in ("bm25", "tilde"):
         lines = (place / f"{name}.trec").read_text().splitlines(keepends=True)
         (place / f"{name}.trec").write_text("".join(line for line in lines if line.startswith("q1")))
     assert run([*TWO, "--weights", "w.json", "--output", "other.trec"]) == 0
-    assert "very queries" not in capsys.readouterr().err
+    assert "these queries" not in capsys.readouterr().err
+
+
+def test_the_method_follows_the_number_of_runs(place, capsys):
+    for runs, method in (
+        (["bm25.trec", "tilde.trec"], "sweep"),
+        (["bm25.trec", "tilde.trec", "third.trec"], "ascent"),
+    ):
+        assert run(["learn-weights", *runs, "--qrels", "qrels.txt", "--missing", "minimum", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["fusion"]["learned"]["method"] == method
 
 
 def test_runs_that_stand_for_others_are_named(place, capsys):
     Fusion(["dev-bm25", "tilde"], [0.2, 0.8], missing="drop").save("w.json")
     assert run([*TWO, "--weights", "w.json", "--output", "out.trec"]) == 0
-    assert capsys.readouterr().err == "w.json: bm25 gets the weight of dev-bm25\nout.trec: 2 queries\n"
+    assert capsys.readouterr().err == "w.json: bm25 takes the weight of dev-bm25\nout.trec: 2 queries\n"
     assert run(["fuse", "tilde.trec", "third.trec", "--weights", "w.json", "--output", "o"]) == 2
     assert "give them in this order: dev-bm25 tilde" in capsys.readouterr().err
     assert not (place / "o").exists()
@@ -113,32 +123,46 @@ def test_learning_shows_its_stages(place, monkeypatch):
     def recorded():
         yield lambda stage, *_: stages.append(stage.partition(":")[0])
 
-    monkeypatch.setattr("termwise.cli.fuse.progress_bar", recorded)
-    learning = ["--learn", "ascent", "--qrels", "qrels.txt", "--missing", "minimum"]
-    assert run([*TWO, *learning]) == 0
+    monkeypatch.setattr("termwise.cli.learn_weights.progress_bar", recorded)
+    assert run([*LEARN_TWO, "--method", "ascent", "--qrels", "qrels.txt", "--missing", "minimum"]) == 0
     assert list(dict.fromkeys(stages)) == ["gather", "ascent"]
 
 
 def test_learning_alone_prints(place, capsys):
-    learning = ["--learn", "ascent", "--qrels", "qrels.txt", "--seed", "3", "--missing", "minimum", "--json"]
-    assert run(["fuse", "bm25.trec", "tilde.trec", "third.trec", *learning]) == 0
+    learning = [
+        *LEARN_TWO,
+        "third.trec",
+        "--qrels",
+        "qrels.txt",
+        "--seed",
+        "3",
+        "--missing",
+        "minimum",
+        "--json",
+    ]
+    assert run(learning) == 0
     record = json.loads(capsys.readouterr().out)
-    assert (record["run"], record["queries"], record["weights_file"]) == (None, None, None)
+    assert record["weights_file"] is None
     assert record["fusion"]["runs"] == ["bm25", "tilde", "third"]
     assert record["fusion"]["learned"]["seed"] == 3
     assert record["fusion"]["learned"]["restarts"] == 5
-    assert run(["fuse", "bm25.trec", "tilde.trec", "third.trec", *learning, "--starts", "2"]) == 0
+    assert run([*learning, "--starts", "2"]) == 0
     assert json.loads(capsys.readouterr().out)["fusion"]["learned"]["restarts"] == 2
     assert record["fusion"]["learned"]["measure"] == "nDCG@10"
 
 
 @pytest.mark.parametrize(
     ("ties", "said"),
-    [(0, "no other place is"), (1, "1 other place is"), (2, "2 other places are"), (None, "no other")],
+    [
+        (0, "no other weight does"),
+        (1, "1 other interval does"),
+        (2, "2 other intervals do"),
+        (None, "no other"),
+    ],
 )
 def test_other_places_are_counted_in_words(ties, said):
     fusion = learn([BM25, TILDE], QRELS, method="sweep", missing="minimum")
-    assert said in _learned_text(replace(fusion, learned=replace(fusion.learned, ties=ties)))
+    assert said in learned_text(replace(fusion, learned=replace(fusion.learned, ties=ties)))
 
 
 def test_reciprocal_ranks(place):
@@ -150,10 +174,10 @@ def test_divisors_from_an_index(place, capsys):
     texts = [("a", "merge sorted lists"), ("b", "sort a list"), ("c", "shuffle cards")]
     build_index([Document(*pair) for pair in texts], "docs.tw")
     normalise = ["--normalise", "idf", "--normalise", "query-length"]
-    learning = ["--learn", "sweep", "--qrels", "qrels.txt", "--missing", "drop", "--save-weights", "w.json"]
     texts_of = ["--queries", "queries.tsv", "--index", "docs.tw"]
-    assert run([*TWO, *learning, *normalise, *texts_of, "--output", "out.trec"]) == 0
+    assert run([*LEARN_TWO, *JUDGED, *normalise, *texts_of, "--output", "w.json"]) == 0
     assert Fusion.open("w.json").scaling == ("idf", "query-length")
+    assert run([*TWO, "--weights", "w.json", *texts_of, "--output", "out.trec"]) == 0
     assert run([*TWO, "--weights", "w.json", *texts_of, "--index", "docs.tw", "--output", "again.trec"]) == 0
     assert (place / "again.trec").read_bytes() == (place / "out.trec").read_bytes()
     capsys.readouterr()
@@ -165,58 +189,41 @@ def test_divisors_from_an_index(place, capsys):
 
 
 ALPHA = ["--alpha", "0.5", "--missing", "drop"]
-LEARN = ["--learn", "sweep", "--qrels", "qrels.txt", "--missing", "drop"]
+OUT = ["--output", "o"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["fuse", "bm25.trec", *ALPHA, "--output", "o"], "two runs or more"),
-        ([*TWO, "--output", "o", "--missing", "drop"], "in one way"),
-        ([*TWO, *ALPHA, "--rrf", "--output", "o"], "in one way"),
-        ([*TWO, "--alpha", "0.5", "--output", "o"], "the lowest score that the run gives"),
-        ([*TWO, "--learn", "sweep", "--qrels", "qrels.txt"], "--missing has no default"),
-        ([*TWO, "--learn", "sweep", "--missing", "drop"], "--qrels FILE"),
-        ([*TWO, *ALPHA], "--output FILE"),
-        ([*TWO, *ALPHA, "--qrels", "qrels.txt", "--output", "o"], "goes with --learn"),
-        ([*TWO, *ALPHA, "-m", "AP", "--output", "o"], "--measure goes with --learn and --oracle"),
-        ([*TWO, *ALPHA, "--seed", "1", "--output", "o"], "--seed goes with --learn ascent"),
-        ([*TWO, *LEARN, "-m", "AP", "-m", "RR"], "--oracle sweep takes several"),
-        ([*TWO, *LEARN, "--ties", "smallest"], "--ties goes with --oracle"),
-        ([*TWO, *LEARN, "--plot", "f.svg"], "--plot goes with --oracle"),
-        ([*TWO, "--oracle", "grid", *LEARN[2:], "--plot", "f.gif"], "unknown kind of figure"),
-        ([*TWO, "--oracle", "grid", *LEARN[2:], "--plot", "f"], "kind of figure"),
-        ([*TWO, "--oracle", "grid", *LEARN[2:], "--plot", "nope/f.svg"], "mkdir -p nope"),
-        ([*TWO, "--oracle", "sweep", "--missing", "drop"], "--qrels FILE"),
-        ([*TWO, "--oracle", "sweep", *LEARN[2:4]], "--missing has no default"),
-        ([*TWO, "--oracle", "swep", *LEARN[2:]], "did you mean sweep?"),
-        ([*TWO, "--oracle", "grid", *LEARN[2:], "--ties", "first"], "nearest"),
-        ([*TWO, "--oracle", "grid", *LEARN[2:], "--output", "o"], "--learn sweep finds one share"),
-        ([*TWO, "--oracle", "grid", *LEARN[2:], "--seed", "1"], "--learn ascent"),
-        ([*TWO, "--oracle", "grid", *LEARN[2:], "--tag", "x"], "--tag goes with weights"),
-        ([*TWO, *LEARN, "--seed", "3"], "--seed goes with --learn ascent"),
-        ([*TWO, *LEARN, "--starts", "3"], "--starts goes with --learn ascent"),
-        ([*TWO, *ALPHA, "--starts", "3", "--output", "o"], "--starts goes with --learn ascent"),
-        ([*TWO, "--learn", "ascent", *LEARN[2:], "--starts", "0"], "--starts"),
-        ([*TWO, "--learn", "grid", *LEARN[2:], "--seed", "3"], "the only method that draws at random"),
-        ([*TWO, "--alpha", "1.5", "--missing", "drop", "--output", "o"], "0 to 1"),
-        ([*TWO, "third.trec", *ALPHA, "--output", "o"], "first of two runs"),
-        ([*TWO, "third.trec", *LEARN], "ascent"),
-        ([*TWO, *LEARN, "-m", "Bpref"], "exact sweep"),
-        ([*TWO, *LEARN, "-m", "nDGC@10"], "nDCG"),
-        ([*TWO, "--learn", "swep", *LEARN[2:]], "did you mean sweep?"),
-        ([*TWO, "--alpha", "0.5", "--missing", "min", "--output", "o"], "did you mean minimum?"),
-        ([*TWO, *ALPHA, "--normalise", "min-max", "--output", "o"], "did you mean minmax?"),
-        ([*TWO, *ALPHA, "--documents", "all", "--output", "o"], "first, union"),
-        ([*TWO, *ALPHA, *["--normalise", "z"] * 3, "--output", "o"], "one for each"),
-        ([*TWO, *ALPHA, "--normalise", "idf", "--output", "o"], "--queries FILE --index DIR"),
-        ([*TWO, *ALPHA, "--queries", "queries.tsv", "--output", "o"], "--normalise idf"),
-        ([*TWO, "--weights", "w.json", "--missing", "drop", "--output", "o"], "than those of a file"),
-        ([*TWO, "--rrf", "--normalise", "z", "--output", "o"], "ranks alone"),
-        ([*TWO, "--rrf", "--save-weights", "w.json", "--output", "o"], "ranks alone"),
+        (["fuse", "bm25.trec", *ALPHA, *OUT], "two runs or more"),
+        ([*TWO, *OUT, "--missing", "drop"], "in exactly one way"),
+        ([*TWO, *ALPHA, "--rrf", *OUT], "in exactly one way"),
+        ([*TWO, "--alpha", "0.5", *OUT], "the lowest score of the run"),
+        ([*TWO, *ALPHA], "--output"),
+        ([*TWO, "--alpha", "1.5", "--missing", "drop", *OUT], "0 to 1"),
+        ([*TWO, "third.trec", *ALPHA, *OUT], "first of two runs"),
+        ([*TWO, "--alpha", "0.5", "--missing", "min", *OUT], "did you mean minimum?"),
+        ([*TWO, *ALPHA, "--normalise", "min-max", *OUT], "did you mean minmax?"),
+        ([*TWO, *ALPHA, "--documents", "all", *OUT], "first, union"),
+        ([*TWO, *ALPHA, *["--normalise", "z"] * 3, *OUT], "one for each"),
+        ([*TWO, *ALPHA, "--normalise", "idf", *OUT], "--queries FILE --index DIR"),
+        ([*TWO, *ALPHA, "--queries", "queries.tsv", *OUT], "--normalise idf"),
+        ([*TWO, "--weights", "w.json", "--missing", "drop", *OUT], "the file states them"),
+        ([*TWO, "--rrf", "--normalise", "z", *OUT], "ranks only"),
         ([*TWO, *ALPHA, "--output", "bm25.trec"], "over an input"),
-        ([*TWO, *LEARN, "--output", "o", "--save-weights", "./o"], "two outputs have one name"),
-        ([*TWO, *ALPHA, "--output", "o", "--separator", "comma"], "--separator space"),
+        ([*TWO, *ALPHA, *OUT, "--separator", "comma"], "--separator space"),
+        (["learn-weights", "bm25.trec", *JUDGED], "two runs or more"),
+        ([*LEARN_TWO, "--qrels", "qrels.txt"], "--missing is required"),
+        ([*LEARN_TWO, "--missing", "drop"], "--qrels"),
+        ([*LEARN_TWO, *JUDGED, "--seed", "3"], "draws nothing at random"),
+        ([*LEARN_TWO, *JUDGED, "--starts", "3"], "--starts does not apply"),
+        ([*LEARN_TWO, *JUDGED, "--method", "ascent", "--starts", "0"], "--starts"),
+        ([*LEARN_TWO, *JUDGED, "--method", "grid", "--seed", "3"], "draws nothing at random"),
+        ([*LEARN_TWO, "third.trec", *JUDGED, "--method", "sweep"], "--method ascent"),
+        ([*LEARN_TWO, *JUDGED, "-m", "Bpref"], "exact sweep"),
+        ([*LEARN_TWO, *JUDGED, "-m", "nDGC@10"], "nDCG"),
+        ([*LEARN_TWO, *JUDGED, "--method", "swep"], "did you mean sweep?"),
+        ([*LEARN_TWO, *JUDGED, "--output", "qrels.txt"], "over an input"),
     ],
 )
 def test_wrong_usage(place, capsys, arguments, said):
@@ -233,7 +240,7 @@ def test_wrong_usage(place, capsys, arguments, said):
     [
         (["fuse", "bm25.trec", "nowhere.trec", *ALPHA, "--output", "o"], "nowhere.trec"),
         (["fuse", "bm25.trec", "bm25.trec", *ALPHA, "--output", "o"], "given twice"),
-        ([*TWO, "--weights", "nowhere.json", "--output", "o"], "--save-weights"),
+        ([*TWO, "--weights", "nowhere.json", "--output", "o"], "learn-weights"),
         ([*TWO, "--weights", "queries.tsv", "--output", "o"], "not a file of fusion weights"),
         (["fuse", "bm25.trec", "inf.trec", *ALPHA, "--output", "o"], "infinite"),
         (["fuse", "bm25.trec", "nan.trec", *ALPHA, "--output", "o"], "a score: a number"),
@@ -241,7 +248,7 @@ def test_wrong_usage(place, capsys, arguments, said):
             ["fuse", "bm25.trec", "short.trec", "--alpha", "0.5", "--missing", "zero", "--output", "o"],
             "lowest",
         ),
-        ([*TWO, "--learn", "grid", "--qrels", "other.txt", "--missing", "drop"], "no query in common"),
+        ([*LEARN_TWO, "--method", "grid", "--qrels", "other.txt", "--missing", "drop"], "no query in common"),
         (["fuse", "bm25.trec", "far.trec", *ALPHA, "--output", "o"], "two runs have no query in common"),
     ],
 )
@@ -258,25 +265,7 @@ def test_bad_data(place, capsys, arguments, said):
     assert not (place / "o").exists()
 
 
-def test_what_an_oracle_finds_is_drawn(place, capsys):
-    pytest.importorskip("matplotlib")
-    asked = [*TWO, "--oracle", "grid", *LEARN[2:], "--plot", "f.svg", "--plot", "f.html"]
-    assert run([*asked, "--json"]) == 0
-    streams = capsys.readouterr()
-    found = json.loads(streams.out)
-    assert [place for place, _ in found["curve"]] == [number / 10 for number in range(11)]
-    assert found["curve"][0][1] == found["second"]
-    assert "f.svg: written\nf.html: written\n" in streams.err
-    assert "<svg" in (place / "f.svg").read_text()
-    assert "<svg" in (place / "f.html").read_text()
-    before = (place / "f.svg").read_bytes()
-    assert run(asked) == 0
-    assert (place / "f.svg").read_bytes() == before
-
-
-# --- indexes in the place of runs -----------------------------------------------------------------------------------
-
-PAIR = ["fuse", "bm25.tw", "jm.tw"]
+PAIR = ["fuse-indexes", "bm25.tw", "jm.tw"]
 RAW = ["--alpha", "0.25", "--normalise", "raw"]
 
 
@@ -315,14 +304,14 @@ def test_indexes_become_one(folders, capsys, monkeypatch):
 def test_learned_weights_go_into_an_index(folders, capsys):
     for name in ("bm25", "jm"):
         run(["search", f"{name}.tw", "--queries", "queries.tsv", "--output", f"{name}.run"])
-    learning = ["--learn", "sweep", "--qrels", "qrels.txt", "--missing", "zero", "--save-weights", "w.json"]
+    learning = ["--qrels", "qrels.txt", "--missing", "zero", "--output", "w.json"]
     for scaling in ("raw", "global"):
-        assert run(["fuse", "bm25.run", "jm.run", *learning, "--normalise", scaling]) == 0
+        assert run(["learn-weights", "bm25.run", "jm.run", *learning, "--normalise", scaling]) == 0
         capsys.readouterr()
         options = ["--weights", "w.json", "--out", "both.tw", "--overwrite", "--float", "--json"]
         assert run([*PAIR, *options]) == 0
         assert json.loads(capsys.readouterr().out)["documents"] == 3
-    assert run(["fuse", "bm25.run", "jm.run", *learning]) == 0
+    assert run(["learn-weights", "bm25.run", "jm.run", *learning]) == 0
     capsys.readouterr()
     assert run([*PAIR, "--weights", "w.json", "--out", "other.tw"]) == 2
     assert "those of the results of each query" in capsys.readouterr().err
@@ -332,23 +321,19 @@ def test_learned_weights_go_into_an_index(folders, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["fuse", "bm25.tw", *RAW, "--out", "o"], "nothing to fuse"),
-        ([*PAIR, *RAW], "--out DIR"),
-        ([*PAIR, "--out", "o"], "in one way"),
-        ([*PAIR, *RAW, "--weights", "w.json", "--out", "o"], "in one way"),
+        (["fuse-indexes", "bm25.tw", *RAW, "--out", "o"], "nothing to fuse"),
+        ([*PAIR, *RAW], "Missing option '--out'"),
+        ([*PAIR, "--out", "o"], "in exactly one way"),
+        ([*PAIR, *RAW, "--weights", "w.json", "--out", "o"], "in exactly one way"),
         ([*PAIR, "bm25.tw", *RAW, "--out", "o"], "first of two indexes"),
-        ([*PAIR, "--weights", "w.json", "--normalise", "raw", "--out", "o"], "than those of a file"),
+        ([*PAIR, "--weights", "w.json", "--normalise", "raw", "--out", "o"], "the file states it"),
         ([*PAIR, "--alpha", "0.5", "--out", "o"], "--normalise raw"),
         ([*PAIR, "--alpha", "2", "--normalise", "raw", "--out", "o"], "0 to 1"),
         ([*PAIR, *RAW, "--out", "bm25.tw", "--overwrite"], "overlaps that of an old one"),
-        (["fuse", "bm25.tw", "./bm25.tw", *RAW, "--out", "o"], "given twice"),
-        (["fuse", "bm25.tw", "bm25.trec", *RAW, "--out", "o"], "cannot be fused with each other"),
-        ([*PAIR, *RAW, "--out", "o", "--missing", "zero"], "--missing goes with runs"),
-        ([*PAIR, *RAW, "--out", "o", "--output", "r", "--tag", "x"], "--output, --tag go with runs"),
-        ([*PAIR, "--rrf", "--out", "o"], "--rrf goes with runs"),
+        (["fuse-indexes", "bm25.tw", "./bm25.tw", *RAW, "--out", "o"], "given twice"),
+        (["fuse-indexes", "bm25.tw", "bm25.trec", *RAW, "--out", "o"], "one of these is a file"),
+        (["fuse", "bm25.tw", "bm25.trec", *ALPHA, "--output", "o"], "termwise fuse-indexes"),
         ([*PAIR, *RAW, "--out", "o", "--memory", "lots"], "--memory 2GB"),
-        ([*TWO, *ALPHA, "--output", "o", "--out", "i"], "--out goes with indexes"),
-        ([*TWO, *ALPHA, "--output", "o", "--float", "--memory", "1GB"], "--float, --memory go with indexes"),
     ],
 )
 def test_wrong_usage_with_indexes(folders, capsys, arguments, said):
@@ -362,10 +347,10 @@ def test_wrong_usage_with_indexes(folders, capsys, arguments, said):
 
 def test_indexes_of_other_documents(folders, capsys):
     build_index([Document("z", "merge"), Document("y", "cards")], "other.tw")
-    assert run(["fuse", "bm25.tw", "other.tw", *RAW, "--out", "o"]) == 3
+    assert run(["fuse-indexes", "bm25.tw", "other.tw", *RAW, "--out", "o"]) == 3
     streams = capsys.readouterr()
     assert "3 documents of the other index, for example this one" in streams.err
-    assert run(["fuse", "bm25.tw", "nowhere.tw", *RAW, "--out", "o"]) == 3
+    assert run(["fuse-indexes", "bm25.tw", "nowhere.tw", *RAW, "--out", "o"]) == 3
     assert "there is no such index" in capsys.readouterr().err
     assert not (folders / "o").exists()
 
@@ -378,31 +363,3 @@ def test_what_only_other_runs_rank_is_left_out_and_that_is_said(place, capsys):
     for chosen in ("first", "union"):
         assert run(["fuse", "third.trec", "bm25.trec", *mixed, "--documents", chosen]) == 0
         assert "left out" not in capsys.readouterr().err
-
-
-def test_the_oracle_is_told_for_each_measure(place, capsys):
-    arguments = [
-        *TWO,
-        "--oracle",
-        "sweep",
-        "--qrels",
-        "qrels.txt",
-        "-m",
-        "nDCG@2",
-        "-m",
-        "AP",
-        "--missing",
-        "drop",
-    ]
-    assert run(arguments) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert said[0].split()[:3] == ["mean", "bm25", "tilde"]
-    assert [line.split()[0] for line in said[1:3]] == ["nDCG@2", "AP"]
-    assert said[4].startswith("share of bm25")
-    assert said[-1].startswith("Of equally good shares the nearest to the one for all was taken.")
-    assert run([*arguments, "--json", "--ties", "smallest"]) == 0
-    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    found = oracle([BM25, TILDE], QRELS, measure="nDCG@2", missing="drop", ties="smallest")
-    assert records[0]["oracle"] == found.mean(found.best)
-    assert [one["alpha"] for one in records[0]["each"]] == found.alphas.tolist()
-    assert (records[1]["measure"], records[1]["runs"]) == ("AP", ["bm25", "tilde"])
