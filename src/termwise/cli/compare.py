@@ -9,7 +9,7 @@ import typer
 
 from termwise.cli.judged import exclusion, missing_rule, read_runs, tie_rule
 from termwise.cli.options import DEFAULT_MEASURES, ExcludeSeed, JsonFlag, Measures, Missing, Ties
-from termwise.cli.terminal import note, refuse_overwriting, write_text
+from termwise.cli.terminal import note, print_json_text, refuse_overwriting, write_text
 from termwise.errors import UsageError
 
 
@@ -131,7 +131,7 @@ def command(
         write_text(csv, to_csv(contrast_table(comparison.contrasts)))
     if as_json:
         for line in comparison.to_json_lines(per_query=per_query, criterion=criterion):
-            print(line)
+            print_json_text(line)
         if (too_few := too_few_resamples(comparison, criterion)) is not None:
             note(too_few)
     else:

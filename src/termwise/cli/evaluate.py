@@ -9,7 +9,7 @@ import typer
 
 from termwise.cli.judged import exclusion, missing_rule, read_runs, tie_rule
 from termwise.cli.options import DEFAULT_MEASURES, ExcludeSeed, JsonFlag, Measures, Missing, Ties
-from termwise.cli.terminal import note, refuse_overwriting, write_text
+from termwise.cli.terminal import note, print_json_text, refuse_overwriting, write_text
 
 
 def command(
@@ -48,7 +48,7 @@ def command(
     if as_json:
         for evaluation in evaluations:
             for line in evaluation.to_json_lines(per_query=per_query):
-                print(line)
+                print_json_text(line)
     else:
         print(evaluation_text(evaluations, per_query=per_query))
     if html is not None:

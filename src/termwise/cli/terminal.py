@@ -50,11 +50,16 @@ def print_json(value: Mapping[str, Any]) -> None:
 
     Control characters, bidirectional controls and what the encoding of stdout cannot carry are escaped.
     """
-    text = _UNSAFE.sub(_escaped, json.dumps(value, ensure_ascii=False, allow_nan=False))
+    print_json_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def print_json_text(text: str) -> None:
+    """Print one JSON object, given as text, with the escapes of `print_json`."""
+    text = _UNSAFE.sub(_escaped, text)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(value, allow_nan=False)
+        text = json.dumps(json.loads(text), allow_nan=False)
     print(text)
 
 

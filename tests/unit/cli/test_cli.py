@@ -69,11 +69,11 @@ def test_version_and_help(capsys):
         (["search", "i.tw", "x", "--explan"], "--explain"),
         (["search", "i.tw", "x", "-k", "many"], "-k"),
         (["index", "docs.jsonl"], "--out"),
-        (["search", "i.tw"], "give a question"),
-        (["search", "i.tw", "x", "--queries", "queries.jsonl"], "one of them"),
-        (["search", "i.tw", "x", "--like", "a"], "one of them"),
-        (["search", "i.tw", "--like", "a", "--like-file", "docs.jsonl"], "one of them"),
-        (["search", "i.tw", "--like", "a", "--exclude-seed", "id"], "by itself"),
+        (["search", "i.tw"], "give exactly one of"),
+        (["search", "i.tw", "x", "--queries", "queries.jsonl"], "give exactly one of"),
+        (["search", "i.tw", "x", "--like", "a"], "give exactly one of"),
+        (["search", "i.tw", "--like", "a", "--like-file", "docs.jsonl"], "give exactly one of"),
+        (["search", "i.tw", "--like", "a", "--exclude-seed", "id"], "excludes its document itself"),
         (["search", "i.tw", "--like", "a", "--output", "r"], "--queries"),
         (["search", "i.tw", "x", "--weigh", "terms"], "--weigh max_terms=30"),
         (["search", "i.tw", "x", "--weigh", "max_term=3"], "did you mean max_terms?"),
@@ -83,14 +83,14 @@ def test_version_and_help(capsys):
         ),
         (["search", "i.tw", "x", "--weigh", "counts=twice"], "saturated"),
         (["explain", "i.tw", "lists"], "--like OTHER_ID DOC_ID"),
-        (["explain", "i.tw", "lists", "a", "--like", "b"], "only the one to explain"),
+        (["explain", "i.tw", "lists", "a", "--like", "b"], "give only the document to explain"),
         (["explain", "i.tw", "a", "--like", "b", "--like-file", "docs.jsonl"], "exclude each other"),
-        (["explain", "i.tw", "a", "--like", "b", "--like", "c"], "the query is one document"),
+        (["explain", "i.tw", "a", "--like", "b", "--like", "c"], "only one document can be the query"),
         (
             ["search", "i.tw", "--like-file", "docs.jsonl", "--like-file", "docs.jsonl"],
-            "the query is one document",
+            "only one document can be the query",
         ),
-        (["search", "i.tw", "--queries", "queries.jsonl"], "run file"),
+        (["search", "i.tw", "--queries", "queries.jsonl"], "--queries needs --output"),
         (["search", "i.tw", "x", "--output", "r"], "--queries"),
         (["index", "docs.jsonl", "--out", "n", "--model", "bm52"], "bm25"),
         (["index", "docs.jsonl", "--out", "n", "--set", "k1"], "--set k1=0.9"),
@@ -144,7 +144,7 @@ def test_k_of_nothing_is_wrong_usage(index, capsys, k):
         (["explain", "i.tw", "nope", "--like", "a"], "nope"),
         (["search", "i.tw", "--like", "nope"], "nope"),
         (["search", "i.tw", "--like-file", "nowhere.txt"], "nowhere.txt"),
-        (["search", "i.tw", "--like-file", "."], "not a file of text"),
+        (["search", "i.tw", "--like-file", "."], "not a text file"),
         (["search", "i.tw", "--like-file", "empty.txt"], "the text is empty"),
         (["search", "i.tw", "--like-file", "packed.gz"], "gunzip"),
         (["search", "i.tw", "--like-file", "bad.jsonl"], "not in UTF-8"),
@@ -200,14 +200,14 @@ def test_search_as_json(index, capsys):
     assert sum(part["score"] for part in parts) + hit["explanation"]["constant"] == hit["score"]
 
 
-MORE = "the model of this index adds no words to documents; model1, tilde and tildev2 do"
+MORE = "the model of this index matches exact terms only; model1, tilde and tildev2 add related terms"
 
 
 def test_a_question_that_is_the_name_of_a_file(index, capsys):
     capsys.readouterr()
     assert run(["search", "i.tw", "queries.jsonl"]) == 0
     said = capsys.readouterr().err
-    assert "searched for the words queries.jsonl, which is a file" in said
+    assert "searched for the words queries.jsonl, which is also a file" in said
     assert "termwise search i.tw --queries queries.jsonl --output run.trec" in said
     assert run(["search", "i.tw", "sorted" * 1000]) == 0
     assert "which is a file" not in capsys.readouterr().err
@@ -222,17 +222,17 @@ def test_spellings_are_looked_for_of_a_few_words(index, capsys):
     capsys.readouterr()
     zebras = " ".join(f"zebras{letter}" for letter in "abcdefgh")
     assert run(["search", "i.tw", f"{zebras} shufled"]) == 0
-    assert "near it in the index" not in capsys.readouterr().err
+    assert "similar terms in the index" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("", ["no results: the query holds no word that is searched for"]),
+        ("", ["no results: the analyzer removes all words of the query"]),
         ("zebras quagga", ["no results: not in the index: zebras, quagga", MORE]),
         (
             "shufled zebras",
-            ["no results: not in the index: shufled, zebras", "near it in the index: shuffl", MORE],
+            ["no results: not in the index: shufled, zebras", "similar terms in the index: shuffl", MORE],
         ),
     ],
 )
@@ -343,7 +343,7 @@ def test_a_header_that_is_left_out_is_named(place, capsys, first):
     (place / "docs.tsv").write_text(f"{first}\nb\tmerge\n")
     assert run(["index", "docs.tsv", "--out", "t.tw", "--json"]) == 0
     streams = capsys.readouterr()
-    said = "docs.tsv: the first line names the columns and is left out: 'id\\ttitle\\ttext'\n"
+    said = "docs.tsv: the first line is a header and is skipped: 'id\\ttitle\\ttext'\n"
     assert streams.err == (said if first.startswith("id") else "")
     assert json.loads(streams.out)["documents"] == (1 if first.startswith("id") else 2)
 
@@ -353,8 +353,8 @@ def test_a_header_in_another_order_is_a_document_and_that_is_said(place, capsys)
     assert run(["index", "docs.tsv", "--out", "t.tw", "--json"]) == 0
     streams = capsys.readouterr()
     assert streams.err == (
-        "docs.tsv: the first line is read as a document, although it seems to name the columns, of which the "
-        "identifier comes first: 'text\\tid'\n"
+        "docs.tsv: the first line is read as a document, although it looks like a header whose first "
+        "column is the identifier: 'text\\tid'\n"
     )
     assert json.loads(streams.out)["documents"] == 2
 
@@ -366,7 +366,7 @@ def test_a_header_in_a_pipe_is_named_too(place, capsys):
     assert run(["index", "docs.tsv", "--out", "t.tw", "--json"]) == 0
     writer.join()
     streams = capsys.readouterr()
-    assert streams.err == "docs.tsv: the first line names the columns and is left out: 'id\\ttext'\n"
+    assert streams.err == "docs.tsv: the first line is a header and is skipped: 'id\\ttext'\n"
     assert json.loads(streams.out)["documents"] == 1
 
 
@@ -384,7 +384,7 @@ def test_an_empty_run_is_named(place, capsys, arguments):
     (place / "empty.trec").write_text("")
     assert run(arguments) == 0
     said = capsys.readouterr().err.splitlines()
-    assert said[0] == "empty.trec: the run is empty, it ranks no document for any query"
+    assert said[0] == "empty.trec: the run is empty: it ranks no document for any query"
     assert not any("r.trec: the run is empty" in line for line in said[1:])
 
 
@@ -431,11 +431,11 @@ def test_a_file_is_the_query(index, capsys):
     assert run(["search", "i.tw", "--like-file", "one.txt"]) == 0
     streams = capsys.readouterr()
     assert streams.out.split()[2] == "a"
-    assert "left out, since the text is the same: b" in streams.err
+    assert "excluded, because the text is the same: b" in streams.err
     assert run(["search", "i.tw", "--like-file", "one.txt", "--json"]) == 0
     assert "the same: b" in capsys.readouterr().err
     assert run(["search", "i.tw", "--like-file", "one.txt", "--weigh", "min_df=9"]) == 0
-    assert "--weigh leaves out all terms" in capsys.readouterr().err
+    assert "--weigh removes all terms" in capsys.readouterr().err
     (index.parent / "two.txt").write_text("shuffle")
     assert run(["explain", "i.tw", "c", "--like-file", "one.txt", "--competitors", "0"]) == 0
     assert run(["explain", "i.tw", "c", "--like-file", "one.txt"]) == 0
@@ -455,7 +455,7 @@ def test_seeds_are_left_out_of_a_run(index, capsys):
     assert run([*arguments[:-1], "seeds.tsv", "--exclude-seed", "seeds.tsv"]) == 2
     capsys.readouterr()
     assert run([*arguments, "--exclude-seed", "id"]) == 0
-    assert "left out: 0 documents, of 0 of 2 queries" in capsys.readouterr().err
+    assert "excluded: 0 documents, in 0 of 2 queries" in capsys.readouterr().err
 
 
 def test_explain_in_three_forms(index, capsys):

@@ -114,7 +114,7 @@ def test_a_header_that_is_left_out_is_named(place, capsys):
     (place / "docs.tsv").write_text("ID\ttext\nb\tdog\n")
     assert run(["encode", "docs.tsv", "--model", "encoder", "--encoding", "rows", "--json"]) == 0
     streams = capsys.readouterr()
-    assert streams.err == "docs.tsv: the first line names the columns and is left out: 'ID\\ttext'\n"
+    assert streams.err == "docs.tsv: the first line is a header and is skipped: 'ID\\ttext'\n"
     assert json.loads(streams.out)["documents"] == 1
 
 
@@ -130,7 +130,7 @@ def test_encode_shares_then_index(place, capsys):
     }
     assert run([*encode, "--shard", "1/2"]) == 0
     streams = capsys.readouterr()
-    assert streams.out.startswith("rows: 2 of 3 blocks are this share, 0 are left, ")
+    assert streams.out.startswith("rows: 2 of 3 blocks belong to this shard, 0 remain in all, ")
     assert "resuming: 1 finished block is kept in rows\n" in streams.err
     assert "next: termwise index docs.jsonl --model encoder --encoding rows --out DIR" in streams.err
 
@@ -229,7 +229,7 @@ def test_what_is_interrupted_goes_on(place, capsys, monkeypatch, verb):
     arguments = [verb, "docs.jsonl", "--model", "encoder", "--threads", "1", *output]
     assert run(arguments) == 130
     said = capsys.readouterr().err
-    assert f"interrupted: finished blocks are kept in {work}; the same command goes on from there" in said
+    assert f"interrupted: finished blocks are kept in {work}; the same command resumes from them" in said
     assert run(arguments) == 0
     assert f"resuming: 2 finished blocks are kept in {work}\n" in capsys.readouterr().err
     assert calls[3:] == [["list"]]
@@ -252,7 +252,7 @@ def test_what_is_interrupted_goes_on(place, capsys, monkeypatch, verb):
         (["encode", "docs.jsonl", "--model", "bm25", "--encoding", "n"], "termwise index COLLECTION"),
         (["encode", "docs.jsonl", "--model", "encoder", "--encoding", "n", "--shard", "3/2"], "1/4"),
         (["encode", "docs.jsonl", "--model", "encoder", "--encoding", "n", "--shard", "half"], "1/4"),
-        (["encode", "docs.jsonl", "--model", "encoder", "--encoding", "."], "something other"),
+        (["encode", "docs.jsonl", "--model", "encoder", "--encoding", "."], "do not belong to an encoding"),
         (["encode", "docs.jsonl", "--model", "encoder"], "--encoding"),
     ],
 )

@@ -498,7 +498,7 @@ def test_options_are_checked_before_anything_is_computed(wrong, told, folder, tm
     assert not (tmp_path / "out").exists()
 
 
-def test_a_run_cannot_be_mixed(folder, tmp_path, capsys):
+def test_a_run_cannot_be_fused_measures(folder, tmp_path, capsys):
     path = tmp_path / "mine.run"
     write_run(Run([Ranking(["d1", "d3"], [2.0, 1.0], "q1")]), path)
     assert probe("bm25", path, "bm25+mine", "--judged", folder, *SUITE) == 2

@@ -88,7 +88,7 @@ def test_each_word_is_answered_on_its_own(table: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr()
     assert said.out.startswith("house, seen once\n")
     assert said.err.splitlines() == [
-        "the table has no translations of '...': the analyzer leaves it out",
+        "the table has no translations of '...': the analyzer removes it",
         "the table has no translations of 'houses'; did you mean house or haus?",
     ]
     assert run(["table", "table", "...", "houses"]) == 2
@@ -107,7 +107,7 @@ def test_words_in_quotes_are_answered_as_separate_ones(
     assert said.out.startswith("house (of house,zzz), seen once\n")
     assert said.err == "the table has no translations of 'zzz'\n"
     assert run(["table", "table", " "]) == 2
-    assert "the analyzer leaves it out" in capsys.readouterr().err
+    assert "the analyzer removes it" in capsys.readouterr().err
 
 
 def test_rare_words_are_left_out_unless_asked_for(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +126,7 @@ def test_rare_words_are_left_out_unless_asked_for(place: Path, capsys: pytest.Ca
         assert run(["table", "counted", "storm", *options]) == 0
         lines = capsys.readouterr().out.splitlines()
         assert [line.split()[-2] for line in lines[2 : 2 + len(others)]] == others
-        told = [line for line in lines if line.startswith("left out: ")]
+        told = [line for line in lines if line.startswith("not shown: ")]
         assert bool(told) == (not options)
     assert told == []
     assert run(["table", "counted", "storm", "--json"]) == 0
@@ -159,7 +159,7 @@ def test_unknown_words_are_named_with_the_nearest(table: Path, capsys: pytest.Ca
     assert "no translations of 'houses'" in said.err
     assert "did you mean house" in said.err
     assert run(["table", "table", "..."]) == 2
-    assert "the analyzer leaves it out" in capsys.readouterr().err
+    assert "the analyzer removes it" in capsys.readouterr().err
 
 
 def test_words_of_several_terms(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,7 +172,7 @@ def test_words_of_several_terms(place: Path, capsys: pytest.CaptureFixture[str])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "token (of tokenizer), seen once"
     assert "##izer (of tokenizer), seen once" in lines
-    assert lines[-1] == "##: a piece that continues a word"
+    assert lines[-1] == "##: continuation piece of a word"
 
 
 def test_no_such_table(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,9 @@
-"""What is said of long work."""
+"""Progress and JSON output of the command line."""
 
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from rich.console import Console as TerminalConsole
@@ -87,3 +88,11 @@ def test_bars_begin_again_too(monkeypatch):
             False,
         )
         assert second.completed == 1
+
+
+@pytest.mark.parametrize("character", ["\x7f", "\x9b", "\u202e", "\u2066", "\u2028"])
+def test_json_escapes_what_steers_a_terminal(capsys, character):
+    terminal.print_json({"title": f"a{character}b"})
+    printed = capsys.readouterr().out
+    assert character not in printed
+    assert json.loads(printed) == {"title": f"a{character}b"}

@@ -67,7 +67,7 @@ def test_what_is_gone_on_with_and_json(train, capsys, tmp_path):
     (line,) = streams.out.splitlines()
     assert json.loads(line)["steps"] == 4
     said = streams.err.splitlines()
-    assert said[0].startswith("warning: made/training/checkpoints/checkpoint-4 is not whole and is left out")
+    assert said[0].startswith("warning: made/training/checkpoints/checkpoint-4 is damaged and is skipped")
     assert "resuming at step 2 of 4" in said
     assert said[-1].startswith("made: tildev2, 4 steps")
 

@@ -113,7 +113,7 @@ def test_a_table_that_ships_is_compiled(place, capsys, tmp_path):
     head = next(line for line in shown.splitlines() if line.startswith("rank "))
     assert head.split() == ["rank", "BM25", "Model", "1", "TILDE"]
     assert "\n  termwise search python-stdlib-model1.tw " in streams.err
-    assert "\n  termwise fuse python-stdlib-pieces.tw python-stdlib-model1.tw --alpha " in streams.err
+    assert "\n  termwise fuse-indexes python-stdlib-pieces.tw python-stdlib-model1.tw --alpha " in streams.err
     assert "\nModel 1, on the same questions: nDCG@10 " in shown
     searcher = Searcher.open("python-stdlib-model1.tw")
     assert searcher.rank("combine").doc_ids == ("heapq.merge",)
@@ -129,7 +129,7 @@ def test_the_mixture_is_half_of_each():
     one = Run([Ranking(["a", "b", "c"], [3.0, 2.0, 1.0], "q")], "one")
     other = Run([Ranking(["b", "c"], [9.0, 1.0], "q")], "other")
     assert try_._means(one, questions)["nDCG@10"] == pytest.approx(0.6309, abs=1e-4)
-    assert try_._mixed([one, other], questions)["nDCG@10"] == 1
+    assert try_._fused_measures([one, other], questions)["nDCG@10"] == 1
 
 
 @pytest.mark.parametrize(

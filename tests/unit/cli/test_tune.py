@@ -86,11 +86,11 @@ def test_a_table_is_printed_and_a_file_kept(place, capsys):
     streams = capsys.readouterr()
     tuning = found()
     lines = streams.out.splitlines()
-    assert lines[0] == "nDCG@10 over the 3 judged queries, each cell with its best share of bm25"
+    assert lines[0] == "nDCG@10 over 3 judged queries, each cell with its best weight of bm25"
     assert lines[2].split() == ["p", "\\", "lambda", "0.1", "0.5"]
     values = [float(cell) for line in lines[3:5] for cell in line.split()[1:]]
     assert values == pytest.approx([cell.value for cell in tuning.cells], abs=5e-5)
-    assert f"chosen: self_translation={tuning.best.self_translation:g} lambda=" in streams.out
+    assert f"tuned: self_translation={tuning.best.self_translation:g} lambda=" in streams.out
     assert lines[-1].split()[-1] == f"{tuning.fusion.learned.estimate:.4f}"
     assert streams.err == "t.json: written\n"
     assert Fusion.open("t.json") == tuning.fusion
@@ -156,7 +156,7 @@ def test_reranking_by_a_table_takes_settings(place):
 def test_files_are_not_replaced_unless_asked(place, capsys):
     (place / "t.json").write_text("mine")
     assert run([*TUNE, *GRID, "--output", "t.json"]) == 2
-    assert "there already" in capsys.readouterr().err
+    assert "the file exists" in capsys.readouterr().err
     assert (place / "t.json").read_text() == "mine"
     assert run([*TUNE, *GRID, "--output", "t.json", "--overwrite"]) == 0
     assert Fusion.open("t.json").runs == ("bm25", "model1")
@@ -220,7 +220,7 @@ def test_settings_are_not_given_twice_nor_without_use(place, capsys):
         ("background", "smooth", "unknown background of model1"),
         ("lambdas", 0.1, "unknown parameter of model1"),
         ("renormalise", "perhaps", "renormalise of model1 is not true or false"),
-        ("keep", 3, "it is not one that is tuned"),
+        ("keep", 3, "this setting is not tuned"),
     ],
 )
 def test_bad_settings_of_a_file_are_named_with_it(place, capsys, name, value, said):
@@ -261,7 +261,7 @@ def test_settings_that_were_tuned_for_another_table_are_refused(place, capsys):
             if name == "other":
                 assert f"table  {digests['table']}" in error
                 assert f"other  {digests['other']}" in error
-                assert "give the table that they were tuned for: table" in error
+                assert "give the table that the settings were tuned for: table" in error
                 assert not (place / "words.tw").exists()
     kept = (place / "table").rename(place / "moved")
     assert run(["rerank", "said.tw", *again, "--table", str(kept), "--settings", "t.json"]) == 0
@@ -284,7 +284,10 @@ def test_an_index_of_another_table_does_not_fit_the_weights(place, capsys):
         built = ["--model", f"./{name}", "--settings", settings, "--overwrite", "--out", "model1.tw"]
         assert run(["index", "docs.jsonl", *built]) == 0
         capsys.readouterr()
-        assert run(["fuse", "bm25.tw", "model1.tw", "--weights", "t.json", "--out", f"{name}.tw"]) == code
+        assert (
+            run(["fuse-indexes", "bm25.tw", "model1.tw", "--weights", "t.json", "--out", f"{name}.tw"])
+            == code
+        )
     error = capsys.readouterr().err
     assert "not have the settings" in error
     assert "./other, tuned with table" in error
@@ -295,7 +298,7 @@ def test_tuned_settings_go_with_a_table(place, capsys):
     capsys.readouterr()
     assert run(["index", "docs.jsonl", "--model", "bm25", "--settings", "t.json", "--out", "words.tw"]) == 2
     error = capsys.readouterr().err
-    assert "--settings goes with a translation table" in error
+    assert "--settings applies to translation tables only" in error
     assert "t.json" in error
 
 
