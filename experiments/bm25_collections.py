@@ -39,11 +39,11 @@ import numpy as np
 import record
 import Stemmer
 
-from termwise import Document, Qrel, Query, Ranking, Run, Searcher, build_index, make_analyzer
+from termwise import Document, Qrel, Query, Ranking, Run, Searcher, build_index
 from termwise.collection import open_collection, read_qrels, read_queries, read_seeds
 from termwise.errors import CheckFailedError
 from termwise.evaluate import Evaluation, compare, evaluate, holm
-from termwise.text import stop_list
+from termwise.text import make_analyzer, stop_list
 
 MEASURES = ("nDCG@10", "AP@1000", "R@100")
 K1, B, K = 0.9, 0.4, 1000

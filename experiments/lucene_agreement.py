@@ -49,10 +49,12 @@ sys.path.append(str(record.ROOT / "benchmarks"))
 
 from anserini import JAR, SOURCE, fetch_jar
 
-from termwise import BM25, Document, Qrel, Query, Ranking, Run, build_index, make_analyzer
+from termwise import Document, Qrel, Query, Ranking, Run, build_index
 from termwise.collection import open_collection, read_qrels, read_queries, read_run
 from termwise.errors import CheckFailedError, MissingFileError
 from termwise.evaluate import compare, evaluate
+from termwise.models import BM25
+from termwise.text import make_analyzer
 
 COLLECTIONS = ("cacm", "scifact")
 SPLIT = "test"

@@ -34,3 +34,7 @@ __all__ = [
     "write_qrels",
     "write_run",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -29,3 +29,7 @@ __all__ = [
     "open_remembered_encoder",
     "shipped_encoders",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

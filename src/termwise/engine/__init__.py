@@ -4,3 +4,7 @@ from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import QuerySettings
 
 __all__ = ["QueryEncoder", "QuerySettings"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -65,3 +65,7 @@ __all__ = [
     "to_csv",
     "to_text",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,3 +3,7 @@
 from termwise.explain.explanation import Competitor, Contribution, Explanation
 
 __all__ = ["Competitor", "Contribution", "Explanation"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -32,3 +32,7 @@ __all__ = [
     "reciprocal_rank_fusion",
     "tune",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -25,3 +25,7 @@ __all__ = [
     "encode_collection",
     "finished_blocks",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

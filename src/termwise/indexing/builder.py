@@ -127,7 +127,7 @@ def build_index(
         "analyzer",
         analyzer,
         isinstance(analyzer, str | Analyzer | None),
-        "the name of an analyzer, or one made with termwise.make_analyzer",
+        "the name of an analyzer, or one made with termwise.text.make_analyzer",
     )
     if encoding is not None:
         check_apart(Path(path), Path(encoding))

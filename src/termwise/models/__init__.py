@@ -42,3 +42,7 @@ __all__ = [
     "read_token_weights",
     "read_vectors",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

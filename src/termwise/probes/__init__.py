@@ -40,3 +40,7 @@ __all__ = [
     "sweep",
     "top_gaps",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

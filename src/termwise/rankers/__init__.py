@@ -3,3 +3,7 @@
 from termwise.rankers.from_name import ScorerContext, open_scorer
 
 __all__ = ["ScorerContext", "open_scorer"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -6,6 +6,7 @@ from termwise.scorers.function import FunctionScorer
 from termwise.scorers.http import HttpScorer
 from termwise.scorers.mixture import MixedScorer, Scale
 from termwise.scorers.model_scorers import index_scorer, model_scorer
+from termwise.scorers.protocol import TextScorer
 from termwise.scorers.row_scorer import RowScorer, TextWeigher, WeightedRows
 from termwise.scorers.run import RunScorer
 from termwise.scorers.score_cache import ScoreCache
@@ -23,9 +24,14 @@ __all__ = [
     "RunScorer",
     "Scale",
     "ScoreCache",
+    "TextScorer",
     "TextWeigher",
     "TokenStatistics",
     "WeightedRows",
     "index_scorer",
     "model_scorer",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -8,6 +8,7 @@ from termwise.search.query_document_likelihood import (
 )
 from termwise.search.searcher import Searcher
 from termwise.search.timed_run import TimedRun
+from termwise.search.translation_scorer import TranslationScorer
 
 __all__ = [
     "Example",
@@ -16,4 +17,9 @@ __all__ = [
     "Searcher",
     "StoredQueryVectors",
     "TimedRun",
+    "TranslationScorer",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -58,3 +58,7 @@ __all__ = [
     "number_texts",
     "stop_list",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -32,3 +32,7 @@ __all__ = [
     "without_self_translation",
     "write_table",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

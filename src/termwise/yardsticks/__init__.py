@@ -30,3 +30,7 @@ __all__ = [
     "train_gradient_boosting",
     "write_gradient_boosting",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -8,12 +8,13 @@ from argparse import Namespace
 import numpy as np
 import pytest
 
-from termwise import IndexWriter, TermWeights
 from termwise.engine.query_encoder import encoder_description
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
 from termwise.errors import CheckFailedError, ParameterError
+from termwise.index import IndexWriter
 from termwise.text import CleanedAnalyzer
+from termwise.weights import TermWeights
 
 ROWS = [
     ([3000, 3001, 3002], [1.0, 2.0, 0.5]),

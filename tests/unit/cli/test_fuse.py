@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from termwise import Document, Qrel, Ranking, Run, build_index, fuse, interpolate, read_run, write_run
-from termwise import reciprocal_rank_fusion as rrf
+from termwise import Document, Qrel, Ranking, Run, build_index, read_run, write_run
 from termwise.cli.learn_weights import learned_text
 from termwise.cli.main import run
 from termwise.evaluate import evaluate
-from termwise.fusion import Fusion, learn
+from termwise.fusion import Fusion, fuse, interpolate, learn
+from termwise.fusion import reciprocal_rank_fusion as rrf
 
 BM25 = Run(
     [Ranking(["a", "b", "c"], [9.0, 6.0, 3.0], "q1"), Ranking(["b", "a", "c"], [5.0, 4.0, 1.0], "q2")], "bm25"

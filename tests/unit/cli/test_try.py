@@ -9,14 +9,14 @@ import shlex
 import pytest
 from tests.unit.encode import tiny
 
-from termwise import Document, Searcher, make_analyzer
+from termwise import Document, Searcher
 from termwise.cli import try_
 from termwise.cli.main import run
 from termwise.collection import PythonQuestions
 from termwise.encode import EncoderFolder, ExpansionRecord, RememberedRows, open_document_encoder
 from termwise.models import Tilde, TildeV2
 from termwise.records import Qrel, Query, Ranking, Run
-from termwise.text import Vocabulary
+from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table
 
 DOCUMENTS = [

@@ -8,9 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from termwise import Fusion, Index, Searcher, TranslationScorer, read_qrels, read_queries, read_run
+from termwise import Searcher, read_qrels, read_queries, read_run
 from termwise.cli.main import run
-from termwise.fusion import TunedTable, tune
+from termwise.fusion import Fusion, TunedTable, tune
+from termwise.index import Index
+from termwise.search import TranslationScorer
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, open_table, write_table
 from termwise.translation.table_folder import read_manifest

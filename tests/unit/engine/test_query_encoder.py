@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from termwise import Document, Index, IndexWriter, Searcher, TermWeights, Vocabulary, build_index
+from termwise import Document, Searcher, build_index
 from termwise.errors import TermwiseError
+from termwise.index import Index, IndexWriter
+from termwise.text import Vocabulary
+from termwise.weights import TermWeights
 
 
 @pytest.mark.parametrize(

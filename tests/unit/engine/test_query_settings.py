@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import BM25, Document, Index, Searcher, VectorModel, build_index
+from termwise import Document, Searcher, build_index
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import query_vector
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.index import Index
+from termwise.models import BM25, VectorModel
 
 DOCUMENTS = [
     Document("d1", "apple pear"),

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from tests.unit.collection import msmarco
 
-from termwise import interpolate
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError
+from termwise.fusion import interpolate
 from termwise.train.settings import TrainSettings
 
 DATASETS = """

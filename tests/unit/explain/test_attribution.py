@@ -7,11 +7,12 @@ import io
 import pytest
 from rich.console import Console
 
-from termwise import Document, Model1, build_index
+from termwise import Document, build_index
 from termwise.errors import CorruptIndexError
 from termwise.explain.explanation_terminal import explanation_renderable
 from termwise.explain.explanation_text import marks, translation_sources
 from termwise.fusion import fuse_indexes
+from termwise.models import Model1
 from termwise.models.attachments import CHANCES, SOURCES, STARTS, TranslationColumns
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.unit.fusion.judged_runs import run_of
 
-from termwise import BM25, Document, Fusion, Qrel, build_index, fuse
+from termwise import Document, Qrel, build_index
 from termwise.errors import ParameterError
-from termwise.fusion import index_weights, learn
+from termwise.fusion import Fusion, fuse, index_weights, learn
+from termwise.models import BM25
 
 DOCUMENTS = [
     Document("a", "merge sorted lists"),

@@ -10,23 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import (
-    BM25,
-    Document,
-    Index,
-    IndexWriter,
-    Model1,
-    Query,
-    QueryLikelihoodDirichlet,
-    QueryLikelihoodJM,
-    Searcher,
-    TermWeights,
-    Vocabulary,
-    build_index,
-    fuse,
-    make_analyzer,
-    verify,
-)
+from termwise import Document, Query, Searcher, build_index
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import (
     IndexExistsError,
@@ -36,9 +20,13 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.fusion import fuse_indexes
+from termwise.fusion import fuse, fuse_indexes
 from termwise.fusion import indexes as module
+from termwise.index import Index, IndexWriter, verify
+from termwise.models import BM25, Model1, QueryLikelihoodDirichlet, QueryLikelihoodJM
+from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table
+from termwise.weights import TermWeights
 
 TEXTS = {
     "a": "heart valve and artery and heart",

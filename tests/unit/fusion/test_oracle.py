@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.unit.fusion.judged_runs import runs_and_qrels
 from tests.unit.fusion.test_weight_learning import separate
 
-from termwise import Qrel, Ranking, Run, fuse
+from termwise import Qrel, Ranking, Run
 from termwise.errors import DataError, ParameterError, UnknownNameError
 from termwise.evaluate import evaluate
-from termwise.fusion import learn, oracle
+from termwise.fusion import fuse, learn, oracle
 
 # b is above a from .5 on for q, and never for r, which has nothing to choose; s is not judged
 ONE = Run(

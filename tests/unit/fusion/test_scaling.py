@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.unit.fusion.judged_runs import run_of
 
-from termwise import Document, Query, Run, build_index, fuse, interpolate
+from termwise import Document, Query, Run, build_index
 from termwise.errors import ParameterError, UnknownIdError, UnknownNameError, WeightError
-from termwise.fusion import QueryScales
+from termwise.fusion import QueryScales, fuse, interpolate
 
 ONE = run_of("one", {"p": {"a": 4.0, "b": 2.0}, "q": {"a": 9.0, "b": 1.0}})
 

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from termwise import Document, Qrel, Query, Ranking, Run, TranslationScorer, build_index
+from termwise import Document, Qrel, Query, Ranking, Run, build_index
 from termwise.errors import (
     DataError,
     ParameterError,
@@ -19,6 +19,7 @@ from termwise.errors import (
 from termwise.evaluate import evaluate
 from termwise.fusion import Fusion, QueryScales, Tuning, learn, tune
 from termwise.fusion.translation_tuning import LAMBDAS, SELF_TRANSLATIONS
+from termwise.search import TranslationScorer
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable
 

@@ -10,10 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.unit.fusion.judged_runs import run_of, runs_and_qrels
 
-from termwise import Qrel, Ranking, Run, fuse, interpolate
+from termwise import Qrel, Ranking, Run
 from termwise.errors import DataError, ParameterError, UnknownNameError, WeightError
 from termwise.evaluate import evaluate
-from termwise.fusion import learn, objective_of
+from termwise.fusion import fuse, interpolate, learn, objective_of
 from termwise.fusion.coordinate_ascent import ascent
 from termwise.fusion.line_search import grid, sweep
 from termwise.fusion.objective import MeasuredObjective, RankedObjective

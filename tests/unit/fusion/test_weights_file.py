@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 from tests.unit.fusion.judged_runs import run_of
 
-from termwise import Fusion, fuse
 from termwise.errors import DataError, MissingFileError, ParameterError, StorageError, UnknownNameError
-from termwise.fusion import Learned, TunedTable
+from termwise.fusion import Fusion, Learned, TunedTable, fuse
 from termwise.storage.manifest_json import canonical_bytes, checksum_of
 
 LEARNED = Learned(

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from termwise import Index, IndexWriter, TermWeights
+from termwise.index import Index, IndexWriter
 from termwise.text import Vocabulary
+from termwise.weights import TermWeights
 
 TERMS = 30_522
 TOPICS, TOPICAL, SHARE = 500, 500, 0.6

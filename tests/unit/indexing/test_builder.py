@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from termwise import BM25, Document, Searcher, build_index, make_analyzer
+from termwise import Document, Searcher, build_index
 from termwise.errors import (
     DuplicateIdError,
     EmptyCollectionError,
@@ -15,6 +15,8 @@ from termwise.errors import (
     UnknownNameError,
 )
 from termwise.indexing.count_rows import BATCH
+from termwise.models import BM25
+from termwise.text import make_analyzer
 
 SMALL = [
     Document("a", "merge two sorted lists into one sorted list"),

@@ -7,8 +7,10 @@ from typing import ClassVar
 
 import pytest
 
-from termwise import Document, TermWeights, build_index, make_analyzer
+from termwise import Document, build_index
 from termwise.models import CountModel
+from termwise.text import make_analyzer
+from termwise.weights import TermWeights
 
 DOCUMENTS = [
     Document("a", "red car red"),

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from termwise import Document, Searcher, build_index, make_analyzer
+from termwise import Document, Searcher, build_index
 from termwise.cli.main import app, run
 from termwise.errors import ForeignFolderError, MissingFileError, ParameterError, VocabularyMismatchError
 from termwise.indexing import chosen_model
 from termwise.models import Model1
-from termwise.text import Vocabulary
+from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, open_table, write_table
 from termwise.translation.table_folder import read_manifest
 

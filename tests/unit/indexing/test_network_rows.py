@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.encode import tiny
 
-from termwise import BM25, Document, Index, Searcher, TermWeights, build_index, make_analyzer
+from termwise import Document, Searcher, build_index
 from termwise.encode import (
     EncoderFolder,
     ExpansionRecord,
@@ -38,9 +38,12 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.index import Index
 from termwise.indexing import chosen_model, default_encoding, encode_collection, finished_blocks
-from termwise.models import SpladeDoc, Tilde, TildeV2
+from termwise.models import BM25, SpladeDoc, Tilde, TildeV2
 from termwise.search import QueryDocumentLikelihood, StoredQueryVectors
+from termwise.text import make_analyzer
+from termwise.weights import TermWeights
 
 PIECES = ["[UNK]", "the", "of", "merge", "sort", "list", "card", "##s", "file", "##ed", "line"]
 KEPT = [3, 4, 5, 6, 8, 9, 10]

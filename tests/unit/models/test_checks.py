@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from termwise import BM25, TildeV2
 from termwise.errors import ParameterError
+from termwise.models import BM25, TildeV2
 from termwise.models.checks import check_name, check_number, check_whole
 
 

@@ -7,18 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import (
-    Document,
-    Index,
-    IndexWriter,
-    Query,
-    Ranking,
-    Run,
-    Searcher,
-    TermWeights,
-    build_index,
-    make_analyzer,
-)
+from termwise import Document, Query, Ranking, Run, Searcher, build_index
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import (
     DuplicateIdError,
@@ -28,7 +17,10 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.index import Index, IndexWriter
 from termwise.search import QueryDocumentLikelihood, StoredQueryVectors
+from termwise.text import make_analyzer
+from termwise.weights import TermWeights
 
 PIECES = ["[UNK]", "the", "of", "merge", "sort", "list", "card", "##s", "file"]
 KEPT = [3, 4, 5, 6, 8]

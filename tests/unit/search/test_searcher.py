@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import Document, Query, Ranking, Run, Searcher, TermWeights, build_index
+from termwise import Document, Query, Ranking, Run, Searcher, build_index
 from termwise.errors import (
     DuplicateIdError,
     ParameterError,
@@ -16,6 +16,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.weights import TermWeights
 
 WORDS = ["merge", "sort", "list", "file", "read", "line", "card", "shuffl"]
 DOCUMENTS = [

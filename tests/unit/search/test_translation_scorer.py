@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import Document, Model1, Query, Ranking, Run, TranslationScorer, build_index
+from termwise import Document, Query, Ranking, Run, build_index
 from termwise.errors import (
     DuplicateIdError,
     ModelFormatError,
@@ -26,6 +26,8 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.kernels import reference
+from termwise.models import Model1
+from termwise.search import TranslationScorer
 from termwise.search import translation_scorer as module
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table

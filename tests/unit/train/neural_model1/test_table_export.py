@@ -10,11 +10,13 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from termwise.cli.translations import opened_scorer
 from tests.unit.train.neural_model1.conftest import ANSWERED, ASKED, PIECES, small_network
 
-from termwise import Document, Model1, TranslationScorer, build_index
-from termwise.cli.translations import opened_scorer
+from termwise import Document, build_index
 from termwise.indexing import chosen_model
+from termwise.models import Model1
+from termwise.search import TranslationScorer
 from termwise.train.neural_model1.bags import Bags, bags_of
 from termwise.train.neural_model1.scoring import rank_all
 from termwise.train.neural_model1.table_export import export_table
