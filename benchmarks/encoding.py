@@ -57,7 +57,7 @@ from termwise.collection import open_collection  # noqa: E402
 from termwise.encode import EncoderFolder, open_document_encoder, shipped_encoders  # noqa: E402
 from termwise.encode.batches import PIECES, PIECES_OF_LOGITS, plan_batches  # noqa: E402
 from termwise.encode.cpu_features import processor_class  # noqa: E402
-from termwise.encode.encoder_manifest import Kind, Precision  # noqa: E402
+from termwise.encode.encoder_manifest import EncoderKind, NetworkPrecision  # noqa: E402
 from termwise.encode.onnx_session import OnnxSession  # noqa: E402
 from termwise.encode.pieces import framed, padded  # noqa: E402
 from termwise.errors import CheckFailedError, ParameterError, TermwiseError  # noqa: E402
@@ -253,7 +253,7 @@ def networks(arguments: argparse.Namespace) -> tuple[Network, EncoderFolder]:
         model = onnx.load(folder.path(files["float32"]))
         return torch_runner(network_of(model, initialisers(model)).eval()), folder
     torch.manual_seed(arguments.seed)
-    kind: Kind = arguments.kind
+    kind: EncoderKind = arguments.kind
     network = network_on_base(kind, arguments.base).eval()
     length = EncoderFolder.open(kind).manifest.length if kind in shipped_encoders() else LONGER // 2
     out = arguments.work / f"{arguments.base.resolve().name}-{kind}-{arguments.seed}"
@@ -289,7 +289,7 @@ def torch_runner(network: Any) -> Network:
 
 def whole_way(
     folder: EncoderFolder,
-    precision: Precision,
+    precision: NetworkPrecision,
     length: int,
     texts: Sequence[str],
     arguments: argparse.Namespace,

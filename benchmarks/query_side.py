@@ -61,7 +61,7 @@ from measuring import (  # noqa: E402
 
 from termwise.cli.try_ import shipped_weights  # noqa: E402
 from termwise.collection import PythonQuestions, open_collection  # noqa: E402
-from termwise.encode import open_remembered_encoder  # noqa: E402
+from termwise.encode import open_precomputed_encoder  # noqa: E402
 from termwise.engine.query_encoder import encoder_description  # noqa: E402
 from termwise.engine.query_vector import query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage, score_documents  # noqa: E402
@@ -473,7 +473,7 @@ def shipped(kind: str, work: Path) -> Searcher:
     model = make_model(kind, {})
     if weights is None or not isinstance(model, NetworkModel):
         raise SystemExit(f"no weights of {kind} ship with the package; name an index: --index {kind}=FOLDER")
-    encoder = open_remembered_encoder(model, weights)
+    encoder = open_precomputed_encoder(model, weights)
     documents = list(open_collection(DATA).documents())
     unknown = set(encoder.missing([document.text for document in documents]))
     known = [document for place, document in enumerate(documents) if place not in unknown]

@@ -17,8 +17,8 @@ import record
 
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks, open_document_encoder
-from termwise.encode.document_encoder import Advance, facts_of, no_advance
-from termwise.encode.open_encoder import resting_document_encoder
+from termwise.encode.document_encoder import Advance, network_record, no_advance
+from termwise.encode.open_encoder import lazy_document_encoder
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
 from termwise.index import Index
@@ -197,7 +197,7 @@ def index_encoded(
         analyzer=encoder.analyzer.spec,
         weighting=model.query_weighting,
         exact=encoder.only_text_terms,
-        network=facts_of(encoder),
+        network=network_record(encoder),
     )
     there = _there(folder, wanted, quantiser) if reuse else None
     searcher = there or build_index(
@@ -211,7 +211,7 @@ def index_encoded(
         overwrite=True,
         progress=progress_lines(folder.name),
     )
-    return Built(searcher, view_bytes(searcher.index), encoder.effort, facts_of(encoder))
+    return Built(searcher, view_bytes(searcher.index), encoder.effort, network_record(encoder))
 
 
 def _there(folder: Path, wanted: Mapping[str, Any], quantiser: Quantiser | None) -> Searcher | None:
@@ -336,7 +336,7 @@ class Trimmed(Timed):
         blocks = blocks_folder(folder, encoder)
         super().__init__(encoder, blocks.with_suffix(".json"))
         self._keep = model.keep
-        self._cut = resting_document_encoder(model, precision=precision)
+        self._cut = lazy_document_encoder(model, precision=precision)
         self._read = self._reading(documents, blocks, progress_lines(folder.name))
 
     def _reading(

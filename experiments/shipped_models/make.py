@@ -46,7 +46,7 @@ from termwise.cli.terminal import progress_bar  # noqa: E402
 from termwise.collection.pairs import read_sources  # noqa: E402
 from termwise.encode import EncoderFolder, EncoderManifest, Expansion  # noqa: E402
 from termwise.encode.encoder_manifest import NAME as MANIFEST  # noqa: E402
-from termwise.encode.encoder_manifest import Kind  # noqa: E402
+from termwise.encode.encoder_manifest import EncoderKind  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError  # noqa: E402
 from termwise.train.base_encoder import base_analyzer, public_settings  # noqa: E402
 from termwise.train.data.inputs import Pieces  # noqa: E402
@@ -66,8 +66,8 @@ HERE = Path(__file__).resolve().parent
 ASSETS = HERE.parents[1] / "src" / "termwise" / "assets" / "models"
 RESULT = HERE.parent / "results" / "zero_shot.jsonl"
 CHOICES = HERE.parent / "zero_shot" / "choices.json"
-KINDS: tuple[Kind, ...] = ("tilde", "tildev2", "splade-doc")
-SHIPPED: tuple[Kind, ...] = ("tilde", "tildev2")
+KINDS: tuple[EncoderKind, ...] = ("tilde", "tildev2", "splade-doc")
+SHIPPED: tuple[EncoderKind, ...] = ("tilde", "tildev2")
 SIZES = ("cpu", "gpu")
 TABLE = "model1"
 """What the card of the translation table says, see ``make_table.py``."""
@@ -113,7 +113,7 @@ def recipe() -> dict[str, Any]:
     return tomllib.loads((HERE / "recipe.toml").read_text())
 
 
-def train(kind: Kind, given: argparse.Namespace) -> None:
+def train(kind: EncoderKind, given: argparse.Namespace) -> None:
     out = given.work / kind
     if (out / MANIFEST).is_file():
         print(f"{kind}: {out} is finished")
@@ -128,7 +128,7 @@ def train(kind: Kind, given: argparse.Namespace) -> None:
     write_card(out, given.size)
 
 
-def _train(kind: Kind, given: argparse.Namespace, out: Path) -> None:
+def _train(kind: EncoderKind, given: argparse.Namespace, out: Path) -> None:
     steps = recipe()
     chosen = dict(steps[given.size][kind])
     if chosen.get("teacher") == "base":

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from termwise.cli.terminal import progress_bar
 from termwise.collection import open_collection
-from termwise.encode import RememberedRows, open_document_encoder
+from termwise.encode import PrecomputedRows, open_document_encoder
 from termwise.models import NetworkModel, make_model
 
 PLACE = Path(__file__).parents[2] / "src" / "termwise" / "assets" / "python_weights"
@@ -40,7 +40,7 @@ def main() -> None:
             def advance(share: float, name: str = name, progress=progress) -> None:  # type: ignore[no-untyped-def]
                 progress(f"encode {name}", round(share * len(texts)), len(texts))
 
-            rows = RememberedRows.of(texts, encoder, advance=advance)
+            rows = PrecomputedRows.of(texts, encoder, advance=advance)
         rows.write(PLACE / f"{name}.npz")
         size = (PLACE / f"{name}.npz").stat().st_size
         print(f"{name}: {len(rows):,} rows, {size:,} bytes, {time.monotonic() - begin:.0f} s")

@@ -20,7 +20,7 @@ from judged import Judged, documents_folder
 from plan import BASELINE, NETWORKS, Choices, Plan, SettingChoice, System, identities
 
 from termwise.encode import EncoderFolder
-from termwise.encode.open_encoder import resting_document_encoder
+from termwise.encode.open_encoder import lazy_document_encoder
 from termwise.errors import ParameterError
 from termwise.fusion import interpolate, reciprocal_rank_fusion
 from termwise.models import NetworkModel, make_model
@@ -118,7 +118,7 @@ class Tools:
         described: Mapping[str, Any] = {}
         known: dict[str, Any] = {}
         if isinstance(model, NetworkModel):
-            encoder = resting_document_encoder(model, precision=self.precision)
+            encoder = lazy_document_encoder(model, precision=self.precision)
             described = encoder.description
             known = {**described["settings"], "idf_power": encoder.idf_power}
         if described.get("expansion"):

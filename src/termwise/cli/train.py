@@ -24,7 +24,7 @@ from termwise.errors import MalformedRecordError, MissingFileError
 
 if TYPE_CHECKING:
     from termwise.encode import Expansion
-    from termwise.encode.encoder_manifest import Kind, Precision
+    from termwise.encode.encoder_manifest import EncoderKind, NetworkPrecision
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -156,7 +156,9 @@ def tildev2(
     _train(
         "tildev2",
         expansion=expansion,
-        expansion_precision=cast("Precision | None", expansion_precision),  # OnnxSession refuses other names
+        expansion_precision=cast(
+            "NetworkPrecision | None", expansion_precision
+        ),  # OnnxSession refuses other names
         expansion_providers=None if expansion_provider is None else (expansion_provider,),
         data=data,
         base=base,
@@ -201,7 +203,7 @@ def splade_doc(
 
 
 def _train(
-    kind: Kind,
+    kind: EncoderKind,
     *,
     data: list[str],
     base: str,
@@ -213,7 +215,7 @@ def _train(
     threads: int | None,
     as_json: bool,
     expansion: Expansion | None = None,
-    expansion_precision: Precision | None = None,
+    expansion_precision: NetworkPrecision | None = None,
     expansion_providers: tuple[str, ...] | None = None,
 ) -> None:
     """Train an encoder, and print what came of it: of several processes the first does."""
@@ -245,7 +247,7 @@ def _train(
         _say_trained(kind, out, facts, as_json)
 
 
-def _say_trained(kind: Kind, out: Path, facts: dict[str, Any], as_json: bool) -> None:
+def _say_trained(kind: EncoderKind, out: Path, facts: dict[str, Any], as_json: bool) -> None:
     """Print what a run made, for people or for programs."""
     best = facts["best"]
     measured = "".join(

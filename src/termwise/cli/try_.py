@@ -125,12 +125,12 @@ def _index_shipped_weights(
     name: str, weights: Path, documents: Sequence[Document], folder: Path, *, encode: bool
 ) -> tuple[Searcher, int]:
     """Index documents with shipped weights; return the searcher and the number of documents left out."""
-    from termwise.encode import open_remembered_encoder
+    from termwise.encode import open_precomputed_encoder
     from termwise.indexing import build_index
     from termwise.models import make_model
 
     model: NetworkModel = make_model(name, {})  # type: ignore[assignment]
-    encoder = open_remembered_encoder(
+    encoder = open_precomputed_encoder(
         model, weights, missing="encode" if encode else "refuse", threads=available_processors()
     )
     left_out: set[int] = set()

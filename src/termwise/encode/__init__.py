@@ -8,8 +8,8 @@ from termwise.encode.document_encoder import DocumentEncoder
 from termwise.encode.encoder_folder import EncoderFolder, shipped_encoders
 from termwise.encode.encoder_manifest import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
 from termwise.encode.expansion import Expansion
-from termwise.encode.open_encoder import open_document_encoder, open_query_encoder, open_remembered_encoder
-from termwise.encode.precomputed_rows import RememberedEncoder, RememberedRows
+from termwise.encode.open_encoder import open_document_encoder, open_precomputed_encoder, open_query_encoder
+from termwise.encode.precomputed_rows import PrecomputedEncoder, PrecomputedRows
 from termwise.encode.query_network import TildeQueryEncoder
 
 __all__ = [
@@ -19,14 +19,14 @@ __all__ = [
     "EncoderManifest",
     "Expansion",
     "ExpansionRecord",
-    "RememberedEncoder",
-    "RememberedRows",
+    "PrecomputedEncoder",
+    "PrecomputedRows",
     "SpecialIds",
     "TildeQueryEncoder",
     "encoded_blocks",
     "open_document_encoder",
+    "open_precomputed_encoder",
     "open_query_encoder",
-    "open_remembered_encoder",
     "shipped_encoders",
 ]
 

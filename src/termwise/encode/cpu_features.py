@@ -50,7 +50,7 @@ def classify(cpuinfo: str, machine: str) -> ProcessorClass:
     return "avx2" if "avx2" in flags else "other"
 
 
-def multiplies_bytes(processor: ProcessorClass) -> bool:
+def has_fast_int8(processor: ProcessorClass) -> bool:
     """Return whether the processor multiplies and adds four bytes in one instruction.
 
     Only then is int8 faster than float32; otherwise the bytes have to be widened first.

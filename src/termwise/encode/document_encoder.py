@@ -113,7 +113,7 @@ def check_encoder(value: object, protocol: type = DocumentEncoder) -> None:
         )
 
 
-def facts_of(encoder: DocumentEncoder) -> dict[str, Any]:
+def network_record(encoder: DocumentEncoder) -> dict[str, Any]:
     """Return what the manifest of an index records of an encoder: its description, and its power of the idf, if any."""
     return {**encoder.description, **({"idf_power": encoder.idf_power} if encoder.idf_power else {})}
 

@@ -38,7 +38,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from termwise.encode.encoder_manifest import FOLDERS, NAME, EncoderManifest, ExpansionRecord, Kind
+from termwise.encode.encoder_manifest import FOLDERS, NAME, EncoderKind, EncoderManifest, ExpansionRecord
 from termwise.errors import MissingFileError, ModelFormatError
 from termwise.models.tildev2 import Counting
 from termwise.storage.model_folder import ModelFolders
@@ -55,7 +55,7 @@ VECTORS = {
 }
 """What the vectors hold."""
 
-OUTPUTS: dict[Kind, str] = {"tilde": "logits", "tildev2": "weights", "splade-doc": "weights"}
+OUTPUTS: dict[EncoderKind, str] = {"tilde": "logits", "tildev2": "weights", "splade-doc": "weights"}
 """The output of a network of each kind."""
 
 MAX_FILE = 1 << 32
@@ -212,7 +212,7 @@ class EncoderFolder:
         """Return a vector of `VECTORS`, 0 for terms that do not take part."""
         terms = self.manifest.terms
         vector = _vector(self.path(name), terms)
-        if vector is None or not is_within(name, vector):
+        if vector is None or not is_valid_vector(name, vector):
             raise ModelFormatError(
                 f"what {name} holds is not {VECTORS[name]}",
                 facts=[("file", self.folder / name), ("expected", f"float32 of shape ({terms},)")],
@@ -273,7 +273,7 @@ class EncoderFolder:
         return path
 
 
-def is_within(name: str, vector: npt.NDArray[np.float32]) -> bool:
+def is_valid_vector(name: str, vector: npt.NDArray[np.float32]) -> bool:
     """Tell whether the numbers of one of the `VECTORS` are what it holds."""
     within = vector <= 0 if name == FLOORS else vector >= 0
     return bool((np.isfinite(vector) & within).all())
@@ -287,7 +287,7 @@ def shipped_encoders() -> tuple[str, ...]:
     return tuple(sorted(path.name for path in root.iterdir() if (path / NAME).is_file()))
 
 
-def require_kind(folder: EncoderFolder, kind: Kind) -> None:
+def require_kind(folder: EncoderFolder, kind: EncoderKind) -> None:
     """Refuse an encoder of another kind.
 
     Raises

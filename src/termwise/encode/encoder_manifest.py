@@ -35,11 +35,11 @@ FOLDERS = ModelFolders(
     repairs=("copy the folder again, or export the encoder again",),
 )
 
-Kind = Literal["tilde", "tildev2", "splade-doc"]
-Precision = Literal["float32", "int8"]
+EncoderKind = Literal["tilde", "tildev2", "splade-doc"]
+NetworkPrecision = Literal["float32", "int8"]
 
-KINDS: tuple[Kind, ...] = ("tilde", "tildev2", "splade-doc")
-PRECISIONS: tuple[Precision, ...] = ("float32", "int8")
+ENCODER_KINDS: tuple[EncoderKind, ...] = ("tilde", "tildev2", "splade-doc")
+NETWORK_PRECISIONS: tuple[NetworkPrecision, ...] = ("float32", "int8")
 
 MAX_TERMS = (1 << 31) - 1
 MAX_POSITIONS = 1 << 16
@@ -98,10 +98,10 @@ class ExpansionRecord:
 class EncoderFile(FileRecord):
     """A file of the folder: SHA-256, length in bytes and, for a network, the precision of its arithmetic."""
 
-    precision: Precision | None = None
+    precision: NetworkPrecision | None = None
 
     @classmethod
-    def of(cls, path: Path, *, precision: Precision | None = None) -> EncoderFile:
+    def of(cls, path: Path, *, precision: NetworkPrecision | None = None) -> EncoderFile:
         """Record a file as it is now."""
         return cls(digest_of(path), path.stat().st_size, precision)
 
@@ -114,8 +114,8 @@ class EncoderFile(FileRecord):
         plain = FileRecord.parse({name: body[name] for name in ("sha256", "bytes")}, where)
         precision = body["precision"]
         if precision is not None:
-            precision = expect_choice(precision, f"{where}.precision", PRECISIONS)
-        return cls(plain.sha256, plain.bytes, cast("Precision | None", precision))
+            precision = expect_choice(precision, f"{where}.precision", NETWORK_PRECISIONS)
+        return cls(plain.sha256, plain.bytes, cast("NetworkPrecision | None", precision))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +151,7 @@ class EncoderManifest:
         Version of the format.
     """
 
-    kind: Kind
+    kind: EncoderKind
     tokenizer: AnalyzerRecord
     terms: int
     cleaning: CleanMode
@@ -188,7 +188,7 @@ class EncoderManifest:
         """Read a manifest from its bytes, see `ModelFolders.parsed`."""
         return FOLDERS.parsed(data, path, _manifest)
 
-    def networks(self) -> dict[Precision, str]:
+    def networks(self) -> dict[NetworkPrecision, str]:
         """Return the network file of each precision."""
         return {record.precision: name for name, record in self.files.items() if record.precision is not None}
 
@@ -202,7 +202,7 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     version = expect_whole(body["version"], "version", 1, VERSION)
     terms = expect_whole(body["terms"], "terms", 1, MAX_TERMS)
     positions = expect_whole(body["positions"], "positions", 3, MAX_POSITIONS)
-    kind = cast(Kind, expect_choice(body["kind"], "kind", KINDS))
+    kind = cast(EncoderKind, expect_choice(body["kind"], "kind", ENCODER_KINDS))
     expect_objects(body, ("files", "trained"))
     expansion = body["expansion"]
     if expansion is not None and kind != "tildev2":

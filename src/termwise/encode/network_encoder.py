@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from termwise.encode.document_encoder import Advance, fingerprint_of, no_advance, part_of
 from termwise.encode.encoder_folder import EncoderFolder, require_kind
-from termwise.encode.encoder_manifest import Kind
+from termwise.encode.encoder_manifest import EncoderKind
 from termwise.encode.onnx_session import OnnxSession, network_description
 from termwise.encode.windows import chunks
 from termwise.text import Analyzer, Vocabulary
@@ -36,7 +36,7 @@ class NetworkEncoder(ABC):
         If the encoder is of another kind.
     """
 
-    def __init__(self, session: OnnxSession, kind: Kind) -> None:
+    def __init__(self, session: OnnxSession, kind: EncoderKind) -> None:
         require_kind(session.folder, kind)
         self._session = session
 

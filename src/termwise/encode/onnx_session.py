@@ -11,9 +11,9 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from termwise.encode.cpu_features import ProcessorClass, multiplies_bytes, processor_class
+from termwise.encode.cpu_features import ProcessorClass, has_fast_int8, processor_class
 from termwise.encode.encoder_folder import OUTPUTS, EncoderFolder
-from termwise.encode.encoder_manifest import PRECISIONS, Precision
+from termwise.encode.encoder_manifest import NETWORK_PRECISIONS, NetworkPrecision
 from termwise.encode.onnx_check import has_external_data
 from termwise.errors import (
     MissingExtraError,
@@ -72,7 +72,7 @@ class OnnxSession:
         self,
         folder: EncoderFolder,
         *,
-        precision: Precision | None = None,
+        precision: NetworkPrecision | None = None,
         threads: int = 1,
         providers: Sequence[str] | None = None,
         processor: ProcessorClass | None = None,
@@ -278,7 +278,7 @@ def network_description(session: OnnxSession, fingerprint: str, settings: dict[s
 
 def choose_precision(
     folder: EncoderFolder, precision: str | None, *, processor: ProcessorClass, on_processor: bool = True
-) -> Precision:
+) -> NetworkPrecision:
     """Choose one of the networks of a folder.
 
     The one that is named, or the only one. Of two, int8 if the processor multiplies bytes in one instruction
@@ -305,13 +305,13 @@ def choose_precision(
     """
     networks = folder.manifest.networks()
     if precision is None:
-        preferred: Precision = "int8" if on_processor and multiplies_bytes(processor) else "float32"
+        preferred: NetworkPrecision = "int8" if on_processor and has_fast_int8(processor) else "float32"
         return preferred if preferred in networks else next(iter(networks))
-    for known in PRECISIONS:
+    for known in NETWORK_PRECISIONS:
         if known == precision and known in networks:
             return known
-    if precision not in PRECISIONS:
-        raise UnknownNameError.of("precision", str(precision), PRECISIONS)
+    if precision not in NETWORK_PRECISIONS:
+        raise UnknownNameError.of("precision", str(precision), NETWORK_PRECISIONS)
     raise ParameterError(
         f"this encoder has no network in {precision}",
         facts=[("encoder", folder.name), ("has", ", ".join(networks))],

@@ -10,9 +10,9 @@ from termwise.display.safe_text import short_digest
 from termwise.encode.document_encoder import DocumentEncoder
 from termwise.encode.encoder_folder import EncoderFolder, shipped_encoders
 from termwise.encode.encoder_manifest import NAME as MANIFEST
-from termwise.encode.encoder_manifest import Precision
+from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.encode.onnx_session import OnnxSession
-from termwise.encode.precomputed_rows import Missing, RememberedEncoder, RememberedRows
+from termwise.encode.precomputed_rows import MissingRows, PrecomputedEncoder, PrecomputedRows
 from termwise.encode.query_network import TildeQueryEncoder
 from termwise.encode.splade_doc import SpladeDocumentEncoder
 from termwise.encode.tilde import TildeDocumentEncoder
@@ -28,7 +28,7 @@ def open_document_encoder(
     model: NetworkModel,
     *,
     threads: int = 1,
-    precision: Precision | None = None,
+    precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
 ) -> DocumentEncoder:
     """Open the encoder that a model names and load its network.
@@ -61,16 +61,16 @@ def open_document_encoder(
     ParameterError
         If a setting does not suit the encoder, this machine has no such provider, or an argument is of the wrong type.
     """
-    encoder = resting_document_encoder(model, threads=threads, precision=precision, providers=providers)
+    encoder = lazy_document_encoder(model, threads=threads, precision=precision, providers=providers)
     encoder.load()
     return encoder
 
 
-def resting_document_encoder(
+def lazy_document_encoder(
     model: NetworkModel,
     *,
     threads: int = 1,
-    precision: Precision | None = None,
+    precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
 ) -> _NetworkEncoder:
     """Open the encoder that a model names without loading its network, which happens when it is first run.
@@ -99,15 +99,15 @@ def resting_document_encoder(
     )
 
 
-def open_remembered_encoder(
+def open_precomputed_encoder(
     model: NetworkModel,
     rows: str | Path,
     *,
-    missing: Missing = "refuse",
+    missing: MissingRows = "refuse",
     threads: int = 1,
-    precision: Precision | None = None,
+    precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
-) -> RememberedEncoder:
+) -> PrecomputedEncoder:
     """Open the encoder that a model names together with a file of rows that it computed before.
 
     The network is not loaded until a text comes whose row is not in the file.
@@ -117,28 +117,28 @@ def open_remembered_encoder(
     model, threads, precision, providers
         See `open_document_encoder`. The default precision is the one the rows were computed in.
     rows : str or Path
-        File of rows, see `RememberedRows`.
+        File of rows, see `PrecomputedRows`.
     missing : {"encode", "refuse"}, optional
-        What happens to texts whose rows are not in the file; `RememberedEncoder.missing` lists them.
+        What happens to texts whose rows are not in the file; `PrecomputedEncoder.missing` lists them.
 
     Raises
     ------
     VocabularyMismatchError
         If the rows were made by another encoder, or with other settings.
     TermwiseError
-        As `open_document_encoder` and `RememberedRows.open` do.
+        As `open_document_encoder` and `PrecomputedRows.open` do.
     """
-    known = RememberedRows.open(rows)
+    known = PrecomputedRows.open(rows)
     chosen = known.precision if precision is None else precision
-    encoder = resting_document_encoder(model, threads=threads, precision=chosen, providers=providers)
-    return RememberedEncoder(known, encoder, missing=missing)
+    encoder = lazy_document_encoder(model, threads=threads, precision=chosen, providers=providers)
+    return PrecomputedEncoder(known, encoder, missing=missing)
 
 
 def open_query_encoder(
     name_or_path: str | Path,
     *,
     threads: int = 1,
-    precision: Precision | None = None,
+    precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
 ) -> TildeQueryEncoder:
     """Open an encoder of kind ``tilde`` for queries and load its network.

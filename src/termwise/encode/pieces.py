@@ -12,7 +12,7 @@ import numpy.typing as npt
 from termwise.encode.windows import cut_windows
 from termwise.text import WordPieceAnalyzer
 
-Numbers = npt.NDArray[np.int32]
+PieceIds = npt.NDArray[np.int32]
 Whole = TypeVar("Whole", bound=np.integer)
 
 
@@ -29,7 +29,7 @@ class Windows:
     """
 
     documents: npt.NDArray[np.int64]
-    pieces: list[Numbers]
+    pieces: list[PieceIds]
 
     def __len__(self) -> int:
         """Return the number of windows."""
@@ -39,7 +39,7 @@ class Windows:
 def windows_of(analyzer: WordPieceAnalyzer, texts: Sequence[str], *, size: int, overlap: int) -> Windows:
     """Cut texts into windows, see `cut_windows`."""
     documents: list[int] = []
-    pieces: list[Numbers] = []
+    pieces: list[PieceIds] = []
     for position, text in enumerate(texts):
         numbers = analyzer.numbers(text)
         for start, stop in cut_windows(len(numbers), size=size, overlap=overlap):

@@ -41,7 +41,7 @@ from termwise.encode.document_encoder import (
     fingerprint_of,
     no_advance,
 )
-from termwise.encode.encoder_manifest import PRECISIONS, Precision
+from termwise.encode.encoder_manifest import NETWORK_PRECISIONS, NetworkPrecision
 from termwise.encode.pooled_rows import row_places
 from termwise.errors import (
     CorruptModelError,
@@ -65,7 +65,7 @@ VERSION = 1
 MAX_ROWS = 1 << 36
 """Largest size of a file of rows in bytes."""
 
-Missing = Literal["encode", "refuse"]
+MissingRows = Literal["encode", "refuse"]
 """What to do with texts whose rows are unknown."""
 
 
@@ -81,7 +81,7 @@ def key_of(text: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class RememberedRows:
+class PrecomputedRows:
     """Quantised rows, keyed by their texts.
 
     Use `of` or `open` to make one.
@@ -107,7 +107,7 @@ class RememberedRows:
     """
 
     encoder: str
-    precision: Precision
+    precision: NetworkPrecision
     vocabulary: str
     keys: npt.NDArray[np.uint64]
     indptr: npt.NDArray[np.int64]
@@ -118,7 +118,7 @@ class RememberedRows:
     @classmethod
     def of(
         cls, texts: Sequence[str], encoder: DocumentEncoder, *, advance: Advance = no_advance
-    ) -> RememberedRows:
+    ) -> PrecomputedRows:
         """Encode texts and remember their rows.
 
         Parameters
@@ -187,7 +187,7 @@ class RememberedRows:
         write_bytes_whole(Path(path), data.getvalue())
 
     @classmethod
-    def open(cls, path: str | Path) -> RememberedRows:
+    def open(cls, path: str | Path) -> PrecomputedRows:
         """Read a file of rows.
 
         Raises
@@ -237,7 +237,7 @@ class RememberedRows:
             raise ValueError("keys that do not increase")
         if self.indptr.shape != (len(self.keys) + 1,) or (self.impacts == 0).any():
             raise ValueError("rows that do not fit the keys")
-        if not 0 < self.scale < np.inf or self.precision not in PRECISIONS:
+        if not 0 < self.scale < np.inf or self.precision not in NETWORK_PRECISIONS:
             raise ValueError("a scale or a precision that nobody writes")
         if not isinstance(self.encoder, str) or not isinstance(self.vocabulary, str):
             raise ValueError("an encoder or a vocabulary that nobody writes")
@@ -264,12 +264,12 @@ class RememberedRows:
         return len(self.keys)
 
 
-class RememberedEncoder:
+class PrecomputedEncoder:
     """A `DocumentEncoder` that takes known rows from a file.
 
     Parameters
     ----------
-    remembered : RememberedRows
+    remembered : PrecomputedRows
         Rows computed before.
     encoder : DocumentEncoder
         The encoder that computed them; it describes the rows and encodes other texts.
@@ -285,7 +285,7 @@ class RememberedEncoder:
     """
 
     def __init__(
-        self, remembered: RememberedRows, encoder: DocumentEncoder, *, missing: Missing = "refuse"
+        self, remembered: PrecomputedRows, encoder: DocumentEncoder, *, missing: MissingRows = "refuse"
     ) -> None:
         check_choice("remembered rows", "missing", missing, ("encode", "refuse"))
         if (remembered.encoder, remembered.vocabulary) != (encoder.fingerprint, encoder.vocabulary.id):
@@ -397,10 +397,10 @@ class RememberedEncoder:
         return TermWeights(indptr, both.terms[entries], both.weights[entries], both.vocabulary)
 
 
-def _precision(encoder: DocumentEncoder) -> Precision:
+def _precision(encoder: DocumentEncoder) -> NetworkPrecision:
     network = encoder.description.get("network")
     precision = network.get("precision") if isinstance(network, dict) else None
-    return cast(Precision, precision if precision in PRECISIONS else "float32")
+    return cast(NetworkPrecision, precision if precision in NETWORK_PRECISIONS else "float32")
 
 
 def _corrupt(path: Path, why: str) -> CorruptModelError:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from termwise.encode.batches import run_batches
 from termwise.encode.network_encoder import NetworkEncoder
 from termwise.encode.onnx_session import OnnxSession
-from termwise.encode.pieces import Numbers, framed
+from termwise.encode.pieces import PieceIds, framed
 from termwise.encode.windows import cut_windows, window_sizes
 from termwise.kernels.likelihood import log_sigmoid
 from termwise.models.checks import LONGEST_WINDOW, check_whole
@@ -88,7 +88,7 @@ class TildeQueryEncoder(NetworkEncoder):
         """
         check_texts(texts)
         special = self.folder.manifest.special
-        inputs: list[Numbers] = []
+        inputs: list[PieceIds] = []
         owners: list[int] = []
         for position, text in enumerate(texts):
             numbers = self.folder.analyzer.numbers(text)

@@ -16,7 +16,7 @@ from termwise.encode.encoder_folder import FLOORS, EncoderFolder, require_kind
 from termwise.encode.expansion import expand, expandable
 from termwise.encode.network_encoder import NetworkDocumentEncoder
 from termwise.encode.onnx_session import OnnxSession, network_description
-from termwise.encode.pieces import Numbers, framed, windows_of
+from termwise.encode.pieces import PieceIds, framed, windows_of
 from termwise.encode.pooled_rows import RowPool
 from termwise.encode.windows import chunks, window_sizes
 from termwise.errors import ModelFormatError, ParameterError, VocabularyMismatchError
@@ -68,7 +68,7 @@ class Expander:
             **({"lift": self.lift} if self.lift else {}),
         }
 
-    def expansions(self, windows: Sequence[Numbers], *, advance: Advance = no_advance) -> list[Numbers]:
+    def expansions(self, windows: Sequence[PieceIds], *, advance: Advance = no_advance) -> list[PieceIds]:
         """Return the terms to append to each window, likeliest first.
 
         Parameters
@@ -78,7 +78,7 @@ class Expander:
         """
         special = self.session.folder.manifest.special
         inputs = [framed(special.document, window, sep=special.sep) for window in windows]
-        found: list[Numbers] = [np.empty(0, dtype=np.int32)] * len(windows)
+        found: list[PieceIds] = [np.empty(0, dtype=np.int32)] * len(windows)
         done = 0
         for positions, logits in run_batches(self.session, inputs):
             passages = [inputs[position] for position in positions.tolist()]
@@ -268,7 +268,7 @@ class TildeV2DocumentEncoder(NetworkDocumentEncoder):
                 heard(done / len(inputs))
         return pool.rows(self.vocabulary.id)
 
-    def _inputs(self, windows: Sequence[Numbers], advance: Advance) -> list[Numbers]:
+    def _inputs(self, windows: Sequence[PieceIds], advance: Advance) -> list[PieceIds]:
         special = self.folder.manifest.special
         if self._expander is None:
             return [framed(special.cls, window, sep=special.sep) for window in windows]
@@ -280,8 +280,8 @@ class TildeV2DocumentEncoder(NetworkDocumentEncoder):
 
 
 def occurrences(
-    inputs: Sequence[Numbers], weights: npt.NDArray[np.float32], kept: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.int64], Numbers, npt.NDArray[np.float32]]:
+    inputs: Sequence[PieceIds], weights: npt.NDArray[np.float32], kept: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.int64], PieceIds, npt.NDArray[np.float32]]:
     """Return the weight of each occurrence of the pieces that take part.
 
     Parameters

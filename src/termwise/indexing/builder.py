@@ -10,7 +10,7 @@ from typing import Literal
 
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder
-from termwise.encode.encoder_manifest import Precision
+from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.errors import DuplicateIdError, ParameterError, VocabularyMismatchError
 from termwise.index import IndexWriter
 from termwise.index.writer import DEFAULT_MEMORY
@@ -49,7 +49,7 @@ def build_index(
     memory: int = DEFAULT_MEMORY,
     encoder: DocumentEncoder | None = None,
     encoding: str | Path | None = None,
-    precision: Precision | None = None,
+    precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
     progress: Progress = no_progress,
 ) -> Searcher:

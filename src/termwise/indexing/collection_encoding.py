@@ -10,8 +10,8 @@ from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.encode.block_encoding import claim
 from termwise.encode.blocks import BlockKey, block_files, count_blocks, cut_blocks, holds_block
-from termwise.encode.encoder_manifest import Precision
-from termwise.encode.open_encoder import resting_document_encoder
+from termwise.encode.encoder_manifest import NetworkPrecision
+from termwise.encode.open_encoder import lazy_document_encoder
 from termwise.errors import ParameterError
 from termwise.indexing.context import check_arguments, empty_collection, open_documents
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
@@ -59,7 +59,7 @@ def encode_collection(
     shard: tuple[int, int] = (1, 1),
     threads: int = 1,
     encoder: DocumentEncoder | None = None,
-    precision: Precision | None = None,
+    precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
     progress: Progress = no_progress,
 ) -> EncodedShare:
@@ -132,7 +132,7 @@ def finished_blocks(
     *,
     model: NetworkModel,
     encoder: DocumentEncoder | None = None,
-    precision: Precision | None = None,
+    precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
 ) -> int:
     """Count the blocks in a folder that `encode_collection` or `build_index` wrote with this encoder.
@@ -152,6 +152,6 @@ def finished_blocks(
         return 0
     running = encoder
     if running is None:
-        running = resting_document_encoder(model, precision=precision, providers=providers)
+        running = lazy_document_encoder(model, precision=precision, providers=providers)
     claim(folder, running)
     return count_blocks(folder, running)

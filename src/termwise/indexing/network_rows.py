@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, encoded_blocks
-from termwise.encode.document_encoder import facts_of
+from termwise.encode.document_encoder import network_record
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import VocabularyMismatchError, WeightError
 from termwise.index import IndexWriter, Manifest
@@ -90,7 +90,7 @@ def build_network(
                 analyzer=spec,
                 weighting=model.query_weighting if query_weights is None else "idf",
                 exact=encoder.only_text_terms,
-                network=facts_of(encoder),
+                network=network_record(encoder),
             ),
             floors=floors,
             query_weights=query_weights,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from termwise.encode import open_document_encoder
-from termwise.encode.encoder_manifest import Precision
+from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.engine.query_encoder import FUSION, analyzer_of
 from termwise.errors import ParameterError, UsageError
 from termwise.index import Index
@@ -41,7 +41,7 @@ def model_scorer(
     analyzer: str | Analyzer | None = None,
     name: str | None = None,
     threads: int = 1,
-    precision: Precision | None = None,
+    precision: NetworkPrecision | None = None,
 ) -> RowScorer:
     """Return a model as a scorer of any text.
 

@@ -9,7 +9,7 @@ from typing import Any
 from accelerate import PartialState
 
 from termwise.encode.encoder_folder import EncoderFolder
-from termwise.encode.encoder_manifest import Kind, Precision
+from termwise.encode.encoder_manifest import EncoderKind, NetworkPrecision
 from termwise.encode.expansion import Expansion
 from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.tildev2 import Expander
@@ -34,7 +34,7 @@ from termwise.validation import check, check_callable, check_flag, check_path, c
 
 
 def train_encoder(
-    kind: Kind,
+    kind: EncoderKind,
     data: Sequence[str | Path],
     base: str | Path,
     out: str | Path,
@@ -42,7 +42,7 @@ def train_encoder(
     settings: TrainSettings,
     validation: str | Path | None = None,
     expansion: Expansion | None = None,
-    expansion_precision: Precision | None = None,
+    expansion_precision: NetworkPrecision | None = None,
     expansion_providers: Sequence[str] | None = None,
     resume: bool = False,
     card: Mapping[str, Any] | None = None,

@@ -13,7 +13,7 @@ from termwise import Document, Searcher
 from termwise.cli import try_
 from termwise.cli.main import run
 from termwise.collection import PythonQuestions
-from termwise.encode import EncoderFolder, ExpansionRecord, RememberedRows, open_document_encoder
+from termwise.encode import EncoderFolder, ExpansionRecord, PrecomputedRows, open_document_encoder
 from termwise.models import Tilde, TildeV2
 from termwise.records import Qrel, Query, Ranking, Run
 from termwise.text import Vocabulary, make_analyzer
@@ -63,7 +63,7 @@ def place(tmp_path, monkeypatch):
 
     def ship(name, documents):
         model = {"tilde": Tilde(), "tildev2": TildeV2()}[name]
-        rows = RememberedRows.of([document.text for document in documents], open_document_encoder(model))
+        rows = PrecomputedRows.of([document.text for document in documents], open_document_encoder(model))
         found[name] = tmp_path / f"{name}.npz"
         rows.write(found[name])
 

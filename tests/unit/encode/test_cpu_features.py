@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from termwise.encode import cpu_features as module
-from termwise.encode.cpu_features import classify, multiplies_bytes, processor_class
+from termwise.encode.cpu_features import classify, has_fast_int8, processor_class
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,9 @@ def test_classes(cpuinfo: str, machine: str, expected: str) -> None:
 
 
 def test_which_multiply_bytes() -> None:
-    assert [multiplies_bytes(kind) for kind in ("avx512-vnni", "avx-vnni", "arm-dotprod")] == [True] * 3
-    assert not multiplies_bytes("avx2")
-    assert not multiplies_bytes("other")
+    assert [has_fast_int8(kind) for kind in ("avx512-vnni", "avx-vnni", "arm-dotprod")] == [True] * 3
+    assert not has_fast_int8("avx2")
+    assert not has_fast_int8("other")
 
 
 def test_a_system_that_does_not_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from termwise.encode import EncoderFolder, ExpansionRecord, open_document_encoder, open_query_encoder
-from termwise.encode.encoder_manifest import Precision
+from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.encode.splade_doc import SpladeDocumentEncoder
 from termwise.encode.tilde import TildeDocumentEncoder
 from termwise.encode.tildev2 import TildeV2DocumentEncoder
@@ -77,7 +77,7 @@ def test_what_expands_documents_is_what_expanded_them_in_training(
     ],
 )
 def test_what_expands_takes_the_same_precision_or_what_it_has(
-    there: tuple[str, ...], asked: Precision, taken: str, tiny: ModuleType, tmp_path: Path
+    there: tuple[str, ...], asked: NetworkPrecision, taken: str, tiny: ModuleType, tmp_path: Path
 ) -> None:
     both = {precision: np.zeros(16) for precision in ("float32", "int8")}
     tables = {precision: tiny.square({}) for precision in there}

@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from termwise.encode import RememberedEncoder, RememberedRows, open_document_encoder, open_remembered_encoder
+from termwise.encode import (
+    PrecomputedEncoder,
+    PrecomputedRows,
+    open_document_encoder,
+    open_precomputed_encoder,
+)
 from termwise.encode.document_encoder import DocumentEncoder
 from termwise.encode.precomputed_rows import key_of
 from termwise.errors import (
@@ -38,12 +43,12 @@ def model(tilde: Path) -> Tilde:
 @pytest.fixture
 def file(model: Tilde, tmp_path: Path) -> Path:
     path = tmp_path / "rows.npz"
-    RememberedRows.of(TEXTS, open_document_encoder(model)).write(path)
+    PrecomputedRows.of(TEXTS, open_document_encoder(model)).write(path)
     return path
 
 
 def test_rows_come_back_within_half_a_unit(model: Tilde, file: Path) -> None:
-    rows = RememberedRows.open(file)
+    rows = PrecomputedRows.open(file)
     assert len(rows) == 4
     assert (rows.precision, rows.terms.dtype) == ("float32", np.uint16)
     true = open_document_encoder(model).encode_documents(TEXTS)
@@ -56,15 +61,15 @@ def test_rows_come_back_within_half_a_unit(model: Tilde, file: Path) -> None:
 
 
 def test_equal_rows_give_equal_bytes(model: Tilde, file: Path, tmp_path: Path) -> None:
-    RememberedRows.of(TEXTS[::-1], open_document_encoder(model)).write(tmp_path / "again.npz")
+    PrecomputedRows.of(TEXTS[::-1], open_document_encoder(model)).write(tmp_path / "again.npz")
     assert (tmp_path / "again.npz").read_bytes() == file.read_bytes()
-    RememberedRows.open(file).write(tmp_path / "copy.npz")
+    PrecomputedRows.open(file).write(tmp_path / "copy.npz")
     assert (tmp_path / "copy.npz").read_bytes() == file.read_bytes()
 
 
 def test_known_rows_need_no_network(model: Tilde, tilde: Path, file: Path) -> None:
     (tilde / "model.onnx").unlink()
-    encoder = open_remembered_encoder(model, file)
+    encoder = open_precomputed_encoder(model, file)
     assert isinstance(encoder, DocumentEncoder)
     rows = encoder.encode_documents(["", "merge", "cat dog", "merge"])
     assert [len(terms) for terms, _ in rows] == [0, 5, 2, 5]
@@ -78,19 +83,19 @@ def test_known_rows_need_no_network(model: Tilde, tilde: Path, file: Path) -> No
 
 def test_unknown_texts_are_refused_or_made(model: Tilde, file: Path) -> None:
     texts = ["list", "merge", "sort", "", "sort list", "dog"]
-    refusing = open_remembered_encoder(model, file)
+    refusing = open_precomputed_encoder(model, file)
     assert refusing.missing(texts) == [0, 2, 5]
     with pytest.raises(InferenceRequiredError, match="3 of 6 texts") as caught:
         refusing.encode_documents(texts)
     assert caught.value.exit_code == 2
     assert dict(caught.value.facts)["first text"] == "'list'"
-    making = open_remembered_encoder(model, file, missing="encode")
+    making = open_precomputed_encoder(model, file, missing="encode")
     rows = making.encode_documents(texts)
     true = open_document_encoder(model).encode_documents(texts)
     assert rows.terms.tolist() == true.terms.tolist()
     assert rows.indptr.tolist() == true.indptr.tolist()
     assert [rows.row(i)[1].tolist() == true.row(i)[1].tolist() for i in (0, 2, 5)] == [True] * 3
-    known = RememberedRows.open(file)
+    known = PrecomputedRows.open(file)
     assert rows.row(1)[1].tolist() == known.rows(known.places(["merge"])).weights.tolist()
 
 
@@ -98,20 +103,20 @@ def test_rows_of_another_encoder_or_of_other_settings(
     tiny: ModuleType, model: Tilde, file: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(VocabularyMismatchError, match="another encoder or with other settings") as caught:
-        open_remembered_encoder(Tilde(encoder=model.encoder, keep=3), file)
+        open_precomputed_encoder(Tilde(encoder=model.encoder, keep=3), file)
     facts = dict(caught.value.facts)
     assert "keep 3" in facts["its settings"]
     assert "{" not in facts["its settings"]
     assert max(map(len, facts["rows of"].split())) == len("sha256:") + 12
     other = tiny.make_folder(tmp_path / "other", "tilde", tiny.square({}), floors=[-3.0] * 16)
     with pytest.raises(VocabularyMismatchError):
-        open_remembered_encoder(Tilde(encoder=str(other)), file)
+        open_precomputed_encoder(Tilde(encoder=str(other)), file)
     terms = np.load(file)["terms"].copy()
     terms[-1] = 16
     with pytest.raises(VocabularyMismatchError, match="does not know"):
-        open_remembered_encoder(model, saved(tmp_path / "odd.npz", file, terms=terms))
+        open_precomputed_encoder(model, saved(tmp_path / "odd.npz", file, terms=terms))
     with pytest.raises(UnknownNameError):
-        open_remembered_encoder(model, file, missing="skip")  # type: ignore[arg-type]
+        open_precomputed_encoder(model, file, missing="skip")  # type: ignore[arg-type]
 
 
 def test_the_precision_is_that_of_the_rows(tiny: ModuleType, tmp_path: Path) -> None:
@@ -120,30 +125,30 @@ def test_the_precision_is_that_of_the_rows(tiny: ModuleType, tmp_path: Path) -> 
     model = Tilde(encoder=str(folder))
     for precision in ("float32", "int8"):
         path = tmp_path / f"{precision}.npz"
-        RememberedRows.of(["cat"], open_document_encoder(model, precision=precision)).write(path)  # type: ignore[arg-type]
-        assert open_remembered_encoder(model, path).description["network"]["precision"] == precision
+        PrecomputedRows.of(["cat"], open_document_encoder(model, precision=precision)).write(path)  # type: ignore[arg-type]
+        assert open_precomputed_encoder(model, path).description["network"]["precision"] == precision
 
 
 def test_fingerprints_tell_what_is_remembered(model: Tilde, file: Path, tmp_path: Path) -> None:
     plain = open_document_encoder(model)
-    RememberedRows.of(["merge"], plain).write(tmp_path / "fewer.npz")
-    made = [open_remembered_encoder(model, path).fingerprint for path in (file, tmp_path / "fewer.npz")]
+    PrecomputedRows.of(["merge"], plain).write(tmp_path / "fewer.npz")
+    made = [open_precomputed_encoder(model, path).fingerprint for path in (file, tmp_path / "fewer.npz")]
     assert len({plain.fingerprint, *made}) == 3
 
 
 def test_weights_that_are_not_above_0(tilde: Path) -> None:
     exact = open_document_encoder(Tilde(encoder=str(tilde), form="exact"))
     with pytest.raises(WeightError, match="above 0"):
-        RememberedRows.of(["merge"], exact)
+        PrecomputedRows.of(["merge"], exact)
 
 
 def test_no_rows(model: Tilde, tmp_path: Path) -> None:
     encoder = open_document_encoder(model)
     for texts in ([], [""]):
-        RememberedRows.of(texts, encoder).write(tmp_path / "none.npz")
-        rows = RememberedRows.open(tmp_path / "none.npz")
+        PrecomputedRows.of(texts, encoder).write(tmp_path / "none.npz")
+        rows = PrecomputedRows.open(tmp_path / "none.npz")
         assert len(rows) == len(texts)
-        assert RememberedEncoder(rows, encoder).missing(["", "merge"]) == ([0, 1] if not texts else [1])
+        assert PrecomputedEncoder(rows, encoder).missing(["", "merge"]) == ([0, 1] if not texts else [1])
 
 
 def test_keys() -> None:
@@ -153,28 +158,28 @@ def test_keys() -> None:
 
 def test_files_that_are_none(model: Tilde, file: Path, tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
-        RememberedRows.open(tmp_path / "missing.npz")
+        PrecomputedRows.open(tmp_path / "missing.npz")
     data = file.read_bytes()
     path = tmp_path / "damaged.npz"
     for place in range(0, len(data), 3):
         path.write_bytes(data[:place] + bytes([data[place] ^ 0x20]) + data[place + 1 :])
         try:
-            rows = RememberedRows.open(path)
+            rows = PrecomputedRows.open(path)
         except (CorruptModelError, ModelFormatError):
             continue
         # Bytes of the archive that say nothing of its contents (dates, attributes) may be any.
-        kept = RememberedRows.open(file)
+        kept = PrecomputedRows.open(file)
         assert rows.rows(rows.places(TEXTS)) == kept.rows(kept.places(TEXTS))
     for length in range(0, len(data), 7):
         path.write_bytes(data[:length])
         with pytest.raises(CorruptModelError):
-            RememberedRows.open(path)
+            PrecomputedRows.open(path)
 
 
 def test_files_that_are_not_regular_or_claim_too_much(file: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.npz")
     with pytest.raises(CorruptModelError) as caught:
-        RememberedRows.open(tmp_path / "pipe.npz")
+        PrecomputedRows.open(tmp_path / "pipe.npz")
     assert dict(caught.value.facts)["why"] == "it is a named pipe"
     head = b"{'descr': '<u8', 'fortran_order': False, 'shape': (1000000000000000,), }\n"
     with zipfile.ZipFile(file) as source, zipfile.ZipFile(tmp_path / "huge.npz", "w") as made:
@@ -182,17 +187,17 @@ def test_files_that_are_not_regular_or_claim_too_much(file: Path, tmp_path: Path
             claimed = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head
             made.writestr(name, claimed if name == "keys.npy" else source.read(name))
     with pytest.raises(CorruptModelError):
-        RememberedRows.open(tmp_path / "huge.npz")
+        PrecomputedRows.open(tmp_path / "huge.npz")
     with pytest.raises(ParameterError, match="file of rows"):
-        RememberedRows.open(None)  # type: ignore[arg-type]
+        PrecomputedRows.open(None)  # type: ignore[arg-type]
 
 
 def test_texts_and_encoders_of_the_wrong_type(model: Tilde) -> None:
     encoder = open_document_encoder(model)
     with pytest.raises(ParameterError, match="texts"):
-        RememberedRows.of("merge", encoder)
+        PrecomputedRows.of("merge", encoder)
     with pytest.raises(ParameterError, match="not an encoder"):
-        RememberedRows.of(["merge"], model)  # type: ignore[arg-type]
+        PrecomputedRows.of(["merge"], model)  # type: ignore[arg-type]
 
 
 def saved(path: Path, file: Path, **changes: Any) -> Path:
@@ -226,17 +231,17 @@ def saved(path: Path, file: Path, **changes: Any) -> Path:
 )
 def test_arrays_that_nobody_writes(file: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
     with pytest.raises(CorruptModelError):
-        RememberedRows.open(saved(tmp_path / "odd.npz", file, **changes))
+        PrecomputedRows.open(saved(tmp_path / "odd.npz", file, **changes))
 
 
 def test_files_of_later_versions(file: Path, tmp_path: Path) -> None:
     about = np.frombuffer(b'{"format": "termwise-rows", "version": 2}', dtype=np.uint8)
     with pytest.raises(ModelFormatError, match="later version"):
-        RememberedRows.open(saved(tmp_path / "later.npz", file, about=about))
+        PrecomputedRows.open(saved(tmp_path / "later.npz", file, about=about))
 
 
 def test_more_rows_than_one_fit_together(model: Tilde, file: Path) -> None:
-    encoder = open_remembered_encoder(model, file, missing="encode")
+    encoder = open_precomputed_encoder(model, file, missing="encode")
     texts = [TEXTS[number % 5] if number % 3 else f"cat {number}" for number in range(40)]
     rows = encoder.encode_documents(texts)
     alone = [encoder.encode_documents([text]) for text in texts]

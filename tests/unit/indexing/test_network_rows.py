@@ -19,10 +19,10 @@ from termwise import Document, Searcher, build_index
 from termwise.encode import (
     EncoderFolder,
     ExpansionRecord,
-    RememberedRows,
+    PrecomputedRows,
     open_document_encoder,
+    open_precomputed_encoder,
     open_query_encoder,
-    open_remembered_encoder,
 )
 from termwise.encode.blocks import block_files
 from termwise.errors import (
@@ -602,8 +602,8 @@ def test_an_encoder_of_another_model_is_refused(tmp_path):
     assert not (tmp_path / "i").exists()
     assert not (tmp_path / "rows").exists()
     build_index(documents, tmp_path / "i", model=paths["one"], encoder=encoder)
-    RememberedRows.of(["merge", "sort"], encoder).write(tmp_path / "rows.npz")
-    remembered = open_remembered_encoder(one, tmp_path / "rows.npz")
+    PrecomputedRows.of(["merge", "sort"], encoder).write(tmp_path / "rows.npz")
+    remembered = open_precomputed_encoder(one, tmp_path / "rows.npz")
     build_index(documents, tmp_path / "j", model=one, encoder=remembered)
     with pytest.raises(ParameterError, match="not the one that the model names"):
         build_index(documents, tmp_path / "k", model=two, encoder=remembered)

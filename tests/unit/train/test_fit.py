@@ -160,11 +160,11 @@ def test_a_run_goes_on_in_the_precision_it_began_to_expand_in(
             "tildev2", [pairs], base, tmp_path / out, settings=chosen, expansion=expansion, **options
         )
 
-    monkeypatch.setattr("termwise.encode.onnx_session.multiplies_bytes", lambda _: True)
+    monkeypatch.setattr("termwise.encode.onnx_session.has_fast_int8", lambda _: True)
     assert train(expansion_providers=["cpu"])["expansion_precision"] == "int8"
     begun = json.loads((tmp_path / "out" / "training" / "settings.json").read_text())
     assert begun["expansion"]["precision"] == "int8"
-    monkeypatch.setattr("termwise.encode.onnx_session.multiplies_bytes", lambda _: False)
+    monkeypatch.setattr("termwise.encode.onnx_session.has_fast_int8", lambda _: False)
     assert train(resume=True)["expansion_precision"] == "int8"
     with pytest.raises(ForeignFolderError) as error:
         train(resume=True, expansion_precision="float32")

@@ -14,13 +14,13 @@ import onnx
 import torch
 from safetensors.torch import save_file
 
-from termwise.encode.encoder_folder import FLOORS, QUERY_WEIGHTS, VECTORS, EncoderFolder, is_within
+from termwise.encode.encoder_folder import FLOORS, QUERY_WEIGHTS, VECTORS, EncoderFolder, is_valid_vector
 from termwise.encode.encoder_manifest import (
     NAME,
     EncoderFile,
     EncoderManifest,
     ExpansionRecord,
-    Precision,
+    NetworkPrecision,
     SpecialIds,
 )
 from termwise.encode.onnx_session import OnnxSession
@@ -35,7 +35,7 @@ from termwise.train.export.onnx_export import OPSET, agreement, check_agreement,
 from termwise.train.export.quantise import quantise
 from termwise.train.networks import TermNetwork, TildeNetwork, TildeV2Network, positions
 
-GRAPHS: dict[Precision, str] = {"float32": "model.onnx", "int8": "model.int8.onnx"}
+GRAPHS: dict[NetworkPrecision, str] = {"float32": "model.onnx", "int8": "model.int8.onnx"}
 """The file of each precision."""
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
@@ -76,7 +76,7 @@ def write_encoder_folder(
     idf_power: float = 0.0,
     query_weights: npt.NDArray[np.float32] | None = None,
     special: SpecialIds | None = None,
-    precisions: Sequence[Precision] = ("float32", "int8"),
+    precisions: Sequence[NetworkPrecision] = ("float32", "int8"),
     weights: Literal["kept", "left out"] = "kept",
     card: str | None = None,
 ) -> EncoderFolder:
@@ -151,7 +151,7 @@ def write_encoder_folder(
         for name, data in analyzer.spec.files.items():
             (stage / name).write_bytes(data)
 
-        def manifest(kept: Sequence[Precision], facts: Mapping[str, Any]) -> bytes:
+        def manifest(kept: Sequence[NetworkPrecision], facts: Mapping[str, Any]) -> bytes:
             files = {GRAPHS[one]: EncoderFile.of(stage / GRAPHS[one], precision=one) for one in kept}
             files |= {name: EncoderFile.of(stage / name) for name in given}
             return EncoderManifest(
@@ -195,7 +195,9 @@ def save_weights(network: TermNetwork, folder: Path) -> None:
     save_file(named, folder / WEIGHTS, metadata={"format": "pt"})
 
 
-def _compared(network: TermNetwork, folder: EncoderFolder, precisions: Sequence[Precision]) -> dict[str, Any]:
+def _compared(
+    network: TermNetwork, folder: EncoderFolder, precisions: Sequence[NetworkPrecision]
+) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "opset": OPSET,
         "torch": torch.__version__,
@@ -213,7 +215,7 @@ def _check(
     *,
     length: int,
     expansion: ExpansionRecord | None,
-    precisions: Sequence[Precision],
+    precisions: Sequence[NetworkPrecision],
 ) -> None:
     terms = len(analyzer.vocabulary)
     if vocabulary_size(network) != terms:
@@ -245,7 +247,7 @@ def _check_vector(network: TermNetwork, name: str, vector: npt.NDArray[np.float3
             "only encoders of kind tilde have floors, and only those of the other kinds have weights of queries",
             facts=[("kind", network.kind), ("given", name)],
         )
-    if vector.shape != (terms,) or not is_within(name, vector):
+    if vector.shape != (terms,) or not is_valid_vector(name, vector):
         raise ParameterError(
             f"{name} holds {VECTORS[name]}",
             facts=[("shape", vector.shape), ("terms", terms)],

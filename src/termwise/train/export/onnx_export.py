@@ -30,7 +30,7 @@ from torch import nn
 from transformers import AutoConfig
 
 from termwise.encode.encoder_folder import OUTPUTS
-from termwise.encode.encoder_manifest import Kind
+from termwise.encode.encoder_manifest import EncoderKind
 from termwise.encode.onnx_session import OnnxSession
 from termwise.errors import CheckFailedError, ModelFormatError
 from termwise.train.messages import first_line
@@ -87,7 +87,7 @@ def to_onnx(network: TermNetwork) -> onnx.ModelProto:
                 dynamo=True,
                 dynamic_shapes=dict.fromkeys(INPUTS, free),
                 input_names=list(INPUTS),
-                output_names=[OUTPUTS[cast(Kind, still.kind)]],
+                output_names=[OUTPUTS[cast(EncoderKind, still.kind)]],
                 opset_version=OPSET,
                 optimize=False,
                 verbose=False,

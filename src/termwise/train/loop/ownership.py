@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from termwise.encode.encoder_manifest import Precision
+from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.errors import ForeignFolderError, MalformedRecordError, TermwiseError
 from termwise.storage.atomic_file import remove
 from termwise.storage.atomic_folder import AtomicFolder
@@ -58,7 +58,7 @@ def claim(folder: Path, run: Mapping[str, Any], *, resume: bool, may_change: Seq
         )
 
 
-def expansion_precision_of(folder: Path) -> Precision | None:
+def expansion_precision_of(folder: Path) -> NetworkPrecision | None:
     """Return the precision in which the run in a folder expands passages; None if there is no run, or no expansion."""
     file = folder / SETTINGS
     expansion = _checked(read_record(file), file).get("expansion") if file.exists() else None
