@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -144,3 +146,13 @@ def test_the_contract_can_fail(tmp_path):
     file.write_text("def f():\n    from termwise.models.bm25 import BM25\n")
     assert list(imported(file)) == ["termwise.models.bm25"]
     assert list(imported(file, functions=False)) == []
+
+
+def test_the_picture_of_the_layers_is_up_to_date():
+    script = ROOT.parents[1] / "scripts" / "draw_layers"
+    assert subprocess.run([sys.executable, str(script), "--check"], check=False).returncode == 0
+
+
+def test_architecture_names_every_folder():
+    text = (ROOT.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert [layer for layer in ROW if not layer.startswith("_") and f"`{layer}" not in text] == []
