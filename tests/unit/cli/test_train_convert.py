@@ -106,7 +106,7 @@ def test_the_compact_form_of_a_tilde_without_floors_tells_how_to_get_them(conver
     assert code == 0
     assert said.splitlines() == [
         f"reading the checkpoint {converted}",
-        "writing the encoder: ONNX in float32 and int8, compared with torch, to made",
+        "writing the encoder to made: ONNX in float32 and int8, compared with torch",
         "next: termwise index COLLECTION --model made --out DIR",
     ]
     index_and_search(said, capsys)

@@ -218,10 +218,10 @@ def test_a_checkpoint_with_another_head(masked, projected):
     with pytest.raises(ModelFormatError, match="no head for the kind tildev2") as caught:
         load_checkpoint(masked[1], kind="tildev2")
     assert dict(caught.value.facts)["missing"] == "token_projection.weight, token_projection.bias"
-    assert caught.value.fixes == ("--kind tilde",)
+    assert caught.value.fixes == ("`kind='tilde'`",)
     with pytest.raises(ModelFormatError, match="no head for the kind tilde") as caught:
         load_checkpoint(projected[1], kind="tilde")
-    assert caught.value.fixes == ("--kind tildev2",)
+    assert caught.value.fixes == ("`kind='tildev2'`",)
 
 
 def test_weights_of_the_encoder_that_are_missing(masked):
@@ -280,7 +280,7 @@ def test_files_that_are_missing_or_damaged(masked, tmp_path):
         load_checkpoint(folder)
     as_pickle_of_numbers = {"a": 1}
     torch.save(as_pickle_of_numbers, folder / "pytorch_model.bin")
-    with pytest.raises(ModelFormatError, match="not tensors"):
+    with pytest.raises(ModelFormatError, match="not named tensors"):
         load_checkpoint(folder)
 
 
@@ -360,7 +360,7 @@ def test_a_size_the_configuration_does_not_give_is_said(masked):
         load_checkpoint(masked[1])
     facts = dict(caught.value.facts)
     assert facts["file"] == file
-    assert "hidden_size=768" in facts["taken for"]
+    assert "hidden_size=768" in facts["defaults"]
 
 
 def test_sizes_beyond_memory_are_refused_before_they_are_taken(masked):
@@ -510,11 +510,11 @@ def test_floors_are_means_over_a_sample_of_a_large_collection(monkeypatch):
 
     monkeypatch.setattr(floors, "FLOOR_PASSAGES", 10)
     seen = []
-    drawn = floors.passages_of_collection(Numbers(), seed=0, progress=lambda *step: seen.append(step))
+    drawn = floors.sample_collection_passages(Numbers(), seed=0, progress=lambda *step: seen.append(step))
     assert len(set(drawn)) == 10
     assert max(map(int, drawn)) > 50
     assert seen[-1] == ("read passages", 100, 100)
-    assert drawn == floors.passages_of_collection(Numbers(), seed=0, progress=no_progress)
+    assert drawn == floors.sample_collection_passages(Numbers(), seed=0, progress=no_progress)
 
 
 def test_convert_refuses_what_a_kind_does_not_have(masked, projected, tmp_path):
@@ -523,14 +523,19 @@ def test_convert_refuses_what_a_kind_does_not_have(masked, projected, tmp_path):
     tilde = convert_checkpoint(masked[1], tmp_path / "made-tilde").folder
     out = tmp_path / "encoder"
     refused = [
-        (masked, {"expansion": Expansion(tilde, 8)}, ParameterError, "leave --expand-with out"),
-        (projected, {"floors_from": docs}, ParameterError, "leave --floors-from out"),
+        (masked, {"expansion": Expansion(tilde, 8)}, ParameterError, "leave the expansion out"),
+        (projected, {"floors_from": docs}, ParameterError, "leave `floors_from` out"),
         (masked, {"floors_from": tmp_path / "nowhere.jsonl"}, MissingFileError, None),
         (masked, {"floors_from": none}, EmptyCollectionError, None),
         (projected, {"expansion": (tilde, 8, "new")}, ParameterError, None),
         (projected, {"expansion": Expansion(masked[1], 8)}, ModelFormatError, f"train convert {masked[1]}"),
-        (projected, {"expansion": Expansion(tilde, 61)}, ParameterError, "--expansion-terms"),
-        (projected, {"expansion": Expansion("tilde", 8)}, VocabularyMismatchError, "--expand-with FOLDER"),
+        (projected, {"expansion": Expansion(tilde, 61)}, ParameterError, "fewer expansion terms"),
+        (
+            projected,
+            {"expansion": Expansion("tilde", 8)},
+            VocabularyMismatchError,
+            "expand with the TILDE encoder",
+        ),
     ]
     for checkpoint, options, error, fix in refused:
         with pytest.raises(error) as caught:
@@ -538,7 +543,7 @@ def test_convert_refuses_what_a_kind_does_not_have(masked, projected, tmp_path):
         assert fix is None or any(fix in one for one in caught.value.fixes)
         assert not (out / "encoder.json").exists()
     projected_encoder = convert_checkpoint(projected[1], out).folder
-    with pytest.raises(ModelFormatError, match="of kind tilde expands"):
+    with pytest.raises(ModelFormatError, match="only encoders of kind tilde can expand"):
         convert_checkpoint(projected[1], tmp_path / "other", expansion=Expansion(projected_encoder, 8))
 
 

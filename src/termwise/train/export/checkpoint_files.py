@@ -1,6 +1,6 @@
-"""The files of a checkpoint as others publish it: JSON, and tensors by name.
+"""Files of a published checkpoint: JSON, and named tensors.
 
-Whatever is in them was written by others: it is compared with what it can be, and never run.
+The files are untrusted input: their contents are checked, and code in them is never run.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
 def read_json(path: Path, kind: type) -> Any:
-    """Read a JSON file whose outermost value is of a type.
+    """Read a JSON file whose top-level value has the type `kind`.
 
     Raises
     ------
     MissingFileError
         If there is no such file.
     ModelFormatError
-        If it is no JSON, or of another type.
+        If it is not JSON, or of another type.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -39,7 +39,7 @@ def read_json(path: Path, kind: type) -> Any:
         raise MissingFileError("a file of the checkpoint is missing", facts=[("file", path)]) from error
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(
-            "a file of the checkpoint is no JSON", facts=[("file", path), ("why", first_line(error))]
+            "a file of the checkpoint is not JSON", facts=[("file", path), ("why", first_line(error))]
         ) from error
     if not isinstance(content, kind):
         raise misfit(path, "the whole file", "an object" if kind is dict else "a list", content)
@@ -47,37 +47,37 @@ def read_json(path: Path, kind: type) -> Any:
 
 
 def misfit(file: Path, key: str, expected: str, seen: object) -> ModelFormatError:
-    """Return the error for a value that a file cannot have."""
+    """Return the error for an unexpected value in a file."""
     return ModelFormatError(
-        "a file of the checkpoint is not as expected",
+        "a file of the checkpoint has an unexpected value",
         facts=[("file", file), ("key", key), ("expected", expected), ("seen", repr(seen)[:80])],
         fixes=["download the checkpoint again"],
     )
 
 
 def read_tensors(folder: Path) -> tuple[Arrays, dict[str, str]]:
-    """Read ``model.safetensors`` or ``pytorch_model.bin``, of the latter tensors only.
+    """Read ``model.safetensors`` or the tensors of ``pytorch_model.bin``.
 
     Returns
     -------
     plain : dict of str to ndarray, float32
         Tensors of floating-point numbers.
     others : dict of str to str
-        What each other one is.
+        Data type and layout of the other tensors.
 
     Raises
     ------
     MissingFileError
-        If the folder has neither.
+        If the folder has neither file.
     ModelFormatError
-        If the file cannot be read, would run code, or does not hold tensors by name.
+        If the file cannot be read, would run code, or does not hold named tensors.
     """
     path = next((folder / name for name in _WEIGHTS if (folder / name).is_file()), None)
     if path is None:
         raise MissingFileError(
             "the checkpoint has no weights",
             facts=[("folder", folder), ("expected", " or ".join(_WEIGHTS))],
-            fixes=["download the whole checkpoint"],
+            fixes=["download the complete checkpoint"],
         )
     try:
         if path.suffix == ".safetensors":
@@ -86,17 +86,17 @@ def read_tensors(folder: Path) -> tuple[Arrays, dict[str, str]]:
             state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch documents no type for a damaged file
         raise ModelFormatError(
-            "the weights of the checkpoint cannot be read, or are more than tensors",
-            facts=[("file", path), ("torch says", first_line(error))],
-            fixes=["convert them to model.safetensors where you trust the file"],
+            "the weights of the checkpoint cannot be read, or contain more than tensors",
+            facts=[("file", path), ("torch reports", first_line(error))],
+            fixes=["convert them to model.safetensors if you trust the file"],
         ) from error
     if not isinstance(state, Mapping) or not all(
         isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in state.items()
     ):
         raise ModelFormatError(
-            "the weights are not tensors by name",
+            "the weights are not named tensors",
             facts=[("file", path)],
-            fixes=["save the state_dict() of the network, and nothing around it"],
+            fixes=["save only the state_dict() of the network"],
         )
     plain = {name: tensor.detach().float().numpy() for name, tensor in state.items() if _is_plain(tensor)}
     others = {
@@ -108,20 +108,14 @@ def read_tensors(folder: Path) -> tuple[Arrays, dict[str, str]]:
 
 
 def check_finite(folder: Path, weights: Arrays) -> None:
-    """Refuse weights that are not finite numbers.
-
-    Raises
-    ------
-    ModelFormatError
-        Naming the first such tensor.
-    """
+    """Raise `ModelFormatError` for the first tensor with a number that is not finite."""
     for name, array in weights.items():
-        unsound = int((~np.isfinite(array)).sum())
-        if unsound:
+        not_finite = int((~np.isfinite(array)).sum())
+        if not_finite:
             raise ModelFormatError(
                 "a weight of the checkpoint is not a finite number",
-                facts=[("folder", folder), ("tensor", name), ("not finite", f"{unsound} of {array.size}")],
-                fixes=["download the checkpoint again, or take an earlier one"],
+                facts=[("folder", folder), ("tensor", name), ("not finite", f"{not_finite} of {array.size}")],
+                fixes=["download the checkpoint again, or use an earlier one"],
             )
 
 

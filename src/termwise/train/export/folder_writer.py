@@ -1,4 +1,4 @@
-"""Writing the folder of an encoder: export, quantise, compare with torch, and only then show it to the world."""
+"""Write an encoder folder: export to ONNX, quantise, compare with torch, publish."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from termwise.train.export.quantise import quantise
 from termwise.train.networks import TermNetwork, TildeNetwork, TildeV2Network, positions
 
 GRAPHS: dict[NetworkPrecision, str] = {"float32": "model.onnx", "int8": "model.int8.onnx"}
-"""The file of each precision."""
+"""File name of each precision."""
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 
@@ -60,7 +60,7 @@ FOLDER = AtomicFolder(
     ),
     kept=TRAINING,
 )
-"""How an encoder folder is written."""
+"""Layout of an encoder folder for atomic writing."""
 
 
 def write_encoder_folder(
@@ -82,40 +82,40 @@ def write_encoder_folder(
 ) -> EncoderFolder:
     """Write an encoder folder.
 
-    Everything is made and checked in a hidden folder inside `out` and moved into place afterwards, the manifest last.
-    An encoder that was there before is replaced; what training keeps there (``training/``) stays.
+    All files are written and checked in a hidden folder inside `out` and then moved into place, the manifest last. An
+    earlier encoder is replaced; the folder ``training`` stays.
 
     Parameters
     ----------
     network : TermNetwork
         It is not changed.
     analyzer : WordPieceAnalyzer
-        The tokenizer of the network. Its files are written too; the shipped vocabulary has none.
+        The tokenizer of the network. Its files are written too, except for the shipped vocabulary.
     out : str or Path
         The folder.
     cleaning : {"paper", "repo", "none"}
         Terms that take part.
     length : int
-        Pieces of a window at index time where nothing else is said, the two special ones included.
+        Default window length of an index in pieces, the two special ones included.
     trained : mapping
-        JSON-like facts on the training; what the export measured is added under ``export``.
+        JSON-like facts on the training; measurements of the export are added under ``export``.
     floors : ndarray of shape (V,), float32, optional
         Kind tilde: the mean ln P(t|d) of each term, at most 0.
     expansion : ExpansionRecord, optional
-        Kind tildev2: the expansion it was trained with.
+        Kind tildev2: the expansion of training.
     idf_power : float, optional
-        Kinds tildev2 and splade-doc: the power of the idf that an index takes in where nothing else is said.
+        Kinds tildev2 and splade-doc: default power of the idf in an index.
     query_weights : ndarray of shape (V,), float32, optional
-        Kinds tildev2 and splade-doc: the weight that each term has in a query, however often the query says it, at
-        least 0. Where they are left out, terms of a query are counted.
+        Kinds tildev2 and splade-doc: weight of each term in a query, regardless of its count, at least 0. By default
+        the occurrences of query terms are counted.
     special : SpecialIds, optional
-        Where nothing is said: see `termwise.train.data.inputs.special_ids`.
+        By default see `termwise.train.data.inputs.special_ids`.
     precisions : sequence of str, optional
-        Which graphs to write. The float32 graph is compared with torch in any case.
+        Graphs to write. The float32 graph is always compared with torch.
     weights : {"kept", "left out"}, optional
-        Whether the folder gets what training needs to go on.
+        Whether the folder gets the torch weights, which further training needs.
     card : str, optional
-        The model card, see `termwise.train.export.model_card`.
+        The model card, see `model_card`.
 
     Returns
     -------
@@ -124,13 +124,13 @@ def write_encoder_folder(
     Raises
     ------
     ForeignFolderError
-        If `out` holds something that is not an encoder.
+        If `out` holds something other than an encoder.
     ModelFormatError
-        If network, tokenizer and special pieces do not go together, or a weight is not finite.
+        If network, tokenizer and special pieces do not match, or a weight is not finite.
     ParameterError
-        If the length, the floors, the weights of queries or the precisions cannot be.
+        If the length, the floors, the query weights or the precisions are invalid.
     CheckFailedError
-        If the float32 graph does not compute what torch computes.
+        If the outputs of the float32 graph differ from torch.
     StorageError
         If the folder cannot be written.
     """
@@ -152,7 +152,10 @@ def write_encoder_folder(
             (stage / name).write_bytes(data)
 
         def manifest(kept: Sequence[NetworkPrecision], facts: Mapping[str, Any]) -> bytes:
-            files = {GRAPHS[one]: EncoderFile.of(stage / GRAPHS[one], precision=one) for one in kept}
+            files = {
+                GRAPHS[precision]: EncoderFile.of(stage / GRAPHS[precision], precision=precision)
+                for precision in kept
+            }
             files |= {name: EncoderFile.of(stage / name) for name in given}
             return EncoderManifest(
                 kind=network.kind,  # type: ignore[arg-type]
@@ -169,7 +172,7 @@ def write_encoder_folder(
             ).to_bytes()
 
         (stage / NAME).write_bytes(manifest(("float32", *(("int8",) if "int8" in precisions else ())), {}))
-        facts = _compared(network, EncoderFolder.open(stage), precisions)
+        facts = _comparison(network, EncoderFolder.open(stage), precisions)
         if "float32" not in precisions:
             (stage / GRAPHS["float32"]).unlink()
         if weights == "kept":
@@ -182,9 +185,9 @@ def write_encoder_folder(
 
 
 def save_weights(network: TermNetwork, folder: Path) -> None:
-    """Write ``config.json`` and ``model.safetensors``, which transformers and `published.load` read.
+    """Write ``config.json`` and ``model.safetensors`` for transformers and `load_checkpoint`.
 
-    A tied weight is written once. A token projection stands beside the encoder as ``token_projection``.
+    A tied weight is written once. A token projection is named ``token_projection``.
     """
     network.config.to_json_file(folder / CONFIG, use_diff=True)
     prefix = f"{network.pretrained.base_model_prefix}." if isinstance(network, TildeV2Network) else ""
@@ -195,7 +198,7 @@ def save_weights(network: TermNetwork, folder: Path) -> None:
     save_file(named, folder / WEIGHTS, metadata={"format": "pt"})
 
 
-def _compared(
+def _comparison(
     network: TermNetwork, folder: EncoderFolder, precisions: Sequence[NetworkPrecision]
 ) -> dict[str, Any]:
     facts: dict[str, Any] = {
@@ -222,33 +225,33 @@ def _check(
         raise ModelFormatError(
             "the network and its tokenizer have vocabularies of different sizes",
             facts=[("terms of the network", vocabulary_size(network)), ("terms of the tokenizer", terms)],
-            fixes=["give the tokenizer that the network was trained with"],
+            fixes=["give the tokenizer of the network"],
         )
     if not 3 <= length <= positions(network):
         raise ParameterError(
-            "the length of a window must hold a piece between two special ones, and be within what the network reads",
+            "the window length is out of range",
             facts=[("length", length), ("expected", f"3 to {positions(network)}")],
         )
     if not precisions or len(set(precisions)) < len(precisions) or set(precisions) - set(GRAPHS):
         raise ParameterError(
-            "an encoder has graphs in float32, in int8, or one in each",
+            "the precisions of an encoder are float32, int8, or both",
             facts=[("given", ", ".join(precisions) or "none")],
         )
     if expansion is not None and network.kind != TildeV2Network.kind:
         raise ParameterError(
-            "only encoders of kind tildev2 are trained with expansions", facts=[("kind", network.kind)]
+            "only encoders of kind tildev2 have an expansion", facts=[("kind", network.kind)]
         )
 
 
 def _check_vector(network: TermNetwork, name: str, vector: npt.NDArray[np.float32], *, terms: int) -> None:
-    """Refuse a vector that its file cannot hold, or an encoder of this kind does not have."""
+    """Raise `ParameterError` for a vector of another kind of encoder, or with wrong shape or values."""
     if (network.kind == TildeNetwork.kind) != (name == FLOORS):
         raise ParameterError(
-            "only encoders of kind tilde have floors, and only those of the other kinds have weights of queries",
+            "only encoders of kind tilde have floors, and only those of other kinds have query weights",
             facts=[("kind", network.kind), ("given", name)],
         )
     if vector.shape != (terms,) or not is_valid_vector(name, vector):
         raise ParameterError(
-            f"{name} holds {VECTORS[name]}",
+            f"{name} must hold {VECTORS[name]}",
             facts=[("shape", vector.shape), ("terms", terms)],
         )

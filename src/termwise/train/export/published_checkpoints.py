@@ -1,17 +1,17 @@
-"""Reading and converting checkpoints as others publish them, and the int8 networks that ship with the package.
+"""Load and convert published checkpoints, and load the torch networks of encoder folders.
 
 =======================================  =================================================  ==========
-layout of the folder                     told by                                            kind
+layout of the folder                     recognised by                                      kind
 =======================================  =================================================  ==========
 TILDE: a masked language model           weights of a language-model head                   tilde
 TILDEv2, uniCOIL (document side)         ``tok_proj.weight``                                tildev2
-our own, as `write_encoder_folder` does  ``token_projection.weight``, or as TILDE           see above
+encoder folder of termwise               ``token_projection.weight``, or as TILDE           see above
 SparseEncoder of sentence-transformers   ``modules.json``, see                              splade-doc
                                          `termwise.train.export.sparse_encoder`
 =======================================  =================================================  ==========
 
-Weights are read from ``model.safetensors`` or ``pytorch_model.bin``; of the latter, tensors only: a file that would
-run code is refused.
+Weights are read from ``model.safetensors`` or ``pytorch_model.bin``. A ``pytorch_model.bin`` that would run code is
+refused.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ _PROJECTIONS = {f"tok_proj.{part}": f"{_PROJECTION}.{part}" for part in ("weight
 _OLD_NAMES = {".gamma": ".weight", ".beta": ".bias"}
 _HEADS = ("cls.predictions.", "lm_head.", "vocab_transform.", "generator_predictions.")
 _LENGTHS = {"tilde": 512, "tildev2": 192, "splade-doc": 512}
-"""Pieces that the published code reads of a document."""
+"""Document length of the published code in pieces."""
 _EXPANSION_LENGTH = 128
-"""Pieces that the published code reads of a document to expand it."""
+"""Document length of the published code in pieces for expansion."""
 _CLEANINGS: dict[str, CleanMode] = {"tilde": "repo", "tildev2": "repo", "splade-doc": "none"}
 _SEED = 0
 
@@ -80,14 +80,14 @@ _LARGEST: dict[str, int] = {
     **dict.fromkeys(("num_hidden_layers", "n_layers", "num_attention_heads", "n_heads"), 1 << 10),
     **dict.fromkeys(("hidden_size", "dim", "intermediate_size", "hidden_dim", "embedding_size"), 1 << 18),
 }
-"""Sizes in a configuration, each with the largest that is believed."""
+"""Sizes in a configuration, each with the largest accepted value."""
 
 _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a published checkpoint holds.
+    """Contents of a published checkpoint.
 
     Attributes
     ----------
@@ -96,9 +96,9 @@ class Checkpoint:
     analyzer : WordPieceAnalyzer
         Its tokenizer.
     query_weights : ndarray of shape (V,), float32, or None
-        Weight of each term that a query holds, of a SparseEncoder with static weights on its query side.
+        Query-side weight of each term, for a SparseEncoder with static query weights.
     reads_queries : bool
-        Whether the checkpoint runs its network over queries too, which termwise does not.
+        Whether the checkpoint runs its network over queries too; termwise does not.
     """
 
     network: TermNetwork
@@ -119,23 +119,24 @@ def convert_checkpoint(
 ) -> EncoderFolder:
     """Convert a published checkpoint to an encoder folder.
 
-    Windows and cleaning are those of the published code.
+    Document length and cleaning are those of the published code.
 
     Parameters
     ----------
     folder, kind
-        See `load`.
+        See `load_checkpoint`.
     out : str or Path
         The encoder folder.
     floors_from : str or Path, optional
         Kind tilde: the collection over whose passages the floors of the compact form are measured, see
         `open_collection`. Without floors only the exact form can be used.
     expansion : Expansion, optional
-        Kind tildev2: the TILDE encoder that expanded the passages it was trained on, and how. No checkpoint says so.
+        Kind tildev2: the TILDE encoder that expanded the training passages, and its parameters. No checkpoint records
+        them.
     progress : callable, optional
-        Called with a stage, what is done, and the total.
+        Called with a stage, the amount done, and the total.
     say : callable, optional
-        Called with lines on what is going on, and on what the checkpoint does that is not taken over.
+        Called with progress messages, and with warnings on features of the checkpoint that are not converted.
 
     Returns
     -------
@@ -144,14 +145,14 @@ def convert_checkpoint(
     Raises
     ------
     ForeignFolderError
-        If `out` holds an encoder already, or something else, or is the folder of the checkpoint.
+        If `out` holds an encoder or something else, or is the folder of the checkpoint.
     ParameterError
-        If floors or an expansion are given for another kind, or windows and their expansions are longer than what
-        the networks read.
+        If floors or an expansion are given for another kind, or a document with its expansion is longer than the input
+        of the network.
     ModelFormatError, VocabularyMismatchError
-        If what is to expand documents is no TILDE encoder, or has another vocabulary.
+        If the expanding encoder is not a TILDE encoder, or has another vocabulary.
     TermwiseError
-        As `load`, `open_collection` and `write_encoder_folder` do.
+        See `load_checkpoint`, `open_collection` and `write_encoder_folder`.
     """
     check("folder", folder, isinstance(folder, str | Path), "a folder")
     check_path("out", out)
@@ -162,18 +163,18 @@ def convert_checkpoint(
     FOLDER.refuse_finished(Path(out))
     collection = None if floors_from is None else open_collection(floors_from)
     say(f"reading the checkpoint {folder}")
-    read = load_checkpoint(folder, kind=kind)
-    network, analyzer = read.network, read.analyzer
+    checkpoint = load_checkpoint(folder, kind=kind)
+    network, analyzer = checkpoint.network, checkpoint.analyzer
     length = min(_LENGTHS[network.kind], positions(network))
     cleaning = _CLEANINGS[network.kind]
-    record = None if expansion is None else _expansion(read, expansion)
+    record = None if expansion is None else _expansion(checkpoint, expansion)
     floors = None
     if collection is not None:
         if not isinstance(network, TildeNetwork):
             raise ParameterError(
                 "only encoders of kind tilde have floors",
                 facts=[("checkpoint", folder), ("kind", network.kind)],
-                fixes=["leave --floors-from out"],
+                fixes=["leave `floors_from` out"],
             )
         floors = tilde_floors(
             network,
@@ -183,12 +184,12 @@ def convert_checkpoint(
             cleaning=cleaning,
             progress=progress,
         )
-    if read.reads_queries:
+    if checkpoint.reads_queries:
         say(
-            "warning: this checkpoint runs its network over queries too; here the words of a query are counted, and "
-            "scores are not those of the checkpoint"
+            "warning: this checkpoint runs its network over queries too; termwise counts the words of a query instead, "
+            "so scores differ from those of the checkpoint"
         )
-    say(f"writing the encoder: ONNX in float32 and int8, compared with torch, to {out}")
+    say(f"writing the encoder to {out}: ONNX in float32 and int8, compared with torch")
     return write_encoder_folder(
         network,
         analyzer,
@@ -197,12 +198,12 @@ def convert_checkpoint(
         length=length,
         floors=floors,
         expansion=record,
-        query_weights=read.query_weights,
+        query_weights=checkpoint.query_weights,
         trained={
             "converted": {
                 "from": Path(folder).resolve().name,
                 "architecture": type(network.pretrained).__name__,
-                "queries": _queries(read),
+                "queries": _query_side(checkpoint),
                 "floors_from": None if collection is None else collection.name,
             }
         },
@@ -215,10 +216,9 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
     Parameters
     ----------
     folder : str or Path
-        In one of the layouts at the top of the module.
-    kind : str, optional
-        ``tilde``, ``tildev2`` or ``splade-doc``. Where nothing is said the layout decides; a masked language model is
-        taken for a TILDE.
+        In one of the layouts listed in the module docstring.
+    kind : {"tilde", "tildev2", "splade-doc"}, optional
+        By default the layout decides; a masked language model is loaded as ``tilde``.
 
     Returns
     -------
@@ -231,11 +231,11 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
     UnknownNameError
         If there is no such kind.
     ModelFormatError
-        If the configuration is not that of a network, weights of the head or of the encoder are missing, one is not
-        finite or has another type or shape, the file would run code, a file outside the folder is named, the
-        tokenizer has another vocabulary, or a SparseEncoder computes what termwise does not.
+        If the configuration is not that of a network, weights of the head or of the encoder are missing, a weight is
+        not finite or has another type or shape, the file would run code, a file outside the folder is named, the
+        tokenizer has another vocabulary, or a SparseEncoder has modules that termwise does not support.
     VocabularyMismatchError
-        If the two sides of a SparseEncoder cut text in different ways.
+        If the two sides of a SparseEncoder have different tokenizers.
     """
     folder = Path(folder)
     if kind is not None and kind not in NETWORKS:
@@ -247,12 +247,12 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
         if kind not in (None, SpladeDocNetwork.kind):
             raise ModelFormatError(
                 f"a SparseEncoder is of kind {SpladeDocNetwork.kind}",
-                facts=[("folder", folder), ("asked for", kind)],
-                fixes=[f"--kind {SpladeDocNetwork.kind}", "leave the kind out"],
+                facts=[("folder", folder), ("kind", kind)],
+                fixes=[f"`kind='{SpladeDocNetwork.kind}'`", "leave `kind` out"],
             )
         folder, kind = sparse.documents, SpladeDocNetwork.kind
-    found, unlike = read_tensors(folder)
-    weights, others = _renamed(found), _renamed(unlike)
+    tensors, other_tensors = read_tensors(folder)
+    weights, others = _with_current_names(tensors), _with_current_names(other_tensors)
     if kind is None:
         kind = TildeV2Network.kind if f"{_PROJECTION}.weight" in weights else TildeNetwork.kind
     check_finite(folder, weights)
@@ -263,7 +263,7 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
         raise ModelFormatError(
             "the checkpoint and its tokenizer have vocabularies of different sizes",
             facts=[("terms of the network", terms), ("terms of the tokenizer", len(analyzer.vocabulary))],
-            fixes=["put the tokenizer.json or vocab.txt it was trained with into the folder"],
+            fixes=["put its own tokenizer.json or vocab.txt into the folder"],
         )
     return Checkpoint(
         network.train(),
@@ -274,13 +274,13 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
 
 
 def dequantised_network(encoder: str | Path) -> TermNetwork:
-    """Build a torch network from the weights of an encoder folder, to train on from an encoder that ships.
+    """Build a torch network from the ONNX graph of an encoder folder, for example to train a shipped encoder further.
 
     Parameters
     ----------
     encoder : str or Path
-        A shipped encoder or a folder. Its float32 graph is read where there is one, else its int8 graph, whose
-        rounded weights are taken for what they stand for.
+        A shipped encoder or a folder. Its float32 graph is read if there is one; otherwise the weights of its int8
+        graph are dequantised.
 
     Returns
     -------
@@ -290,14 +290,14 @@ def dequantised_network(encoder: str | Path) -> TermNetwork:
     Raises
     ------
     ModelFormatError
-        If the graph does not hold a network that `to_onnx` wrote.
+        If `to_onnx` did not write the graph.
     """
     opened = EncoderFolder.open(encoder)
     networks = opened.manifest.networks()
     path = opened.path(networks.get("float32", networks.get("int8", "")))
     try:
         model = onnx.load(path)
-    except Exception as error:  # protobuf has no error of its own that is documented
+    except Exception as error:  # protobuf documents no type
         raise ModelFormatError(
             "the graph cannot be read", facts=[("file", path), ("why", first_line(error))]
         ) from error
@@ -306,7 +306,7 @@ def dequantised_network(encoder: str | Path) -> TermNetwork:
 
 def _network(folder: Path, kind: str, weights: Arrays, others: Mapping[str, str]) -> TermNetwork:
     config = _configuration(folder, weights)
-    with torch.device("meta"):  # sizes only, which may be beyond reason
+    with torch.device("meta"):  # shapes only: the sizes may be absurd
         shape = _built(folder, kind, config)
     named = _named(shape, weights)
     _check_numbers(folder, shape, _named(shape, others))
@@ -318,7 +318,7 @@ def _network(folder: Path, kind: str, weights: Arrays, others: Mapping[str, str]
 
 
 def _configuration(folder: Path, weights: Arrays) -> Any:
-    """Read ``config.json``, and see that its sizes can be those of a network."""
+    """Read ``config.json`` and check its sizes."""
     file = folder / _CONFIG
     sizes = read_json(file, dict)
     if not isinstance(sizes.get("model_type"), str):
@@ -329,37 +329,39 @@ def _configuration(folder: Path, weights: Arrays) -> Any:
             raise misfit(file, key, f"a whole number, 1 to {largest:,}", value)
     for key in ("num_hidden_layers", "n_layers"):
         if sizes.get(key, 1) > len(weights):
-            raise misfit(file, key, f"no more layers than the {len(weights):,} tensors there are", sizes[key])
+            raise misfit(
+                file, key, f"at most as many layers as there are tensors, {len(weights):,}", sizes[key]
+            )
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         config.is_decoder = config.add_cross_attention = False
     except Exception as error:  # transformers documents no type
         raise ModelFormatError(
             "the configuration of the checkpoint cannot be read",
-            facts=[("file", file), ("transformers says", first_line(error))],
-            fixes=["take the config.json that was published with the weights"],
+            facts=[("file", file), ("transformers reports", first_line(error))],
+            fixes=["use the config.json that was published with the weights"],
         ) from error
     return config
 
 
 def _built(folder: Path, kind: str, config: Any) -> TermNetwork:
-    """Make a network of this configuration, with random weights."""
+    """Return a network with this configuration and random weights."""
     try:
         return untrained(kind, config)
     except Exception as error:  # transformers documents no type
         raise ModelFormatError(
-            "no network can be made from the configuration of the checkpoint",
+            "no network can be built from the configuration of the checkpoint",
             facts=[
                 ("file", folder / _CONFIG),
                 ("model_type", config.model_type),
-                ("transformers says", first_line(error)),
+                ("transformers reports", first_line(error)),
             ],
-            fixes=["take the config.json that was published with the weights"],
+            fixes=["use the config.json that was published with the weights"],
         ) from error
 
 
 def _named(network: TermNetwork, weights: Mapping[str, _Value]) -> dict[str, _Value]:
-    """Name the weights of a checkpoint as the network does."""
+    """Return the weights of a checkpoint under the names of the network's parameters."""
     prefix = f"{network.pretrained.base_model_prefix}." if isinstance(network, TildeV2Network) else ""
     return {
         name if name.startswith(_PROJECTION) else f"pretrained.{name.removeprefix(prefix)}": array
@@ -368,23 +370,24 @@ def _named(network: TermNetwork, weights: Mapping[str, _Value]) -> dict[str, _Va
 
 
 def _check_numbers(folder: Path, network: TermNetwork, others: Mapping[str, str]) -> None:
-    """Refuse weights that are not floating-point numbers; of what is no weight they may be any."""
+    """Raise `ModelFormatError` for parameters that are not floating-point; other tensors may have any type."""
     wrong = [name for name, _ in network.named_parameters(remove_duplicate=False) if name in others]
     if wrong:
         raise ModelFormatError(
-            "a weight of the checkpoint is not made of floating-point numbers",
+            "a weight of the checkpoint does not hold floating-point numbers",
             facts=[
                 ("folder", folder),
                 ("tensor", wrong[0].removeprefix("pretrained.")),
                 ("seen", others[wrong[0]]),
             ],
-            fixes=["take the checkpoint as it was before it was quantised or made sparse"],
+            fixes=["use the checkpoint before quantisation or conversion to a sparse layout"],
         )
 
 
 def _check_shapes(folder: Path, network: TermNetwork, weights: Arrays) -> None:
+    """Raise `ModelFormatError` for a weight whose shape differs from the configuration."""
     given = read_json(folder / _CONFIG, dict)
-    unsaid = [
+    defaults = [
         f"{key}={getattr(network.config, key)}"
         for key in _LARGEST
         if key not in given and hasattr(network.config, key)
@@ -392,27 +395,29 @@ def _check_shapes(folder: Path, network: TermNetwork, weights: Arrays) -> None:
     for name, parameter in network.named_parameters(remove_duplicate=False):
         if name in weights and weights[name].shape != tuple(parameter.shape):
             raise ModelFormatError(
-                "a weight has another shape than the configuration says",
+                "a weight has another shape than in the configuration",
                 facts=[
                     ("file", folder / _CONFIG),
                     ("weight", name.removeprefix("pretrained.")),
                     ("seen", weights[name].shape),
                     ("expected", tuple(parameter.shape)),
-                    *([("taken for", f"{', '.join(unsaid)}: the file does not say")] if unsaid else []),
+                    *([("defaults", f"{', '.join(defaults)}: not in the file")] if defaults else []),
                 ],
-                fixes=["take the config.json that was published with the weights"],
+                fixes=["use the config.json that was published with the weights"],
             )
 
 
 def _check_head(folder: Path, network: TermNetwork, weights: Mapping[str, Any]) -> None:
-    """Tell a checkpoint without the head of its kind from one that is damaged."""
+    """Raise `ModelFormatError` for a checkpoint without the head of its kind."""
     head = {id(parameter) for parameter in network.head_parameters()}
     names: dict[int, list[str]] = {}
     for name, parameter in network.named_parameters(remove_duplicate=False):
         if id(parameter) in head:
             names.setdefault(id(parameter), []).append(name)
     missing = [
-        alike[0].removeprefix("pretrained.") for alike in names.values() if not set(alike) & set(weights)
+        aliases[0].removeprefix("pretrained.")
+        for aliases in names.values()
+        if not set(aliases) & set(weights)
     ]
     if missing:
         bare = {name.removeprefix("pretrained.") for name in weights}
@@ -426,19 +431,19 @@ def _check_head(folder: Path, network: TermNetwork, weights: Mapping[str, Any]) 
                 ("has a head for", ", ".join(others) or "none: it is a bare encoder"),
             ],
             fixes=[
-                f"--kind {others[0]}"
+                f"`kind='{others[0]}'`"
                 if others
-                else f"train one: termwise train {network.kind} --base {folder}"
+                else f"train a {network.kind} encoder from it: `train_encoder(base={folder})`"
             ],
         )
 
 
-def _renamed(tensors: Mapping[str, _Value]) -> dict[str, _Value]:
-    """Give tensors the names they have today."""
-    return {_name_today(name): tensor for name, tensor in tensors.items()}
+def _with_current_names(tensors: Mapping[str, _Value]) -> dict[str, _Value]:
+    """Replace outdated names of tensors."""
+    return {_current_name(name): tensor for name, tensor in tensors.items()}
 
 
-def _name_today(name: str) -> str:
+def _current_name(name: str) -> str:
     name = _PROJECTIONS.get(name, name)
     for old, new in _OLD_NAMES.items():
         if name.endswith(old):
@@ -447,50 +452,47 @@ def _name_today(name: str) -> str:
 
 
 def _is_unicoil(folder: Path) -> bool:
-    """Tell whether a checkpoint calls itself a uniCOIL, whose network weighs queries as it weighs documents."""
+    """Whether a checkpoint declares itself a uniCOIL, whose network also encodes queries."""
     return "coil" in str(read_json(folder / _CONFIG, dict).get("architectures")).lower()
 
 
-def _queries(read: Checkpoint) -> str:
-    if read.query_weights is not None:
+def _query_side(checkpoint: Checkpoint) -> str:
+    if checkpoint.query_weights is not None:
         return "static weights"
-    return "counted, where the checkpoint runs its network" if read.reads_queries else "counted"
+    return "counted, where the checkpoint runs its network" if checkpoint.reads_queries else "counted"
 
 
-def _expansion(read: Checkpoint, expansion: Expansion) -> ExpansionRecord:
-    """Describe an expansion that the network and the TILDE encoder can make."""
-    name, terms = expansion.encoder, expansion.terms
-    if read.network.kind != TildeV2Network.kind:
+def _expansion(checkpoint: Checkpoint, expansion: Expansion) -> ExpansionRecord:
+    """Return the record of an expansion, after checking the TILDE encoder."""
+    name, terms, network = expansion.encoder, expansion.terms, checkpoint.network
+    if network.kind != TildeV2Network.kind:
         raise ParameterError(
-            "only encoders of kind tildev2 are run with expansions",
-            facts=[("kind", read.network.kind)],
-            fixes=["leave --expand-with out"],
+            "only encoders of kind tildev2 have an expansion",
+            facts=[("kind", network.kind)],
+            fixes=["leave the expansion out"],
         )
     expander = EncoderFolder.open(name)
     if expander.manifest.kind != TildeNetwork.kind:
         raise ModelFormatError(
-            "an encoder of kind tilde expands documents, and this is one of another kind",
+            "only encoders of kind tilde can expand documents",
             facts=[("encoder", name), ("kind", expander.manifest.kind)],
-            fixes=["--expand-with FOLDER of a TILDE encoder"],
+            fixes=["expand with a TILDE encoder"],
         )
-    if expander.vocabulary != read.analyzer.vocabulary:
+    if expander.vocabulary != checkpoint.analyzer.vocabulary:
         raise VocabularyMismatchError(
-            "the checkpoint and the encoder that is to expand its documents have different vocabularies",
+            "the checkpoint and the encoder that expands its documents have different vocabularies",
             facts=[
-                ("checkpoint", f"{len(read.analyzer.vocabulary):,} terms"),
-                ("expands", f"{name}, {len(expander.vocabulary):,} terms"),
+                ("checkpoint", f"{len(checkpoint.analyzer.vocabulary):,} terms"),
+                ("expansion", f"{name}, {len(expander.vocabulary):,} terms"),
             ],
-            fixes=[
-                "--expand-with FOLDER of the TILDE encoder it was trained with",
-                "leave --expand-with out",
-            ],
+            fixes=["expand with the TILDE encoder of its training", "leave the expansion out"],
         )
-    room = positions(read.network) - terms - 1
+    room = positions(network) - terms - 1
     if room < 3:
         raise ParameterError(
-            "expansions leave no room for the document in what the network reads",
-            facts=[("expansion terms", terms), ("the network reads", positions(read.network))],
-            fixes=["--expansion-terms NUMBER, fewer"],
+            "the expansion leaves no room for the document in the input of the network",
+            facts=[("expansion terms", terms), ("positions", positions(network))],
+            fixes=["use fewer expansion terms"],
         )
     return expander.expansion(
         terms=terms,
