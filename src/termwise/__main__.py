@@ -1,4 +1,4 @@
-"""``python -m termwise`` is the command line."""
+"""Entry point of ``python -m termwise``."""
 
 from termwise.cli.main import script
 

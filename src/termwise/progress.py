@@ -1,12 +1,12 @@
-"""How work that takes long tells how far it is."""
+"""Progress callbacks of long operations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with the name of a stage, how much of it is done, and its total where that is known."""
+"""Called with the name of a stage, the units done, and the total number of units or None if it is unknown."""
 
 
 def no_progress(stage: str, done: int, total: int | None) -> None:
-    """Tell nobody."""
+    """Do nothing: the default callback."""

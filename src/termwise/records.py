@@ -1,7 +1,6 @@
-"""The records that pass between readers, rankers and measures.
+"""Records shared by readers, rankers and measures: documents, queries, judgments, rankings, runs, exclusions.
 
-Field names are those of ir_datasets and ir_measures (``doc_id``, ``query_id``, ``relevance``), so that records
-can be handed to either without renaming.
+Field names are those of ir_datasets and ir_measures (``doc_id``, ``query_id``, ``relevance``).
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ from termwise.errors import DuplicateIdError, ParameterError, WeightError
 
 
 class Document(NamedTuple):
-    """One document: an identifier and the text that is analysed.
+    """A document: its id and the text that is analyzed.
 
-    Where a source keeps several fields (title, abstract, body), its reader joins the chosen ones with a space;
-    character spans everywhere refer to this text.
+    A reader joins the chosen fields of a record (title, body) with a space. Character spans refer to this text.
     """
 
     doc_id: str
@@ -31,14 +29,14 @@ class Document(NamedTuple):
 
 
 class Query(NamedTuple):
-    """One information need as text."""
+    """A query: its id and its text."""
 
     query_id: str
     text: str
 
 
 class Qrel(NamedTuple):
-    """One relevance judgment; `relevance` 0 means judged and not relevant."""
+    """A relevance judgment; `relevance` 0 means judged and not relevant."""
 
     query_id: str
     doc_id: str
@@ -47,7 +45,7 @@ class Qrel(NamedTuple):
 
 
 class ScoredDoc(NamedTuple):
-    """One line of a run: a document and its score for a query."""
+    """A document and its score for a query, as in a line of a run."""
 
     query_id: str
     doc_id: str
@@ -56,21 +54,21 @@ class ScoredDoc(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranking:
-    """Documents in the order of their scores for one query.
+    """Documents in descending order of their scores for one query.
 
     Parameters
     ----------
     doc_ids : sequence of str of length n
-        Best first; rank 1 is ``doc_ids[0]``. No document twice.
+        Best first: rank 1 is ``doc_ids[0]``. Distinct.
     scores : array-like of shape (n,)
         Scores in the same order, never increasing; stored read-only as float64. The unit is the model's.
     query_id : str, optional
-        The query, where it has an identifier.
+        Id of the query, if it has one.
 
     Raises
     ------
     WeightError
-        If the lengths differ, a score is not a number or too large for one, or the scores increase somewhere.
+        If the lengths differ, a score is not a number, too large for a float64, or larger than the one before it.
     DuplicateIdError
         If a document is listed twice.
 
@@ -102,27 +100,26 @@ class Ranking:
         self._check()
 
     def _check(self) -> None:
-        shape = (len(self.doc_ids),)
-        if self.scores.shape != shape:
+        if self.scores.shape != (len(self.doc_ids),):
             raise WeightError(
                 "a ranking needs one score per document",
                 facts=[("documents", len(self.doc_ids)), ("scores", self.scores.shape)],
             )
         if len(self.scores) and np.isnan(self.scores).any():
-            where = int(np.flatnonzero(np.isnan(self.scores))[0])
+            position = int(np.flatnonzero(np.isnan(self.scores))[0])
             raise WeightError(
                 "a score is not a number",
-                facts=[("query", self.query_id), ("document", self.doc_ids[where])],
+                facts=[("query", self.query_id), ("document", self.doc_ids[position])],
             )
         rising = np.flatnonzero(self.scores[1:] > self.scores[:-1])
         if len(rising):
-            where = int(rising[0])
+            position = int(rising[0])
             raise WeightError(
                 "the scores of a ranking must not increase",
                 facts=[
                     ("query", self.query_id),
-                    ("rank", where + 2),
-                    ("scores", f"{self.scores[where]} then {self.scores[where + 1]}"),
+                    ("rank", position + 2),
+                    ("scores", f"{self.scores[position]} then {self.scores[position + 1]}"),
                 ],
             )
         if len(set(self.doc_ids)) != len(self.doc_ids):
@@ -155,32 +152,24 @@ class Ranking:
     __hash__ = None  # type: ignore[assignment]
 
     def top(self, k: int) -> Ranking:
-        """Return the first `k` documents as a ranking of their own."""
+        """Return the first `k` documents as a ranking."""
         return Ranking(self.doc_ids[:k], self.scores[:k], self.query_id)
 
-    def surrogates(self) -> npt.NDArray[np.float64]:
-        """Return strictly decreasing scores that carry this order and nothing else.
-
-        Measures sort by score and break ties each in their own way; given these, they see our order.
-
-        Returns
-        -------
-        ndarray of shape (n,), float64
-            ``n, n-1, ..., 1``.
-        """
+    def rank_scores(self) -> npt.NDArray[np.float64]:
+        """Return the scores ``n, n-1, ..., 1``, which fix the order of ties for evaluators that sort by score."""
         return np.arange(len(self), 0, -1, dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Run:
-    """Rankings of many queries by one system, in the order the queries were given.
+    """Rankings of many queries by one system, in query order.
 
     Parameters
     ----------
     rankings : iterable of Ranking
-        Each with a distinct, non-empty ``query_id``.
+        With distinct, non-empty query ids.
     name : str, optional
-        The system, as it appears in tables and in the last column of a run file.
+        Name of the system in tables and in the last column of a run file.
 
     Examples
     --------
@@ -218,66 +207,64 @@ class Run:
 
 
 Exclusion = Mapping[str, str | AbstractSet[str]] | Literal["id"] | None
-"""Documents to leave out per query: one id or several, or ``"id"`` for the one with the query's own id."""
+"""Documents to exclude: doc ids by query id, or ``"id"`` for the document with the id of the query; None for none."""
 
 
 @dataclass(frozen=True)
-class Excluded:
-    """An `Exclusion` that was looked at once, to be asked for many queries.
+class ExcludedDocuments:
+    """Documents excluded from the results of each query.
 
     Attributes
     ----------
     rule : {"none", "id", "listed"}
-        Which of the three it is.
+        Exclude nothing, the document with the id of the query, or the documents in `listed`.
     listed : mapping of str to frozenset of str
-        Documents by query, where they are listed.
+        Doc ids by query id.
 
     Examples
     --------
-    >>> Excluded.of({"q": "seed"}).of_query("q"), Excluded.of("id").of_query("q"), Excluded.of(None).of_query("q")
-    (frozenset({'seed'}), frozenset({'q'}), frozenset())
+    >>> ExcludedDocuments.of({"q": "seed"}).for_query("q"), ExcludedDocuments.of("id").for_query("q")
+    (frozenset({'seed'}), frozenset({'q'}))
     """
 
     rule: Literal["none", "id", "listed"]
     listed: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, given: Exclusion) -> Excluded:
-        """Look at what was given.
+    def of(cls, exclusion: Exclusion) -> ExcludedDocuments:
+        """Check an `Exclusion` given by a user.
 
         Raises
         ------
         ParameterError
-            If it is a word other than ``"id"``, or no mapping.
+            If it is neither None, ``"id"`` nor a mapping.
         """
-        if given is None:
+        if exclusion is None:
             return cls("none")
-        if isinstance(given, str):
-            if given == "id":
-                return cls("id")
+        if exclusion == "id":
+            return cls("id")
+        if not isinstance(exclusion, Mapping):
             raise ParameterError(
-                f"unknown rule for leaving documents out: {given!r}",
-                facts=[("given", given), ("expected", "'id', or a mapping from query id to document ids")],
-            )
-        if not isinstance(given, Mapping):
-            raise ParameterError(
-                "what is left out is a mapping from query id to document ids, or 'id'",
-                facts=[("given", type(given).__name__)],
+                "unknown rule for excluding documents",
+                facts=[
+                    ("given", shown(exclusion)),
+                    ("expected", "'id', or a mapping of query id to doc ids"),
+                ],
             )
         listed = {
             query_id: frozenset((doc_ids,) if isinstance(doc_ids, str) else doc_ids)
-            for query_id, doc_ids in given.items()
+            for query_id, doc_ids in exclusion.items()
         }
         return cls("listed", listed)
 
-    def of_query(self, query_id: str) -> frozenset[str]:
-        """Return the documents that are left out for a query."""
+    def for_query(self, query_id: str) -> frozenset[str]:
+        """Return the documents excluded for a query."""
         return frozenset((query_id,)) if self.rule == "id" else self.listed.get(query_id, frozenset())
 
-    def kept(self, ranking: Ranking) -> Ranking:
-        """Return a ranking without what is left out for its query; what stood below moves up."""
-        left_out = self.of_query(ranking.query_id)
-        keep = [doc_id not in left_out for doc_id in ranking.doc_ids]
+    def remove_from(self, ranking: Ranking) -> Ranking:
+        """Return a ranking without the documents excluded for its query; lower documents move up."""
+        excluded = self.for_query(ranking.query_id)
+        keep = [doc_id not in excluded for doc_id in ranking.doc_ids]
         if all(keep):
             return ranking
         doc_ids = [doc_id for doc_id, kept in zip(ranking.doc_ids, keep, strict=True) if kept]

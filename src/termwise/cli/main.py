@@ -43,7 +43,7 @@ from termwise.cli import (
 from termwise.cli.hints import spell
 from termwise.cli.terminal import note_compiling
 from termwise.cli.verb_group import VerbGroup
-from termwise.display.safe_text import error_said, legible
+from termwise.display.safe_text import error_text, legible
 from termwise.errors import TermwiseError
 from termwise.kernels.jit import told_of_compiling
 
@@ -115,7 +115,7 @@ def run(arguments: list[str] | None = None) -> int:
         print(legible(f"termwise: the system refuses: {where}{error.strerror or error}"), file=sys.stderr)
         return _flushed(3)
     except MemoryError as error:
-        print(f"termwise: there is not enough memory: {error_said(error)}", file=sys.stderr)
+        print(f"termwise: there is not enough memory: {error_text(error)}", file=sys.stderr)
         return _flushed(3)
     except TermwiseError as error:
         print(f"termwise: {error.render(spell)}", file=sys.stderr)

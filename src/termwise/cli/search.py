@@ -210,13 +210,13 @@ def _note_file(folder: Path, query: str) -> None:
 
 def _note_excluded(searcher: Searcher, queries: Sequence[Query], exclude: Exclusion) -> None:
     """Report how many documents are excluded, and from how many queries."""
-    from termwise.records import Excluded
+    from termwise.records import ExcludedDocuments
 
     if exclude is None:
         return
-    excluded = Excluded.of(exclude)
+    excluded = ExcludedDocuments.of(exclude)
     counts = [
-        int((searcher.index.find_many(sorted(excluded.of_query(query.query_id))) >= 0).sum())
+        int((searcher.index.find_many(sorted(excluded.for_query(query.query_id))) >= 0).sum())
         for query in queries
     ]
     note(f"excluded: {sum(counts):,} documents, in {sum(map(bool, counts)):,} of {len(queries):,} queries")

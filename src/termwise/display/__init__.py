@@ -1,1 +1,1 @@
-"""Text made safe for terminals and web pages, and shared parts of HTML pages."""
+"""Safe text for terminals and HTML, and rendering of HTML pages."""

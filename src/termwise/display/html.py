@@ -1,4 +1,4 @@
-"""Self-contained HTML pages, from the templates of a package."""
+"""Self-contained HTML pages, rendered from the templates of a package."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from termwise.display.safe_text import legible
 
 
 def render_page(package: str, template: str, **values: object) -> str:
-    """Fill in a template of a package.
+    """Render a template of a package.
 
-    Every value is escaped, and loses the characters that a page cannot hold (see `termwise.display.safe_text`). A
-    value that
-    the template asks for and that is not given is an error.
+    Values are escaped, and characters that HTML cannot contain are replaced (see `termwise.display.safe_text`).
+    A missing value is an error.
 
     Parameters
     ----------
     package : str
-        Package with a folder ``templates``, such as ``"termwise.search"``.
+        Package with a folder ``templates``, such as ``"termwise.explain"``.
     template : str
-        Name of the file in it.
+        Name of a file in that folder.
     **values : object
-        What the template asks for.
+        Variables of the template.
 
     Returns
     -------
@@ -41,5 +40,5 @@ def render_page(package: str, template: str, **values: object) -> str:
 
 
 def _printable(value: object) -> object:
-    """Make a string legible, unless it is a piece of the page itself, such as what a macro returns."""
+    """Make a string legible; leave markup, such as the result of a macro, as it is."""
     return legible(value, directions=True) if type(value) is str else value

@@ -1,4 +1,4 @@
-"""What comes from elsewhere, fit for a terminal or a page: documents, queries, identifiers, values of arguments."""
+"""Text made safe for terminals and HTML, and short texts for values, digests and settings."""
 
 from __future__ import annotations
 
@@ -13,30 +13,29 @@ _WHITE = str.maketrans("\n\t", "  ")
 
 
 def legible(text: str, *, directions: bool = False) -> str:
-    r"""Replace what must not reach a screen or a file by U+FFFD; every character keeps its position.
+    r"""Replace characters that are unsafe on a screen or in a file with U+FFFD; the length stays the same.
 
-    Replaced are control characters, among them the escape that starts a terminal command, and lone surrogates,
-    which UTF-8 cannot hold. Line breaks of all kinds become ``\n``.
+    These are control characters, such as the escape that starts a terminal command, lone surrogates, which UTF-8
+    cannot encode, and marks of writing direction. Line breaks of all kinds become ``\n``.
 
     Parameters
     ----------
     text : str
         Any text.
     directions : bool, optional
-        Keep the characters that change the direction of writing. In a terminal they would turn the rest of the
-        line around; HTML can contain them.
+        Keep the marks of writing direction. They reorder the rest of a line in a terminal; HTML contains them.
 
     Examples
     --------
     >>> legible("a\x1b[31m\ud800")
     'a�[31m�'
     """
-    shown = _CONTROL.sub("�", _LINE_BREAK.sub("\n", text).replace("\r", " "))
-    return shown if directions else _DIRECTION.sub("�", shown)
+    safe = _CONTROL.sub("�", _LINE_BREAK.sub("\n", text).replace("\r", " "))
+    return safe if directions else _DIRECTION.sub("�", safe)
 
 
 def legible_line(text: str) -> str:
-    r"""Make a name or an identifier fit to stand in a line: as `legible`, line breaks and tabs become spaces.
+    r"""Make a name or an id safe within a line: `legible`, with spaces for line breaks and tabs.
 
     Examples
     --------
@@ -47,19 +46,19 @@ def legible_line(text: str) -> str:
 
 
 def short_digest(identity: str) -> str:
-    """Cut a SHA-256, with ``sha256:`` before it or without, to its first 12 digits; other texts stay as they are.
+    """Shorten a SHA-256, with or without ``sha256:``, to its first 12 digits; return other texts unchanged.
 
     Examples
     --------
     >>> short_digest("sha256:" + 64 * "a"), short_digest("sha256:a")
     ('sha256:aaaaaaaaaaaa', 'sha256:a')
     """
-    found = _DIGEST.fullmatch(identity)
-    return identity if found is None else found[1]
+    match = _DIGEST.fullmatch(identity)
+    return identity if match is None else match[1]
 
 
 def shown(value: object) -> str:
-    """Write a value for an error, as code has it, in 80 characters at most.
+    """Return the repr of a value for an error, in at most 80 characters.
 
     Examples
     --------
@@ -69,60 +68,59 @@ def shown(value: object) -> str:
     kind = type(value).__name__
     kind = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
     try:
-        written = repr(value)
-    except ValueError:  # Python writes no whole number of more than 4300 digits
+        text = repr(value)
+    except ValueError:  # Python converts no integer of more than 4300 digits
         return f"{kind} that is too long to write"
-    except Exception:  # of others' objects anything may fail
+    except Exception:  # the repr of a foreign object can raise anything
         return f"{kind} that cannot be written"
-    return written if len(written) <= 80 else written[:77] + "..."
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
-def error_said(error: BaseException) -> str:
-    """Write an error of others in a line: its type, and what it says.
+def error_text(error: BaseException) -> str:
+    """Describe a foreign error in one line: its type and its message.
 
     Examples
     --------
-    >>> error_said(ValueError("no such layer")), error_said(KeyError())
+    >>> error_text(ValueError("no such layer")), error_text(KeyError())
     ('ValueError: no such layer', 'KeyError')
     """
     try:
-        said = " ".join(str(error).split())[:200]
+        message = " ".join(str(error).split())[:200]
     except Exception:
-        said = ""
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+        message = ""
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def in_words(settings: Mapping[str, object]) -> str:
-    """Write settings as a line of names and values.
+def settings_text(settings: Mapping[str, object]) -> str:
+    """Write settings in one line, as names and values.
 
     Examples
     --------
-    >>> in_words({"keep": 64, "steps": ["lower-case", "stop"]})
+    >>> settings_text({"keep": 64, "steps": ["lower-case", "stop"]})
     'keep 64, steps lower-case stop'
     """
-    return ", ".join(f"{name} {_written(value)}" for name, value in settings.items())
+    return ", ".join(f"{name} {_value_text(value)}" for name, value in settings.items())
 
 
-def told_apart(one: Mapping[str, object], other: Mapping[str, object]) -> tuple[str, str]:
-    """Write of two descriptions what differs between them; nothing if nothing does.
+def settings_differences(first: Mapping[str, object], second: Mapping[str, object]) -> tuple[str, str]:
+    """Write the settings in which two descriptions differ, one text for each description.
 
     Examples
     --------
-    >>> told_apart({"form": "compact", "keep": 64}, {"form": "compact", "keep": 256, "length": 128})
+    >>> settings_differences({"form": "compact", "keep": 64}, {"form": "compact", "keep": 256, "length": 128})
     ('keep 64, no length', 'keep 256, length 128')
     """
-    names = [name for name in {**one, **other} if _entry(one, name) != _entry(other, name)]
-    first, second = (", ".join(_entry(each, name) for name in names) for each in (one, other))
-    return first, second
+    names = [name for name in {**first, **second} if _entry(first, name) != _entry(second, name)]
+    return ", ".join(_entry(first, name) for name in names), ", ".join(_entry(second, name) for name in names)
 
 
 def _entry(settings: Mapping[str, object], name: str) -> str:
-    return f"{name} {_written(settings[name])}" if name in settings else f"no {name}"
+    return f"{name} {_value_text(settings[name])}" if name in settings else f"no {name}"
 
 
-def _written(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, Mapping):
-        return f"({in_words(value)})"
+        return f"({settings_text(value)})"
     if isinstance(value, list | tuple):
-        return " ".join(map(_written, value))
+        return " ".join(map(_value_text, value))
     return short_digest(str(value))

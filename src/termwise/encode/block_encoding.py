@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from termwise.display.safe_text import short_digest, told_apart
+from termwise.display.safe_text import settings_differences, short_digest
 from termwise.encode.blocks import BLOCK_NAME, cut_blocks, read_block, write_block
 from termwise.encode.document_encoder import RowEncoder, check_encoder
 from termwise.errors import ForeignFolderError, ParameterError
@@ -197,7 +197,7 @@ def _compared(there: Mapping[str, object], here: Mapping[str, object]) -> tuple[
     """Describe the encoders of two records: name, precision, settings that differ, and fingerprint."""
     records = (there, here)
     descriptions = [_mapping(record.get("description")) for record in records]
-    settings = told_apart(*(_mapping(description.get("settings")) for description in descriptions))
+    settings = settings_differences(*(_mapping(description.get("settings")) for description in descriptions))
     lines = []
     for record, description, differing in zip(records, descriptions, settings, strict=True):
         facts = [description.get("name"), _mapping(description.get("network")).get("precision"), differing]

@@ -33,7 +33,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from termwise.display.safe_text import in_words, short_digest
+from termwise.display.safe_text import settings_text, short_digest
 from termwise.encode.document_encoder import (
     Advance,
     DocumentEncoder,
@@ -294,7 +294,7 @@ class PrecomputedEncoder:
                 facts=[
                     ("rows of", f"{remembered.precision}  {short_digest(remembered.encoder)}"),
                     ("encoder", f"{_precision(encoder)}  {short_digest(encoder.fingerprint)}"),
-                    ("its settings", in_words(encoder.description.get("settings") or {})),
+                    ("its settings", settings_text(encoder.description.get("settings") or {})),
                 ],
                 fixes=["leave the rows out and encode everything", "compute the rows again"],
             )

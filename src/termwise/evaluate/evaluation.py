@@ -38,7 +38,7 @@ from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownIdError
 from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.measures import LARGEST_RELEVANCE, is_count, parse_measures
-from termwise.records import Excluded, Exclusion, Qrel, Ranking, Run
+from termwise.records import ExcludedDocuments, Exclusion, Qrel, Ranking, Run
 
 if TYPE_CHECKING:
     from ir_measures import Measure
@@ -315,7 +315,7 @@ class Evaluator:
                 )
         self._missing: MissingRule = missing
         self._ties: TieRule = ties
-        self._excluded = Excluded.of(exclude)
+        self._excluded = ExcludedDocuments.of(exclude)
         self._measures = parse_measures(measures)
         table, self._excluded_judgments = self._read(qrels)
         self._query_ids = tuple(table)
@@ -355,13 +355,13 @@ class Evaluator:
             if row is None:
                 continue
             rows.append(row)
-            kept = self._excluded.kept(ranking)
+            kept = self._excluded.remove_from(ranking)
             excluded += len(ranking) - len(kept)
             if len(kept):
                 codes = self._codes[row]
                 doc_ids = kept.doc_ids if self._ties == "ranking" else _trec_eval_order(kept)
                 names = [codes.get(doc_id) or f"u{rank}" for rank, doc_id in enumerate(doc_ids)]
-                batch[str(row + 1)] = dict(zip(names, kept.surrogates().tolist(), strict=True))
+                batch[str(row + 1)] = dict(zip(names, kept.rank_scores().tolist(), strict=True))
             if len(batch) == _BATCH:
                 self._fill(values, batch)
                 batch = {}
@@ -430,7 +430,7 @@ class Evaluator:
                         ("expected", f"-{LARGEST_RELEVANCE} to {LARGEST_RELEVANCE}"),
                     ],
                 )
-            if qrel.doc_id in self._excluded.of_query(qrel.query_id):
+            if qrel.doc_id in self._excluded.for_query(qrel.query_id):
                 excluded += 1
                 continue
             grades = table.setdefault(qrel.query_id, {})

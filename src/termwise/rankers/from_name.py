@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
-from termwise.display.safe_text import error_said
+from termwise.display.safe_text import error_text
 from termwise.errors import (
     MissingExtraError,
     MissingFileError,
@@ -297,7 +297,7 @@ def _is_cross_encoder(config: Path) -> bool:
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise ModelFormatError(
             "the configuration of the network cannot be read",
-            facts=[("file", config), ("Python error", error_said(error))],
+            facts=[("file", config), ("Python error", error_text(error))],
         ) from error
 
 

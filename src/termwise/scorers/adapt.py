@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from termwise.display.safe_text import error_said, shown
+from termwise.display.safe_text import error_text, shown
 from termwise.errors import DataError
 from termwise.scorers.protocol import PairScorer, TextScorer
 
@@ -69,7 +69,7 @@ def _numbers(result: object) -> tuple[npt.NDArray[np.float64] | None, str]:
             with np.errstate(over="raise"):
                 return array.astype(np.float64), ""
     except Exception as error:
-        return None, error_said(error)
+        return None, error_text(error)
     return None, f"{array.dtype} is not a type of real numbers"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from termwise.display.safe_text import error_said
+from termwise.display.safe_text import error_text
 from termwise.errors import DataError, ParameterError, TermwiseError, UsageError
 from termwise.scorers.adapt import as_scores
 from termwise.scorers.protocol import BasePairScorer
@@ -67,7 +67,7 @@ def traceback_facts(error: BaseException) -> list[tuple[str, object]]:
     ...     [label for label, _ in traceback_facts(error)]
     ['Python error', 'where']
     """
-    facts: list[tuple[str, object]] = [("Python error", error_said(error))]
+    facts: list[tuple[str, object]] = [("Python error", error_text(error))]
     frames = traceback.extract_tb(error.__traceback__)
     if frames:
         last = frames[-1]

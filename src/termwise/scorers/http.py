@@ -31,7 +31,7 @@ from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Reque
 import numpy as np
 import numpy.typing as npt
 
-from termwise.display.safe_text import error_said, shown
+from termwise.display.safe_text import error_text, shown
 from termwise.errors import DataError, ParameterError
 from termwise.scorers.protocol import BasePairScorer
 from termwise.validation import check, check_count, is_finite_number
@@ -358,7 +358,7 @@ def _host(url: str) -> str:
         port = parts.port  # parsed on access
     except (AttributeError, TypeError, ValueError) as error:
         raise ParameterError(
-            message, facts=[given, ("why", error_said(error)), ("expected", expected)]
+            message, facts=[given, ("why", error_text(error)), ("expected", expected)]
         ) from None
     plain = url.isascii() and url.isprintable() and " " not in url
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or not plain:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from termwise.errors import ParameterError
 from termwise.explain.explanation import Explanation
-from termwise.records import Excluded, Ranking
+from termwise.records import ExcludedDocuments, Ranking
 from termwise.search.searcher import Searcher
 
 
@@ -68,7 +68,7 @@ class Example:
             ranking = searcher.rank(row, k=depth)
             duplicates = self._duplicates(searcher, ranking.doc_ids)
             if len(ranking) < depth or len(ranking) - len(duplicates) >= k:
-                return Excluded.of({"": set(duplicates)}).kept(ranking).top(k), duplicates
+                return ExcludedDocuments.of({"": set(duplicates)}).remove_from(ranking).top(k), duplicates
             depth *= 2
 
     def explain(

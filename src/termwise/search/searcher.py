@@ -15,7 +15,7 @@ from termwise.explain.explainer import explain
 from termwise.explain.explanation import Explanation
 from termwise.index import Index
 from termwise.progress import Progress, no_progress
-from termwise.records import Excluded, Exclusion, Query, Ranking, Run
+from termwise.records import ExcludedDocuments, Exclusion, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
 from termwise.validation import check_threads, is_integer
@@ -226,7 +226,7 @@ class Searcher:
         """
         checked_k(k)
         check_threads(threads)
-        excluded = Excluded.of(exclude)
+        excluded = ExcludedDocuments.of(exclude)
         checked: list[Query] = []
         for query in queries:
             if not isinstance(query, Query):
@@ -293,7 +293,7 @@ class Searcher:
                 "competitors is the number of documents to name, 0 or more",
                 facts=[("competitors", competitors)],
             )
-        excluded = _excluded("", exclude).of_query("")
+        excluded = _excluded("", exclude).for_query("")
         return explain(
             self.index, self.encoder, query_text(query), doc_ids, competitors=competitors, exclude=excluded
         )
@@ -304,10 +304,10 @@ class Searcher:
         k: int,
         candidates: Sequence[str] | None,
         query_id: str,
-        excluded: Excluded,
+        excluded: ExcludedDocuments,
     ) -> Ranking:
         query = query_vector(self.index, row)
-        excluded_ids = excluded.of_query(query_id)
+        excluded_ids = excluded.for_query(query_id)
         depth = k + len(excluded_ids)
         if candidates is None:
             ordinals, scores = first_stage(self.index, query, depth)
@@ -316,8 +316,8 @@ class Searcher:
             ordinals = candidate_ordinals(self.index, candidates, query_id)
             scores, _ = score_documents(self.index, query, ordinals)
             ranking = rank_candidates(candidates, scores, query_id, depth)
-        return excluded.kept(ranking).top(k) if excluded_ids else ranking
+        return excluded.remove_from(ranking).top(k) if excluded_ids else ranking
 
 
-def _excluded(query_id: str, given: str | Collection[str]) -> Excluded:
-    return Excluded.of({query_id: given if isinstance(given, str) else frozenset(given)})
+def _excluded(query_id: str, given: str | Collection[str]) -> ExcludedDocuments:
+    return ExcludedDocuments.of({query_id: given if isinstance(given, str) else frozenset(given)})

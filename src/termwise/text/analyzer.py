@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from termwise.display.safe_text import told_apart
+from termwise.display.safe_text import settings_differences
 from termwise.text.vocabulary import Vocabulary
 
 
@@ -78,7 +78,7 @@ class AnalyzerSpec:
             {**spec.options, **{name: hashlib.sha256(data).hexdigest() for name, data in spec.files.items()}}
             for spec in (self, other)
         ]
-        mine, theirs = told_apart(*facts)
+        mine, theirs = settings_differences(*facts)
         return (f"{self.name}, {mine}", f"{other.name}, {theirs}") if mine else (self.name, other.name)
 
 

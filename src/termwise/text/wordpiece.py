@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import AddedToken, Encoding, Tokenizer, models, normalizers, pre_tokenizers
 
-from termwise.display.safe_text import in_words
+from termwise.display.safe_text import settings_text
 from termwise.errors import (
     DataError,
     DuplicateIdError,
@@ -231,7 +231,10 @@ def _source(spec: AnalyzerSpec) -> tuple[str, bytes]:
     if spec.options.get("vocabulary") != _SHIPPED:
         raise ParameterError(
             f"the analyzer {spec.name} needs a vocabulary",
-            facts=[("options", in_words(spec.options) or "none"), ("files", ", ".join(spec.files) or "none")],
+            facts=[
+                ("options", settings_text(spec.options) or "none"),
+                ("files", ", ".join(spec.files) or "none"),
+            ],
             fixes=[f"{spec.name}:PATH/{_TOKENIZER_JSON}", f"{spec.name}:PATH/{_VOCAB_TXT}"],
         )
     data = resources.files("termwise").joinpath("assets", "vocabularies", f"{_SHIPPED}.txt").read_bytes()

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from termwise.display.safe_text import in_words, legible, legible_line, short_digest, told_apart
+from termwise.display.safe_text import (
+    legible,
+    legible_line,
+    settings_differences,
+    settings_text,
+    short_digest,
+)
 from termwise.errors import MalformedRecordError
 
 
@@ -58,13 +64,13 @@ def test_digests_are_cut(identity, shown):
 
 
 def test_settings_in_words():
-    assert in_words({}) == ""
+    assert settings_text({}) == ""
     assert (
-        in_words({"a": 1, "b": {"c": [1, 2], "d": None}, "e": DIGEST})
+        settings_text({"a": 1, "b": {"c": [1, 2], "d": None}, "e": DIGEST})
         == "a 1, b (c 1 2, d None), e 0123456789ab"
     )
 
 
 def test_what_differs_and_what_is_lacking():
-    assert told_apart({"a": 1, "b": [1, 2]}, {"b": (1, 2), "a": 1}) == ("", "")
-    assert told_apart({"a": 1, "b": 2}, {"a": 1, "c": 3}) == ("b 2, no c", "no b, c 3")
+    assert settings_differences({"a": 1, "b": [1, 2]}, {"b": (1, 2), "a": 1}) == ("", "")
+    assert settings_differences({"a": 1, "b": 2}, {"a": 1, "c": 3}) == ("b 2, no c", "no b, c 3")

@@ -393,5 +393,5 @@ def test_values_are_in_range_and_depend_on_the_order_alone(case):
     result = evaluate(run, qrels, names)
     for values in result.values.values():
         assert ((values >= 0) & (values <= 1 + 1e-12)).all()
-    spread = Run([Ranking(r.doc_ids, r.surrogates(), r.query_id) for r in run])
+    spread = Run([Ranking(r.doc_ids, r.rank_scores(), r.query_id) for r in run])
     assert evaluate(spread, qrels, names).means == result.means
