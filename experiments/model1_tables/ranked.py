@@ -15,9 +15,9 @@ import numpy as np
 from declared import BASELINE, Plan, System
 from encoded import Built, index_counts
 from judged import Judged, documents_folder
-from termwise.cli.translations import opened_scorer
 from trained import Table
 
+from termwise.cli.translation_options import opened_scorer
 from termwise.fusion import Fusion
 from termwise.records import Run
 from termwise.search.timed_run import TimedRun

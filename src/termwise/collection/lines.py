@@ -9,9 +9,11 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError, MissingFileError, StorageError
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -19,6 +21,9 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 CONVERT = "convert the file: iconv -f latin1 -t utf-8 OLD > NEW    (name the encoding it has)"
 """What to do with a text that is not UTF-8."""
+
+MAX_LINE = 64_000_000
+"""Largest number of bytes in a line."""
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -91,13 +96,22 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     MissingFileError
         If the file cannot be opened.
     MalformedRecordError
-        If bytes are not UTF-8 (with their offset), or a compressed file is damaged or cut off.
+        If bytes are not UTF-8 (with their offset), a line is longer than `MAX_LINE`, or a compressed file is damaged
+        or cut off.
     StorageError
         If reading fails half-way.
     """
     offset = 0
     with opened(path) as stream:
-        for number, raw in enumerate(stream, 1):
+        for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE + 1), b""), 1):
+            if len(raw) > MAX_LINE:
+                raise MalformedRecordError.at(
+                    path,
+                    number,
+                    expected=f"lines of at most {MAX_LINE:,} bytes",
+                    seen=f"a longer line that begins with {raw[:40]!r}",
+                    message="a line is too long",
+                )
             if number == 1 and raw.startswith(BYTE_ORDER_MARK):
                 offset = len(BYTE_ORDER_MARK)
                 raw = raw[offset:]
@@ -169,7 +183,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     for number, line in read_lines(path):
         try:
-            record = json.loads(line)
+            record = json.loads(line, object_pairs_hook=_object)
         except (ValueError, RecursionError) as error:
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             if isinstance(error, json.JSONDecodeError):
@@ -189,6 +203,16 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if "\\ud" in line or "\\uD" in line:
             _refuse_surrogates(record, path, number)
         yield number, record
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; raise ValueError where a key is given twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        raise ValueError(f"the key {shown(twice)} is given twice")
+    return found
 
 
 def _unwrapped(path: Path, number: int, line: str) -> list[str]:

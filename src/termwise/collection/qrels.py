@@ -38,7 +38,8 @@ def read_qrels(path: str | Path) -> list[Qrel]:
         - BEIR: query id, document id, relevance; with or without the header ``query-id corpus-id score``;
         - TREC: query id, iteration, document id, relevance.
 
-        Or ``"ir_datasets:ID"`` (needs the extra ``datasets``). Lines with tabs are split at tabs, so that
+        Or a folder in BEIR layout, of which ``qrels/test.tsv`` is read, or ``"ir_datasets:ID"`` (needs the extra
+        ``datasets``). Lines with tabs are split at tabs, so that
         identifiers may hold spaces; others at white space.
 
     Returns
@@ -69,11 +70,14 @@ def read_qrels(path: str | Path) -> list[Qrel]:
     path = Path(path)
     if isdir(path):
         splits = sorted(file.name for file in (path / "qrels").glob("*.tsv*"))
-        raise MissingFileError(
-            "a folder is not a file of judgments",
-            facts=[("folder", path), ("found", ", ".join(splits) or "no qrels/*.tsv")],
-            fixes=[str(path / "qrels" / name) for name in splits],
-        )
+        test = next((name for name in splits if name in ("test.tsv", "test.tsv.gz")), None)
+        if test is None:
+            raise MissingFileError(
+                "the folder has no file qrels/test.tsv",
+                facts=[("folder", path), ("found", ", ".join(splits) or "no qrels/*.tsv")],
+                fixes=[str(path / "qrels" / name) for name in splits],
+            )
+        path = path / "qrels" / test
     return _without_conflicts(path, _numbered(path))
 
 

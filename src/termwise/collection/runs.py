@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from os.path import isdir
 from pathlib import Path
@@ -21,6 +22,11 @@ FORMS = {
     6: "query id, Q0, document id, rank, score, name",
     3: "query id, document id, rank (from 1)",
 }
+
+_SCORE = re.compile(
+    r"[+-]?(?:(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,6})?|[iI][nN][fF])"
+)
+"""A score: an ASCII decimal number, or infinity."""
 
 
 class _Rows:
@@ -141,12 +147,13 @@ def _numbers(columns: list[str], path: Path, number: int) -> tuple[int, float]:
         raise MalformedRecordError.at(path, number, expected=f"a rank: a whole number{least}", seen=written)
     if len(columns) == 3:
         return rank, 1.0 / rank
-    try:
-        score = float(columns[4]) if "_" not in columns[4] else math.nan
-    except ValueError:
-        score = math.nan
-    if math.isnan(score):
+    if not _SCORE.fullmatch(columns[4]):
         raise MalformedRecordError.at(path, number, expected="a score: a number", seen=columns[4])
+    score = float(columns[4])
+    if math.isinf(score) and "inf" not in columns[4].lower():
+        raise MalformedRecordError.at(
+            path, number, expected="a score: a number that a float64 can hold", seen=columns[4]
+        )
     return rank, score
 
 

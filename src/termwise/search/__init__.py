@@ -1,5 +1,7 @@
 """The searcher, query by example, and exact re-ranking of candidates."""
 
+from typing import TYPE_CHECKING, Any
+
 from termwise.search.by_example import Example
 from termwise.search.query_document_likelihood import (
     QueryDocumentLikelihood,
@@ -8,7 +10,9 @@ from termwise.search.query_document_likelihood import (
 )
 from termwise.search.searcher import Searcher
 from termwise.search.timed_run import TimedRun
-from termwise.search.translation_scorer import TranslationScorer
+
+if TYPE_CHECKING:
+    from termwise.search.translation_scorer import TranslationScorer
 
 __all__ = [
     "Example",
@@ -19,6 +23,15 @@ __all__ = [
     "TimedRun",
     "TranslationScorer",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load `TranslationScorer` when it is first used: searching an index does not need translation tables."""
+    if name == "TranslationScorer":
+        from termwise.search.translation_scorer import TranslationScorer
+
+        return TranslationScorer
+    raise AttributeError(f"module 'termwise.search' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -133,3 +135,39 @@ def test_an_array_of_objects_is_told_how_to_become_lines(tmp_path: Path, text: s
     with pytest.raises(MalformedRecordError) as caught:
         list(read_json_lines(path))
     assert caught.value.fixes == (f"jq -c '.[]' {path} > objects.jsonl",)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_line_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compressed: bool) -> None:
+    monkeypatch.setattr("termwise.collection.lines.MAX_LINE", 100)
+    path = tmp_path / "long.txt"
+    text = b"a" * 99 + b"\n" + b"b" * 1_000_000
+    path.write_bytes(gzip.compress(text) if compressed else text)
+    lines = read_lines(path)
+    assert next(lines) == (1, "a" * 99)
+    with pytest.raises(MalformedRecordError, match="a line is too long") as error:
+        next(lines)
+    assert facts(error)["line"] == "2"
+
+
+def test_a_line_without_end_does_not_take_all_memory() -> None:
+    program = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (3_000_000_000,) * 2)\n"
+        "from termwise.collection import read_lines\n"
+        "from termwise.errors import MalformedRecordError\n"
+        "from pathlib import Path\n"
+        "try:\n    next(read_lines(Path('/dev/zero')))\n"
+        "except MalformedRecordError as error:\n    print(error.message)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "a line is too long\n"
+
+
+@pytest.mark.parametrize("record", ['{"_id": "a", "_id": "b"}', '{"_id": "a", "more": {"x": 1, "x": 2}}'])
+def test_a_key_that_is_given_twice_is_refused(tmp_path: Path, record: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(record)
+    with pytest.raises(MalformedRecordError, match="is given twice"):
+        list(read_json_lines(path))

@@ -78,12 +78,14 @@ def test_contradiction_names_both_lines(tmp_path: Path) -> None:
     assert (facts["lines"], facts["query"], facts["document"]) == ("1 and 3", "q1", "d1")
 
 
-def test_folder_lists_the_splits(tmp_path: Path) -> None:
+def test_a_folder_in_beir_layout_is_its_test_split(tmp_path: Path) -> None:
     (tmp_path / "qrels").mkdir()
-    (tmp_path / "qrels" / "test.tsv").touch()
+    (tmp_path / "qrels" / "dev.tsv").write_text("q1\td1\t1\n")
     with pytest.raises(MissingFileError) as error:
         read_qrels(tmp_path)
-    assert error.value.fixes == (str(tmp_path / "qrels" / "test.tsv"),)
+    assert error.value.fixes == (str(tmp_path / "qrels" / "dev.tsv"),)
+    (tmp_path / "qrels" / "test.tsv").write_text("q2\td2\t1\n")
+    assert read_qrels(tmp_path) == [Qrel("q2", "d2", 1)]
 
 
 ids = st.text(min_size=1).filter(lambda text: text.split() == [text] and text[0] != "\ufeff")

@@ -256,3 +256,20 @@ def test_many_equal_scores_keep_their_order(tmp_path: Path) -> None:
     run = Run([Ranking(doc_ids, np.zeros(1000), "q")])
     write_run(run, tmp_path / "run")
     assert read_run(tmp_path / "run")["q"].doc_ids == tuple(doc_ids)
+
+
+@pytest.mark.parametrize(
+    "score", ["1e999", "-1e999", "9" * 5000, "\u0661\u0662", "0x10", "1_0", "nan", "infinity"]
+)
+def test_scores_are_ascii_decimal_numbers(tmp_path: Path, score: str) -> None:
+    path = tmp_path / "a.trec"
+    path.write_text(f"q1\tQ0\ta\t1\t{score}\tx\n")
+    with pytest.raises(MalformedRecordError, match="a score"):
+        read_run(path)
+
+
+@pytest.mark.parametrize("score", ["1", "-2.5", "+.5", "3.", "1e-7", "2E+3", "inf", "-inf"])
+def test_forms_of_scores(tmp_path: Path, score: str) -> None:
+    path = tmp_path / "a.trec"
+    path.write_text(f"q1 Q0 a 1 {score} x\n")
+    assert read_run(path)["q1"].scores[0] == float(score)

@@ -39,7 +39,7 @@ def test_a_vocabulary_without_special_pieces(missing, what):
     tokens.remove(missing)
     with pytest.raises(ModelFormatError) as error:
         special_ids(Vocabulary(tokens), "tilde")
-    assert dict(error.value.facts)["lacking"] == what
+    assert dict(error.value.facts)["missing"] == what
 
 
 def test_only_tilde_needs_markers():

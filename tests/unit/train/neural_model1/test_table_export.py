@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from termwise.cli.translations import opened_scorer
 from tests.unit.train.neural_model1.conftest import ANSWERED, ASKED, PIECES, small_network
 
 from termwise import Document, build_index
+from termwise.cli.translation_options import opened_scorer
 from termwise.indexing import chosen_model
 from termwise.models import Model1
 from termwise.search import TranslationScorer
