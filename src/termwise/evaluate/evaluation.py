@@ -2,7 +2,7 @@
 
 By default the order of the ranking is measured. Evaluators sort a run by score and break ties in different ways
 (trec_eval by descending document id, others by ascending), so they receive the scores of
-:meth:`termwise.records.Ranking.surrogates`, which decrease strictly in the order of the ranking. They also receive
+:meth:`termwise.records.Ranking.rank_scores`, which decrease strictly in the order of the ranking. They also receive
 numbers in place of identifiers, so no evaluator depends on spaces, scripts or the order of identifiers.
 
 Rules; :class:`Counts` reports how often each one applied:
@@ -96,7 +96,7 @@ class Evaluation:
     missing : {"zero", "skip"}
         Rule for missing queries.
     exclusion : {"none", "id", "listed"}
-        Excluded documents: none, those with the query's own id, or listed ones.
+        ExcludedDocuments documents: none, those with the query's own id, or listed ones.
     ties : {"ranking", "trec_eval"}
         Order of documents with equal scores.
 
