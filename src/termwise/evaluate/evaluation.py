@@ -96,7 +96,7 @@ class Evaluation:
     missing : {"zero", "skip"}
         Rule for missing queries.
     exclusion : {"none", "id", "listed"}
-        ExcludedDocuments documents: none, those with the query's own id, or listed ones.
+        Excluded documents: none, those with the query's own id, or listed ones.
     ties : {"ranking", "trec_eval"}
         Order of documents with equal scores.
 
