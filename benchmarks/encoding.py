@@ -58,8 +58,8 @@ from termwise.encode import EncoderFolder, open_document_encoder, shipped_encode
 from termwise.encode.batches import PIECES, PIECES_OF_LOGITS, plan_batches  # noqa: E402
 from termwise.encode.cpu_features import processor_class  # noqa: E402
 from termwise.encode.encoder_manifest import EncoderKind, NetworkPrecision  # noqa: E402
+from termwise.encode.network_inputs import framed, padded  # noqa: E402
 from termwise.encode.onnx_session import OnnxSession  # noqa: E402
-from termwise.encode.pieces import framed, padded  # noqa: E402
 from termwise.errors import CheckFailedError, ParameterError, TermwiseError  # noqa: E402
 from termwise.models import NetworkModel, make_model  # noqa: E402
 from termwise.text import Analyzer  # noqa: E402

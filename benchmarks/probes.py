@@ -45,8 +45,8 @@ from measuring import RESULTS, about, append, passes, say, show_rates, speedup, 
 from termwise.collection import open_collection, read_queries  # noqa: E402
 from termwise.encode import EncoderFolder, open_document_encoder  # noqa: E402
 from termwise.encode.batches import PIECES, plan_batches  # noqa: E402
+from termwise.encode.network_inputs import framed  # noqa: E402
 from termwise.encode.onnx_session import OnnxSession  # noqa: E402
-from termwise.encode.pieces import framed  # noqa: E402
 from termwise.models import make_model  # noqa: E402
 from termwise.probes.bm25_rankings import bm25_rankings  # noqa: E402
 from termwise.probes.sources.python_collection import python_judged  # noqa: E402

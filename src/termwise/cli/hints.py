@@ -29,11 +29,18 @@ _OPTIONS = frozenset(
 )
 """Arguments that have an option of the same name; all others are given with --set."""
 
-_OPTION_OF = {"scaling": "normalise"}
+_OPTION_OF = {"expansion": "expand_with", "scaling": "normalise"}
 """Arguments that have an option of another name."""
 
-_SPECIAL = {"expansion=None": "--expand-with none", "quantiser=float32": "--float"}
+_SPECIAL = {
+    "expand_with=None": "--expand-with none",
+    "missing=encode": "--encode",
+    "quantiser=float32": "--float",
+}
 """Arguments whose option has another name and value."""
+
+_EXPANSION = re.compile(r"Expansion\(([^,]*),.*\)", re.DOTALL)
+"""An expansion; its encoder is the value of --expand-with."""
 
 _CALL = re.compile(r"([a-z_0-9]+)\((.*)\)", re.DOTALL)
 _ARGUMENT = re.compile(r"(settings\.)?([A-Za-z_0-9]+)=(.*)", re.DOTALL)
@@ -70,7 +77,7 @@ def _options(arguments: str) -> Iterator[str]:
         found = _ARGUMENT.fullmatch(argument)
         if found is None:
             continue
-        name, value = _OPTION_OF.get(found[2], found[2]), found[3].strip("\"'")
+        name, value = _OPTION_OF.get(found[2], found[2]), _EXPANSION.sub(r"\1", found[3]).strip("\"'")
         if f"{name}={value}" in _SPECIAL:
             yield _SPECIAL[f"{name}={value}"]
         elif found[1] or name not in _OPTIONS:

@@ -1,6 +1,6 @@
-"""Run a trained network over documents, once, at index time: the only package that uses onnxruntime.
+"""Encoding of documents by trained networks at index time; the only package that uses onnxruntime.
 
-Importing it does not load onnxruntime; opening an encoder does.
+onnxruntime is imported when a network is loaded.
 """
 
 from termwise.encode.block_encoding import encoded_blocks
@@ -10,7 +10,7 @@ from termwise.encode.encoder_manifest import EncoderFile, EncoderManifest, Expan
 from termwise.encode.expansion import Expansion
 from termwise.encode.open_encoder import open_document_encoder, open_precomputed_encoder, open_query_encoder
 from termwise.encode.precomputed_rows import PrecomputedEncoder, PrecomputedRows
-from termwise.encode.query_network import TildeQueryEncoder
+from termwise.encode.tilde import TildeQueryEncoder
 
 __all__ = [
     "DocumentEncoder",

@@ -1,4 +1,4 @@
-"""Batches of inputs of similar length, so that little computation is spent on padding."""
+"""Batches of network inputs of similar length, which keep padding small."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.encode.document_encoder import Advance, no_advance
+from termwise.encode.network_inputs import chunks, framed, padded, windows_of
 from termwise.encode.onnx_session import OnnxSession
-from termwise.encode.pieces import framed, padded, windows_of
-from termwise.encode.windows import chunks
 
 PIECES = 32 * 128
-"""Pieces per batch, padding included, for networks that compute one output per position or per text."""
+"""Pieces in a batch, padding included."""
 
 PIECES_OF_LOGITS = 8 * 128
-"""The same for networks that compute logits over the vocabulary for every piece: 125 MB for 30,522 terms."""
+"""Pieces in a batch of a network that computes logits over the vocabulary for every piece: 125 MB for 30,522 terms."""
 
 DOCUMENTS = 1024
-"""Documents whose windows are batched together."""
+"""Documents in a block: their windows are batched together."""
 
 WINDOWS = 4096
-"""Windows whose inputs are in memory at a time."""
+"""Windows whose inputs are in memory at the same time."""
 
 ROWS = 256
 """Largest number of inputs in a batch."""
@@ -36,17 +35,17 @@ def plan_batches(
     Parameters
     ----------
     lengths : sequence of int of length n
-        Pieces of each input, 1 or more.
+        Number of pieces of each input, 1 or more.
     pieces : int
-        A batch of b inputs of at most l pieces has ``b * l <= pieces``, unless it is one input.
+        A batch of b inputs of at most l pieces satisfies ``b * l <= pieces``, unless it is a single input.
     rows : int
         Largest number of inputs in a batch.
 
     Returns
     -------
     list of ndarray of int64
-        Positions of the inputs of each batch; every input is in exactly one. Longest first, so that peak memory is
-        reached at the start; equal lengths keep their order. The same lengths always give the same batches.
+        Positions of the inputs of each batch; every input is in exactly one. The longest inputs come first, so memory
+        peaks at the start; inputs of equal length keep their order.
 
     Examples
     --------
@@ -73,19 +72,19 @@ def run_batches(
     session : OnnxSession
         The network.
     inputs : sequence of ndarray of integers
-        Pieces of each input, special ones included; 1 or more.
+        Pieces of each input, special tokens included; 1 or more.
     pieces : int
         See `plan_batches`.
 
     Yields
     ------
     positions : ndarray of shape (b,), int64
-        Positions of the inputs in this batch.
+        Positions of the inputs of this batch.
     outputs : ndarray of shape (b, ...), float32
-        Output of the network for them; the first axis is there for a single input as well.
+        Output of the network for them.
     """
     pad = session.folder.manifest.special.pad
-    for batch in plan_batches([len(one) for one in inputs], pieces=pieces):
+    for batch in plan_batches([len(ids) for ids in inputs], pieces=pieces):
         yield batch, session.run(*padded([inputs[position] for position in batch.tolist()], pad))
 
 
@@ -99,7 +98,7 @@ def run_windows(
     pieces: int = PIECES,
     advance: Advance = no_advance,
 ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
-    """Run a network that computes one output per text over the windows of several texts.
+    """Run a network with one output per input over the windows of several texts.
 
     Parameters
     ----------
@@ -108,18 +107,18 @@ def run_windows(
     texts : sequence of str
         Any number.
     marker : int
-        The special piece in position 0.
+        Special token in position 0.
     size, overlap : int
-        Pieces of text in a window, and how many neighbouring windows share.
+        See `cut_windows`.
     pieces : int
-        Pieces per batch, see `plan_batches`.
+        See `plan_batches`.
     advance : callable
         Called with the fraction of pieces done.
 
     Yields
     ------
     documents : ndarray of shape (b,), int64
-        Position of the text that each window belongs to.
+        Position of the text of each window.
     outputs : ndarray of shape (b, V), float32
         Output of the network for each window.
     """
@@ -127,9 +126,9 @@ def run_windows(
     sep = session.folder.manifest.special.sep
     total = sum(map(len, windows.pieces))
     done = 0
-    for first, last in chunks(len(windows), WINDOWS):
-        inputs = [framed(marker, part, sep=sep) for part in windows.pieces[first:last]]
-        for positions, values in run_batches(session, inputs, pieces=pieces):
-            yield windows.documents[first + positions], values
+    for first, last in chunks(len(windows.pieces), WINDOWS):
+        inputs = [framed(marker, ids, sep=sep) for ids in windows.pieces[first:last]]
+        for positions, outputs in run_batches(session, inputs, pieces=pieces):
+            yield windows.documents[first + positions], outputs
             done += sum(len(inputs[position]) - 2 for position in positions.tolist())
             advance(done / total)

@@ -1,4 +1,4 @@
-"""A block of encoded documents: its key, and the file that holds its rows.
+"""File of a block of encoded documents: key, writer and reader.
 
 In little-endian numbers::
 
@@ -11,8 +11,8 @@ In little-endian numbers::
     i4 (m)      terms
     f4 (m)      weights
 
-A file gets its name only when it is complete. One that is truncated, damaged, or made by another encoder or from other
-documents counts as missing, and the block is encoded again.
+A file is renamed to its final name when it is complete. A truncated or damaged file, and one of another encoder or of
+other documents, counts as missing: the block is encoded again.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ _START = len(_MAGIC) + _HEAD.size
 
 @dataclass(frozen=True)
 class BlockKey:
-    """Identifies a block of documents.
+    """Identity of a block of documents.
 
     Attributes
     ----------
     number : int
         Its position in the collection, counted from 0.
     documents : int
-        How many it holds.
+        Number of its documents.
     digest : bytes
-        SHA-256 of their identifiers and texts.
+        SHA-256 of their ids and texts.
     """
 
     number: int
@@ -67,29 +67,29 @@ class BlockKey:
 
     @property
     def name(self) -> str:
-        """The name of its file."""
+        """Name of its file."""
         return f"block-{self.number:06d}.rows"
 
 
 def cut_blocks(documents: Iterable[Document], size: int) -> Iterator[tuple[BlockKey, list[Document]]]:
-    """Cut a collection into blocks of `size` documents, the last one shorter.
+    """Cut a collection into blocks of `size` documents; the last one may be shorter.
 
     Raises
     ------
     ParameterError
-        If something in it is not a document.
+        If the collection contains something that is not a document.
     """
-    following = iter(documents)
+    remaining = iter(documents)
     number = 0
-    while block := list(islice(following, size)):
+    while block := list(islice(remaining, size)):
         for document in block:
             check_document(document)
-        yield BlockKey(number, len(block), _digest(block)), block
+        yield BlockKey(number, len(block), _documents_digest(block)), block
         number += 1
 
 
 def block_files(folder: Path) -> list[Path]:
-    """Return the files in a folder that are named like blocks, whatever they hold; none if there is no folder."""
+    """Return the files in a folder that have names of blocks, with any content; none if there is no folder."""
     try:
         return [entry for entry in folder.iterdir() if BLOCK_NAME.fullmatch(entry.name)]
     except OSError:
@@ -106,7 +106,7 @@ def write_block(folder: Path, key: BlockKey, encoder: RowEncoder, rows: TermWeig
     """
     body = b"".join(
         [
-            struct.pack("<32s32sQQ", _settings(encoder), key.digest, len(rows), rows.nnz),
+            struct.pack("<32s32sQQ", _encoder_digest(encoder), key.digest, len(rows), rows.nnz),
             rows.indptr.astype("<i8").tobytes(),
             rows.terms.astype("<i4").tobytes(),
             rows.weights.astype("<f4").tobytes(),
@@ -116,12 +116,12 @@ def write_block(folder: Path, key: BlockKey, encoder: RowEncoder, rows: TermWeig
 
 
 def read_block(folder: Path, key: BlockKey, encoder: RowEncoder) -> TermWeights | None:
-    """Return the rows of a block, or None if it has to be encoded again.
+    """Return the rows of a block, or None if it must be encoded again.
 
     Raises
     ------
     MissingFileError
-        If there is a file of its name that cannot be read.
+        If the file exists and cannot be read.
     """
     path = folder / key.name
     try:
@@ -135,19 +135,20 @@ def read_block(folder: Path, key: BlockKey, encoder: RowEncoder) -> TermWeights 
         ) from error
     if len(data) < _START or not data.startswith(_MAGIC):
         return None
-    digest, settings, documents, n, m = _HEAD.unpack_from(data, len(_MAGIC))
-    if (settings, documents, n) != (_settings(encoder), key.digest, key.documents):
+    checksum, encoder_digest, documents_digest, n, m = _HEAD.unpack_from(data, len(_MAGIC))
+    if (encoder_digest, documents_digest, n) != (_encoder_digest(encoder), key.digest, key.documents):
         return None
-    if len(data) != _size(n, m):
+    if len(data) != _file_size(n, m):
         return None
-    if hashlib.sha256(memoryview(data)[len(_MAGIC) + 32 :]).digest() != digest:
+    if hashlib.sha256(memoryview(data)[len(_MAGIC) + 32 :]).digest() != checksum:
         return None
-    ends = _size(n, 0), _size(n, 0) + 4 * m
+    terms_start = _file_size(n, 0)
+    weights_start = terms_start + 4 * m
     try:
         rows = TermWeights(
-            np.frombuffer(data[_START : ends[0]], dtype="<i8"),
-            np.frombuffer(data[ends[0] : ends[1]], dtype="<i4"),
-            np.frombuffer(data[ends[1] :], dtype="<f4"),
+            np.frombuffer(data[_START:terms_start], dtype="<i8"),
+            np.frombuffer(data[terms_start:weights_start], dtype="<i4"),
+            np.frombuffer(data[weights_start:], dtype="<f4"),
             encoder.vocabulary.id,
         )
     except WeightError:
@@ -164,15 +165,15 @@ def holds_block(folder: Path, key: BlockKey, encoder: RowEncoder) -> bool:
 
 
 def count_blocks(folder: Path, encoder: RowEncoder) -> int:
-    """Count the blocks of an encoder in a folder by their headers and lengths.
+    """Count the blocks of an encoder in a folder by their headers and file sizes.
 
     Rows and documents are not checked, so `read_block` may still reject some.
     """
-    settings = _settings(encoder)
-    return sum(_belongs(path, settings) for path in block_files(folder))
+    digest = _encoder_digest(encoder)
+    return sum(_belongs(path, digest) for path in block_files(folder))
 
 
-def _belongs(path: Path, settings: bytes) -> bool:
+def _belongs(path: Path, digest: bytes) -> bool:
     try:
         size = regular_size(path, MAX_BLOCK)
         with path.open("rb") as file:
@@ -181,23 +182,23 @@ def _belongs(path: Path, settings: bytes) -> bool:
         return False
     if len(head) < _START or not head.startswith(_MAGIC):
         return False
-    _, theirs, _, n, m = _HEAD.unpack_from(head, len(_MAGIC))
-    return (theirs, size) == (settings, _size(n, m))
+    _, encoder_digest, _, n, m = _HEAD.unpack_from(head, len(_MAGIC))
+    return (encoder_digest, size) == (digest, _file_size(n, m))
 
 
-def _size(n: int, m: int) -> int:
-    """Return the length of a file of n documents and m weights."""
+def _file_size(n: int, m: int) -> int:
+    """Return the size of a file of n documents and m weights."""
     return _START + 8 * (n + 1) + 8 * m
 
 
-def _settings(encoder: RowEncoder) -> bytes:
-    """Return the SHA-256 of what determines the rows besides the documents."""
+def _encoder_digest(encoder: RowEncoder) -> bytes:
+    """Return the SHA-256 of the fingerprint of the encoder and the id of its vocabulary."""
     text = f"{encoder.fingerprint}\n{encoder.vocabulary.id}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _digest(documents: list[Document]) -> bytes:
-    """Return the SHA-256 of identifiers and texts."""
+def _documents_digest(documents: list[Document]) -> bytes:
+    """Return the SHA-256 of ids and texts."""
     digest = hashlib.sha256()
     for document in documents:
         for text in (document.doc_id, document.text):

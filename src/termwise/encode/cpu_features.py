@@ -1,4 +1,4 @@
-"""How the processor multiplies 8-bit integers, which decides whether int8 is faster than float32."""
+"""Processor classes by their 8-bit instructions, which decide whether int8 is faster than float32."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _FLAGS = re.compile(r"^(?:flags|Features)\s*:(.*)$", re.MULTILINE)
 def processor_class() -> ProcessorClass:
     """Return the class of this machine's processor; ``"other"`` if it is unknown."""
     try:
-        described = _CPUINFO.read_text(errors="replace")
+        cpuinfo = _CPUINFO.read_text(errors="replace")
     except OSError:
-        described = ""
-    return classify(described, platform.machine())
+        cpuinfo = ""
+    return classify(cpuinfo, platform.machine())
 
 
 def classify(cpuinfo: str, machine: str) -> ProcessorClass:
-    """Return the class of a processor from its description by Linux.
+    """Return the class of a processor.
 
     Parameters
     ----------
     cpuinfo : str
-        The text of ``/proc/cpuinfo``.
+        Content of ``/proc/cpuinfo``.
     machine : str
-        The architecture, such as ``x86_64`` or ``aarch64``.
+        Architecture, such as ``x86_64`` or ``aarch64``.
 
     Examples
     --------
@@ -39,8 +39,8 @@ def classify(cpuinfo: str, machine: str) -> ProcessorClass:
     >>> classify("Features : fp asimd asimddp", "aarch64"), classify("", "x86_64")
     ('arm-dotprod', 'other')
     """
-    found = _FLAGS.search(cpuinfo)
-    flags = set(found.group(1).split()) if found else set()
+    match = _FLAGS.search(cpuinfo)
+    flags = set(match.group(1).split()) if match else set()
     if machine.lower() in ("aarch64", "arm64"):
         return "arm-dotprod" if "asimddp" in flags else "other"
     if "avx512_vnni" in flags:
@@ -53,6 +53,6 @@ def classify(cpuinfo: str, machine: str) -> ProcessorClass:
 def has_fast_int8(processor: ProcessorClass) -> bool:
     """Return whether the processor multiplies and adds four bytes in one instruction.
 
-    Only then is int8 faster than float32; otherwise the bytes have to be widened first.
+    Other processors widen bytes first, so int8 is not faster than float32.
     """
     return processor in ("avx512-vnni", "avx-vnni", "arm-dotprod")

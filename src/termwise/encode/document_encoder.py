@@ -1,4 +1,4 @@
-"""The contract of document encoders."""
+"""Protocols of encoders, which turn texts into rows of term weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from termwise.text import Analyzer, Vocabulary
 from termwise.weights import TermWeights
 
 Advance = Callable[[float], None]
-"""Called with the fraction of the work that is done, from 0 to 1, never decreasing."""
+"""Progress callback, called with the fraction of the work done, from 0 to 1, never decreasing."""
 
 
 def no_advance(share: float) -> None:
@@ -23,7 +23,7 @@ def no_advance(share: float) -> None:
 
 
 def part_of(advance: Advance, first: int, last: int, total: int) -> Advance:
-    """Return an `Advance` for one part of the work: items `first` to `last` of `total`.
+    """Return a progress callback for one part of the work: items `first` to `last` of `total`.
 
     Examples
     --------
@@ -35,21 +35,21 @@ def part_of(advance: Advance, first: int, last: int, total: int) -> Advance:
 
 @runtime_checkable
 class RowEncoder(Protocol):
-    """Turns texts into rows that `encoded_blocks` caches in a work folder."""
+    """Encoder whose rows `encoded_blocks` caches in a work folder."""
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """All terms, numbered as the rows number them."""
+        """All terms; a term's number in it is its number in the rows."""
         ...
 
     @property
     def block(self) -> int:
-        """How many documents `encoded_blocks` encodes at a time, so that their rows fit in memory."""
+        """Number of documents that `encoded_blocks` encodes together; their rows must fit in memory."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """``sha256:`` and a digest: equal ones mean equal rows."""
+        """``sha256:`` and a digest; encoders with equal fingerprints compute equal rows."""
         ...
 
     @property
@@ -58,42 +58,42 @@ class RowEncoder(Protocol):
         ...
 
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
-        """Return one row for each text, in order; an empty one for a text without a term."""
+        """Return one row for each text, in order; an empty row for a text without a term."""
         ...
 
 
 @runtime_checkable
 class DocumentEncoder(RowEncoder, Protocol):
-    """Turns texts into rows of term weights, with a network or from rows computed before."""
+    """Encoder of documents for an index: a network, or rows that were computed before."""
 
     @property
     def analyzer(self) -> Analyzer:
-        """Cuts queries into terms of the vocabulary."""
+        """Analyzer of queries."""
         ...
 
     @property
     def query_weights(self) -> npt.NDArray[np.float32] | None:
-        """Weight of each term that a query holds, shape (V,), however often it does; None where they are counted."""
+        """Weight of each query term, shape (V,), whatever its count; None if the weight is the count."""
         ...
 
     @property
     def floors(self) -> npt.NDArray[np.float64] | None:
-        """What an absent term contributes, shape (V,); None if that is 0 for all, or with `gives_log_likelihoods`."""
+        """Contribution of an absent term, shape (V,); None if it is 0 for all, or with `gives_log_likelihoods`."""
         ...
 
     @property
     def gives_log_likelihoods(self) -> bool:
-        """Whether each row holds the log-likelihood of every term that takes part.
+        """Whether each row has the log-likelihood of every term of the cleaned vocabulary.
 
-        Building an index then subtracts a floor from those of each term, just below the smallest of them.
+        An index build subtracts a floor from those of each term, just below the smallest of them.
         """
         ...
 
     @property
     def idf_power(self) -> float:
-        """Power of the idf that weights are multiplied by when an index is built; 0 for none.
+        """Power of the idf that an index build multiplies weights by; 0 for none, and always 0 with floors.
 
-        See `termwise.models.idf_power`. Always 0 with floors.
+        See `termwise.models.idf_power`.
         """
         ...
 
@@ -104,17 +104,17 @@ class DocumentEncoder(RowEncoder, Protocol):
 
 
 def check_encoder(value: object, protocol: type = DocumentEncoder) -> None:
-    """Refuse anything that cannot encode documents."""
+    """Raise `ParameterError` unless `value` implements the protocol."""
     if not isinstance(value, protocol):
         raise ParameterError(
             "this is not an encoder of documents",
             facts=[("given", type(value).__name__), ("expected", "a termwise.encode.DocumentEncoder")],
-            fixes=["termwise.encode.open_document_encoder(model)"],
+            fixes=["open one with `termwise.encode.open_document_encoder(model)`"],
         )
 
 
 def network_record(encoder: DocumentEncoder) -> dict[str, Any]:
-    """Return what the manifest of an index records of an encoder: its description, and its power of the idf, if any."""
+    """Return the record of an encoder in the manifest of an index: its description, and its power of the idf if any."""
     return {**encoder.description, **({"idf_power": encoder.idf_power} if encoder.idf_power else {})}
 
 

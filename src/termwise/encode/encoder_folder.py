@@ -1,4 +1,4 @@
-"""The folder of an encoder: a trained network, all that is needed to run it, and the manifest that describes it.
+"""Encoder folder: a trained network, its tokenizer and the manifest that describes them.
 
 ::
 
@@ -7,17 +7,17 @@
     model.onnx            the network in float32    } at least one of the two
     model.int8.onnx       the network in int8       }
     floors.npy            kind tilde: float32 of shape (V,), the mean ln P(t|d) over a sample of passages
-    query_weights.npy     kinds tildev2 and splade-doc, not in all: float32 of shape (V,), the weight of each term that
-                          a query holds, however often it does
+    query_weights.npy     kinds tildev2 and splade-doc, optional: float32 of shape (V,), the weight of each query term,
+                          whatever its count
 
-Anything else there (weights to continue training from, a model card, the training log) is ignored.
+Other files (weights to continue training from, a model card, the training log) are ignored.
 
 The networks take ``input_ids`` and ``attention_mask``, int64 of shape (b, l), and give one output:
 
 ===========  ============  =======================  ==============================================================
 kind         output        shape, float32           meaning
 ===========  ============  =======================  ==============================================================
-tilde        ``logits``    (b, V)                   one for each term, read at position 0
+tilde        ``logits``    (b, V)                   one for each term, from position 0
 tildev2      ``weights``   (b, l)                   0 or more, one for each position
 splade-doc   ``weights``   (b, V)                   0 or more, one for each term
 ===========  ============  =======================  ==============================================================
@@ -53,18 +53,18 @@ VECTORS = {
     FLOORS: "one finite number of at most 0 for each term",
     QUERY_WEIGHTS: "one finite number of at least 0 for each term",
 }
-"""What the vectors hold."""
+"""Valid content of each vector file."""
 
 OUTPUTS: dict[EncoderKind, str] = {"tilde": "logits", "tildev2": "weights", "splade-doc": "weights"}
-"""The output of a network of each kind."""
+"""Name of the network output of each kind."""
 
 MAX_FILE = 1 << 32
-"""Largest size of a network, twice what its format can hold, or of a vector, in bytes."""
+"""Largest size of a network or vector file in bytes, twice what ONNX allows."""
 
-_PUBLISHED = ("config.json", "modules.json")
-"""Files that mark a checkpoint of transformers or of sentence-transformers."""
+_CHECKPOINT_FILES = ("config.json", "modules.json")
+"""Files of a checkpoint of transformers or of sentence-transformers."""
 
-_NAME_ANOTHER = "name one that ships, or the path of an encoder folder"
+_CHOOSE_ENCODER = "give the name of a shipped encoder, or the path of an encoder folder"
 
 _NPY = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(rb"\{'descr': '<f4', 'fortran_order': False, 'shape': \((\d{1,10}),\), \} *\n")
@@ -72,20 +72,20 @@ _HEADER = re.compile(rb"\{'descr': '<f4', 'fortran_order': False, 'shape': \((\d
 
 @dataclass(frozen=True, eq=False)
 class EncoderFolder:
-    """An encoder folder whose manifest was read and whose tokenizer matches it.
+    """Encoder folder with its parsed manifest and tokenizer; created by `open`.
 
-    Use `open` to make one. A file is checked against the manifest when it is first used (`path`).
+    A file is compared with the manifest when it is first used, see `path`.
 
     Attributes
     ----------
     name : str
-        The name or path it was opened by.
+        Name or path that was given to `open`.
     folder : Path
         Its path.
     manifest : EncoderManifest
         Its manifest.
     analyzer : WordPieceAnalyzer
-        Cuts text into the pieces the network reads, leaving none out.
+        Tokenizer of the network, without cleaning.
     """
 
     name: str
@@ -96,7 +96,7 @@ class EncoderFolder:
 
     @classmethod
     def open(cls, name_or_path: str | Path) -> EncoderFolder:
-        """Open an encoder that ships with the package, or a folder.
+        """Open a shipped encoder or an encoder folder.
 
         Parameters
         ----------
@@ -108,12 +108,12 @@ class EncoderFolder:
         ParameterError
             If this is not a path.
         MissingFileError
-            If there is no such folder, or it cannot be read.
+            If the folder does not exist or cannot be read.
         ModelFormatError
             If it is not an encoder folder, its training is not finished, it was written by a later version, or its
-            tokenizer has another number of terms than its network.
+            tokenizer and network have vocabularies of different sizes.
         CorruptModelError
-            If its manifest or its tokenizer was changed.
+            If its manifest or tokenizer was changed.
         """
         check_path("the encoder", name_or_path)
         name = str(name_or_path)
@@ -124,11 +124,11 @@ class EncoderFolder:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """All terms, numbered as the network numbers them."""
+        """All terms of the network."""
         return self.analyzer.vocabulary
 
     def expansion(self, *, terms: int, counting: Counting, length: int, lift: float = 0.0) -> ExpansionRecord:
-        """Describe how this encoder expands documents, for the manifest of the one that reads them.
+        """Return the record of an expansion by this encoder, for the manifest of a TILDEv2 encoder.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class EncoderFolder:
         Raises
         ------
         ModelFormatError
-            If it is not of kind tilde.
+            If this encoder is not of kind tilde.
         """
         require_kind(self, "tilde")
         return ExpansionRecord(
@@ -152,12 +152,12 @@ class EncoderFolder:
 
     @cached_property
     def query_analyzer(self) -> CleanedAnalyzer:
-        """Cuts queries into the terms that take part."""
+        """Analyzer of queries: the tokenizer, then the cleaning of the manifest."""
         return CleanedAnalyzer.of(self.analyzer, cleaning=self.manifest.cleaning)
 
     @cached_property
     def kept(self) -> npt.NDArray[np.bool_]:
-        """Mark the terms that take part: those the cleaning keeps, without special pieces; shape (V,)."""
+        """True for the terms of the cleaned vocabulary, which excludes special tokens; shape (V,)."""
         kept = clean_vocabulary(self.vocabulary, self.manifest.cleaning)
         kept[list(asdict(self.manifest.special).values())] = False
         kept.setflags(write=False)
@@ -165,17 +165,17 @@ class EncoderFolder:
 
     @cached_property
     def floors(self) -> npt.NDArray[np.float32]:
-        """What an absent term contributes to the compact form of TILDE, in nats.
+        """Contribution of an absent term to the compact form of TILDE, in nats.
 
         Returns
         -------
         ndarray of shape (V,), float32
-            At most 0; 0 for terms that do not take part.
+            At most 0; 0 outside the cleaned vocabulary.
 
         Raises
         ------
         ModelFormatError
-            If the folder has no floors, or they do not have this form.
+            If the folder has no floors, or the file has another content.
         CorruptModelError
             If the file was changed.
         """
@@ -184,54 +184,54 @@ class EncoderFolder:
                 "this encoder has no floors, which the compact form needs",
                 facts=[("encoder", self.folder), ("missing", FLOORS)],
                 fixes=[
-                    "--set form=exact",
-                    f"termwise train convert {self.folder} --floors-from COLLECTION --out DIR",
+                    "set `form='exact'`",
+                    "measure them with `convert_checkpoint(floors_from=COLLECTION)`",
                 ],
             )
-        return self._taking_part(FLOORS)
+        return self._cleaned_vector(FLOORS)
 
     @cached_property
     def query_weights(self) -> npt.NDArray[np.float32] | None:
-        """What each term weighs that a query holds, however often it does.
+        """Weight of each query term, whatever its count.
 
         Returns
         -------
         ndarray of shape (V,), float32, or None
-            At least 0; 0 for terms that do not take part. None where terms of a query are counted.
+            At least 0; 0 outside the cleaned vocabulary. None if the weight of a query term is its count.
 
         Raises
         ------
         ModelFormatError
-            If the weights do not have this form.
+            If the file has another content.
         CorruptModelError
             If the file was changed.
         """
-        return self._taking_part(QUERY_WEIGHTS) if QUERY_WEIGHTS in self.manifest.files else None
+        return self._cleaned_vector(QUERY_WEIGHTS) if QUERY_WEIGHTS in self.manifest.files else None
 
-    def _taking_part(self, name: str) -> npt.NDArray[np.float32]:
-        """Return a vector of `VECTORS`, 0 for terms that do not take part."""
+    def _cleaned_vector(self, name: str) -> npt.NDArray[np.float32]:
+        """Return the vector in a file of `VECTORS`, with 0 outside the cleaned vocabulary."""
         terms = self.manifest.terms
-        vector = _vector(self.path(name), terms)
+        vector = _read_vector(self.path(name), terms)
         if vector is None or not is_valid_vector(name, vector):
             raise ModelFormatError(
-                f"what {name} holds is not {VECTORS[name]}",
+                f"{name} is not {VECTORS[name]}",
                 facts=[("file", self.folder / name), ("expected", f"float32 of shape ({terms},)")],
             )
-        taking_part = np.where(self.kept, vector, np.float32(0))
-        taking_part.setflags(write=False)
-        return cast("npt.NDArray[np.float32]", taking_part)
+        cleaned = np.where(self.kept, vector, np.float32(0))
+        cleaned.setflags(write=False)
+        return cast("npt.NDArray[np.float32]", cleaned)
 
     @cached_property
     def id(self) -> str:
-        """``sha256:`` and a digest of networks, tokenizer and whatever else determines their output.
+        """``sha256:`` and a digest of networks, tokenizer and everything else that determines their output.
 
-        The defaults of the manifest (length, expansion, power of the idf) are left out, since a model may override
-        them; so are the path of the folder, how it was trained, and files the manifest does not list.
+        It does not cover the defaults of the manifest (length, expansion, power of the idf), which a model may
+        override, the path of the folder, facts about the training, and files that the manifest does not list.
         """
         return self.fingerprint(self.manifest.files)
 
     def fingerprint(self, files: Iterable[str]) -> str:
-        """Return ``sha256:`` and a digest of what determines the output when only `files` are used."""
+        """Return ``sha256:`` and a digest of everything that determines the output if only `files` are used."""
         manifest = self.manifest
         head = {
             "kind": manifest.kind,
@@ -245,16 +245,16 @@ class EncoderFolder:
         return f"sha256:{hashlib.sha256(json.dumps(head, sort_keys=True).encode()).hexdigest()}"
 
     def path(self, file: str) -> Path:
-        """Return the path of a file that the manifest lists, after checking it the first time.
+        """Return the path of a file of the manifest; the first call for a file compares it with the manifest.
 
         Raises
         ------
         ModelFormatError
-            If the manifest lists no such file.
+            If the manifest does not list this file.
         MissingFileError
-            If it is not there or cannot be read.
+            If the file does not exist or cannot be read.
         CorruptModelError
-            If it does not match the manifest, is too long or not a regular file.
+            If it differs from the manifest, is too long, or is not a regular file.
         """
         record = self.manifest.files.get(file)
         path = self.folder / file
@@ -263,8 +263,8 @@ class EncoderFolder:
                 "the encoder has no such file",
                 facts=[
                     ("encoder", self.folder),
-                    ("asked for", file),
-                    ("has", ", ".join(self.manifest.files)),
+                    ("given", file),
+                    ("available", ", ".join(self.manifest.files)),
                 ],
             )
         if file not in self._checked:
@@ -274,9 +274,9 @@ class EncoderFolder:
 
 
 def is_valid_vector(name: str, vector: npt.NDArray[np.float32]) -> bool:
-    """Tell whether the numbers of one of the `VECTORS` are what it holds."""
-    within = vector <= 0 if name == FLOORS else vector >= 0
-    return bool((np.isfinite(vector) & within).all())
+    """Return whether all numbers are in the range that `VECTORS` gives for this file."""
+    in_range = vector <= 0 if name == FLOORS else vector >= 0
+    return bool((np.isfinite(vector) & in_range).all())
 
 
 def shipped_encoders() -> tuple[str, ...]:
@@ -288,18 +288,12 @@ def shipped_encoders() -> tuple[str, ...]:
 
 
 def require_kind(folder: EncoderFolder, kind: EncoderKind) -> None:
-    """Refuse an encoder of another kind.
-
-    Raises
-    ------
-    ModelFormatError
-        If it is of another kind.
-    """
+    """Raise `ModelFormatError` unless the encoder is of this kind."""
     if folder.manifest.kind != kind:
         raise ModelFormatError(
-            f"an encoder of kind {kind} is needed, and this is one of kind {folder.manifest.kind}",
+            f"the encoder is of kind {folder.manifest.kind}, not {kind}",
             facts=[("encoder", folder.name), ("kind", folder.manifest.kind), ("expected", kind)],
-            fixes=[f"--model {folder.manifest.kind}", "--set encoder=FOLDER of the kind that is needed"],
+            fixes=[f"set `model='{folder.manifest.kind}'`", f"set `encoder=FOLDER` of kind {kind}"],
         )
 
 
@@ -308,22 +302,22 @@ def _shipped_root() -> Path:
 
 
 def _manifest_bytes(name: str, folder: Path) -> bytes:
-    ships = ("ship with the package", ", ".join(shipped_encoders()) or "none")
+    shipped = ("ship with the package", ", ".join(shipped_encoders()) or "none")
 
     def other() -> ModelFormatError:
-        published = any((folder / file).is_file() for file in _PUBLISHED)
+        checkpoint = any((folder / file).is_file() for file in _CHECKPOINT_FILES)
         return ModelFormatError(
-            "this is a checkpoint for training, not an encoder folder"
-            if published
+            "this folder is a checkpoint for training, not an encoder folder"
+            if checkpoint
             else "this folder is not an encoder folder",
-            facts=[("path", folder), ("missing", NAME), ships],
-            fixes=[f"termwise train convert {folder} --out DIR" if published else _NAME_ANOTHER],
+            facts=[("path", folder), ("missing", NAME), shipped],
+            fixes=[f"convert {folder} with `convert_checkpoint()`" if checkpoint else _CHOOSE_ENCODER],
         )
 
     return _folders(name).manifest_bytes(
         folder / NAME,
         missing=lambda: MissingFileError(
-            "there is no such encoder", facts=[("path", folder), ships], fixes=[_NAME_ANOTHER]
+            "there is no such encoder", facts=[("path", folder), shipped], fixes=[_CHOOSE_ENCODER]
         ),
         other=other,
     )
@@ -339,28 +333,27 @@ def _analyzer(name: str, folder: Path, manifest: EncoderManifest) -> WordPieceAn
                 ("terms of the tokenizer", len(analyzer.vocabulary)),
                 ("terms of the network", manifest.terms),
             ],
-            fixes=["export the encoder again with the tokenizer it was trained with"],
+            fixes=["export the encoder again with the tokenizer of its training"],
         )
     return analyzer
 
 
-def _vector(path: Path, size: int) -> npt.NDArray[np.float32] | None:
-    """Return the float32 vector of this size in a file written by `numpy.save`; None if it holds anything else.
+def _read_vector(path: Path, size: int) -> npt.NDArray[np.float32] | None:
+    """Return the float32 vector of this size in a file written by `numpy.save`; None for any other content.
 
-    The header is checked before memory is allocated for what it claims.
+    The header is checked before memory is allocated for the size that it states.
     """
     with path.open("rb") as file:
         start = file.read(len(_NPY) + 2)
-        header = file.read(int.from_bytes(start[len(_NPY) :], "little"))
-        claimed = _HEADER.fullmatch(header)
-        if not start.startswith(_NPY) or claimed is None or int(claimed.group(1)) != size:
+        header = _HEADER.fullmatch(file.read(int.from_bytes(start[len(_NPY) :], "little")))
+        if not start.startswith(_NPY) or header is None or int(header.group(1)) != size:
             return None
         data = file.read(4 * size + 1)
     return np.frombuffer(data, dtype="<f4") if len(data) == 4 * size else None
 
 
 def _folders(name: str) -> ModelFolders:
-    """Return how to read the folder of an encoder; for one that ships, the fix for damage is to install it again."""
+    """Return the reader of encoder folders; a damaged shipped encoder is repaired by a new installation."""
     if name in shipped_encoders():
         return replace(FOLDERS, repairs=("pip install --force-reinstall termwise",))
     return FOLDERS

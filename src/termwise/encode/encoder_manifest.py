@@ -1,11 +1,11 @@
-"""The manifest of an encoder folder: what the network computes, and what is needed to run it."""
+"""Manifest of an encoder folder: kind, tokenizer, files and defaults of a network."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from termwise.models.idf_power import LARGEST_POWER
 from termwise.models.tildev2 import Counting
@@ -38,23 +38,20 @@ FOLDERS = ModelFolders(
 EncoderKind = Literal["tilde", "tildev2", "splade-doc"]
 NetworkPrecision = Literal["float32", "int8"]
 
-ENCODER_KINDS: tuple[EncoderKind, ...] = ("tilde", "tildev2", "splade-doc")
-NETWORK_PRECISIONS: tuple[NetworkPrecision, ...] = ("float32", "int8")
+NETWORK_PRECISIONS: tuple[NetworkPrecision, ...] = get_args(NetworkPrecision)
 
 MAX_TERMS = (1 << 31) - 1
 MAX_POSITIONS = 1 << 16
 
-_CLEANINGS = ("paper", "repo", "none")
-
 
 @dataclass(frozen=True)
 class SpecialIds:
-    """Numbers of the special pieces.
+    """Ids of the special tokens.
 
     Attributes
     ----------
     document, query : int
-        Markers in position 0 of a document and of a query for the kind tilde; other kinds have `cls` there.
+        Kind tilde: position 0 of a document and of a query. Other kinds have `cls` there.
     cls, sep, pad : int
         Start of the input, separator, and padding.
     """
@@ -68,20 +65,20 @@ class SpecialIds:
 
 @dataclass(frozen=True)
 class ExpansionRecord:
-    """How documents are expanded by default for a network of kind tildev2.
+    """Default expansion of documents for a network of kind tildev2.
 
-    As passages were in training, except that `terms` and `lift` may have been changed since.
+    It is the expansion of the training passages, but `terms` and `lift` may have been changed after training.
 
     Attributes
     ----------
     terms : int
-        How many terms are appended.
+        Number of appended terms.
     counting : {"new", "raw"}
-        What that number counts, see `expand`.
+        What `terms` counts, see `expand`.
     length : int
-        Pieces in a window of the expanding encoder, the two special ones included.
+        Number of pieces in a window of the expanding encoder, including two special tokens.
     encoder, name : str
-        `EncoderFolder.id` and name of the encoder that expands.
+        `EncoderFolder.id` and name of the expanding encoder.
     lift : float
         See `TildeV2.expansion_lift`.
     """
@@ -96,18 +93,18 @@ class ExpansionRecord:
 
 @dataclass(frozen=True)
 class EncoderFile(FileRecord):
-    """A file of the folder: SHA-256, length in bytes and, for a network, the precision of its arithmetic."""
+    """Record of a file: SHA-256, size in bytes and, for a network, its precision."""
 
     precision: NetworkPrecision | None = None
 
     @classmethod
     def of(cls, path: Path, *, precision: NetworkPrecision | None = None) -> EncoderFile:
-        """Record a file as it is now."""
+        """Return the record of a file."""
         return cls(digest_of(path), path.stat().st_size, precision)
 
     @classmethod
     def parse(cls, value: object, where: str) -> EncoderFile:
-        """Read a record from the JSON of a manifest, or raise `Misfit`."""
+        """Parse the record of a manifest, or raise `Misfit`."""
         if isinstance(value, dict):
             value = {"precision": None, **value}
         body = expect_object(value, {"sha256", "bytes", "precision"}, where)
@@ -120,33 +117,33 @@ class EncoderFile(FileRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderManifest:
-    """Everything an encoder folder records of itself.
+    """Manifest of an encoder folder.
 
     Attributes
     ----------
     kind : {"tilde", "tildev2", "splade-doc"}
-        What the network computes.
+        Output of the network, see `termwise.encode.encoder_folder`.
     tokenizer : AnalyzerRecord
         Its tokenizer.
     terms : int
         Size of the vocabulary.
     cleaning : {"paper", "repo", "none"}
-        Terms that take part, see `clean_vocabulary`.
+        Cleaning of the vocabulary, see `clean_vocabulary`.
     special : SpecialIds
-        The special pieces.
+        Ids of the special tokens.
     positions : int
-        Largest number of pieces that the network can read, special ones included.
+        Largest number of pieces in an input, special tokens included.
     length : int
-        Default number of pieces in a window at index time, the two special ones included; at most `positions`.
+        Default number of pieces in a window at index time, including two special tokens; at most `positions`.
     expansion : ExpansionRecord or None
-        Kind tildev2: the expansion it was trained with.
+        Kind tildev2: expansion of the training passages.
     idf_power : float
         Kinds tildev2 and splade-doc: default power of the idf that weights are multiplied by, see
         `termwise.models.idf_power`; 0 for none.
     files : mapping of str to EncoderFile
-        Networks and floors by name.
+        Networks, floors and query weights by file name.
     trained : mapping
-        What is known of the training: free JSON, not interpreted.
+        Facts about the training: free JSON, not interpreted.
     version : int
         Version of the format.
     """
@@ -166,26 +163,26 @@ class EncoderManifest:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """What the model of an index does where nothing else is set, by the names of its parameters.
+        """Default values of the parameters of the model.
 
-        ``length`` and ``idf_power``; with an expansion ``expansion_terms``, ``counting`` and ``expansion_lift``, too.
+        ``length`` and ``idf_power``; with an expansion also ``expansion_terms``, ``counting`` and ``expansion_lift``.
         """
-        found: dict[str, Any] = {"length": self.length, "idf_power": self.idf_power}
+        defaults: dict[str, Any] = {"length": self.length, "idf_power": self.idf_power}
         if self.expansion is not None:
-            found |= {
+            defaults |= {
                 "expansion_terms": self.expansion.terms,
                 "counting": self.expansion.counting,
                 "expansion_lift": self.expansion.lift,
             }
-        return found
+        return defaults
 
     def to_bytes(self) -> bytes:
-        """Serialise, see `ModelFolders.sealed`."""
+        """Serialise the manifest, see `ModelFolders.sealed`."""
         return FOLDERS.sealed(asdict(self))
 
     @classmethod
     def parse(cls, data: bytes, path: Path) -> EncoderManifest:
-        """Read a manifest from its bytes, see `ModelFolders.parsed`."""
+        """Parse a manifest, see `ModelFolders.parsed`."""
         return FOLDERS.parsed(data, path, _manifest)
 
     def networks(self) -> dict[NetworkPrecision, str]:
@@ -196,13 +193,13 @@ class EncoderManifest:
 def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     body = expect_object(
         {"idf_power": 0.0, **body},
-        {one.name for one in fields(EncoderManifest)} | {"format", "checksum"},
+        {field.name for field in fields(EncoderManifest)} | {"format", "checksum"},
         "manifest",
     )
     version = expect_whole(body["version"], "version", 1, VERSION)
     terms = expect_whole(body["terms"], "terms", 1, MAX_TERMS)
     positions = expect_whole(body["positions"], "positions", 3, MAX_POSITIONS)
-    kind = cast(EncoderKind, expect_choice(body["kind"], "kind", ENCODER_KINDS))
+    kind = cast(EncoderKind, expect_choice(body["kind"], "kind", get_args(EncoderKind)))
     expect_objects(body, ("files", "trained"))
     expansion = body["expansion"]
     if expansion is not None and kind != "tildev2":
@@ -214,7 +211,7 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
         kind=kind,
         tokenizer=AnalyzerRecord.parse(body["tokenizer"], "tokenizer"),
         terms=terms,
-        cleaning=cast(CleanMode, expect_choice(body["cleaning"], "cleaning", _CLEANINGS)),
+        cleaning=cast(CleanMode, expect_choice(body["cleaning"], "cleaning", get_args(CleanMode))),
         special=_special(body["special"], terms),
         positions=positions,
         length=expect_whole(body["length"], "length", 3, positions),
@@ -234,7 +231,7 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
 
 
 def _special(value: object, terms: int) -> SpecialIds:
-    names = [one.name for one in fields(SpecialIds)]
+    names = [field.name for field in fields(SpecialIds)]
     body = expect_object(value, set(names), "special")
     return SpecialIds(**{name: expect_whole(body[name], f"special.{name}", 0, terms - 1) for name in names})
 
@@ -242,10 +239,10 @@ def _special(value: object, terms: int) -> SpecialIds:
 def _expansion(value: object) -> ExpansionRecord:
     if isinstance(value, dict):
         value = {"lift": 0.0, **value}
-    body = expect_object(value, {one.name for one in fields(ExpansionRecord)}, "expansion")
+    body = expect_object(value, {field.name for field in fields(ExpansionRecord)}, "expansion")
     return ExpansionRecord(
         terms=expect_whole(body["terms"], "expansion.terms", 1, MAX_POSITIONS),
-        counting=cast(Counting, expect_choice(body["counting"], "expansion.counting", ("new", "raw"))),
+        counting=cast(Counting, expect_choice(body["counting"], "expansion.counting", get_args(Counting))),
         length=expect_whole(body["length"], "expansion.length", 3, MAX_POSITIONS),
         encoder=expect_text(body["encoder"], "expansion.encoder"),
         name=expect_text(body["name"], "expansion.name"),

@@ -1,6 +1,6 @@
-"""Passage expansion: the terms a TILDE encoder finds most likely, appended for a TILDEv2 encoder to weigh.
+"""Passage expansion for TILDEv2: the most likely terms of a passage by a TILDE encoder.
 
-Which terms may be appended, and in what order, follows the published code of TILDEv2 [1]_.
+The choice of terms and their order follow the published code of TILDEv2 [1]_.
 
 .. [1] https://github.com/ielab/TILDE, commit 9751709.
 """
@@ -24,23 +24,23 @@ from termwise.validation import check, check_count
 
 @dataclass(frozen=True)
 class Expansion:
-    """Which encoder expands passages, and how.
+    """Expansion of training passages.
 
     Parameters
     ----------
     encoder : str or Path
-        An encoder of kind ``tilde``, see `EncoderFolder.open`.
+        Encoder of kind ``tilde``, see `EncoderFolder.open`.
     terms : int
-        How many terms, 1 or more.
+        Number of terms, 1 or more.
     counting : {"new", "raw"}, optional
-        What that number counts, see `expand`.
+        What `terms` counts, see `expand`.
     lift : float, optional
         See `TildeV2.expansion_lift`.
 
     Raises
     ------
     ParameterError
-        If a value is of the wrong type, or out of range.
+        If a value has the wrong type or is out of range.
     """
 
     encoder: str | Path
@@ -55,25 +55,25 @@ class Expansion:
         object.__setattr__(self, "lift", check_lift("tildev2", self.lift))
 
 
-NEVER_APPENDED = frozenset({"how", "what", "when", "which", "why", "who", "where", "definition"})
-"""Words that queries ask with but that say nothing about a passage."""
+QUESTION_WORDS = frozenset({"how", "what", "when", "which", "why", "who", "where", "definition"})
+"""Words that are common in questions and never appended to a passage."""
 
 
 def expandable(vocabulary: Vocabulary) -> npt.NDArray[np.bool_]:
-    """Mark the terms that may be appended to a passage.
+    """Return which terms may be appended to a passage.
 
-    Stop words, symbols, special pieces and ``##s`` may not (`clean_vocabulary`, mode ``repo``, whatever mode the
-    encoder was trained with), nor may question words and *definition*. Other pieces that continue a word may.
+    These are the terms that `clean_vocabulary` keeps in mode ``repo``, whatever the mode of the encoder, except
+    `QUESTION_WORDS`. The mode removes stop words, symbols, special tokens and ``##s``.
 
     Parameters
     ----------
     vocabulary : Vocabulary of V terms
-        Of the encoder.
+        Vocabulary of the encoder.
 
     Returns
     -------
     ndarray of shape (V,), bool
-        For the vocabulary of uncased BERT, true for 28,394 of 30,522 terms.
+        True for 28,394 of 30,522 terms of uncased BERT.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def expandable(vocabulary: Vocabulary) -> npt.NDArray[np.bool_]:
     [False, False, False, True, False, True, False, False]
     """
     allowed = clean_vocabulary(vocabulary, "repo")
-    for word in NEVER_APPENDED:
+    for word in QUESTION_WORDS:
         number = vocabulary.number(word)
         if number is not None:
             allowed[number] = False
@@ -95,31 +95,32 @@ def expand(
     allowed: npt.NDArray[np.bool_],
     terms: int,
     counting: Counting = "new",
-    usual: npt.NDArray[np.float32] | None = None,
+    baseline: npt.NDArray[np.float32] | None = None,
 ) -> list[npt.NDArray[np.int32]]:
-    """Choose the terms to append to each of several passages.
+    """Choose the terms to append to passages.
 
     Parameters
     ----------
     logits : ndarray of shape (n, V), float32
         Output of a TILDE encoder for each passage; finite.
     passages : sequence of n ndarrays of integers
-        The pieces that it read; none of them is appended.
+        Pieces of each passage; these terms are not appended.
     allowed : ndarray of shape (V,), bool
         See `expandable`.
     terms : int
-        How many terms, 1 or more.
+        Number of terms, 1 or more.
     counting : {"new", "raw"}
-        ``new``: the `terms` likeliest of those that may be appended (fewer only if there are fewer).
-        ``raw``: of the `terms` likeliest overall, those that may be appended, as in the published code.
-    usual : ndarray of shape (V,), float32, optional
-        What is taken off ln P(t|d) of each term before terms are compared, see `TildeV2.expansion_lift`; finite.
-        Without it they are compared as they are.
+        ``new``: append the `terms` most likely terms that are allowed and not in the passage.
+        ``raw``: take the `terms` most likely terms, and append those that are allowed and not in the passage, as the
+        published code does.
+    baseline : ndarray of shape (V,), float32, optional
+        Subtracted from ln P(t|d) before terms are compared, see `TildeV2.expansion_lift`; finite. By default logits
+        are compared.
 
     Returns
     -------
     list of n ndarrays, int32
-        Likeliest first; of equally likely ones the smaller term number first.
+        Most likely first; ties by term number.
 
     Examples
     --------
@@ -130,26 +131,26 @@ def expand(
     [array([1, 3], dtype=int32)]
     >>> expand(logits, passage, allowed=allowed, terms=2, counting="raw")
     [array([1], dtype=int32)]
-    >>> usual = np.array([0.0, -0.1, -0.1, -5.0, -0.5], dtype=np.float32)
-    >>> expand(logits, passage, allowed=allowed, terms=2, usual=usual)
+    >>> baseline = np.array([0.0, -0.1, -0.1, -5.0, -0.5], dtype=np.float32)
+    >>> expand(logits, passage, allowed=allowed, terms=2, baseline=baseline)
     [array([3, 1], dtype=int32)]
     """
-    if usual is not None:
-        logits = log_sigmoid(logits) - usual
+    if baseline is not None:
+        logits = log_sigmoid(logits) - baseline
     expansions = []
     for scores, passage in zip(logits, passages, strict=True):
         usable = allowed.copy()
         usable[passage] = False
         if counting == "new":
-            found = _likeliest(np.where(usable, scores, np.float32(-np.inf)), terms)
+            chosen = _largest(np.where(usable, scores, np.float32(-np.inf)), terms)
         else:
-            found = _likeliest(scores, terms)
-        expansions.append(found[usable[found]])
+            chosen = _largest(scores, terms)
+        expansions.append(chosen[usable[chosen]])
     return expansions
 
 
-def _likeliest(scores: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.int32]:
-    """Return the numbers of the `count` largest scores, largest first, equal ones by number."""
+def _largest(scores: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.int32]:
+    """Return the positions of the `count` largest scores, largest first, ties by position."""
     count = min(count, len(scores))
     least = np.partition(scores, len(scores) - count)[len(scores) - count]
     candidates = np.flatnonzero(scores >= least)

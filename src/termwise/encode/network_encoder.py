@@ -1,4 +1,4 @@
-"""What all encoders that run the network of an encoder folder have in common."""
+"""Base classes of the encoders that run the network of an encoder folder."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from termwise.encode.batches import DOCUMENTS
 from termwise.encode.document_encoder import Advance, fingerprint_of, no_advance, part_of
 from termwise.encode.encoder_folder import EncoderFolder, require_kind
 from termwise.encode.encoder_manifest import EncoderKind
+from termwise.encode.network_inputs import chunks, window_sizes
 from termwise.encode.onnx_session import OnnxSession, network_description
-from termwise.encode.windows import chunks
 from termwise.text import Analyzer, Vocabulary
 from termwise.validation import check_texts
 from termwise.weights import TermWeights
 
 
 class NetworkEncoder(ABC):
-    """The network of an encoder folder and the settings it runs with.
+    """Network of an encoder folder with its settings.
 
     Parameters
     ----------
     session : OnnxSession
         The network.
     kind : {"tilde", "tildev2", "splade-doc"}
-        The kind it has to be.
+        Required kind.
 
     Raises
     ------
@@ -43,7 +44,7 @@ class NetworkEncoder(ABC):
     @property
     @abstractmethod
     def _settings(self) -> dict[str, Any]:
-        """JSON-like settings that determine the output besides the network."""
+        """JSON-like settings that determine the output together with the network."""
 
     @property
     def _files(self) -> Sequence[str]:
@@ -57,12 +58,12 @@ class NetworkEncoder(ABC):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """All terms of the network, numbered as it numbers them."""
+        """All terms of the network."""
         return self.folder.vocabulary
 
     @property
     def analyzer(self) -> Analyzer:
-        """Cuts queries into word pieces and leaves out those that the cleaning removes."""
+        """Analyzer of queries: word pieces, then the cleaning of the encoder."""
         return self.folder.query_analyzer
 
     @cached_property
@@ -76,22 +77,71 @@ class NetworkEncoder(ABC):
         return network_description(self._session, self.fingerprint, self._settings)
 
     def load(self) -> None:
-        """Load the network now; see `OnnxSession.load`."""
+        """Load the network, see `OnnxSession.load`."""
         self._session.load()
 
 
 class NetworkDocumentEncoder(NetworkEncoder):
-    """A network that encodes documents, one block at a time; each kind defines what the rows hold."""
+    """Base class of document encoders; a subclass computes the rows of one block of texts.
+
+    The properties below hold for sparse weights above 0 without idf; a subclass overrides those that differ.
+
+    Parameters
+    ----------
+    session, kind
+        See `NetworkEncoder`.
+    length : int or None
+        Number of pieces in a window, including two special tokens; None for the default of the encoder.
+    overlap : int or None
+        Number of pieces that neighbouring windows share; None for an eighth of a window.
+
+    Raises
+    ------
+    ModelFormatError
+        If the encoder is of another kind.
+    ParameterError
+        If the windows are longer than the input of the encoder, or their overlap is not smaller than a window.
+    """
+
+    def __init__(
+        self, session: OnnxSession, kind: EncoderKind, *, length: int | None, overlap: int | None
+    ) -> None:
+        super().__init__(session, kind)
+        manifest = self.folder.manifest
+        self._length = manifest.length if length is None else length
+        self._size, self._overlap = window_sizes(
+            length=self._length, overlap=overlap, positions=manifest.positions
+        )
 
     @property
     def query_weights(self) -> npt.NDArray[np.float32] | None:
-        """Weight of each term that a query holds, shape (V,); None where terms of a query are counted."""
+        """Weight of each query term, shape (V,), whatever its count; None if the weight is the count."""
         return self.folder.query_weights
 
     @property
-    @abstractmethod
+    def floors(self) -> npt.NDArray[np.float64] | None:
+        """Contribution of an absent term, shape (V,); None if it is 0 for all."""
+        return None
+
+    @property
+    def gives_log_likelihoods(self) -> bool:
+        """Whether rows contain ln P(t|d) of every term of the cleaned vocabulary."""
+        return False
+
+    @property
+    def idf_power(self) -> float:
+        """Power of the idf that an index build multiplies weights by; 0 for none."""
+        return 0.0
+
+    @property
+    def only_text_terms(self) -> bool:
+        """Whether every weighted term occurs in the text of its document."""
+        return False
+
+    @property
     def block(self) -> int:
-        """Documents that are encoded together."""
+        """Number of documents that are encoded together."""
+        return DOCUMENTS
 
     @abstractmethod
     def _rows(self, texts: Sequence[str], advance: Advance) -> TermWeights:
@@ -105,17 +155,17 @@ class NetworkDocumentEncoder(NetworkEncoder):
         texts : sequence of str
             Any number, of any length.
         advance : callable, optional
-            Called with the fraction that is done.
+            Called with the fraction of the work done.
 
         Returns
         -------
         TermWeights
-            A text without a piece has an empty row.
+            The row of a text without word pieces is empty.
 
         Raises
         ------
         ModelFormatError
-            If a network gives something that is not a finite number.
+            If the output of a network is not finite.
         """
         check_texts(texts)
         parts = [

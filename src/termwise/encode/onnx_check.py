@@ -1,7 +1,6 @@
-"""Check that an ONNX file holds all weights of its network.
+"""Detection of ONNX files that keep tensors in other files, which the checksums of the manifest do not cover.
 
-ONNX may keep tensors in files beside the network, which the checksums of the manifest would miss. An ONNX file is one
-message of protocol buffers [1]_; only its structure is read here, and tensor data is skipped.
+An ONNX file is one protocol buffers message [1]_. Only its structure is parsed; tensor data is skipped.
 
 .. [1] https://protobuf.dev/programming-guides/encoding, and the fields in
    https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
@@ -31,10 +30,10 @@ PARTS: dict[str, dict[int, str]] = {
     "SparseTensorProto": {1: "TensorProto", 2: "TensorProto"},
     "TensorProto": {},
 }
-"""Fields of each message that lead to tensors, and the type of message they hold."""
+"""Fields of each message type that contain tensors, directly or nested, with the message type of the field."""
 
 EXTERNAL_DATA, DATA_LOCATION = 13, 14
-"""Fields of a tensor: where its data is, and whether that is in another file."""
+"""Fields of a tensor: location of its external data, and whether its data is external."""
 
 _VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
 _LONGEST_VARINT = 10
@@ -49,7 +48,7 @@ def has_external_data(path: Path) -> bool:
     OSError
         If the file cannot be read.
     Misfit
-        If it is not a message of protocol buffers.
+        If it is not a protocol buffers message.
     """
     with path.open("rb") as file:
         if file.seek(0, 2) == 0:
@@ -59,43 +58,47 @@ def has_external_data(path: Path) -> bool:
 
 
 def _has_external_data(data: mmap.mmap) -> bool:
-    waiting = [("ModelProto", 0, len(data))]
-    while waiting:
-        message, place, end = waiting.pop()
+    pending = [("ModelProto", 0, len(data))]
+    while pending:
+        message, position, end = pending.pop()
         tensor = message == "TensorProto"
-        while place < end:
-            tag, place = _varint(data, place, end)
-            number, kind = tag >> 3, tag & 7
+        while position < end:
+            tag, position = _varint(data, position, end)
+            number, wire_type = tag >> 3, tag & 7
             value = 0
-            if kind in (_VARINT, _BYTES):
-                value, place = _varint(data, place, end)
-            start = place
-            if kind == _BYTES:
-                place += value
-            elif kind == _EIGHT_BYTES:
-                place += 8
-            elif kind == _FOUR_BYTES:
-                place += 4
-            if kind not in (_VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES) or place > end or tag >= _TAGS:
-                raise Misfit("a field of a message", f"other bytes before byte {start}")
-            if tensor and (kind, number) == (_BYTES, EXTERNAL_DATA):
+            if wire_type in (_VARINT, _BYTES):
+                value, position = _varint(data, position, end)
+            start = position
+            if wire_type == _BYTES:
+                position += value
+            elif wire_type == _EIGHT_BYTES:
+                position += 8
+            elif wire_type == _FOUR_BYTES:
+                position += 4
+            if (
+                wire_type not in (_VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES)
+                or position > end
+                or tag >= _TAGS
+            ):
+                raise Misfit("a protocol buffers field", f"invalid bytes before byte {start}")
+            if tensor and (wire_type, number) == (_BYTES, EXTERNAL_DATA):
                 return True
-            if tensor and (kind, number) == (_VARINT, DATA_LOCATION) and value != 0:
+            if tensor and (wire_type, number) == (_VARINT, DATA_LOCATION) and value != 0:
                 return True
-            if kind == _BYTES and number in PARTS[message]:
-                waiting.append((PARTS[message][number], start, place))
+            if wire_type == _BYTES and number in PARTS[message]:
+                pending.append((PARTS[message][number], start, position))
     return False
 
 
-def _varint(data: mmap.mmap, place: int, end: int) -> tuple[int, int]:
-    """Return a number stored seven bits a byte, lowest first, and the position after it."""
+def _varint(data: mmap.mmap, position: int, end: int) -> tuple[int, int]:
+    """Return a variable-length integer (7 bits per byte, lowest first) and the position after it."""
     value = 0
     for shift in range(_LONGEST_VARINT):
-        if place >= end:
+        if position >= end:
             break
-        byte = data[place]
-        place += 1
+        byte = data[position]
+        position += 1
         value |= (byte & 0x7F) << (7 * shift)
         if byte < 0x80:
-            return value, place
-    raise Misfit("a whole number of at most ten bytes", f"other bytes before byte {place}")
+            return value, position
+    raise Misfit("an integer of at most ten bytes", f"invalid bytes before byte {position}")

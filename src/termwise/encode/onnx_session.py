@@ -1,4 +1,4 @@
-"""A network in onnxruntime: choosing its precision, running it, and checking its output."""
+"""Network of an encoder in onnxruntime: choice of precision, loading, running, and checks of its output."""
 
 from __future__ import annotations
 
@@ -28,44 +28,41 @@ from termwise.validation import check_names, check_threads
 CPU = "CPUExecutionProvider"
 
 PROVIDERS = {"cpu": CPU, "cuda": "CUDAExecutionProvider"}
-"""Short names of execution providers; others go by the name onnxruntime gives them."""
+"""Short names of execution providers; others have the names of onnxruntime."""
 
 PROVIDER_OPTIONS = {PROVIDERS["cuda"]: {"use_tf32": "0"}}
-"""Options of execution providers: on CUDA, float32 is not rounded to TF32."""
+"""Options of execution providers. On CUDA, float32 is not rounded to TF32."""
 
 _INPUTS = {"input_ids": "tensor(int64)", "attention_mask": "tensor(int64)"}
 _ERRORS_ONLY = 3
 
 
 class OnnxSession:
-    """A network of an encoder folder, run by onnxruntime.
+    """Network of an encoder folder in onnxruntime, loaded by `load` or by the first `run`.
 
-    The network is loaded by `load`, or when it is first run.
-
-    The int8 networks that termwise writes scale each row of activations separately, so the output for a text does not
-    depend on the other texts of a batch of the same length; those from elsewhere may scale a whole batch.
+    An int8 network that termwise writes scales each row of activations separately, so the output for a text does not
+    depend on the other texts of a batch of the same length. Other int8 networks may scale a whole batch.
 
     Parameters
     ----------
     folder : EncoderFolder
-        Where the network is.
+        The encoder.
     precision : {"float32", "int8"}, optional
-        Which network, if there are both; by default see `choose_precision`.
+        Precision of the network; by default see `choose_precision`.
     threads : int, optional
-        Threads for the arithmetic within a layer, 1024 at most.
+        Threads within a layer, from 1 to 1024.
     providers : sequence of str, optional
-        Execution providers in order of preference, by the names in `PROVIDERS` or onnxruntime's. Operations they do
-        not support run on the processor.
+        Execution providers in order of preference: names of `PROVIDERS` or of onnxruntime. Operations that they do
+        not support run on the CPU.
     processor : str, optional
-        Class of the processor, see `processor_class`; by default this machine's.
+        Class of the CPU, see `processor_class`; by default that of this machine.
 
     Raises
     ------
     ParameterError
-        If the folder has no network of this precision, `threads` is not a whole number from 1 to 1024, or `providers`
-        is not several names.
+        If the folder has no network of this precision, or an argument is invalid.
     UnknownNameError
-        If there is no such precision.
+        If the precision is unknown.
     """
 
     def __init__(
@@ -85,14 +82,12 @@ class OnnxSession:
         self.threads = threads
         self.processor = processor_class() if processor is None else processor
         self.providers = names if CPU in names else (*names, CPU)
-        self.precision = choose_precision(
-            folder, precision, processor=self.processor, on_processor=names[0] == CPU
-        )
+        self.precision = choose_precision(folder, precision, processor=self.processor, on_cpu=names[0] == CPU)
         self.file = folder.manifest.networks()[self.precision]
 
     @property
     def description(self) -> dict[str, Any]:
-        """How the network runs, for the manifest of an index."""
+        """File, precision, processor and execution providers, for the manifest of an index."""
         options = {name: PROVIDER_OPTIONS[name] for name in self.providers if name in PROVIDER_OPTIONS}
         return {
             "file": self.file,
@@ -104,16 +99,16 @@ class OnnxSession:
         }
 
     def load(self) -> None:
-        """Load the network now and check that it has the inputs and the output of its kind.
+        """Load the network and check its inputs and outputs.
 
         Raises
         ------
         MissingFileError, CorruptModelError
             If its file is missing, truncated or changed.
         ModelFormatError
-            If onnxruntime cannot load it, it keeps weights in other files, or it has other inputs or outputs.
+            If onnxruntime cannot load it, its weights are in other files, or its inputs or outputs are wrong.
         ParameterError
-            If this machine has no such execution provider.
+            If this machine lacks an execution provider.
         """
         _ = self._session
 
@@ -125,7 +120,7 @@ class OnnxSession:
         Parameters
         ----------
         input_ids : ndarray of shape (b, l), int64
-            Numbers of pieces, padded.
+            Piece ids, padded.
         attention_mask : ndarray of shape (b, l), int64
             1 for pieces, 0 for padding.
 
@@ -140,17 +135,16 @@ class OnnxSession:
             If the output has the wrong shape or is not finite.
         """
         output = OUTPUTS[self.folder.manifest.kind]
-        given = {"input_ids": input_ids, "attention_mask": attention_mask}
         session = self._session
         try:
-            (values,) = session.run([output], given)
-        except Exception as error:  # onnxruntime has no type of its own above its many kinds
+            (values,) = session.run([output], {"input_ids": input_ids, "attention_mask": attention_mask})
+        except Exception as error:  # the exceptions of onnxruntime have no common base class
             raise ModelFormatError(
                 "the network cannot be run",
                 facts=[
                     ("file", self._path),
                     ("input shape", input_ids.shape),
-                    ("onnxruntime says", _said(error)),
+                    ("onnxruntime says", _first_line(error)),
                 ],
             ) from error
         shape = input_ids.shape if self._per_position else (len(input_ids), self.folder.manifest.terms)
@@ -159,23 +153,23 @@ class OnnxSession:
                 f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else type(values)
             )
             raise ModelFormatError(
-                f"the output {output} of the network has not the shape of its kind",
+                f"the network output {output} has the wrong shape or type",
                 facts=[("file", self._path), ("expected", f"float32 of shape {shape}"), ("seen", seen)],
             )
         if self._per_position:
             values = np.where(attention_mask != 0, values, np.float32(0))
         if not np.isfinite(values).all():
-            row, place = map(int, np.argwhere(~np.isfinite(values))[0])
+            row, column = map(int, np.argwhere(~np.isfinite(values))[0])
             raise ModelFormatError(
-                "the network gives something that is not a finite number",
+                "the output of the network is not a finite number",
                 facts=[
                     ("file", self._path),
                     ("output", output),
-                    ("position" if self._per_position else "term", place),
-                    ("value", float(values[row, place])),
+                    ("position" if self._per_position else "term", column),
+                    ("value", float(values[row, column])),
                     ("pieces of the input", int(attention_mask[row].sum())),
                 ],
-                fixes=["export the encoder again; its weights may be damaged"],
+                fixes=["export the encoder again: its weights may be damaged"],
             )
         return cast("npt.NDArray[np.float32]", values)
 
@@ -190,7 +184,7 @@ class OnnxSession:
     @cached_property
     def _session(self) -> Any:
         path = self.folder.path(self.file)
-        _check_whole(path)
+        _check_self_contained(path)
         try:
             import onnxruntime
         except ImportError as error:
@@ -206,12 +200,12 @@ class OnnxSession:
                 raise ParameterError(
                     "the installed onnxruntime has no such execution provider",
                     facts=[("given", name), ("available", ", ".join(available))],
-                    fixes=["leave the provider out to run on the processor", "pip install onnxruntime-gpu"],
+                    fixes=["leave out `providers` to run on the CPU", "pip install onnxruntime-gpu"],
                 )
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.threads
         options.inter_op_num_threads = 1
-        options.enable_mem_pattern = False  # plans memory for one shape; here every batch has another
+        options.enable_mem_pattern = False  # such a plan fits one shape, and every batch has another shape
         options.log_severity_level = _ERRORS_ONLY
         providers = [(name, PROVIDER_OPTIONS.get(name, {})) for name in self.providers]
         try:
@@ -219,15 +213,14 @@ class OnnxSession:
         except Exception as error:
             raise ModelFormatError(
                 "onnxruntime cannot load the network",
-                facts=[("file", path), ("onnxruntime says", _said(error))],
+                facts=[("file", path), ("onnxruntime says", _first_line(error))],
                 fixes=["export the encoder again"],
             ) from error
-        wanted = self.providers[0]
-        if session.get_providers()[0] != wanted:
+        if session.get_providers()[0] != self.providers[0]:
             raise ParameterError(
                 "the execution provider does not start on this machine",
-                facts=[("given", wanted), ("started", ", ".join(session.get_providers()))],
-                fixes=["leave the provider out to run on the processor"],
+                facts=[("given", self.providers[0]), ("started", ", ".join(session.get_providers()))],
+                fixes=["leave out `providers` to run on the CPU"],
             )
         self._check(session, path)
         return session
@@ -238,33 +231,33 @@ class OnnxSession:
         expected = OUTPUTS[self.folder.manifest.kind]
         if inputs != _INPUTS:
             raise ModelFormatError(
-                "the network takes other inputs than an encoder has",
+                "the inputs of the network are not those of an encoder",
                 facts=[("file", path), ("inputs", _listed(inputs)), ("expected", _listed(_INPUTS))],
                 fixes=["export the encoder again"],
             )
         if expected not in outputs:
             raise ModelFormatError(
-                f"the network lacks the head of its kind: it has no output {expected}",
+                f"the network has no output {expected}, which its kind needs",
                 facts=[
                     ("file", path),
                     ("kind", self.folder.manifest.kind),
                     ("outputs", ", ".join(outputs) or "none"),
                 ],
-                fixes=["export the encoder again, from a checkpoint with the head"],
+                fixes=["export the encoder again from a checkpoint with this head"],
             )
         shape = outputs[expected].shape
         width = shape[-1] if shape else None
         terms = self.folder.manifest.terms
         if not self._per_position and isinstance(width, int) and width != terms:
             raise ModelFormatError(
-                "the network has another vocabulary than the encoder",
+                "the network and the encoder have different vocabularies",
                 facts=[("file", path), ("terms of the network", width), ("terms of the encoder", terms)],
-                fixes=["export the encoder again with the tokenizer it was trained with"],
+                fixes=["export the encoder again with the tokenizer of its training"],
             )
 
 
 def network_description(session: OnnxSession, fingerprint: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return JSON-like facts about an encoder, for the manifest of an index."""
+    """Return the facts about an encoder for the manifest of an index."""
     folder = session.folder
     return {
         "name": folder.name,
@@ -277,35 +270,35 @@ def network_description(session: OnnxSession, fingerprint: str, settings: dict[s
 
 
 def choose_precision(
-    folder: EncoderFolder, precision: str | None, *, processor: ProcessorClass, on_processor: bool = True
+    folder: EncoderFolder, precision: str | None, *, processor: ProcessorClass, on_cpu: bool = True
 ) -> NetworkPrecision:
-    """Choose one of the networks of a folder.
+    """Choose the precision of a network.
 
-    The one that is named, or the only one. Of two, int8 if the processor multiplies bytes in one instruction
-    (AVX512-VNNI, AVX-VNNI, ARM dot product), otherwise float32, since int8 would be no faster. Other execution
-    providers get float32.
+    Without `precision`, a folder with one network gives its precision. With two networks, the choice is int8 on a CPU
+    with fast 8-bit instructions (AVX512-VNNI, AVX-VNNI, ARM dot product), and float32 on other CPUs and other
+    execution providers.
 
     Parameters
     ----------
     folder : EncoderFolder
         The encoder.
     precision : str or None
-        The precision asked for, if any.
+        Precision chosen by the user, if any.
     processor : str
-        See `processor_class`.
-    on_processor : bool
-        Whether the network runs on the processor.
+        Class of the CPU, see `processor_class`.
+    on_cpu : bool
+        Whether the network runs on the CPU.
 
     Raises
     ------
     UnknownNameError
-        If there is no such precision.
+        If the precision is unknown.
     ParameterError
-        If the folder has no such network.
+        If the folder has no network of this precision.
     """
     networks = folder.manifest.networks()
     if precision is None:
-        preferred: NetworkPrecision = "int8" if on_processor and has_fast_int8(processor) else "float32"
+        preferred: NetworkPrecision = "int8" if on_cpu and has_fast_int8(processor) else "float32"
         return preferred if preferred in networks else next(iter(networks))
     for known in NETWORK_PRECISIONS:
         if known == precision and known in networks:
@@ -314,18 +307,18 @@ def choose_precision(
         raise UnknownNameError.of("precision", str(precision), NETWORK_PRECISIONS)
     raise ParameterError(
         f"this encoder has no network in {precision}",
-        facts=[("encoder", folder.name), ("has", ", ".join(networks))],
-        fixes=["leave the precision out"],
+        facts=[("encoder", folder.name), ("available", ", ".join(networks))],
+        fixes=["leave out `precision`"],
     )
 
 
-def _check_whole(path: Path) -> None:
-    """Refuse a network that keeps weights in files that the manifest does not list."""
+def _check_self_contained(path: Path) -> None:
+    """Raise unless the file is an ONNX network that contains all its weights."""
     try:
-        elsewhere = has_external_data(path)
+        external = has_external_data(path)
     except Misfit as misfit:
         raise ModelFormatError(
-            "the network is not a file as ONNX has it",
+            "the network is not a valid ONNX file",
             facts=[("file", path), ("expected", misfit.expected), ("seen", misfit.seen)],
             fixes=["export the encoder again"],
         ) from None
@@ -333,10 +326,10 @@ def _check_whole(path: Path) -> None:
         raise MissingFileError(
             "the network cannot be read", facts=[("file", path), ("system says", error.strerror)]
         ) from error
-    if elsewhere:
+    if external:
         raise ModelFormatError(
-            "the network keeps numbers in other files, which no manifest checks",
-            facts=[("file", path), ("expected", "all tensors in the file itself")],
+            "the network keeps weights in other files, which the manifest does not cover",
+            facts=[("file", path), ("expected", "all tensors in this file")],
             fixes=["save the network as one file, without external data, and write the manifest again"],
         )
 
@@ -354,5 +347,5 @@ def _listed(types: dict[str, str]) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in sorted(types.items())) or "none"
 
 
-def _said(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0][:300] if str(error) else type(error).__name__

@@ -1,4 +1,4 @@
-"""From a model to the encoder that runs its network: one line for each kind."""
+"""Functions that open the encoder of a model."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from termwise.encode.encoder_manifest import NAME as MANIFEST
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.precomputed_rows import MissingRows, PrecomputedEncoder, PrecomputedRows
-from termwise.encode.query_network import TildeQueryEncoder
 from termwise.encode.splade_doc import SpladeDocumentEncoder
-from termwise.encode.tilde import TildeDocumentEncoder
+from termwise.encode.tilde import TildeDocumentEncoder, TildeQueryEncoder
 from termwise.encode.tildev2 import TildeV2DocumentEncoder
 from termwise.errors import MissingFileError, ParameterError
 from termwise.models import NetworkModel, SpladeDoc, Tilde, TildeV2
@@ -31,35 +30,35 @@ def open_document_encoder(
     precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
 ) -> DocumentEncoder:
-    """Open the encoder that a model names and load its network.
+    """Open the encoder of a model and load its network.
 
     Parameters
     ----------
     model : NetworkModel
         `Tilde`, `TildeV2` or `SpladeDoc`.
     threads : int, optional
-        Threads for the arithmetic within a layer, 1024 at most.
+        Threads within a layer, from 1 to 1024.
     precision : {"float32", "int8"}, optional
-        Which network, if the encoder has both; by default see `choose_precision`. An encoder that expands documents for
-        this one takes the same, or what it has.
+        Precision of the network; by default see `choose_precision`. An expanding encoder uses the same precision if it
+        has such a network.
     providers : sequence of str, optional
-        Execution providers of onnxruntime in order of preference, such as ``cuda``; by default the processor.
+        Execution providers of onnxruntime in order of preference, such as ``cuda``; by default the CPU.
 
     Returns
     -------
     DocumentEncoder
-        Its `description` records what was chosen.
+        Its `description` records precision and providers.
 
     Raises
     ------
     MissingFileError
-        If there is no such encoder.
+        If the encoder does not exist.
     ModelFormatError, CorruptModelError
         If it cannot be used, or is damaged.
     VocabularyMismatchError
-        If an encoder and the one that expands its documents do not match.
+        If the expanding encoder has another vocabulary.
     ParameterError
-        If a setting does not suit the encoder, this machine has no such provider, or an argument is of the wrong type.
+        If a setting does not suit the encoder, this machine lacks a provider, or an argument has the wrong type.
     """
     encoder = lazy_document_encoder(model, threads=threads, precision=precision, providers=providers)
     encoder.load()
@@ -73,9 +72,9 @@ def lazy_document_encoder(
     precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
 ) -> _NetworkEncoder:
-    """Open the encoder that a model names without loading its network, which happens when it is first run.
+    """Open the encoder of a model, see `open_document_encoder`, but load its network when it is first run.
 
-    See `open_document_encoder`. Fingerprint, vocabulary and description are known without the network.
+    Fingerprint, vocabulary and description do not need the network.
     """
     session = partial(OnnxSession, threads=threads, providers=providers)
     if isinstance(model, Tilde):
@@ -84,14 +83,14 @@ def lazy_document_encoder(
         network = session(EncoderFolder.open(model.encoder), precision=precision)
         expander = expander_of(model, network.folder)
         if expander is None:
-            return TildeV2DocumentEncoder(model, network, None)
+            return TildeV2DocumentEncoder(model, network)
         folder = EncoderFolder.open(expander)
-        alike = precision if precision in folder.manifest.networks() else None
-        return TildeV2DocumentEncoder(model, network, session(folder, precision=alike))
+        same_precision = precision if precision in folder.manifest.networks() else None
+        return TildeV2DocumentEncoder(model, network, session(folder, precision=same_precision))
     if isinstance(model, SpladeDoc):
         return SpladeDocumentEncoder(model, session(EncoderFolder.open(model.encoder), precision=precision))
     raise ParameterError(
-        "nothing here runs the network of this model",
+        "this model has no document encoder",
         facts=[
             ("model", getattr(model, "name", type(model).__name__)),
             ("expected", "Tilde, TildeV2 or SpladeDoc"),
@@ -108,30 +107,31 @@ def open_precomputed_encoder(
     precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
 ) -> PrecomputedEncoder:
-    """Open the encoder that a model names together with a file of rows that it computed before.
+    """Open the encoder of a model together with a file of rows that it computed before.
 
-    The network is not loaded until a text comes whose row is not in the file.
+    The network is loaded when the first text without a row is encoded.
 
     Parameters
     ----------
     model, threads, precision, providers
-        See `open_document_encoder`. The default precision is the one the rows were computed in.
+        See `open_document_encoder`. The default precision is that of the rows.
     rows : str or Path
         File of rows, see `PrecomputedRows`.
     missing : {"encode", "refuse"}, optional
-        What happens to texts whose rows are not in the file; `PrecomputedEncoder.missing` lists them.
+        Whether texts without a row are encoded or raise an error; `PrecomputedEncoder.missing` lists them.
 
     Raises
     ------
     VocabularyMismatchError
-        If the rows were made by another encoder, or with other settings.
+        If another encoder, or one with other settings, computed the rows.
     TermwiseError
         As `open_document_encoder` and `PrecomputedRows.open` do.
     """
-    known = PrecomputedRows.open(rows)
-    chosen = known.precision if precision is None else precision
-    encoder = lazy_document_encoder(model, threads=threads, precision=chosen, providers=providers)
-    return PrecomputedEncoder(known, encoder, missing=missing)
+    precomputed = PrecomputedRows.open(rows)
+    if precision is None:
+        precision = precomputed.precision
+    encoder = lazy_document_encoder(model, threads=threads, precision=precision, providers=providers)
+    return PrecomputedEncoder(precomputed, encoder, missing=missing)
 
 
 def open_query_encoder(
@@ -163,17 +163,12 @@ def open_query_encoder(
 
 
 def expander_of(model: TildeV2, folder: EncoderFolder) -> str | None:
-    """Find the encoder that expands documents for a TILDEv2 encoder.
-
-    Returns
-    -------
-    str or None
-        Its name or path; None if documents are not expanded.
+    """Return the name or path of the expanding encoder of a TILDEv2 encoder; None for no expansion.
 
     Raises
     ------
     MissingFileError
-        If the one it was trained with neither ships with the package nor lies beside its folder.
+        If the expanding encoder of its training neither ships with the package nor is in the same parent folder.
     """
     if model.expansion_encoder == NO_EXPANSION:
         return None
@@ -182,20 +177,20 @@ def expander_of(model: TildeV2, folder: EncoderFolder) -> str | None:
         return model.expansion_encoder
     if trained is None:
         return None
-    beside = folder.folder.parent / trained.name
-    places = [*shipped_encoders(), *([str(beside)] if (beside / MANIFEST).is_file() else [])]
-    for place in places:
-        if EncoderFolder.open(place).id == trained.encoder:
-            return place
+    sibling = folder.folder.parent / trained.name
+    candidates = [*shipped_encoders(), *([str(sibling)] if (sibling / MANIFEST).is_file() else [])]
+    for candidate in candidates:
+        if EncoderFolder.open(candidate).id == trained.encoder:
+            return candidate
     raise MissingFileError(
-        "the encoder that expands documents for this one is not here",
+        "the expanding encoder of this encoder is not found",
         facts=[
             ("encoder", folder.name),
-            ("was trained with", f"{trained.name}, {short_digest(trained.encoder)}"),
-            ("looked for", ", ".join([*shipped_encoders(), str(beside)])),
+            ("expanding encoder", f"{trained.name}, {short_digest(trained.encoder)}"),
+            ("tried", ", ".join([*shipped_encoders(), str(sibling)])),
         ],
         fixes=[
-            "--set expansion_encoder=FOLDER, the TILDE encoder it was trained with",
-            "--set expansion_encoder=none",
+            "set `expansion_encoder=FOLDER` to the TILDE encoder that expanded the training passages",
+            "set `expansion_encoder='none'`",
         ],
     )

@@ -1,4 +1,4 @@
-"""Rows that are pooled as windows arrive, in any order: a term keeps its largest weight."""
+"""Max-pooling of the rows of windows into rows of documents."""
 
 from __future__ import annotations
 
@@ -10,61 +10,63 @@ import numpy.typing as npt
 from termwise.kernels.pooling import keep_largest, max_rows
 from termwise.weights import TermWeights
 
-Keys = Callable[[npt.NDArray[np.int32], npt.NDArray[np.float32]], npt.NDArray[np.float32]]
+PruningKeys = Callable[[npt.NDArray[np.int32], npt.NDArray[np.float32]], npt.NDArray[np.float32]]
 
 ENTRIES = 1 << 22
-"""Entries that are buffered before they are merged: about 50 MB."""
+"""Entries in the buffer before they are merged: about 50 MB."""
+
+_Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
 
-def row_places(
+def take_rows(
     indptr: npt.NDArray[np.integer], order: npt.NDArray[np.integer]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the positions of the entries of rows in another order.
+    """Select rows of a sparse matrix.
 
     Parameters
     ----------
     indptr : ndarray of shape (n + 1,), integers
         Row boundaries.
     order : ndarray of shape (m,), integers
-        Rows to take, in this order.
+        Selected rows, in the order of the result.
 
     Returns
     -------
     indptr : ndarray of shape (m + 1,), int64
-        Row boundaries in the new order.
-    places : ndarray, int64
-        Old position of each entry.
+        Row boundaries of the result.
+    entries : ndarray, int64
+        Position of each entry of the result in the matrix.
 
     Examples
     --------
-    >>> [part.tolist() for part in row_places(np.array([0, 2, 2, 3]), np.array([2, 0]))]
+    >>> [part.tolist() for part in take_rows(np.array([0, 2, 2, 3]), np.array([2, 0]))]
     [[0, 1, 3], [2, 0, 1]]
     """
     starts = np.asarray(indptr, dtype=np.int64)[:-1][order]
     lengths = np.diff(indptr).astype(np.int64)[order]
-    moved = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    places = np.arange(moved[-1], dtype=np.int64) + np.repeat(starts - moved[:-1], lengths)
-    return moved, places
+    boundaries = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    entries = np.arange(boundaries[-1], dtype=np.int64) + np.repeat(starts - boundaries[:-1], lengths)
+    return boundaries, entries
 
 
 class RowPool:
-    """Max-pools sparse rows of documents, window by window, in memory for one row per document and the buffer.
+    """Max-pooling of sparse rows of windows, added in any order, into one row for each document.
 
-    A document may come many times, each time with some of its terms. Its final row holds the largest weight of each
-    term; with `keep`, only the `keep` of these with the largest keys (ties: smaller term numbers). An entry that is not
-    among those of its window cannot be among those of its document, so it is dropped at once.
+    The row of a document holds the largest weight of each term over its windows; with `keep`, only the `keep` terms
+    with the largest keys (ties: smaller term number). An entry that is not among the `keep` of its window cannot be
+    among the `keep` of its document, so it is dropped at once. Memory is that of the result and of the buffer.
 
     Parameters
     ----------
     documents : int
-        Number of rows.
+        Number of documents.
     keep : int, optional
         Largest number of weights in a row; by default all.
     keys : callable, optional
-        Called with terms and weights, returns what `keep` ranks by, which must increase with the weight of a
-        term. By default the weights themselves.
+        Computes the keys from terms and weights; the key of a term must increase with its weight. By default the keys
+        are the weights.
     entries : int, optional
-        Entries that are buffered before they are merged.
+        Number of entries in the buffer before they are merged.
 
     Examples
     --------
@@ -77,14 +79,22 @@ class RowPool:
     """
 
     def __init__(
-        self, documents: int, *, keep: int | None = None, keys: Keys | None = None, entries: int = ENTRIES
+        self,
+        documents: int,
+        *,
+        keep: int | None = None,
+        keys: PruningKeys | None = None,
+        entries: int = ENTRIES,
     ) -> None:
         self._documents = documents
         self._keep = keep
         self._keys = keys
         self._entries = entries
-        self._parts: list[_Rows] = []
-        self._waiting = 0
+        empty = np.empty(0, dtype=np.int64)
+        self._parts: list[_Rows] = [
+            (empty, np.zeros(1, dtype=np.int64), empty.astype(np.int32), empty.astype(np.float32))
+        ]
+        self._buffered = 0
 
     def add(
         self,
@@ -93,18 +103,18 @@ class RowPool:
         terms: npt.NDArray[np.integer],
         weights: npt.NDArray[np.float32],
     ) -> None:
-        """Add rows.
+        """Add rows of windows.
 
         Parameters
         ----------
         documents : ndarray of shape (n,), integers
-            Document that each row belongs to; may repeat.
+            Document of each row; repeatable.
         indptr : ndarray of shape (n + 1,), integers
             Row boundaries.
         terms : ndarray of shape (nnz,), integers
-            In any order, also repeated.
+            In any order, with repetitions.
         weights : ndarray of shape (nnz,), float32
-            Finite; dropped unless above 0.
+            Finite; only weights above 0 are used.
         """
         part = self._reduced(
             np.asarray(documents, dtype=np.int64),
@@ -113,35 +123,35 @@ class RowPool:
             weights,
         )
         self._parts.append(part)
-        self._waiting += len(part[2])
-        if self._waiting > self._entries:
+        self._buffered += len(part[2])
+        if self._buffered > self._entries:
             self._merge()
-            self._waiting = 0
+            self._buffered = 0
 
     def rows(self, vocabulary: str) -> TermWeights:
-        """Return the rows of all documents, empty for those that never came.
+        """Return the rows of all documents, empty for documents without an added row.
 
         Parameters
         ----------
         vocabulary : str
-            The `Vocabulary.id` that numbers the terms.
+            `Vocabulary.id` of the terms.
         """
         self._merge()
         _, indptr, terms, weights = self._parts[0]
         return TermWeights(indptr, terms, weights, vocabulary)
 
     def _merge(self) -> None:
-        """Merge all parts into one with a row for each document."""
-        documents = np.concatenate([part[0] for part in self._parts] or [np.empty(0, dtype=np.int64)])
-        lengths = np.concatenate([np.diff(part[1]) for part in self._parts] or [np.empty(0, dtype=np.int64)])
-        terms = np.concatenate([part[2] for part in self._parts] or [np.empty(0, dtype=np.int32)])
-        weights = np.concatenate([part[3] for part in self._parts] or [np.empty(0, dtype=np.float32)])
+        """Merge all parts into one part with a row for each document."""
+        documents = np.concatenate([part[0] for part in self._parts])
+        lengths = np.concatenate([np.diff(part[1]) for part in self._parts])
+        terms = np.concatenate([part[2] for part in self._parts])
+        weights = np.concatenate([part[3] for part in self._parts])
         order = np.argsort(documents, kind="stable")
-        _, places = row_places(np.concatenate([[0], np.cumsum(lengths)]), order)
+        _, entries = take_rows(np.concatenate([[0], np.cumsum(lengths)]), order)
         counts = np.zeros(self._documents + 1, dtype=np.int64)
         np.add.at(counts, documents + 1, lengths)
-        everyone = np.arange(self._documents, dtype=np.int64)
-        self._parts = [self._reduced(everyone, np.cumsum(counts), terms[places], weights[places])]
+        all_documents = np.arange(self._documents, dtype=np.int64)
+        self._parts = [self._reduced(all_documents, np.cumsum(counts), terms[entries], weights[entries])]
 
     def _reduced(
         self,
@@ -155,6 +165,3 @@ class RowPool:
             keys = weights if self._keys is None else self._keys(terms, weights)
             indptr, terms, weights = keep_largest(indptr, terms, weights, keys, self._keep)
         return documents, indptr, terms, weights
-
-
-_Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]

@@ -1,9 +1,9 @@
-"""Rows that were computed before, keyed by their texts: for collections whose weights ship with the package.
+"""Precomputed rows of term weights, keyed by their texts, for collections whose weights ship with the package.
 
 The file is a numpy archive (``.npz``) without pickled objects:
 
 ==========  ================  ============================================================================
-array       type              what
+array       type              content
 ==========  ================  ============================================================================
 ``about``   uint8             JSON: format, version, encoder, precision, vocabulary
 ``keys``    uint64 (n)        first 8 bytes, big-endian, of the SHA-256 of each text in UTF-8; increasing
@@ -13,8 +13,8 @@ array       type              what
 ``scale``   float64 ()        the largest weight divided by 255
 ==========  ================  ============================================================================
 
-A weight is restored to within half a unit, but to one unit if it is smaller. The probability that two of n texts share
-a key is about n**2 / 2**65: one in 37 million for a million texts.
+A weight is restored to within half a unit; a smaller weight becomes one unit. The probability that two of n texts have
+the same key is about n**2 / 2**65: one in 37 million for a million texts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from termwise.encode.document_encoder import (
     no_advance,
 )
 from termwise.encode.encoder_manifest import NETWORK_PRECISIONS, NetworkPrecision
-from termwise.encode.pooled_rows import row_places
+from termwise.encode.pooled_rows import take_rows
 from termwise.errors import (
     CorruptModelError,
     InferenceRequiredError,
@@ -55,7 +55,6 @@ from termwise.models.checks import check_choice
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import read_regular
-from termwise.text import Analyzer, Vocabulary
 from termwise.validation import check_path, check_texts
 from termwise.weights import TermWeights
 
@@ -66,15 +65,15 @@ MAX_ROWS = 1 << 36
 """Largest size of a file of rows in bytes."""
 
 MissingRows = Literal["encode", "refuse"]
-"""What to do with texts whose rows are unknown."""
+"""Whether texts without a row are encoded or raise an error."""
 
 
-def key_of(text: str) -> int:
+def row_key(text: str) -> int:
     """Return the key of a text.
 
     Examples
     --------
-    >>> hex(key_of(""))
+    >>> hex(row_key(""))
     '0xe3b0c44298fc1c14'
     """
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
@@ -82,14 +81,12 @@ def key_of(text: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PrecomputedRows:
-    """Quantised rows, keyed by their texts.
-
-    Use `of` or `open` to make one.
+    """Quantised rows keyed by their texts, created by `of` or `open`.
 
     Attributes
     ----------
     encoder : str
-        `DocumentEncoder.fingerprint` of the encoder that computed the rows.
+        `DocumentEncoder.fingerprint` of the encoder.
     precision : {"float32", "int8"}
         Precision of its network.
     vocabulary : str
@@ -119,16 +116,16 @@ class PrecomputedRows:
     def of(
         cls, texts: Sequence[str], encoder: DocumentEncoder, *, advance: Advance = no_advance
     ) -> PrecomputedRows:
-        """Encode texts and remember their rows.
+        """Encode texts and quantise their rows.
 
         Parameters
         ----------
         texts : sequence of str
             Duplicates are encoded once.
         encoder : DocumentEncoder
-            Computes the rows; weights must be above 0.
+            Encoder; its weights must be above 0.
         advance : callable, optional
-            Called with the fraction of the work that is done.
+            Called with the fraction of the work done.
 
         Raises
         ------
@@ -137,14 +134,14 @@ class PrecomputedRows:
         """
         check_texts(texts)
         check_encoder(encoder)
-        unique = {key_of(text): text for text in texts}
+        unique = {row_key(text): text for text in texts}
         keys = sorted(unique)
         rows = encoder.encode_documents([unique[key] for key in keys], advance=advance)
         if rows.nnz and rows.weights.min() <= 0:
             raise WeightError(
-                "only weights above 0 can be remembered",
+                "precomputed rows hold only weights above 0",
                 facts=[("smallest", float(rows.weights.min()))],
-                fixes=["--set form=compact"],
+                fixes=["set `form='compact'`"],
             )
         scale = float(rows.weights.max(initial=0)) / 255 or 1.0
         impacts = np.clip(np.rint(rows.weights.astype(np.float64) / scale), 1, 255).astype(np.uint8)
@@ -165,7 +162,7 @@ class PrecomputedRows:
         Raises
         ------
         StorageError
-            If it cannot be written.
+            If the file cannot be written.
         """
         about = {
             "format": FORMAT,
@@ -193,11 +190,11 @@ class PrecomputedRows:
         Raises
         ------
         MissingFileError
-            If it cannot be read.
+            If the file cannot be read.
         ModelFormatError
             If it was written by a later version.
         CorruptModelError
-            If it is damaged or something else.
+            If it is damaged, or not a file of rows.
         """
         check_path("the file of rows", path)
         path = Path(path)
@@ -230,30 +227,30 @@ class PrecomputedRows:
         return rows
 
     def _check(self) -> None:
-        kinds = [array.dtype.str for array in (self.keys, self.indptr, self.impacts, self.terms)]
-        if kinds[:3] != ["<u8", "<i8", "|u1"] or kinds[3] not in ("<u2", "<u4"):
-            raise ValueError("arrays of other types")
+        types = [array.dtype.str for array in (self.keys, self.indptr, self.impacts, self.terms)]
+        if types[:3] != ["<u8", "<i8", "|u1"] or types[3] not in ("<u2", "<u4"):
+            raise ValueError("the arrays have wrong types")
         if self.keys.ndim != 1 or (self.keys[1:] <= self.keys[:-1]).any():
-            raise ValueError("keys that do not increase")
+            raise ValueError("the keys do not increase")
         if self.indptr.shape != (len(self.keys) + 1,) or (self.impacts == 0).any():
-            raise ValueError("rows that do not fit the keys")
+            raise ValueError("the rows do not fit the keys")
         if not 0 < self.scale < np.inf or self.precision not in NETWORK_PRECISIONS:
-            raise ValueError("a scale or a precision that nobody writes")
+            raise ValueError("the scale or the precision is invalid")
         if not isinstance(self.encoder, str) or not isinstance(self.vocabulary, str):
-            raise ValueError("an encoder or a vocabulary that nobody writes")
+            raise ValueError("the encoder or the vocabulary is not a string")
         TermWeights(self.indptr, self.terms.astype(np.int64), self.impacts, self.vocabulary)
 
-    def places(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the position of the row of each text, -1 where it is unknown."""
-        wanted = np.array([key_of(text) for text in texts], dtype=np.uint64)
+    def positions(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the position of the row of each text, -1 for a text without a row."""
+        keys = np.array([row_key(text) for text in texts], dtype=np.uint64)
         if len(self.keys) == 0:
             return np.full(len(texts), -1, dtype=np.int64)
-        found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        return np.where(self.keys[found] == wanted, found, -1).astype(np.int64)
+        nearest = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[nearest] == keys, nearest, -1).astype(np.int64)
 
-    def rows(self, places: npt.NDArray[np.integer]) -> TermWeights:
+    def rows(self, positions: npt.NDArray[np.integer]) -> TermWeights:
         """Return the rows at these positions."""
-        indptr, entries = row_places(self.indptr, places)
+        indptr, entries = take_rows(self.indptr, positions)
         weights = self.impacts[entries].astype(np.float64) * self.scale
         return TermWeights(
             indptr, self.terms[entries].astype(np.int64), weights.astype(np.float32), self.vocabulary
@@ -265,136 +262,108 @@ class PrecomputedRows:
 
 
 class PrecomputedEncoder:
-    """A `DocumentEncoder` that takes known rows from a file.
+    """`DocumentEncoder` that takes rows from a file, and encodes the other texts or refuses them.
+
+    `gives_log_likelihoods` is false, since precomputed weights are above 0; they are without idf. All other properties
+    are those of `encoder`.
 
     Parameters
     ----------
-    remembered : PrecomputedRows
-        Rows computed before.
+    precomputed : PrecomputedRows
+        The rows.
     encoder : DocumentEncoder
-        The encoder that computed them; it describes the rows and encodes other texts.
+        The encoder that computed them.
     missing : {"encode", "refuse"}, optional
-        What to do with texts whose rows are unknown.
+        Whether texts without a row are encoded or raise an error.
 
     Raises
     ------
     VocabularyMismatchError
-        If the rows were made by another encoder, or with other settings.
+        If another encoder, or one with other settings, computed the rows.
     UnknownNameError
-        If there is no such `missing`.
+        If `missing` is neither of these.
     """
 
     def __init__(
-        self, remembered: PrecomputedRows, encoder: DocumentEncoder, *, missing: MissingRows = "refuse"
+        self, precomputed: PrecomputedRows, encoder: DocumentEncoder, *, missing: MissingRows = "refuse"
     ) -> None:
-        check_choice("remembered rows", "missing", missing, ("encode", "refuse"))
-        if (remembered.encoder, remembered.vocabulary) != (encoder.fingerprint, encoder.vocabulary.id):
+        check_choice("precomputed rows", "missing", missing, ("encode", "refuse"))
+        if (precomputed.encoder, precomputed.vocabulary) != (encoder.fingerprint, encoder.vocabulary.id):
             raise VocabularyMismatchError(
-                "the remembered rows were made by another encoder or with other settings",
+                "the precomputed rows belong to another encoder or to other settings",
                 facts=[
-                    ("rows of", f"{remembered.precision}  {short_digest(remembered.encoder)}"),
+                    ("rows of", f"{precomputed.precision}  {short_digest(precomputed.encoder)}"),
                     ("encoder", f"{_precision(encoder)}  {short_digest(encoder.fingerprint)}"),
                     ("its settings", settings_text(encoder.description.get("settings") or {})),
                 ],
-                fixes=["leave the rows out and encode everything", "compute the rows again"],
+                fixes=["encode all texts, without precomputed rows", "compute the rows again"],
             )
-        if remembered.terms.max(initial=0) >= len(encoder.vocabulary):
+        if precomputed.terms.max(initial=0) >= len(encoder.vocabulary):
             raise VocabularyMismatchError(
-                "the remembered rows hold a term that the encoder does not know",
-                facts=[("term", int(remembered.terms.max())), ("terms", len(encoder.vocabulary))],
+                "the precomputed rows hold a term that is not in the vocabulary of the encoder",
+                facts=[("term", int(precomputed.terms.max())), ("terms", len(encoder.vocabulary))],
                 fixes=["compute the rows again"],
             )
-        self._remembered = remembered
+        self._precomputed = precomputed
         self._encoder = encoder
         self._missing = missing
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """All terms, numbered as the rows number them."""
-        return self._encoder.vocabulary
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """Cuts queries into terms of the vocabulary."""
-        return self._encoder.analyzer
-
-    @property
-    def query_weights(self) -> npt.NDArray[np.float32] | None:
-        """Weight of each term that a query holds; None where they are counted."""
-        return self._encoder.query_weights
-
-    @property
-    def floors(self) -> npt.NDArray[np.float64] | None:
-        """What an absent term contributes; None where that is 0 for all."""
-        return self._encoder.floors
-
-    @property
-    def gives_log_likelihoods(self) -> bool:
-        """False: weights are above 0."""
-        return False
-
-    @property
-    def idf_power(self) -> float:
-        """Power of the idf that the weights in an index are multiplied by; remembered rows are without it."""
-        return self._encoder.idf_power
-
-    @property
-    def only_text_terms(self) -> bool:
-        """Whether every weighted term occurs in the text of its document."""
-        return self._encoder.only_text_terms
-
-    @property
-    def block(self) -> int:
-        """Documents that are encoded together."""
-        return self._encoder.block
+        self.vocabulary = encoder.vocabulary
+        self.analyzer = encoder.analyzer
+        self.query_weights = encoder.query_weights
+        self.floors = encoder.floors
+        self.gives_log_likelihoods = False
+        self.idf_power = encoder.idf_power
+        self.only_text_terms = encoder.only_text_terms
+        self.block = encoder.block
 
     @cached_property
     def fingerprint(self) -> str:
-        """``sha256:`` and a digest of the encoder and of the keys of the known rows."""
-        known = hashlib.sha256(self._remembered.keys.tobytes()).hexdigest()
-        return fingerprint_of({"encoder": self._encoder.fingerprint, "remembered": known})
+        """``sha256:`` and a digest of the encoder and of the keys of the rows."""
+        keys = hashlib.sha256(self._precomputed.keys.tobytes()).hexdigest()
+        return fingerprint_of({"encoder": self._encoder.fingerprint, "remembered": keys})
 
     @property
     def description(self) -> dict[str, Any]:
-        """The description of the encoder, and the number and scale of the remembered rows."""
-        remembered = {"rows": len(self._remembered), "scale": self._remembered.scale}
-        return {**self._encoder.description, "remembered": remembered}
+        """Description of the encoder, with the number and scale of the rows."""
+        rows = {"rows": len(self._precomputed), "scale": self._precomputed.scale}
+        return {**self._encoder.description, "remembered": rows}
 
     def missing(self, texts: Sequence[str]) -> list[int]:
-        """Return the positions of the texts whose rows are unknown."""
-        return np.flatnonzero(self._remembered.places(texts) < 0).tolist()
+        """Return the positions of the texts without a row."""
+        return np.flatnonzero(self._precomputed.positions(texts) < 0).tolist()
 
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
-        """Return one row for each text: a known one, or one that the network computes now.
+        """Return one row for each text, from the file or from the network.
 
         Raises
         ------
         InferenceRequiredError
-            If a row is unknown and ``missing="refuse"``.
+            If a text has no row and ``missing="refuse"``.
         ModelFormatError, CorruptModelError
             If the encoder is needed and cannot be used.
         """
         check_texts(texts)
-        places = self._remembered.places(texts)
-        known = self._remembered.rows(places[places >= 0])
-        unknown = np.flatnonzero(places < 0)
-        if len(unknown) == 0:
+        positions = self._precomputed.positions(texts)
+        is_known = positions >= 0
+        known = self._precomputed.rows(positions[is_known])
+        unknown = np.flatnonzero(~is_known).tolist()
+        if not unknown:
             advance(1.0)
             return known
         if self._missing == "refuse":
             raise InferenceRequiredError(
-                f"the weights of {len(unknown)} of {len(texts)} texts were not computed before",
+                f"{len(unknown)} of {len(texts)} texts have no precomputed weights",
                 facts=[
                     ("first text", repr(texts[unknown[0]][:60])),
                     ("encoder", self._encoder.description.get("name")),
                 ],
-                fixes=["--encode, to run the network over them", "leave these texts out"],
+                fixes=["set `missing='encode'` to run the network over them", "leave out these texts"],
             )
-        made = self._encoder.encode_documents([texts[place] for place in unknown.tolist()], advance=advance)
-        both = TermWeights.concatenate([known, made])
-        order = np.where(places >= 0, np.cumsum(places >= 0) - 1, len(known) + np.cumsum(places < 0) - 1)
-        indptr, entries = row_places(both.indptr, order)
-        return TermWeights(indptr, both.terms[entries], both.weights[entries], both.vocabulary)
+        encoded = self._encoder.encode_documents([texts[position] for position in unknown], advance=advance)
+        rows = TermWeights.concatenate([known, encoded])
+        order = np.where(is_known, np.cumsum(is_known) - 1, len(known) + np.cumsum(~is_known) - 1)
+        indptr, entries = take_rows(rows.indptr, order)
+        return TermWeights(indptr, rows.terms[entries], rows.weights[entries], rows.vocabulary)
 
 
 def _precision(encoder: DocumentEncoder) -> NetworkPrecision:
@@ -405,15 +374,15 @@ def _precision(encoder: DocumentEncoder) -> NetworkPrecision:
 
 def _corrupt(path: Path, why: str) -> CorruptModelError:
     return CorruptModelError(
-        "this is not a file of rows, or a damaged one",
+        "the file is not a file of rows, or is damaged",
         facts=[("file", path), ("why", why)],
-        fixes=["copy the file again, or compute it again"],
+        fixes=["copy the file again", "compute the rows again"],
     )
 
 
 def _check_version(about: Any, path: Path) -> None:
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise ValueError(f"no archive with the format {FORMAT}")
+        raise ValueError(f"its format is not {FORMAT}")
     if type(about.get("version")) is int and about["version"] > VERSION:
         raise ModelFormatError(
             "this file of rows was written by a later version of termwise",

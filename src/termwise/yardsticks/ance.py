@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaModel
 
-from termwise.encode.pieces import padded
+from termwise.encode.network_inputs import padded
 from termwise.validation import check_flag
 from termwise.yardsticks.checkpoint import open_tokenizer, read_checkpoint, readable_words
 from termwise.yardsticks.compatibility import check_length, max_length, torch_device

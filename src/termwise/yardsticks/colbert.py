@@ -28,7 +28,7 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
-from termwise.encode.pieces import padded
+from termwise.encode.network_inputs import padded
 from termwise.text import WordPieceAnalyzer
 from termwise.yardsticks.checkpoint import Checkpoint, read_checkpoint, readable_words, special_token
 from termwise.yardsticks.compatibility import check_length, torch_device

@@ -22,7 +22,7 @@ from torch import Tensor
 from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.modeling_outputs import BaseModelOutput
 
-from termwise.encode.pieces import padded
+from termwise.encode.network_inputs import padded
 from termwise.errors import ModelFormatError
 from termwise.scorers.fingerprint import text_fingerprint
 from termwise.storage.file_record import folder_fingerprint

@@ -33,7 +33,7 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 from transformers.models.bert.modeling_bert import BertPredictionHeadTransform
 
-from termwise.encode.pieces import framed, padded
+from termwise.encode.network_inputs import framed, padded
 from termwise.errors import ModelFormatError
 from termwise.text import WordPieceAnalyzer
 from termwise.yardsticks.checkpoint import Checkpoint, read_checkpoint, readable_words, special_token

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import torch
 from transformers import AutoConfig, PreTrainedTokenizerBase, T5ForConditionalGeneration
 
-from termwise.encode.pieces import padded
+from termwise.encode.network_inputs import padded
 from termwise.errors import ModelFormatError
 from termwise.storage.file_record import folder_fingerprint
 from termwise.yardsticks.checkpoint import (

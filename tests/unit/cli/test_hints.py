@@ -14,6 +14,10 @@ def test_an_argument_becomes_an_option_or_a_setting():
 
 def test_a_call_becomes_a_command():
     assert spell("build_index(store_text=True)") == "termwise index COLLECTION --out DIR --store-text"
+    assert spell("convert_checkpoint(expansion=Expansion('my tilde', TERMS))").endswith(
+        " --expand-with my tilde"
+    )
+    assert spell("missing='encode'") == "--encode"
     assert spell("some_function(k=1)") == "some_function(k=1)"
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the encoders share."""
+"""Fixtures of the encoder tests."""
 
 from __future__ import annotations
 

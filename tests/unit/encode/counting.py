@@ -1,4 +1,4 @@
-"""An encoder that counts, and what it is given: for the tests of blocks and of their folders."""
+"""Encoder that records the texts it encodes, and documents for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DOCUMENTS = [Document(f"d{number}", "ab" * number) for number in range(8)]
 
 
 class Counting:
-    """Encodes a text as its length and its first letter, and counts what it encodes."""
+    """Encodes a text as its length and a constant, and records the texts in `seen`."""
 
     vocabulary = Vocabulary(["length", "first"])
     analyzer: Analyzer = make_analyzer("whitespace")

@@ -1,4 +1,4 @@
-"""Batches: every input once, of similar length, within the budget."""
+"""Batches of inputs of similar length."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from termwise.encode.batches import plan_batches, run_batches
-from termwise.encode.pieces import padded
+from termwise.encode.network_inputs import padded
 
 LENGTHS = st.lists(st.integers(1, 200), max_size=60)
 
 
 @given(LENGTHS, st.integers(1, 500), st.integers(1, 20))
-def test_every_input_is_in_one_batch_within_the_budget(lengths: list[int], pieces: int, rows: int) -> None:
+def test_every_input_is_in_one_batch_within_the_limits(lengths: list[int], pieces: int, rows: int) -> None:
     batches = plan_batches(lengths, pieces=pieces, rows=rows)
     assert sorted(int(place) for batch in batches for place in batch) == list(range(len(lengths)))
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Encoding block by block: nothing finished is lost, and several may share the work."""
+"""Encoding in blocks: resumption, shards and progress."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_blocks_in_order_and_then_from_the_folder(tmp_path: Path) -> None:
     assert again.seen == []
 
 
-def test_an_interrupted_encoding_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_an_interrupted_encoding_resumes(tmp_path: Path) -> None:
     first = Counting()
     first.fail_at = DOCUMENTS[4].text
     given = []
@@ -41,7 +41,7 @@ def test_an_interrupted_encoding_goes_on_where_it_stopped(tmp_path: Path) -> Non
     assert again.seen == texts(3, 4, 5, 6, 7)
 
 
-def test_what_changed_is_encoded_again(tmp_path: Path) -> None:
+def test_changed_documents_are_encoded_again(tmp_path: Path) -> None:
     read(tmp_path, Counting())
     changed = [*DOCUMENTS]
     changed[4] = Document("d4", "another text")
@@ -71,7 +71,7 @@ def test_shards_share_the_work(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shard", [(0, 2), (3, 2), (1, 0), (-1, 1)])
-def test_shards_that_are_none(tmp_path: Path, shard: tuple[int, int]) -> None:
+def test_invalid_shards(tmp_path: Path, shard: tuple[int, int]) -> None:
     with pytest.raises(ParameterError, match="counted from 1"):
         encoded_blocks(DOCUMENTS, Counting(), tmp_path, shard=shard)
 
@@ -113,7 +113,7 @@ def test_arguments_of_the_wrong_type(tmp_path: Path, changes: dict[str, Any], na
     assert not (tmp_path / "w").exists()
 
 
-def test_documents_that_are_none(tmp_path: Path) -> None:
+def test_invalid_documents(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="made of documents"):
         list(encoded_blocks([("a", 5)], Counting(), tmp_path))  # type: ignore[list-item]
 

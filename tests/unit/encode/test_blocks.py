@@ -1,4 +1,4 @@
-"""The file of a block: its bytes, and which files count as not there."""
+"""Block files: their bytes, and invalid files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_identifier_and_text_are_not_confused(tmp_path: Path) -> None:
     assert encoder.seen == ["bc"]
 
 
-def test_blocks_of_another_encoder_are_not_taken(tmp_path: Path) -> None:
+def test_blocks_of_another_encoder_are_not_used(tmp_path: Path) -> None:
     read(tmp_path / "a", Counting())
     read(tmp_path / "b", Counting("sha256:b"))
     name = "block-000001.rows"
@@ -85,7 +85,7 @@ def test_damaged_blocks_are_encoded_again(tmp_path: Path) -> None:
     assert encoder.seen == texts(3, 4, 5)
 
 
-def test_rows_that_nobody_writes_are_encoded_again(tmp_path: Path) -> None:
+def test_blocks_with_invalid_rows_are_encoded_again(tmp_path: Path) -> None:
     read(tmp_path, Counting())
     path = tmp_path / "block-000001.rows"
     body = path.read_bytes()[40:]
@@ -100,7 +100,7 @@ def test_rows_that_nobody_writes_are_encoded_again(tmp_path: Path) -> None:
         assert encoder.seen == texts(3, 4, 5)
 
 
-def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+def test_special_files_are_not_read(tmp_path: Path) -> None:
     read(tmp_path, Counting())
     path = tmp_path / "block-000001.rows"
     path.unlink()

@@ -1,4 +1,4 @@
-"""Processor classes from what Linux says."""
+"""Processor classes from /proc/cpuinfo."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def test_classes(cpuinfo: str, machine: str, expected: str) -> None:
     assert classify(cpuinfo, machine) == expected
 
 
-def test_which_multiply_bytes() -> None:
+def test_fast_int8() -> None:
     assert [has_fast_int8(kind) for kind in ("avx512-vnni", "avx-vnni", "arm-dotprod")] == [True] * 3
     assert not has_fast_int8("avx2")
     assert not has_fast_int8("other")
 
 
-def test_a_system_that_does_not_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unknown_processors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert processor_class() in ("avx512-vnni", "avx-vnni", "avx2", "arm-dotprod", "other")
     monkeypatch.setattr(module, "_CPUINFO", tmp_path / "missing")
     assert processor_class() == "other"

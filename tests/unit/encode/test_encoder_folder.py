@@ -1,4 +1,4 @@
-"""Encoder folders: what opens, what is refused, and with which words."""
+"""Encoder folders: valid ones, invalid ones, and their errors."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from termwise.storage.manifest_json import checksum_of
 
 
 def edit(folder: Path, **changes: Any) -> None:
-    """Change a manifest and seal it again."""
+    """Change values of a manifest and update its checksum."""
     path = folder / "encoder.json"
     body = {**json.loads(path.read_text()), **changes}
     path.write_text(json.dumps({**body, "checksum": checksum_of(body)}))
 
 
-def test_a_folder_says_what_it_is(tilde: Path, tiny: ModuleType) -> None:
+def test_an_encoder_folder(tilde: Path, tiny: ModuleType) -> None:
     encoder = EncoderFolder.open(tilde)
     assert encoder.manifest.kind == "tilde"
     assert encoder.vocabulary.token(tiny.MERGE) == "merge"
@@ -46,21 +46,21 @@ def test_a_folder_says_what_it_is(tilde: Path, tiny: ModuleType) -> None:
     assert encoder.path("model.onnx") == tilde / "model.onnx"
 
 
-def test_the_manifest_survives_writing(tilde: Path) -> None:
+def test_the_manifest_round_trips(tilde: Path) -> None:
     data = (tilde / "encoder.json").read_bytes()
     manifest = EncoderManifest.parse(data, tilde / "encoder.json")
     assert manifest.to_bytes() == data
     assert manifest.networks() == {"float32": "model.onnx"}
 
 
-def test_special_pieces_never_take_part(tiny: ModuleType, tmp_path: Path) -> None:
+def test_special_tokens_are_never_kept(tiny: ModuleType, tmp_path: Path) -> None:
     folder = tiny.make_folder(tmp_path / "a", "tilde", tiny.square({}), cleaning="none")
     kept = EncoderFolder.open(folder).kept
     assert not kept[[tiny.PAD, tiny.CLS, tiny.SEP, tiny.DOC, tiny.QRY]].any()
     assert kept[tiny.THE]
 
 
-def test_the_id_is_that_of_the_numbers(tiny: ModuleType, tmp_path: Path) -> None:
+def test_the_id_depends_on_the_content_only(tiny: ModuleType, tmp_path: Path) -> None:
     def made(name: str, **changes: Any) -> str:
         table = tiny.square(changes.pop("weights", {}))
         return EncoderFolder.open(tiny.make_folder(tmp_path / name, "tilde", table, **changes)).id
@@ -72,7 +72,7 @@ def test_the_id_is_that_of_the_numbers(tiny: ModuleType, tmp_path: Path) -> None
     assert made("e", floors=[-1.0] * len(tiny.PIECES)) != first
 
 
-def test_shipped_encoders_go_by_their_names(
+def test_shipped_encoders_are_opened_by_name(
     tilde: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(module, "_shipped_root", lambda: tilde.parent)
@@ -94,17 +94,17 @@ def test_a_package_without_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert shipped_encoders() == ()
 
 
-def test_folders_that_are_none(tmp_path: Path) -> None:
+def test_folders_that_are_not_encoders(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ModelFormatError, match=r"not an encoder folder") as caught:
         EncoderFolder.open(tmp_path / "empty")
-    assert caught.value.fixes == ("name one that ships, or the path of an encoder folder",)
+    assert caught.value.fixes == ("give the name of a shipped encoder, or the path of an encoder folder",)
     for name in ("config.json", "modules.json"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).write_text("{}")
         with pytest.raises(ModelFormatError, match="a checkpoint for training") as caught:
             EncoderFolder.open(tmp_path / name)
-        assert caught.value.fixes == (f"termwise train convert {tmp_path / name} --out DIR",)
+        assert caught.value.fixes == (f"convert {tmp_path / name} with `convert_checkpoint()`",)
     (tmp_path / "mine" / "training").mkdir(parents=True)
     with pytest.raises(ModelFormatError, match="not finished") as caught:
         EncoderFolder.open(tmp_path / "mine")
@@ -123,7 +123,7 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
         ({"version": 2}, "written by a later version"),
     ],
 )
-def test_manifests_of_others(tilde: Path, changes: dict[str, Any], message: str) -> None:
+def test_manifests_of_another_format_or_version(tilde: Path, changes: dict[str, Any], message: str) -> None:
     edit(tilde, **changes)
     with pytest.raises(ModelFormatError, match=message) as caught:
         EncoderFolder.open(tilde)
@@ -168,7 +168,7 @@ def test_manifests_of_others(tilde: Path, changes: dict[str, Any], message: str)
         {"another": 1},
     ],
 )
-def test_values_that_no_exporter_writes(tilde: Path, changes: dict[str, Any]) -> None:
+def test_invalid_manifest_values(tilde: Path, changes: dict[str, Any]) -> None:
     edit(tilde, **changes)
     with pytest.raises(CorruptModelError) as caught:
         EncoderFolder.open(tilde)
@@ -177,14 +177,14 @@ def test_values_that_no_exporter_writes(tilde: Path, changes: dict[str, Any]) ->
     assert facts["expected"]
 
 
-def test_a_precision_may_be_left_out_of_what_is_no_network(tilde: Path) -> None:
+def test_vectors_need_no_precision(tilde: Path) -> None:
     body = json.loads((tilde / "encoder.json").read_text())
     del body["files"]["floors.npy"]["precision"]
     edit(tilde, files=body["files"])
     assert EncoderFolder.open(tilde).floors is not None
 
 
-def test_descriptions_that_are_no_json(tilde: Path) -> None:
+def test_descriptions_that_json_cannot_represent(tilde: Path) -> None:
     manifest = EncoderFolder.open(tilde).manifest
     with pytest.raises(ParameterError, match="cannot be written as JSON"):
         dataclasses.replace(manifest, trained={"loss": float("nan")}).to_bytes()
@@ -198,7 +198,7 @@ def test_a_tokenizer_with_another_number_of_terms(tilde: Path) -> None:
     assert dict(caught.value.facts)["terms of the network"] == 17
 
 
-def test_a_tokenizer_that_was_changed_or_is_gone(tilde: Path) -> None:
+def test_a_changed_or_missing_tokenizer(tilde: Path) -> None:
     (tilde / "vocab.txt").write_text("[UNK]\n")
     with pytest.raises(CorruptModelError, match="analyzer of the encoder was changed") as changed:
         EncoderFolder.open(tilde)
@@ -209,7 +209,7 @@ def test_a_tokenizer_that_was_changed_or_is_gone(tilde: Path) -> None:
         EncoderFolder.open(tilde)
 
 
-def test_a_tokenizer_that_is_none(tiny: ModuleType, tilde: Path) -> None:
+def test_an_unusable_tokenizer(tiny: ModuleType, tilde: Path) -> None:
     from termwise.text import AnalyzerSpec
 
     (tilde / "vocab.txt").write_text("a\n")
@@ -233,20 +233,21 @@ def test_the_shipped_vocabulary_needs_no_file(tiny: ModuleType, tmp_path: Path) 
     assert EncoderFolder.open(made).kept.sum() == 28_402
 
 
-def test_floors_that_cannot_be_used(tiny: ModuleType, tmp_path: Path) -> None:
+def test_missing_and_invalid_floors(tiny: ModuleType, tmp_path: Path) -> None:
     table = tiny.square({})
     without = EncoderFolder.open(tiny.make_folder(tmp_path / "a", "tilde", table))
     with pytest.raises(ModelFormatError, match="no floors") as caught:
         _ = without.floors
-    assert "--set form=exact" in caught.value.fixes
-    assert f"termwise train convert {without.folder} --floors-from" in caught.value.fixes[1]
+    assert "set `form='exact'`" in caught.value.fixes
+    assert "`convert_checkpoint(floors_from=COLLECTION)`" in caught.value.fixes[1]
+    assert dict(caught.value.facts)["encoder"] == without.folder
     for number, odd in enumerate(([-1.0] * 3, [0.5] * 16, [float("nan")] * 16)):
         encoder = EncoderFolder.open(tiny.make_folder(tmp_path / str(number), "tilde", table, floors=odd))
         with pytest.raises(ModelFormatError, match="not one finite number"):
             _ = encoder.floors
 
 
-def test_weights_of_queries(tiny: ModuleType, tmp_path: Path) -> None:
+def test_query_weights(tiny: ModuleType, tmp_path: Path) -> None:
     given = np.linspace(0, 3, 16, dtype=np.float32)
     counted = EncoderFolder.open(tiny.make_folder(tmp_path / "a", "tildev2", tiny.square({})))
     weighed = EncoderFolder.open(
@@ -260,14 +261,14 @@ def test_weights_of_queries(tiny: ModuleType, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", [[1.0] * 3, [-0.5] * 16, [float("nan")] * 16])
-def test_weights_of_queries_that_cannot_be_used(tiny: ModuleType, tmp_path: Path, odd: list[float]) -> None:
+def test_invalid_query_weights(tiny: ModuleType, tmp_path: Path, odd: list[float]) -> None:
     folder = tiny.make_folder(tmp_path / "a", "tildev2", tiny.square({}), query_weights=odd)
     with pytest.raises(ModelFormatError, match="not one finite number of at least 0"):
         _ = EncoderFolder.open(folder).query_weights
 
 
 def header(shape: str, *, descr: str = "'<f4'", order: str = "False") -> bytes:
-    """Return the beginning of a file in numpy's format that claims what is given."""
+    """Return the header of a numpy file with these values."""
     text = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n".encode()
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
 
@@ -292,7 +293,7 @@ ROWS = np.full(16, -1, dtype="<f4").tobytes()
         b"",
     ],
 )
-def test_floors_that_claim_what_they_do_not_hold(tilde: Path, content: bytes) -> None:
+def test_floors_whose_header_and_content_disagree(tilde: Path, content: bytes) -> None:
     (tilde / "floors.npy").write_bytes(content)
     body = json.loads((tilde / "encoder.json").read_text())
     record = dataclasses.asdict(EncoderFile.of(tilde / "floors.npy"))
@@ -303,7 +304,7 @@ def test_floors_that_claim_what_they_do_not_hold(tilde: Path, content: bytes) ->
     assert dict(caught.value.facts)["file"] == tilde / "floors.npy"
 
 
-def test_floors_as_they_should_be(tilde: Path) -> None:
+def test_valid_floors(tilde: Path) -> None:
     (tilde / "floors.npy").write_bytes(header("(16,)") + ROWS)
     body = json.loads((tilde / "encoder.json").read_text())
     record = dataclasses.asdict(EncoderFile.of(tilde / "floors.npy"))
@@ -338,7 +339,7 @@ def test_only_regular_files_are_opened(
 
 
 @pytest.mark.parametrize("name", ["encoder.json", "vocab.txt", "model.onnx"])
-def test_files_without_measure_are_not_read(tilde: Path, name: str) -> None:
+def test_oversized_files_are_not_read(tilde: Path, name: str) -> None:
     with (tilde / name).open("r+b") as file:
         file.truncate(1 << 33)
     with pytest.raises(ModelFormatError) as caught:
@@ -347,40 +348,38 @@ def test_files_without_measure_are_not_read(tilde: Path, name: str) -> None:
     assert "at most" in str(dict(caught.value.facts)["expected"])
 
 
-def test_what_is_no_path() -> None:
+def test_invalid_paths() -> None:
     with pytest.raises(ParameterError, match="the encoder"):
         EncoderFolder.open(3)  # type: ignore[arg-type]
 
 
-def test_files_that_nobody_names(tilde: Path) -> None:
+def test_files_that_the_manifest_does_not_list(tilde: Path) -> None:
     with pytest.raises(ModelFormatError, match="no such file"):
         EncoderFolder.open(tilde).path("weights.bin")
 
 
 def test_the_kind_is_checked(tilde: Path) -> None:
-    with pytest.raises(ModelFormatError, match="kind tildev2 is needed") as caught:
+    with pytest.raises(ModelFormatError, match="not tildev2") as caught:
         require_kind(EncoderFolder.open(tilde), "tildev2")
-    assert "--model tilde" in caught.value.fixes
+    assert "set `model='tilde'`" in caught.value.fixes
 
 
 @pytest.mark.parametrize("power", [-0.1, 4.5, "0.5", True, None])
-def test_powers_of_the_idf_that_no_exporter_writes(tiny: ModuleType, tmp_path: Path, power: object) -> None:
+def test_invalid_powers_of_the_idf(tiny: ModuleType, tmp_path: Path, power: object) -> None:
     folder = tiny.make_folder(tmp_path / "e", "tildev2", np.zeros(len(tiny.PIECES), dtype=np.float32))
     edit(folder, idf_power=power)
     with pytest.raises(CorruptModelError, match=r"manifest|encoder"):
         EncoderFolder.open(folder)
 
 
-def test_a_manifest_that_says_nothing_of_the_idf_has_none(tilde: Path) -> None:
+def test_the_idf_power_is_0_by_default(tilde: Path) -> None:
     path = tilde / "encoder.json"
     body = {name: value for name, value in json.loads(path.read_text()).items() if name != "idf_power"}
     path.write_text(json.dumps({**body, "checksum": checksum_of(body)}))
     assert EncoderFolder.open(tilde).manifest.idf_power == 0
 
 
-def test_a_manifest_that_says_nothing_of_a_lift_has_none(
-    tiny: ModuleType, tilde: Path, tmp_path: Path
-) -> None:
+def test_the_lift_is_0_by_default(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:
     record = EncoderFolder.open(tilde).expansion(terms=1, counting="new", length=8)
     folder = tiny.make_folder(tmp_path / "v2", "tildev2", np.zeros(len(tiny.PIECES)), expansion=record)
     path = folder / "encoder.json"

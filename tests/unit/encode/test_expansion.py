@@ -1,4 +1,4 @@
-"""Expansion of passages: the terms that may be appended, which are, and in what order."""
+"""Passage expansion: allowed terms, and the choice and order of appended terms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from termwise.encode.expansion import NEVER_APPENDED, Expansion, expand, expandable
+from termwise.encode.expansion import QUESTION_WORDS, Expansion, expand, expandable
 from termwise.errors import ParameterError
 from termwise.text import Vocabulary, WordPieceAnalyzer, clean_vocabulary
 
@@ -21,7 +21,7 @@ def test_the_terms_of_uncased_bert_that_may_be_appended() -> None:
     assert (~allowed).sum() == 2_128
     assert allowed.sum() == 28_394
     cleaned = clean_vocabulary(vocabulary, "repo")
-    assert {vocabulary.token(number) for number in np.flatnonzero(cleaned & ~allowed)} == NEVER_APPENDED
+    assert {vocabulary.token(number) for number in np.flatnonzero(cleaned & ~allowed)} == QUESTION_WORDS
     assert not allowed[vocabulary.number("##s")]
     assert allowed[vocabulary.number("##ing")]
 
@@ -38,7 +38,7 @@ def scores(*values: float) -> Any:
 ALL = np.ones(5, dtype=np.bool_)
 
 
-def test_what_is_in_the_passage_is_not_appended() -> None:
+def test_terms_of_the_passage_are_not_appended() -> None:
     found = expand(scores(5, 4, 3, 2, 1), [np.array([0, 2])], allowed=ALL, terms=2)
     assert [one.tolist() for one in found] == [[1, 3]]
 
@@ -49,14 +49,14 @@ def test_equally_likely_terms_go_by_number() -> None:
     assert found.dtype == np.int32
 
 
-def test_what_is_usual_is_taken_off_the_log_likelihood() -> None:
+def test_the_baseline_is_subtracted_from_the_log_likelihood() -> None:
     logits = scores(2, 1, 0, -1, -2)  # ln sigmoid: -0.127, -0.313, -0.693, -1.313, -2.127
     usual = np.array([-0.1, -0.2, -1.0, -1.5, -4.0], dtype=np.float32)
     # What is left: -0.027, -0.113, 0.307, 0.187, 1.873
-    (found,) = expand(logits, [np.array([], dtype=np.int32)], allowed=ALL, terms=4, usual=usual)
+    (found,) = expand(logits, [np.array([], dtype=np.int32)], allowed=ALL, terms=4, baseline=usual)
     assert found.tolist() == [4, 2, 3, 0]
     nothing = np.zeros(5, dtype=np.float32)
-    (same,) = expand(logits, [np.array([], dtype=np.int32)], allowed=ALL, terms=5, usual=nothing)
+    (same,) = expand(logits, [np.array([], dtype=np.int32)], allowed=ALL, terms=5, baseline=nothing)
     assert same.tolist() == [0, 1, 2, 3, 4]
 
 
@@ -64,7 +64,11 @@ def test_the_largest_logits_stay_in_order_and_finite() -> None:
     usual = np.zeros(5, dtype=np.float32)
     with np.errstate(over="raise", invalid="raise"):
         (found,) = expand(
-            scores(88, -3e38, -100, 5, 4), [np.array([], dtype=np.int32)], allowed=ALL, terms=5, usual=usual
+            scores(88, -3e38, -100, 5, 4),
+            [np.array([], dtype=np.int32)],
+            allowed=ALL,
+            terms=5,
+            baseline=usual,
         )
     assert found.tolist() == [0, 3, 4, 2, 1]
 
@@ -81,12 +85,12 @@ def test_the_largest_logits_stay_in_order_and_finite() -> None:
         {"lift": None},
     ],
 )
-def test_an_expansion_that_cannot_be(given: dict[str, Any]) -> None:
+def test_invalid_expansions(given: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         Expansion(**{"encoder": "tilde", "terms": 64, **given})
 
 
-def test_there_may_be_fewer_than_were_asked_for() -> None:
+def test_fewer_allowed_terms_than_requested() -> None:
     allowed = np.array([False, True, True, False, False])
     (found,) = expand(scores(9, -1e30, 2, 3, 4), [np.array([2])], allowed=allowed, terms=4)
     assert found.tolist() == [1]
@@ -94,7 +98,7 @@ def test_there_may_be_fewer_than_were_asked_for() -> None:
     assert found.tolist() == []
 
 
-def test_raw_counting_looks_at_the_likeliest_of_all_first() -> None:
+def test_raw_counting_counts_before_filtering() -> None:
     allowed = np.array([False, True, True, False, True])
     logits, passage = scores(9, 1, 6, 7, 8), [np.array([4])]
     by_terms = {
@@ -108,7 +112,7 @@ LOGITS = arrays(np.float32, (3, 12), elements=st.sampled_from([-2.0, 0.0, 0.5, 1
 
 
 @given(LOGITS, st.sets(st.integers(0, 11)), st.sets(st.integers(0, 11)), st.integers(1, 15))
-def test_against_sorting_everything(logits: Any, bad: set[int], passage: set[int], terms: int) -> None:
+def test_expand_agrees_with_a_full_sort(logits: Any, bad: set[int], passage: set[int], terms: int) -> None:
     allowed = np.array([term not in bad for term in range(12)])
     pieces = np.array(sorted(passage), dtype=np.int32)
     for counting in ("new", "raw"):

@@ -31,7 +31,7 @@ def graph(node: onnx.NodeProto | None = None, **parts: list[object]) -> onnx.Gra
 
 
 def places(one: TensorProto) -> dict[str, onnx.ModelProto]:
-    """Put a tensor wherever ONNX lets one be."""
+    """Return models with a tensor at each place that ONNX allows."""
     sparse = onnx.SparseTensorProto(values=one, dims=[4])
     deep = graph(helper.make_node("If", [], ["y"], then_branch=graph(initializer=[one])))
     function = onnx.FunctionProto(
@@ -58,12 +58,12 @@ def found(tmp_path: Path, data: bytes) -> bool:
 
 
 @pytest.mark.parametrize("place", places(tensor(external=False)))
-def test_tensors_in_other_files_are_found_wherever_they_are(tmp_path, place):
+def test_external_tensors_are_found_at_every_place(tmp_path, place):
     for external in (False, True):
         assert found(tmp_path, places(tensor(external=external))[place].SerializeToString()) is external
 
 
-def test_either_field_of_a_tensor_is_enough(tmp_path):
+def test_either_field_marks_an_external_tensor(tmp_path):
     location, data = tensor(external=True), tensor(external=True)
     location.ClearField("external_data")
     data.ClearField("data_location")
@@ -71,7 +71,7 @@ def test_either_field_of_a_tensor_is_enough(tmp_path):
         assert found(tmp_path, onnx.ModelProto(graph=graph(initializer=[one])).SerializeToString())
 
 
-def test_every_way_to_a_tensor_is_known():
+def test_the_table_of_fields_is_complete():
     known: dict[str, dict[int, str]] = {}
     waiting = [onnx.ModelProto.DESCRIPTOR]
     while waiting:
@@ -103,16 +103,16 @@ def test_every_way_to_a_tensor_is_known():
         b"\x3b\x3c",  # a group
     ],
 )
-def test_what_is_no_message_is_no_network(tmp_path, data):
+def test_invalid_messages(tmp_path, data):
     with pytest.raises(Misfit):
         found(tmp_path, data)
 
 
-def test_a_file_without_a_byte_has_no_tensor(tmp_path):
+def test_an_empty_file(tmp_path):
     assert not found(tmp_path, b"")
 
 
-def test_networks_of_one_file_are_whole(tmp_path):
+def test_networks_without_external_data(tmp_path):
     for kind, table in (("tilde", tiny.square({})), ("tildev2", np.ones(len(tiny.PIECES)))):
         assert not found(tmp_path, tiny.graph(kind, table))
     for name in shipped_encoders():

@@ -1,4 +1,4 @@
-"""Running a network: which precision, which providers, and outputs that can be used."""
+"""Networks in onnxruntime: precision, providers and checks of the output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def opened(
     return EncoderFolder.open(tiny.make_folder(path, kind, tables, **options))
 
 
-def test_the_output_is_that_of_the_network(tilde: Path, tiny: ModuleType) -> None:
+def test_the_output(tilde: Path, tiny: ModuleType) -> None:
     session = OnnxSession(EncoderFolder.open(tilde))
     logits = session.run(IDS, ONES)
     assert logits.shape == (1, 16)
@@ -43,14 +43,14 @@ def test_the_output_is_that_of_the_network(tilde: Path, tiny: ModuleType) -> Non
     assert logits[0, tiny.LIST] == -8.0
 
 
-def test_padding_takes_no_part(tilde: Path) -> None:
+def test_padding_does_not_change_the_output(tilde: Path) -> None:
     session = OnnxSession(EncoderFolder.open(tilde))
     longer = np.array([[5, 8, 3, 9, 9]], dtype=np.int64)
     mask = np.array([[1, 1, 1, 0, 0]], dtype=np.int64)
     assert np.array_equal(session.run(longer, mask), session.run(IDS, ONES))
 
 
-def test_weights_at_padding_are_nothing(tiny: ModuleType, tmp_path: Path) -> None:
+def test_weights_at_padding_are_0(tiny: ModuleType, tmp_path: Path) -> None:
     table = np.zeros(16, dtype=np.float32)
     table[tiny.PAD] = np.nan
     session = OnnxSession(opened(tiny, tmp_path / "a", "tildev2", table))
@@ -68,7 +68,7 @@ def test_weights_at_padding_are_nothing(tiny: ModuleType, tmp_path: Path) -> Non
         ("other", "float32"),
     ],
 )
-def test_of_two_networks_the_faster_is_run(
+def test_the_faster_of_two_networks_is_chosen(
     tiny: ModuleType, tmp_path: Path, processor: Any, expected: str
 ) -> None:
     tables = {"float32": tiny.square({}), "int8": tiny.square({}, otherwise=-7.0)}
@@ -80,10 +80,10 @@ def test_of_two_networks_the_faster_is_run(
     assert session.run(IDS, ONES)[0, 0] == {"int8": -7.0, "float32": -8.0}[expected]
     assert OnnxSession(folder, processor=processor, precision="float32").file == "model.onnx"
     assert OnnxSession(folder, processor=processor, precision="int8").file == "model.int8.onnx"
-    assert choose_precision(folder, None, processor=processor, on_processor=False) == "float32"
+    assert choose_precision(folder, None, processor=processor, on_cpu=False) == "float32"
 
 
-def test_the_only_network_is_run_whatever_the_processor(tiny: ModuleType, tmp_path: Path) -> None:
+def test_a_single_network_is_chosen_on_any_processor(tiny: ModuleType, tmp_path: Path) -> None:
     folder = opened(tiny, tmp_path / "a", tables={"int8": tiny.square({})})
     assert choose_precision(folder, None, processor="other") == "int8"
     with pytest.raises(ParameterError, match="no network in float32"):
@@ -92,7 +92,7 @@ def test_the_only_network_is_run_whatever_the_processor(tiny: ModuleType, tmp_pa
         choose_precision(folder, "float16", processor="other")
 
 
-def test_the_description_names_everything(tilde: Path) -> None:
+def test_the_description(tilde: Path) -> None:
     import onnxruntime
 
     described = OnnxSession(EncoderFolder.open(tilde)).description
@@ -101,7 +101,7 @@ def test_the_description_names_everything(tilde: Path) -> None:
     assert described["file"] == "model.onnx"
 
 
-def test_providers_that_are_not_there(tilde: Path) -> None:
+def test_missing_providers(tilde: Path) -> None:
     session = OnnxSession(EncoderFolder.open(tilde), providers=["abacus"])
     with pytest.raises(ParameterError, match="no such execution provider") as caught:
         session.load()
@@ -148,7 +148,7 @@ def test_threads(tilde: Path, threads: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "odd"), [("tilde", np.inf), ("splade-doc", np.inf), ("tildev2", np.inf), ("tildev2", np.nan)]
 )
-def test_outputs_that_are_no_numbers(tiny: ModuleType, tmp_path: Path, kind: str, odd: float) -> None:
+def test_outputs_that_are_not_finite(tiny: ModuleType, tmp_path: Path, kind: str, odd: float) -> None:
     table = np.zeros(16, dtype=np.float32) if kind == "tildev2" else tiny.square({})
     table[tiny.MERGE] = odd
     session = OnnxSession(opened(tiny, tmp_path / "a", kind, table))
@@ -162,20 +162,20 @@ def test_a_network_without_the_head(tiny: ModuleType, tmp_path: Path) -> None:
     table = tiny.square({})
     data = tiny.graph("tilde", table, output="last_hidden_state")
     folder = opened(tiny, tmp_path / "a", networks={"float32": data})
-    with pytest.raises(ModelFormatError, match="lacks the head of its kind") as caught:
+    with pytest.raises(ModelFormatError, match="has no output logits") as caught:
         OnnxSession(folder).load()
     assert dict(caught.value.facts)["outputs"] == "last_hidden_state"
 
 
 def test_a_network_with_other_inputs(tiny: ModuleType, tmp_path: Path) -> None:
     data = tiny.graph("tilde", tiny.square({}), attention_mask="mask")
-    with pytest.raises(ModelFormatError, match="other inputs"):
+    with pytest.raises(ModelFormatError, match="inputs of the network"):
         OnnxSession(opened(tiny, tmp_path / "a", networks={"float32": data})).load()
 
 
 def test_a_network_with_another_vocabulary(tiny: ModuleType, tmp_path: Path) -> None:
     data = tiny.graph("tilde", tiny.square({}, terms=20))
-    with pytest.raises(ModelFormatError, match="another vocabulary") as caught:
+    with pytest.raises(ModelFormatError, match="different vocabularies") as caught:
         OnnxSession(opened(tiny, tmp_path / "a", networks={"float32": data})).load()
     assert dict(caught.value.facts)["terms of the network"] == 20
 
@@ -183,22 +183,22 @@ def test_a_network_with_another_vocabulary(tiny: ModuleType, tmp_path: Path) -> 
 def test_an_output_of_another_shape(tiny: ModuleType, tmp_path: Path) -> None:
     data = tiny.graph("splade-doc", tiny.square({}))  # its output has the name, but a weight for each term
     folder = opened(tiny, tmp_path / "a", "tildev2", np.zeros(16), networks={"float32": data})
-    with pytest.raises(ModelFormatError, match="not the shape of its kind") as caught:
+    with pytest.raises(ModelFormatError, match="wrong shape") as caught:
         OnnxSession(folder).run(IDS, ONES)
     assert dict(caught.value.facts)["expected"] == "float32 of shape (1, 3)"
     assert dict(caught.value.facts)["seen"] == "float32 of shape (1, 16)"
 
 
-def test_a_file_that_is_no_network(tiny: ModuleType, tmp_path: Path) -> None:
+def test_invalid_onnx_files(tiny: ModuleType, tmp_path: Path) -> None:
     for number, (data, said) in enumerate(
-        {b"not a network": "not a file as ONNX has it", b"\x08\x08": "cannot load the network"}.items()
+        {b"not a network": "not a valid ONNX file", b"\x08\x08": "cannot load the network"}.items()
     ):
         folder = opened(tiny, tmp_path / str(number), networks={"float32": data})
         with pytest.raises(ModelFormatError, match=said):
             OnnxSession(folder).load()
 
 
-def test_a_network_that_keeps_numbers_in_another_file(tiny: ModuleType, tmp_path: Path) -> None:
+def test_networks_with_external_data(tiny: ModuleType, tmp_path: Path) -> None:
     model = onnx.load_from_string(tiny.graph("tilde", tiny.square({})))
     onnx.save(model, tmp_path / "model.onnx", save_as_external_data=True, location="rest", size_threshold=0)
     data = (tmp_path / "model.onnx").read_bytes()
@@ -236,7 +236,7 @@ def test_a_file_that_was_truncated_changed_or_removed(tiny: ModuleType, tmp_path
         OnnxSession(folder).run(IDS, ONES)
 
 
-def test_a_missing_runtime_is_named(tilde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_onnxruntime_is_not_installed(tilde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtraError, match="onnxruntime") as caught:
         OnnxSession(EncoderFolder.open(tilde)).load()

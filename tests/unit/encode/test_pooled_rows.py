@@ -1,4 +1,4 @@
-"""Rows that grow window by window are those that come in one piece."""
+"""Pooling of window rows, compared with pooling of all windows at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.encode.pooled_rows import RowPool, row_places
+from termwise.encode.pooled_rows import RowPool, take_rows
 from termwise.weights import TermWeights
 
 Window = tuple[int, list[tuple[int, float]]]
@@ -51,7 +51,7 @@ def test_order_and_parts_do_not_matter(
 
 
 @given(WINDOWS, st.integers(1, 12), st.integers(1, 4))
-def test_what_is_kept_may_go_by_keys(windows: list[Window], keep: int, parts: int) -> None:
+def test_pruning_by_keys(windows: list[Window], keep: int, parts: int) -> None:
     worth = np.array([8, 1, 1, 4, 1, 2, 1, 1, 16, 1], dtype=np.float32)
     pool = RowPool(4, keep=keep, keys=lambda terms, weights: weights * worth[terms])
     for part in range(parts):
@@ -69,10 +69,10 @@ def test_no_windows() -> None:
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.data())
-def test_places_of_rows(lengths: list[int], data: st.DataObject) -> None:
+def test_take_rows(lengths: list[int], data: st.DataObject) -> None:
     indptr = np.cumsum([0, *lengths])
     order = data.draw(st.lists(st.integers(0, len(lengths) - 1), max_size=8))
-    moved, places = row_places(indptr, np.array(order, dtype=np.int64))
+    moved, places = take_rows(indptr, np.array(order, dtype=np.int64))
     rows = [places[start:stop].tolist() for start, stop in pairwise(moved)]
     assert rows == [list(range(indptr[row], indptr[row + 1])) for row in order]
 

@@ -1,4 +1,4 @@
-"""Rows computed before: taken where they are known, made or refused where they are not."""
+"""Precomputed rows and the encoder that uses them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from termwise.encode import (
     open_precomputed_encoder,
 )
 from termwise.encode.document_encoder import DocumentEncoder
-from termwise.encode.precomputed_rows import key_of
+from termwise.encode.precomputed_rows import row_key
 from termwise.errors import (
     CorruptModelError,
     InferenceRequiredError,
@@ -47,12 +47,12 @@ def file(model: Tilde, tmp_path: Path) -> Path:
     return path
 
 
-def test_rows_come_back_within_half_a_unit(model: Tilde, file: Path) -> None:
+def test_quantisation_error_is_at_most_half_a_unit(model: Tilde, file: Path) -> None:
     rows = PrecomputedRows.open(file)
     assert len(rows) == 4
     assert (rows.precision, rows.terms.dtype) == ("float32", np.uint16)
     true = open_document_encoder(model).encode_documents(TEXTS)
-    known = rows.rows(rows.places(TEXTS))
+    known = rows.rows(rows.positions(TEXTS))
     assert known.indptr.tolist() == true.indptr.tolist()
     assert known.terms.tolist() == true.terms.tolist()
     assert np.abs(known.weights - true.weights).max() <= rows.scale / 2 * 1.000001
@@ -67,7 +67,7 @@ def test_equal_rows_give_equal_bytes(model: Tilde, file: Path, tmp_path: Path) -
     assert (tmp_path / "copy.npz").read_bytes() == file.read_bytes()
 
 
-def test_known_rows_need_no_network(model: Tilde, tilde: Path, file: Path) -> None:
+def test_precomputed_rows_need_no_network(model: Tilde, tilde: Path, file: Path) -> None:
     (tilde / "model.onnx").unlink()
     encoder = open_precomputed_encoder(model, file)
     assert isinstance(encoder, DocumentEncoder)
@@ -81,7 +81,7 @@ def test_known_rows_need_no_network(model: Tilde, tilde: Path, file: Path) -> No
     assert len(encoder.encode_documents([])) == 0
 
 
-def test_unknown_texts_are_refused_or_made(model: Tilde, file: Path) -> None:
+def test_texts_without_a_row_are_refused_or_encoded(model: Tilde, file: Path) -> None:
     texts = ["list", "merge", "sort", "", "sort list", "dog"]
     refusing = open_precomputed_encoder(model, file)
     assert refusing.missing(texts) == [0, 2, 5]
@@ -96,13 +96,13 @@ def test_unknown_texts_are_refused_or_made(model: Tilde, file: Path) -> None:
     assert rows.indptr.tolist() == true.indptr.tolist()
     assert [rows.row(i)[1].tolist() == true.row(i)[1].tolist() for i in (0, 2, 5)] == [True] * 3
     known = PrecomputedRows.open(file)
-    assert rows.row(1)[1].tolist() == known.rows(known.places(["merge"])).weights.tolist()
+    assert rows.row(1)[1].tolist() == known.rows(known.positions(["merge"])).weights.tolist()
 
 
 def test_rows_of_another_encoder_or_of_other_settings(
     tiny: ModuleType, model: Tilde, file: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(VocabularyMismatchError, match="another encoder or with other settings") as caught:
+    with pytest.raises(VocabularyMismatchError, match="another encoder or to other settings") as caught:
         open_precomputed_encoder(Tilde(encoder=model.encoder, keep=3), file)
     facts = dict(caught.value.facts)
     assert "keep 3" in facts["its settings"]
@@ -113,7 +113,7 @@ def test_rows_of_another_encoder_or_of_other_settings(
         open_precomputed_encoder(Tilde(encoder=str(other)), file)
     terms = np.load(file)["terms"].copy()
     terms[-1] = 16
-    with pytest.raises(VocabularyMismatchError, match="does not know"):
+    with pytest.raises(VocabularyMismatchError, match="not in the vocabulary of the encoder"):
         open_precomputed_encoder(model, saved(tmp_path / "odd.npz", file, terms=terms))
     with pytest.raises(UnknownNameError):
         open_precomputed_encoder(model, file, missing="skip")  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ def test_the_precision_is_that_of_the_rows(tiny: ModuleType, tmp_path: Path) -> 
         assert open_precomputed_encoder(model, path).description["network"]["precision"] == precision
 
 
-def test_fingerprints_tell_what_is_remembered(model: Tilde, file: Path, tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_rows(model: Tilde, file: Path, tmp_path: Path) -> None:
     plain = open_document_encoder(model)
     PrecomputedRows.of(["merge"], plain).write(tmp_path / "fewer.npz")
     made = [open_precomputed_encoder(model, path).fingerprint for path in (file, tmp_path / "fewer.npz")]
@@ -152,11 +152,11 @@ def test_no_rows(model: Tilde, tmp_path: Path) -> None:
 
 
 def test_keys() -> None:
-    assert key_of("abc") == 0xBA7816BF8F01CFEA
-    assert key_of("\ud800") != key_of("\ufffd")
+    assert row_key("abc") == 0xBA7816BF8F01CFEA
+    assert row_key("\ud800") != row_key("\ufffd")
 
 
-def test_files_that_are_none(model: Tilde, file: Path, tmp_path: Path) -> None:
+def test_files_that_are_not_rows(model: Tilde, file: Path, tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
         PrecomputedRows.open(tmp_path / "missing.npz")
     data = file.read_bytes()
@@ -169,14 +169,14 @@ def test_files_that_are_none(model: Tilde, file: Path, tmp_path: Path) -> None:
             continue
         # Bytes of the archive that say nothing of its contents (dates, attributes) may be any.
         kept = PrecomputedRows.open(file)
-        assert rows.rows(rows.places(TEXTS)) == kept.rows(kept.places(TEXTS))
+        assert rows.rows(rows.positions(TEXTS)) == kept.rows(kept.positions(TEXTS))
     for length in range(0, len(data), 7):
         path.write_bytes(data[:length])
         with pytest.raises(CorruptModelError):
             PrecomputedRows.open(path)
 
 
-def test_files_that_are_not_regular_or_claim_too_much(file: Path, tmp_path: Path) -> None:
+def test_special_and_oversized_files(file: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.npz")
     with pytest.raises(CorruptModelError) as caught:
         PrecomputedRows.open(tmp_path / "pipe.npz")
@@ -229,7 +229,7 @@ def saved(path: Path, file: Path, **changes: Any) -> Path:
         {"keys": np.array([{}], dtype=object)},
     ],
 )
-def test_arrays_that_nobody_writes(file: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_invalid_arrays(file: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
     with pytest.raises(CorruptModelError):
         PrecomputedRows.open(saved(tmp_path / "odd.npz", file, **changes))
 
@@ -240,7 +240,7 @@ def test_files_of_later_versions(file: Path, tmp_path: Path) -> None:
         PrecomputedRows.open(saved(tmp_path / "later.npz", file, about=about))
 
 
-def test_more_rows_than_one_fit_together(model: Tilde, file: Path) -> None:
+def test_mixed_and_repeated_texts(model: Tilde, file: Path) -> None:
     encoder = open_precomputed_encoder(model, file, missing="encode")
     texts = [TEXTS[number % 5] if number % 3 else f"cat {number}" for number in range(40)]
     rows = encoder.encode_documents(texts)

@@ -15,7 +15,7 @@ def test_both_kinds_ship():
 
 
 @pytest.mark.parametrize("name", shipped_encoders())
-def test_what_ships_is_small_and_whole(name):
+def test_shipped_encoders_are_small_and_undamaged(name):
     encoder = EncoderFolder.open(name)
     assert encoder.manifest.kind == name
     assert list(encoder.manifest.networks()) == ["int8"]
@@ -25,7 +25,7 @@ def test_what_ships_is_small_and_whole(name):
     assert (encoder.folder / "README.md").is_file()
 
 
-def test_what_expands_for_tildev2_ships_too():
+def test_the_expanding_encoder_of_tildev2_ships():
     trained = EncoderFolder.open("tildev2").manifest.expansion
     assert trained is not None
     assert trained.encoder == EncoderFolder.open("tilde").id

@@ -1,4 +1,4 @@
-"""Rows of SPLADE-doc by hand."""
+"""SPLADE-doc encoder: rows by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from termwise.encode import splade_doc
+from termwise.encode import network_encoder, splade_doc
 from termwise.encode.document_encoder import DocumentEncoder
 from termwise.encode.encoder_folder import EncoderFolder
 from termwise.encode.onnx_session import OnnxSession
@@ -88,7 +88,7 @@ def test_a_document_of_100_000_pieces(
     assert shares[-1] == 1.0
 
 
-def test_no_more_than_a_block_is_pooled_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_block_is_pooled_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["merge", "", "cat sort merge", "dog", "sort sort cat cat cat cat cat cat cat"]
     whole = encoder(folder).encode_documents(texts)
     pools: list[int] = []
@@ -99,7 +99,7 @@ def test_no_more_than_a_block_is_pooled_together(folder: Path, monkeypatch: pyte
         return pool(documents, **options)
 
     monkeypatch.setattr(splade_doc, "RowPool", counted)
-    monkeypatch.setattr(splade_doc, "DOCUMENTS", 2)
+    monkeypatch.setattr(network_encoder, "DOCUMENTS", 2)
     assert encoder(folder).encode_documents(texts) == whole
     assert pools == [2, 2, 1]
 
@@ -107,7 +107,7 @@ def test_no_more_than_a_block_is_pooled_together(folder: Path, monkeypatch: pyte
 def test_settings_and_kind(folder: Path, tilde: Path) -> None:
     assert encoder(folder).fingerprint != encoder(folder, keep=3).fingerprint
     assert encoder(folder).description["kind"] == "splade-doc"
-    with pytest.raises(ModelFormatError, match="kind splade-doc is needed"):
+    with pytest.raises(ModelFormatError, match="not splade-doc"):
         encoder(tilde)
     with pytest.raises(ParameterError, match="longer than"):
         encoder(folder, length=17)

@@ -1,4 +1,4 @@
-"""Rows of TILDE by hand, in both forms, and every defect of the published code that they could have."""
+"""TILDE document encoder: rows by hand in both forms, and regressions of defects of the published code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def row(rows: TermWeights, position: int) -> dict[int, float]:
     return dict(zip(terms.tolist(), weights.tolist(), strict=True))
 
 
-def test_the_contract(tilde: Path) -> None:
+def test_the_encoder_protocol(tilde: Path) -> None:
     for form in ("compact", "exact"):
         made = encoder(tilde, form=form)
         assert isinstance(made, DocumentEncoder)
@@ -73,7 +73,7 @@ def test_the_largest_are_kept(tilde: Path, tiny: ModuleType) -> None:
     assert list(row(rows, 1)) == [tiny.SORT, tiny.DEFINITION]
 
 
-def test_exact_rows_hold_every_term_that_takes_part(tilde: Path, tiny: ModuleType) -> None:
+def test_exact_rows_hold_every_term_of_the_cleaned_vocabulary(tilde: Path, tiny: ModuleType) -> None:
     made = encoder(tilde, form="exact")
     rows = made.encode_documents(["merge", ""])
     taking_part = [tiny.MERGE, tiny.SORT, tiny.LIST, tiny.HOW, tiny.DEFINITION, tiny.CAT, tiny.DOG]
@@ -84,7 +84,7 @@ def test_exact_rows_hold_every_term_that_takes_part(tilde: Path, tiny: ModuleTyp
     assert len(rows.row(1)[0]) == 0
 
 
-def test_the_marker_stands_in_place_of_the_start(tilde: Path, tiny: ModuleType) -> None:
+def test_the_marker_replaces_the_start_token(tilde: Path, tiny: ModuleType) -> None:
     read = encoder(tilde).encode_documents(["list"])
     asked = encoder(tilde, side="query").encode_documents(["list"])
     assert row(read, 0)[tiny.CAT] == pytest.approx(ln_sigmoid(-1.0) - FLOOR, rel=1e-6)
@@ -110,7 +110,7 @@ def test_documents_without_pieces_have_empty_rows(tilde: Path) -> None:
     assert len(encoder(tilde).encode_documents(["", ""])) == 2
 
 
-def test_documents_of_which_every_piece_is_cleaned_away_are_still_read(tilde: Path, tiny: ModuleType) -> None:
+def test_documents_without_a_kept_piece_have_a_row(tilde: Path, tiny: ModuleType) -> None:
     rows = encoder(tilde).encode_documents(["the"])
     assert list(row(rows, 0)) == [tiny.CAT, tiny.DOG]
 
@@ -132,7 +132,7 @@ def test_every_piece_of_a_long_document_is_read(tilde: Path, tiny: ModuleType) -
 
 @given(st.lists(st.sampled_from(["merge", "sort", "list", "cat", "the"]), max_size=30), st.integers(5, 16))
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_windows_lose_nothing_of_a_maximum(tilde: Path, words: list[str], length: int) -> None:
+def test_windows_keep_the_maximum(tilde: Path, words: list[str], length: int) -> None:
     text = " ".join(words)
     for form, keep in (("compact", 3), ("exact", None)):
         cut = encoder(tilde, form=form, keep=keep, length=length).encode_documents([text])
@@ -188,7 +188,7 @@ def test_vocabularies_beyond_16_bits(tiny: ModuleType, tmp_path: Path) -> None:
     assert row(rows, 0) == pytest.approx({40_000: ln_sigmoid(2.0) - FLOOR}, rel=1e-6)
 
 
-def test_numbers_that_are_not_finite_end_the_encoding(tiny: ModuleType, tmp_path: Path) -> None:
+def test_outputs_that_are_not_finite(tiny: ModuleType, tmp_path: Path) -> None:
     table = tiny.square({tiny.MERGE: {tiny.CAT: np.inf}})
     folder = tiny.make_folder(tmp_path / "a", "tilde", table, floors=[FLOOR] * 16)
     with pytest.raises(ModelFormatError, match="not a finite number"):
@@ -203,13 +203,13 @@ def test_saturated_logits_stay_finite(tiny: ModuleType, tmp_path: Path) -> None:
     assert row(rows, 0)[tiny.DOG] == -500.0
 
 
-def test_what_the_encoder_cannot_do(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="longer than what the encoder can read"):
+def test_invalid_settings_and_encoders(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="longer than the input of the encoder"):
         encoder(tilde, length=17)
-    with pytest.raises(ParameterError, match="share more pieces"):
+    with pytest.raises(ParameterError, match="not smaller than the windows"):
         encoder(tilde, overlap=8)
     other = tiny.make_folder(tmp_path / "other", "splade-doc", tiny.square({}))
-    with pytest.raises(ModelFormatError, match="kind tilde is needed"):
+    with pytest.raises(ModelFormatError, match="not tilde"):
         encoder(other)
     without = tiny.make_folder(tmp_path / "without", "tilde", tiny.square({}))
     with pytest.raises(ModelFormatError, match="no floors"):
@@ -217,7 +217,7 @@ def test_what_the_encoder_cannot_do(tiny: ModuleType, tilde: Path, tmp_path: Pat
     assert encoder(without, form="exact").gives_log_likelihoods
 
 
-def test_fingerprints_are_those_of_the_numbers(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_output_only(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:
     first = encoder(tilde).fingerprint
     assert encoder(tilde).fingerprint == first
     assert encoder(tilde, length=10).fingerprint == first  # what the folder says

@@ -1,4 +1,4 @@
-"""Rows of TILDEv2 by hand, with and without expansion."""
+"""TILDEv2 encoder: rows by hand, with and without expansion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from termwise.encode import ExpansionRecord
+from termwise.encode import ExpansionRecord, network_encoder
 from termwise.encode import tildev2 as module
 from termwise.encode.document_encoder import DocumentEncoder
 from termwise.encode.encoder_folder import EncoderFolder
@@ -57,7 +57,7 @@ def inputs_of(monkeypatch: pytest.MonkeyPatch) -> list[list[list[int]]]:
     return seen
 
 
-def test_the_contract(folder: Path, tilde: Path) -> None:
+def test_the_encoder_protocol(folder: Path, tilde: Path) -> None:
     assert isinstance(plain(folder), DocumentEncoder)
     assert plain(folder).only_text_terms
     assert not expanded(folder, tilde).only_text_terms
@@ -71,7 +71,7 @@ def test_weights_by_hand(folder: Path, tiny: ModuleType) -> None:
     assert row(rows, 0) == {tiny.MERGE: 2.0, tiny.DOG: 1.5}
 
 
-def test_stop_words_and_special_pieces_have_no_weight(folder: Path, tiny: ModuleType) -> None:
+def test_stop_words_and_special_tokens_have_no_weight(folder: Path, tiny: ModuleType) -> None:
     rows = plain(folder).encode_documents(["cat the lists [SEP] [UNK] zebra"])
     assert list(row(rows, 0)) == [tiny.CAT]
     # Pieces that are left out are read all the same: dog stands in place 7, after [CLS] and six pieces.
@@ -79,7 +79,7 @@ def test_stop_words_and_special_pieces_have_no_weight(folder: Path, tiny: Module
     assert row(rows, 0)[tiny.DOG] == 7 / 4
 
 
-def test_empty_documents_and_those_that_weigh_nothing(folder: Path) -> None:
+def test_documents_without_weights(folder: Path) -> None:
     rows = plain(folder).encode_documents(["", "the", "cat", "sort"])
     assert [len(terms) for terms, _ in rows] == [0, 0, 1, 0]
     assert len(plain(folder).encode_documents([])) == 0
@@ -92,7 +92,7 @@ def test_one_document_in_the_last_batch(folder: Path, tilde: Path) -> None:
         assert encoder.encode_documents(texts) == TermWeights.concatenate(alone)
 
 
-def test_the_largest_weight_over_windows_counts(folder: Path, tiny: ModuleType) -> None:
+def test_a_term_takes_its_largest_weight_over_windows(folder: Path, tiny: ModuleType) -> None:
     # length 10: windows of 8 pieces and a stride of 6; merge is piece 6: place 7 of the first, 1 of the second.
     words = ["dog"] * 14
     words[6] = "merge"
@@ -113,7 +113,7 @@ def test_expansions_follow_the_text_after_a_separator(
     assert row(rows, 0) == {tiny.MERGE: 1.25, tiny.CAT: 0.5 + 4 / 4}
 
 
-def test_every_window_is_expanded_by_itself(
+def test_windows_are_expanded_separately(
     folder: Path, tilde: Path, tiny: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = inputs_of(monkeypatch)
@@ -124,7 +124,7 @@ def test_every_window_is_expanded_by_itself(
     assert ends == [[tiny.LIST, tiny.SEP], [tiny.DOG, tiny.SEP]]
 
 
-def test_without_expansions_there_is_no_second_part(
+def test_an_empty_expansion_adds_no_separator(
     folder: Path, tilde: Path, tiny: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = inputs_of(monkeypatch)
@@ -132,7 +132,7 @@ def test_without_expansions_there_is_no_second_part(
     assert seen[1] == [[tiny.CLS, tiny.MERGE, tiny.SEP]]  # the three likeliest are the, ##s and merge itself
 
 
-def test_expansion_as_it_was_trained_where_nothing_is_said(folder: Path, tilde: Path) -> None:
+def test_default_expansion_settings_are_those_of_training(folder: Path, tilde: Path) -> None:
     described = expanded(folder, tilde).description
     assert described["settings"]["length"] == 8  # what the expanding encoder read, which is shorter than 10
     assert described["expansion"]["settings"] == {"terms": 2, "counting": "new"}
@@ -147,9 +147,7 @@ def test_expansion_as_it_was_trained_where_nothing_is_said(folder: Path, tilde: 
     assert lifted["expansion"]["settings"] == {"terms": 2, "counting": "new", "lift": 0.5}
 
 
-def test_a_lift_prefers_what_is_likely_here_to_what_is_likely_anywhere(
-    tiny: ModuleType, tmp_path: Path
-) -> None:
+def test_a_lift_prefers_terms_that_are_unlikely_elsewhere(tiny: ModuleType, tmp_path: Path) -> None:
     table = tiny.square({tiny.MERGE: {tiny.CAT: 2.0, tiny.DOG: 1.0}}, otherwise=-6.0)
     floors = np.full(16, -7.0)
     floors[tiny.CAT] = -0.2  # likely whatever is read
@@ -168,7 +166,7 @@ def test_a_lift_needs_floors(tiny: ModuleType, folder: Path, tmp_path: Path) -> 
     tilde = tiny.make_folder(tmp_path / "bare", "tilde", tiny.square({}))
     with pytest.raises(ModelFormatError, match="has no floors") as caught:
         expanded(folder, tilde, expansion_lift=0.5)
-    assert "--set expansion_lift=0" in caught.value.fixes
+    assert "set `expansion_lift=0`" in caught.value.fixes
 
 
 @pytest.mark.parametrize("kind", ["plain", "expanded"])
@@ -217,7 +215,7 @@ def test_fingerprints(folder: Path, tilde: Path) -> None:
 
 def test_progress_covers_both_networks(folder: Path, tilde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WINDOWS", 3)
-    monkeypatch.setattr(module, "DOCUMENTS", 4)
+    monkeypatch.setattr(network_encoder, "DOCUMENTS", 4)
     for encoder in (plain(folder), expanded(folder, tilde)):
         shares: list[float] = []
         encoder.encode_documents(["cat dog " * 10, "merge", "sort", "", "list", "cat"], advance=shares.append)
@@ -226,21 +224,21 @@ def test_progress_covers_both_networks(folder: Path, tilde: Path, monkeypatch: p
 
 
 def test_what_does_not_fit(tiny: ModuleType, folder: Path, tilde: Path, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="longer than what the encoders can read") as caught:
+    with pytest.raises(ParameterError, match="longer than the input of the encoders") as caught:
         expanded(folder, tilde, expansion_terms=8)  # 8 + 8 + 1 > 16
-    assert caught.value.fixes == ("--set length=7",)
+    assert caught.value.fixes == ("set `length=7`",)
     with pytest.raises(ParameterError) as caught:
         expanded(folder, tilde, expansion_terms=14)
     assert "expansion_terms" in caught.value.fixes[0]
-    with pytest.raises(ModelFormatError, match="kind tildev2 is needed"):
+    with pytest.raises(ModelFormatError, match="not tildev2"):
         plain(tilde)
-    with pytest.raises(ModelFormatError, match="kind tilde is needed"):
+    with pytest.raises(ModelFormatError, match="not tilde"):
         expanded(folder, folder)
     unexpanded = tiny.make_folder(tmp_path / "a", "tildev2", np.zeros(16))
-    with pytest.raises(ParameterError, match="does not say that it was trained") as caught:
+    with pytest.raises(ParameterError, match="records no expansion") as caught:
         expanded(unexpanded, tilde)
-    assert caught.value.fixes[0] == "--set expansion_encoder=none"
-    assert f"--expand-with {tilde} --out" in caught.value.fixes[1]
+    assert caught.value.fixes[0] == "set `expansion_encoder='none'`"
+    assert f"`convert_checkpoint(expansion=Expansion('{tilde}', TERMS))`" in caught.value.fixes[1]
     pieces = [*tiny.PIECES[:-1], "horse"]
     other = tiny.make_folder(tmp_path / "b", "tilde", tiny.square({}), pieces=pieces)
     with pytest.raises(VocabularyMismatchError, match="different vocabularies"):

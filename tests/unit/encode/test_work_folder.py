@@ -1,4 +1,4 @@
-"""A work folder holds the rows of one encoder; foreign files are neither used nor removed."""
+"""Work folders: ownership, foreign files and removal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_another_encoder_may_not_add_to_the_folder(tmp_path: Path) -> None:
     assert facts["here"] == "toy, int8, keep 2, sha256:a"
 
 
-def test_of_two_that_begin_at_once_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_encoders_that_start_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "termwise.storage.ownership.create_bytes_whole"
 
     def late(path: Path, data: bytes) -> None:
@@ -58,9 +58,7 @@ def test_of_two_that_begin_at_once_one_is_refused(tmp_path: Path, monkeypatch: p
     assert again.seen == []
 
 
-def test_of_two_of_the_same_settings_that_begin_at_once_both_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_encoders_that_start_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = Path.iterdir
 
     def early(path: Path) -> Any:
@@ -74,13 +72,13 @@ def test_of_two_of_the_same_settings_that_begin_at_once_both_work(
     assert encoder.seen == []
 
 
-def test_pipes_are_not_waited_for(tmp_path: Path) -> None:
+def test_named_pipes_are_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "encoding.json")
     with pytest.raises(ForeignFolderError):
         claim(tmp_path, Counting())
 
 
-def test_descriptions_that_are_no_json(tmp_path: Path) -> None:
+def test_descriptions_that_json_cannot_represent(tmp_path: Path) -> None:
     class Odd(Counting):
         @property
         def description(self) -> dict[str, Any]:
@@ -92,7 +90,7 @@ def test_descriptions_that_are_no_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "another"}', "\ud800"])
-def test_folders_of_others(tmp_path: Path, content: str) -> None:
+def test_foreign_folders(tmp_path: Path, content: str) -> None:
     (tmp_path / "encoding.json").write_bytes(content.encode("utf-8", "surrogatepass"))
     with pytest.raises(ForeignFolderError, match="does not hold an encoding of a collection"):
         claim(tmp_path, Counting())
@@ -104,13 +102,13 @@ def test_folders_of_others(tmp_path: Path, content: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_what_another_shard_is_writing_is_not_foreign(tmp_path: Path) -> None:
+def test_temporary_files_of_another_shard_are_not_foreign(tmp_path: Path) -> None:
     (tmp_path / ".encoding.json.0a1b2c3d.tmp").write_text("{")
     assert len(read(tmp_path, Counting())) == 3
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
-def test_folders_that_refuse(tmp_path: Path) -> None:
+def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(StorageError):
         claim(tmp_path / "a", Counting())
@@ -122,7 +120,7 @@ def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
         claim(tmp_path / "file", Counting())
 
 
-def test_only_what_belongs_to_the_work_is_removed(tmp_path: Path) -> None:
+def test_only_files_of_the_work_folder_are_removed(tmp_path: Path) -> None:
     read(tmp_path / "a", Counting())
     (tmp_path / "a" / ".block-000001.rows.0a1b2c3d.tmp").write_bytes(b"")
     remove_work_folder(tmp_path / "a")

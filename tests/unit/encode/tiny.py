@@ -79,7 +79,7 @@ def graph(kind: str, table: np.ndarray, **names: str) -> bytes:
 def square(
     weights: Mapping[int, Mapping[int, float]], *, otherwise: float = -8.0, terms: int = len(PIECES)
 ) -> np.ndarray:
-    """Return a table of logits: ``weights[piece][term]``, and `otherwise` where nothing is said."""
+    """Return a table of logits: ``weights[piece][term]``, and `otherwise` elsewhere."""
     table = np.full((terms, terms), otherwise, dtype=np.float32)
     for piece, row in weights.items():
         for term, weight in row.items():

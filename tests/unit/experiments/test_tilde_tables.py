@@ -273,7 +273,7 @@ def test_a_query_has_the_median_of_its_times(collections, tmp_path):
 
 
 def test_queries_that_are_documents_need_no_pass(run, encoders, tmp_path, monkeypatch):
-    from termwise.encode.query_network import TildeQueryEncoder
+    from termwise.encode.tilde import TildeQueryEncoder
 
     asked = []
     encode = TildeQueryEncoder.encode_queries

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from termwise.encode.encoder_manifest import SpecialIds
-from termwise.encode.pieces import framed, padded
+from termwise.encode.network_inputs import framed, padded
 from termwise.errors import ModelFormatError
 from termwise.text import Vocabulary
 from termwise.text.wordpiece import WordPieceAnalyzer

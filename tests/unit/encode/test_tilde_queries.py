@@ -1,4 +1,4 @@
-"""Queries read by the network of TILDE."""
+"""TILDE query encoder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def ln_sigmoid(z: float) -> float:
     return -math.log1p(math.exp(-z))
 
 
-def test_by_hand(tilde: Path, tiny: ModuleType) -> None:
+def test_likelihoods_by_hand(tilde: Path, tiny: ModuleType) -> None:
     encoder = open_query_encoder(tilde)
     rows = encoder.encode_queries(["merge", "list sort"])
     assert rows.shape == (2, 16)
@@ -34,7 +34,7 @@ def test_by_hand(tilde: Path, tiny: ModuleType) -> None:
     assert encoder.description["settings"]["side"] == "query"
 
 
-def test_empty_queries_and_none(tilde: Path, tiny: ModuleType) -> None:
+def test_empty_query_and_no_queries(tilde: Path, tiny: ModuleType) -> None:
     encoder = open_query_encoder(tilde)
     (row,) = encoder.encode_queries([""])
     assert row[tiny.DOG] == pytest.approx(ln_sigmoid(4), rel=1e-6)
@@ -42,7 +42,7 @@ def test_empty_queries_and_none(tilde: Path, tiny: ModuleType) -> None:
     assert encoder.encode_queries([]).shape == (0, 16)
 
 
-def test_long_queries_are_read_whole(tilde: Path, tiny: ModuleType) -> None:
+def test_long_queries_are_cut_into_windows(tilde: Path, tiny: ModuleType) -> None:
     encoder = TildeQueryEncoder(OnnxSession(EncoderFolder.open(tilde)), overlap=3)
     for place in (0, 13, 14, 30, 49):
         words = ["cat"] * 50
@@ -51,11 +51,11 @@ def test_long_queries_are_read_whole(tilde: Path, tiny: ModuleType) -> None:
         assert row[tiny.MERGE] == pytest.approx(ln_sigmoid(3), rel=1e-6)
 
 
-def test_what_cannot_read_queries(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:
+def test_invalid_encoders_and_overlaps(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:
     other = tiny.make_folder(tmp_path / "a", "splade-doc", tiny.square({}))
-    with pytest.raises(ModelFormatError, match="kind tilde is needed"):
+    with pytest.raises(ModelFormatError, match="not tilde"):
         open_query_encoder(other)
-    with pytest.raises(ParameterError, match="share more pieces"):
+    with pytest.raises(ParameterError, match="not smaller than the windows"):
         TildeQueryEncoder(OnnxSession(EncoderFolder.open(tilde)), overlap=14)
     for odd in ("3", -1, 1.5):
         with pytest.raises(ParameterError, match="overlap"):

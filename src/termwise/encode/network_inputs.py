@@ -1,0 +1,179 @@
+"""Network inputs: texts cut into windows of word pieces, framed by special tokens and padded to batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import ParameterError
+from termwise.text import WordPieceAnalyzer
+
+PieceIds = npt.NDArray[np.int32]
+
+_Integer = TypeVar("_Integer", bound=np.integer)
+
+
+@dataclass(frozen=True)
+class TextWindows:
+    """Windows of several texts.
+
+    Attributes
+    ----------
+    documents : ndarray of shape (n,), int64
+        Position of the text of each window. An empty text has no window.
+    pieces : list of n ndarrays, int32
+        Piece ids of each window, without special tokens.
+    """
+
+    documents: npt.NDArray[np.int64]
+    pieces: list[PieceIds]
+
+
+def cut_windows(pieces: int, *, size: int, overlap: int) -> list[tuple[int, int]]:
+    """Cut a document into overlapping windows that together cover it.
+
+    Each window starts ``size - overlap`` pieces after the previous one. The last window is moved back to end with the
+    document, so it is as long as the others and may overlap its neighbour more.
+
+    Parameters
+    ----------
+    pieces : int
+        Number of pieces of the document, without special tokens; 0 or more.
+    size : int
+        Largest number of pieces in a window, 1 or more.
+    overlap : int
+        Number of pieces that two neighbouring windows share, from 0 to ``size - 1``.
+
+    Returns
+    -------
+    list of (int, int)
+        Start and end of each window, the end exclusive. A document of at most `size` pieces is one window; an empty
+        document has none.
+
+    Examples
+    --------
+    >>> cut_windows(10, size=4, overlap=1)
+    [(0, 4), (3, 7), (6, 10)]
+    >>> cut_windows(11, size=4, overlap=1)
+    [(0, 4), (3, 7), (6, 10), (7, 11)]
+    >>> cut_windows(3, size=4, overlap=1), cut_windows(0, size=4, overlap=1)
+    ([(0, 3)], [])
+    """
+    if pieces == 0:
+        return []
+    starts = [*range(0, pieces - size, size - overlap), max(0, pieces - size)]
+    return [(start, min(start + size, pieces)) for start in starts]
+
+
+def window_sizes(*, length: int, overlap: int | None, positions: int) -> tuple[int, int]:
+    """Return the number of pieces of text in a window, and the number that neighbouring windows share.
+
+    Parameters
+    ----------
+    length : int
+        Number of pieces in a window, including two special tokens.
+    overlap : int or None
+        Number of pieces that neighbouring windows share; None for an eighth of a window.
+    positions : int
+        Largest number of pieces that the network accepts.
+
+    Raises
+    ------
+    ParameterError
+        If `length` exceeds `positions`, or the overlap is not smaller than the window.
+
+    Examples
+    --------
+    >>> window_sizes(length=128, overlap=None, positions=512)
+    (126, 15)
+    """
+    size = length - 2
+    if length > positions:
+        raise ParameterError(
+            "the windows are longer than the input of the encoder",
+            facts=[("length", length), ("most", positions)],
+            fixes=[f"set `length={positions}`"],
+        )
+    shared = size // 8 if overlap is None else overlap
+    if shared >= size:
+        raise ParameterError(
+            "the overlap is not smaller than the windows",
+            facts=[("overlap", overlap), ("pieces of a window", size)],
+            fixes=[f"set `overlap={max(0, size // 8)}`"],
+        )
+    return size, shared
+
+
+def windows_of(analyzer: WordPieceAnalyzer, texts: Sequence[str], *, size: int, overlap: int) -> TextWindows:
+    """Cut texts into windows, see `cut_windows`."""
+    documents: list[int] = []
+    pieces: list[PieceIds] = []
+    for position, text in enumerate(texts):
+        numbers = analyzer.numbers(text)
+        for start, stop in cut_windows(len(numbers), size=size, overlap=overlap):
+            documents.append(position)
+            pieces.append(numbers[start:stop])
+    return TextWindows(np.array(documents, dtype=np.int64), pieces)
+
+
+def framed(first: int, *parts: npt.NDArray[_Integer], sep: int) -> npt.NDArray[_Integer]:
+    """Return the input ``first part sep [part sep ...]``.
+
+    Parameters
+    ----------
+    first : int
+        Special token in position 0.
+    *parts : ndarrays of integers
+        One or more; empty ones are left out, except for the first.
+    sep : int
+        Separator.
+
+    Examples
+    --------
+    >>> framed(101, np.array([7, 8], dtype=np.int32), np.array([9], dtype=np.int32), sep=102).tolist()
+    [101, 7, 8, 102, 9, 102]
+    """
+    begin, end = (np.array([token], dtype=parts[0].dtype) for token in (first, sep))
+    filled = [parts[0], *(part for part in parts[1:] if len(part))]
+    return np.concatenate([begin, *(array for part in filled for array in (part, end))])
+
+
+def padded(
+    inputs: Sequence[npt.NDArray[np.integer]], pad: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Stack inputs, padded to the longest.
+
+    Returns
+    -------
+    input_ids : ndarray of shape (b, l), int64
+        The inputs, followed by `pad`.
+    attention_mask : ndarray of shape (b, l), int64
+        1 for a piece, 0 for padding.
+
+    Examples
+    --------
+    >>> ids, mask = padded([np.array([5, 6]), np.array([7])], 0)
+    >>> ids.tolist(), mask.tolist()
+    ([[5, 6], [7, 0]], [[1, 1], [1, 0]])
+    """
+    lengths = np.array([len(pieces) for pieces in inputs], dtype=np.int64)
+    mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
+    ids = np.full(mask.shape, pad, dtype=np.int64)
+    ids[mask] = np.concatenate(inputs)
+    return ids, mask.astype(np.int64)
+
+
+def chunks(count: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of at most `size` that cover ``range(count)``.
+
+    Examples
+    --------
+    >>> list(chunks(5, 2))
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    for start in range(0, count, size):
+        yield start, min(start + size, count)
