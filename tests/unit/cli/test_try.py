@@ -175,7 +175,7 @@ def test_weights_of_another_encoder_are_refused(place, capsys, monkeypatch):
     place("tilde", DOCUMENTS)
     monkeypatch.setattr("termwise.models.tilde.DEFAULT_KEEP", 7)
     assert run(["try", "merge"]) == 3
-    assert "another encoder or with other settings" in capsys.readouterr().err
+    assert "another encoder or to other settings" in capsys.readouterr().err
 
 
 def test_the_commands_to_go_on_with_can_be_typed_as_they_stand(place, capsys):
