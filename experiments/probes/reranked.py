@@ -32,6 +32,13 @@ from termwise.scorers import ScoreCache  # noqa: E402
 
 MEASURES = ("nDCG@10", "RR(rel=2)@10")
 
+NOTE = (
+    "**The baseline is too low.** The `bm25` of this table has term statistics of 14,581 passages that were found "
+    "for these queries, not of the whole collection. The BM25 scores of the run itself, for the same candidates, "
+    "reach an nDCG@10 of .507 on DL19. Differences against .451 are overstated, and none of them was tested "
+    "against .507."
+)
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -118,6 +125,8 @@ def page(found: Comparison, kept: Mapping[str, Any]) -> str:
     return "\n".join(
         [
             "# The rankers that were probed, as re-rankers",
+            "",
+            NOTE,
             "",
             f"The best 100 of {kept['candidates']['run']} for {kept['candidates']['queries']} queries, ranked by each. "
             "Statistics of terms are those of the passages at hand, not of the whole collection.",

@@ -181,6 +181,7 @@ def page(result: Mapping[str, Any], name: str) -> str:
     )
     parts = [
         f"# {plan['title']}",
+        *([plan["note"]] if "note" in plan else []),
         "Made by `experiments/tilde_tables/compact_form.py` on dev splits. Bytes: inverted and forward view, one byte "
         "a weight (exact: four, and no inverted view). Quality: macro mean "
         f"{plan['measure']} over {', '.join(macro['collections'])}, re-ranking {plan['depth']:,} candidates of BM25 "

@@ -223,6 +223,7 @@ def _table_page(result: Mapping[str, Any]) -> str:
     main, latency = plan["measures"][0], plan["latency"]
     parts = [
         f"# {plan['title']}",
+        *([plan["note"]] if "note" in plan else []),
         f"After {plan['source']}. Made by `experiments/tilde_tables/tables.py`. Latency: milliseconds a query on one "
         f"thread, means; each query counts with the median of its times, {latency['passes']} passes after "
         f"{latency['warm']} queries to warm up. Difference, interval and p of {main} are paired, against the "
