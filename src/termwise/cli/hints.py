@@ -63,12 +63,27 @@ def spell(code: str) -> str:
     ('--set precision=float32', '--expand-with none')
     >>> spell("build_index(model='tilde', side='query')")
     'termwise index COLLECTION --out DIR --model tilde --set side=query'
+    >>> spell("convert_checkpoint(my-tilde, floors_from=COLLECTION)")
+    'termwise train convert my-tilde --out DIR --floors-from COLLECTION'
+    >>> spell("build_index(out=docs.tw)")
+    'termwise index COLLECTION --out docs.tw'
     >>> spell("quantiser='float32'")
     '--float'
     """
     call = _CALL.fullmatch(code)
     if call and call[1] in _COMMANDS:
-        return " ".join(["termwise", _COMMANDS[call[1]], *_options(call[2])])
+        command = _COMMANDS[call[1]]
+        first = call[2].partition(",")[0]
+        if first and "=" not in first:  # a positional argument is the first placeholder
+            command = re.sub(r"\b[A-Z]{2,}\b", lambda _: first.strip("\"'"), command, count=1)
+        options = []
+        for option in _options(call[2]):
+            name = option.partition(" ")[0]
+            if f"{name} " in command:
+                command = re.sub(rf"{name} \S+", option.replace("\\", r"\\"), command)
+            else:
+                options.append(option)
+        return " ".join(["termwise", command, *options])
     return " ".join(_options(code)) if _ARGUMENT.fullmatch(code) else code
 
 

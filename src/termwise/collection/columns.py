@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 
 from termwise.errors import ParameterError
@@ -90,8 +91,8 @@ def without_header(
 
 
 def is_whole(text: str) -> bool:
-    """Tell whether `text` is a whole number in ASCII digits, with or without a sign."""
-    return text.isascii() and text.removeprefix("-").removeprefix("+").isdigit()
+    """Return whether `text` is a whole number in ASCII digits, with or without a sign."""
+    return re.fullmatch("[+-]?[0-9]+", text) is not None
 
 
 def separator_character(separator: str) -> str:

@@ -185,7 +185,7 @@ class EncoderFolder:
                 facts=[("encoder", self.folder), ("missing", FLOORS)],
                 fixes=[
                     "set `form='exact'`",
-                    "measure them with `convert_checkpoint(floors_from=COLLECTION)`",
+                    f"measure them with `convert_checkpoint({self.folder}, floors_from=COLLECTION)`",
                 ],
             )
         return self._cleaned_vector(FLOORS)

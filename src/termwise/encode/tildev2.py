@@ -104,7 +104,7 @@ def _floors(folder: EncoderFolder) -> npt.NDArray[np.float32]:
             facts=[("encoder", folder.name), ("missing", FLOORS)],
             fixes=[
                 "set `expansion_lift=0`",
-                "measure them with `convert_checkpoint(floors_from=COLLECTION)`",
+                f"measure them with `convert_checkpoint({folder.name}, floors_from=COLLECTION)`",
             ],
         )
     return folder.floors

@@ -28,12 +28,14 @@ from termwise.errors import (
     NotAnIndexError,
     StorageError,
 )
+from termwise.storage.manifest_json import Misfit
+from termwise.storage.safe_read import open_regular
 
 MAGIC = b"termwise"
 VERSION = 1
 ALIGNMENT = 64
 
-REBUILD = "build the index again: termwise index COLLECTION --model MODEL --out DIR --overwrite"
+REBUILD = "build the index again: `build_index(model=MODEL, overwrite=True)`"
 
 _HEADER = struct.Struct("<8sII16sQII")  # magic, version, sections, kind, file length, table CRC, header CRC
 _ENTRY = struct.Struct("<24s8sQQI12x")  # name, dtype, offset, length in bytes, CRC of the bytes
@@ -273,27 +275,35 @@ class Container:
 
 
 def map_file(path: Path, length: int | None) -> mmap.mmap | bytes:
-    """Map a file of the index into memory, and check that it has the promised length in bytes.
+    """Map a file of the index into memory after checking that it is a regular file of the recorded length.
 
     Raises
     ------
     MissingFileError
         If the file cannot be opened.
     CorruptIndexError
-        If it is shorter or longer than `length`.
+        If it is not a regular file, or its length is not `length` bytes.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             if length is not None and size != length:
                 raise corrupt(path, min(size, length), f"{length} bytes", f"{size} bytes")
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+    except Misfit as misfit:
+        if path.is_dir():
+            raise _cannot_be_opened(path, "Is a directory") from None
+        raise corrupt(path, None, misfit.expected, misfit.seen) from None
     except OSError as error:
-        raise MissingFileError(
-            "a file of the index cannot be opened",
-            facts=[("file", path), ("system says", error.strerror)],
-            fixes=[REBUILD],
-        ) from error
+        raise _cannot_be_opened(path, error.strerror) from error
+
+
+def _cannot_be_opened(path: Path, reason: str | None) -> MissingFileError:
+    return MissingFileError(
+        "a file of the index cannot be opened",
+        facts=[("file", path), ("system says", reason)],
+        fixes=[REBUILD],
+    )
 
 
 def let_go(file: IO[bytes]) -> None:
@@ -342,8 +352,8 @@ def storage_errors(path: Path) -> Iterator[None]:
             "the index cannot be written",
             facts=[("path", error.filename or path), ("system says", error.strerror or str(error))],
             fixes=[
-                "free some space, or choose another disk with --out"
+                "free some space, or choose a folder on another disk"
                 if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-                else "choose a folder that can be written with --out"
+                else "choose a folder that can be written"
             ],
         ) from error

@@ -11,16 +11,18 @@ from termwise.errors import ForeignFolderError, IndexExistsError, StorageError
 from termwise.index import manifest as manifests
 from termwise.index.container import storage_errors
 from termwise.index.lock import NAME as LOCK
-from termwise.index.manifest import BUILD, FILE, Manifest
+from termwise.index.manifest import BUILD, FILE, MAX_MANIFEST, Manifest
+from termwise.storage.manifest_json import Misfit
+from termwise.storage.safe_read import read_regular
 
 
 def is_current(folder: Path, manifest: Manifest) -> bool:
     """Tell whether `manifest` is the published one; True where it cannot be read, so that nothing of it is removed."""
     try:
-        return (folder / manifests.NAME).read_bytes() == manifest.to_bytes()
+        return read_regular(folder / manifests.NAME, MAX_MANIFEST) == manifest.to_bytes()
     except FileNotFoundError:
         return False
-    except OSError:
+    except (OSError, Misfit):
         return True
 
 
@@ -66,7 +68,7 @@ def claim(path: Path, *, overwrite: bool) -> list[Path]:
             raise ForeignFolderError(
                 "the output path is a file, an index is a folder",
                 facts=[("path", path)],
-                fixes=["choose another path with --out"],
+                fixes=["choose another path"],
             )
     check_free(path, overwrite=overwrite)
     return []
@@ -87,10 +89,10 @@ def check_free(path: Path, *, overwrite: bool) -> None:
     try:
         names = {entry.name for entry in path.iterdir()}
         known = manifests.NAME in names and (
-            manifests.FORMAT.encode() in (path / manifests.NAME).read_bytes()
+            manifests.FORMAT.encode() in read_regular(path / manifests.NAME, MAX_MANIFEST)
             or any(FILE.fullmatch(name) for name in names)  # a damaged index may be overwritten
         )
-    except IsADirectoryError:
+    except Misfit:  # a folder, a pipe or a device
         known = False
     except OSError as error:
         raise StorageError(
@@ -104,11 +106,11 @@ def check_free(path: Path, *, overwrite: bool) -> None:
         raise ForeignFolderError(
             "the output folder holds files that are not an index; nothing was touched",
             facts=[("folder", path), ("found", shown)],
-            fixes=["choose an empty or a new folder with --out"],
+            fixes=["choose an empty or a new folder"],
         )
     if manifests.NAME in names and not overwrite:
         raise IndexExistsError(
-            "there is an index already",
+            "the folder already holds an index",
             facts=[("folder", path)],
-            fixes=["add --overwrite to replace it (in Python overwrite=True)"],
+            fixes=["replace it with `overwrite=True`"],
         )

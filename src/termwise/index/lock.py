@@ -1,4 +1,4 @@
-"""One writer at a time."""
+"""Lock file that allows one writer of an index at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from termwise.errors import IndexLockedError
+from termwise.errors import IndexLockedError, StorageError
 from termwise.index.container import storage_errors
 
 NAME = ".lock"
@@ -16,16 +16,16 @@ NAME = ".lock"
 
 @contextmanager
 def writer_lock(folder: Path) -> Iterator[None]:
-    """Hold the writer's lock of `folder`; the system lets go of it when the process ends, however it ends.
+    """Hold the writer lock of `folder`; the system releases it when the process ends.
 
-    The lock file is removed with the lock; one that a killed process left behind does no harm.
+    The lock file is removed at the end. A lock file that a killed process left is harmless.
 
     Raises
     ------
     IndexLockedError
         If another writer holds it.
     StorageError
-        If the lock cannot be made.
+        If the lock file cannot be created, or is a link.
     """
     path = folder / NAME
     while True:
@@ -38,14 +38,20 @@ def writer_lock(folder: Path) -> Iterator[None]:
                     with suppress(OSError):
                         path.unlink()
                 return
-            # Another writer was done, and removed the file, between our opening and our locking it.
+            # Another writer finished and removed the file before it was locked here.
         finally:
             os.close(descriptor)
 
 
 def _lock(folder: Path, path: Path) -> int:
     with storage_errors(path):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        if path.is_symlink():
+            raise StorageError(
+                "the lock file of the index is a link",
+                facts=[("path", path), ("expected", "a regular file")],
+                fixes=["remove it"],
+            )
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
     try:
         with storage_errors(path):
             try:
@@ -54,7 +60,7 @@ def _lock(folder: Path, path: Path) -> int:
                 raise IndexLockedError(
                     "another process is writing this index",
                     facts=[("index", folder)],
-                    fixes=["wait until it has finished, or choose another folder with --out"],
+                    fixes=["wait until it has finished, or choose another folder"],
                 ) from None
     except BaseException:
         os.close(descriptor)

@@ -17,6 +17,7 @@ from termwise.errors import MissingFileError, NewerFormatError, NotAnIndexError,
 from termwise.index.container import VERSION, closing_quietly, corrupt, storage_errors
 from termwise.storage.manifest_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
 from termwise.storage.model_folder import kind_of
+from termwise.storage.safe_read import read_regular
 
 NAME = "manifest.json"
 NEW = "manifest.json.new"
@@ -43,7 +44,13 @@ MAX_TERMS = (1 << 31) - 1
 MAX_BIAS_BITS = 8
 """The document bias is at most this many bits finer than the impacts."""
 
-_BUILDING = "termwise index COLLECTION --model bm25 --out {}"
+MAX_MANIFEST = 256_000_000
+"""Largest size of a manifest in bytes."""
+
+MIN_SCALE, MAX_SCALE = 2.0**-160, 2.0**128
+"""Bounds of the scale of a quantiser; weights are float32, so a writer stays within them."""
+
+_BUILDING = "build an index: `build_index(out={})`"
 
 
 def file_name(kind: str, sha256: str) -> str:
@@ -187,7 +194,13 @@ class Manifest:
         """
         path = folder / NAME
         try:
-            data = path.read_bytes()
+            data = read_regular(path, MAX_MANIFEST)
+        except Misfit as misfit:
+            if path.is_dir():
+                raise MissingFileError(
+                    "the index cannot be read", facts=[("path", path), ("system says", "Is a directory")]
+                ) from None
+            raise corrupt(path, None, misfit.expected, misfit.seen) from None
         except FileNotFoundError:
             raise _no_manifest(folder) from None
         except NotADirectoryError:
@@ -353,8 +366,8 @@ def _quantiser(value: object) -> QuantiserRecord:
     if kind not in ("uint8", "float32"):
         raise Misfit("a quantiser of kind uint8 or float32", kind)
     scale = _real(body["scale"], "quantiser.scale")
-    if scale == 0:
-        raise Misfit("a quantiser.scale above 0", scale)
+    if not MIN_SCALE <= scale <= MAX_SCALE:
+        raise Misfit(f"a quantiser.scale from {MIN_SCALE:g} to {MAX_SCALE:g}", scale)
     return QuantiserRecord(
         kind=kind,
         scale=scale,

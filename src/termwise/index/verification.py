@@ -18,6 +18,8 @@ from termwise.index.reader import ATTEMPTS, Index
 from termwise.index.segment import Segment
 from termwise.kernels.inversion import first_difference, first_unsorted
 from termwise.progress import Progress, no_progress
+from termwise.storage.manifest_json import Misfit
+from termwise.storage.safe_read import open_regular
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,11 @@ def _damage(error: DataError, name: str) -> Damage:
 def _check_file(folder: Path, record: FileRecord) -> list[Damage]:
     path = folder / record.name
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         size = path.stat().st_size
+    except Misfit as misfit:
+        return [Damage(record.name, None, f"{misfit.seen} instead of {misfit.expected}")]
     except OSError as error:
         return [Damage(record.name, None, error.strerror or "cannot be read")]
     if size != record.length:

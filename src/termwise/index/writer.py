@@ -145,7 +145,10 @@ class IndexWriter:
             check_free(self.path, overwrite=overwrite)
             with storage_errors(self.path):
                 for left in self.path.glob(f"{BUILD}*"):
-                    shutil.rmtree(left, ignore_errors=True)
+                    if left.is_dir() and not left.is_symlink():
+                        shutil.rmtree(left, ignore_errors=True)
+                    else:
+                        remove_files([left])
                 self.folder = Path(tempfile.mkdtemp(prefix=BUILD, dir=self.path))
             resources.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self._rows = resources.enter_context(closing(RowSpill(self.folder, "rows")))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from termwise.storage.manifest_json import Misfit
 
@@ -34,7 +34,7 @@ def regular_size(path: Path, most: int = MAX_BYTES) -> int:
     return _checked_size(path.stat(), most)
 
 
-def open_regular(path: Path, most: int = MAX_BYTES) -> BinaryIO:
+def open_regular(path: Path, most: int = MAX_BYTES) -> BufferedReader:
     """Open a file for reading; raises what `regular_size` raises.
 
     A named pipe would block and a device may have no end, so neither is opened. The check is repeated on the open file,

@@ -100,7 +100,7 @@ def test_the_compact_form_of_a_tilde_without_floors_tells_how_to_get_them(conver
     assert run(["index", "docs.jsonl", "--model", str(converted), "--out", "a.tw"]) != 0
     (fix,) = [line for line in capsys.readouterr().err.splitlines() if "train convert" in line]
     words = shlex.split(fix.partition("termwise ")[2])
-    assert words == ["train", "convert", str(converted), "--floors-from", "COLLECTION", "--out", "DIR"]
+    assert words == ["train", "convert", str(converted), "--out", "DIR", "--floors-from", "COLLECTION"]
     filled = [{"COLLECTION": "docs.jsonl", "DIR": "made"}.get(word, word) for word in words]
     code, _, said = convert(*filled[2:])
     assert code == 0

@@ -273,3 +273,10 @@ def test_forms_of_scores(tmp_path: Path, score: str) -> None:
     path = tmp_path / "a.trec"
     path.write_text(f"q1 Q0 a 1 {score} x\n")
     assert read_run(path)["q1"].scores[0] == float(score)
+
+
+def test_a_rank_with_two_signs_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.trec"
+    path.write_text("q1 Q0 a -+5 1.0 x\n")
+    with pytest.raises(MalformedRecordError, match="a rank"):
+        read_run(path)

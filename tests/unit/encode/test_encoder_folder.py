@@ -239,7 +239,7 @@ def test_missing_and_invalid_floors(tiny: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(ModelFormatError, match="no floors") as caught:
         _ = without.floors
     assert "set `form='exact'`" in caught.value.fixes
-    assert "`convert_checkpoint(floors_from=COLLECTION)`" in caught.value.fixes[1]
+    assert "floors_from=COLLECTION)`" in caught.value.fixes[1]
     assert dict(caught.value.facts)["encoder"] == without.folder
     for number, odd in enumerate(([-1.0] * 3, [0.5] * 16, [float("nan")] * 16)):
         encoder = EncoderFolder.open(tiny.make_folder(tmp_path / str(number), "tilde", table, floors=odd))

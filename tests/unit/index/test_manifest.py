@@ -277,7 +277,7 @@ def test_where_there_is_no_manifest(tmp_path: Path) -> None:
         Manifest.read(tmp_path / "nowhere")
     with pytest.raises(NotAnIndexError, match="holds no index") as caught:
         Manifest.read(tmp_path)
-    assert caught.value.fixes == (f"termwise index COLLECTION --model bm25 --out {tmp_path}",)
+    assert caught.value.fixes == (f"build an index: `build_index(out={tmp_path})`",)
     (tmp_path / f"{module.BUILD}0a1b2c3d").mkdir()
     with pytest.raises(NotAnIndexError, match="begun here but never finished"):
         Manifest.read(tmp_path)
@@ -290,7 +290,7 @@ def test_a_folder_that_holds_something_else_is_not_to_be_written_into(tmp_path: 
     (tmp_path / "corpus.jsonl").touch()
     with pytest.raises(NotAnIndexError, match="holds no index") as caught:
         Manifest.read(tmp_path)
-    assert caught.value.fixes == ("termwise index COLLECTION --model bm25 --out DIR",)
+    assert caught.value.fixes == ("build an index: `build_index(out=DIR)`",)
     (tmp_path / "manifest.json").mkdir()
     with pytest.raises(MissingFileError, match="cannot be read"):
         Manifest.read(tmp_path)
