@@ -528,7 +528,12 @@ def test_convert_refuses_what_a_kind_does_not_have(masked, projected, tmp_path):
         (masked, {"floors_from": tmp_path / "nowhere.jsonl"}, MissingFileError, None),
         (masked, {"floors_from": none}, EmptyCollectionError, None),
         (projected, {"expansion": (tilde, 8, "new")}, ParameterError, None),
-        (projected, {"expansion": Expansion(masked[1], 8)}, ModelFormatError, f"train convert {masked[1]}"),
+        (
+            projected,
+            {"expansion": Expansion(masked[1], 8)},
+            ModelFormatError,
+            f"convert {masked[1]} with `convert_checkpoint()`",
+        ),
         (projected, {"expansion": Expansion(tilde, 61)}, ParameterError, "fewer expansion terms"),
         (
             projected,
