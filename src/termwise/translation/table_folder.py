@@ -259,7 +259,7 @@ def _manifest_bytes(folder: Path) -> bytes:
             facts=[("path", folder), ("ship with the package", ", ".join(shipped_tables()) or "none")],
             fixes=[
                 "name one that ships, or the path of a table folder",
-                "train one: `train_model1(data, out)`",
+                "train one: `train_model1()`",
             ],
         ),
         other=lambda: ModelFormatError(
@@ -267,7 +267,7 @@ def _manifest_bytes(folder: Path) -> bytes:
             facts=[("path", folder), ("missing", NAME)],
             fixes=[
                 "name one that ships, or the path of a table folder",
-                "train one into another folder: `train_model1(data, out)`",
+                "train one into another folder: `train_model1()`",
             ],
         ),
     )

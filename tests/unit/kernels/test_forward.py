@@ -147,3 +147,14 @@ def test_terms_are_searched_for_in_long_rows(data: st.DataObject) -> None:
         indptr, flat, impacts, [], rows, sorted(query), [query[t] for t in sorted(query)], 0
     )
     assert ((scores, matched), status) == (wanted, OK)
+
+
+def test_the_bias_is_added_after_the_terms() -> None:
+    impacts = [1.0, 29.0, 4.260926246643066]
+    weights = {1: 565.0, 2: 1.0, 6: 0.6000000238418579}
+    terms, values = [1, 2, 6], [impacts[1], impacts[0], impacts[2]]
+    scores, _, _ = score([0, 3], terms, values, [174], [0], weights, 660, number=np.float64)
+    slow, _ = reference.score_rows(
+        [0, 3], terms, values, [174], [0], sorted(weights), [565.0, 1.0, weights[6]], 660
+    )
+    assert scores == slow

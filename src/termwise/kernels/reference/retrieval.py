@@ -48,12 +48,14 @@ def score_rows(
     scores: list[float] = []
     matched: list[bool] = []
     for row in rows:
-        score: float = background_weight * bias[row] if len(bias) else 0
+        score: float = 0
         shared = False
         for position in range(indptr[row], indptr[row + 1]):
             if terms[position] in weight_of:
                 score += weight_of[terms[position]] * impacts[position]
                 shared = True
+        if len(bias):
+            score += background_weight * bias[row]
         scores.append(score)
         matched.append(shared)
     return scores, matched

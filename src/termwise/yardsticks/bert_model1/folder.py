@@ -257,7 +257,7 @@ def _load_head(network: BertModel1, path: Path) -> None:
 
 
 def _manifest_bytes(folder: Path) -> bytes:
-    fixes = ["`train_bert_model1(data, base, out)`", "name the folder of a trained scorer"]
+    fixes = ["`train_bert_model1()`", "name the folder of a trained scorer"]
     return FOLDERS.manifest_bytes(
         folder / NAME,
         missing=lambda: MissingFileError("there is no such scorer", facts=[("path", folder)], fixes=fixes),
