@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 
 _COMMANDS = {
@@ -67,6 +68,8 @@ def spell(code: str) -> str:
     'termwise train convert my-tilde --out DIR --floors-from COLLECTION'
     >>> spell("build_index(out=docs.tw)")
     'termwise index COLLECTION --out docs.tw'
+    >>> print(spell("fail_if='typos<-0.3'"))
+    --fail-if 'typos<-0.3'
     >>> spell("quantiser='float32'")
     '--float'
     """
@@ -98,4 +101,5 @@ def _options(arguments: str) -> Iterator[str]:
         elif found[1] or name not in _OPTIONS:
             yield f"--set {name}={value}"
         else:
-            yield f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {value}")
+            shown = shlex.quote(value) if set(value) & set("<>*") else value  # as a shell takes it
+            yield f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {shown}")
