@@ -97,18 +97,17 @@ def command(
     read = read_runs(runs)
     check_common_queries(read)
     fusion: Fusion | None = None
-    if rrf:
+    if alpha is not None:
+        fusion = Fusion(
+            [run.name for run in read], shares_of(alpha), **fusion_rules(missing, normalise, documents)
+        )
+        note_left_out(read, missing, documents)
+    elif weights is not None:
+        fusion = Fusion.open(weights)
+        note_weight_names(weights, fusion, [run.name for run in read])
+    if fusion is None:
         fused = reciprocal_rank_fusion(read, name=tag)
     else:
-        if alpha is not None:
-            fusion = Fusion(
-                [run.name for run in read], shares_of(alpha), **fusion_rules(missing, normalise, documents)
-            )
-            note_left_out(read, missing, documents)
-        elif weights is not None:
-            fusion = Fusion.open(weights)
-            note_weight_names(weights, fusion, [run.name for run in read])
-        assert fusion is not None
         fused = fusion.apply(read, queries=query_scales(fusion.scaling, queries, index or []), name=tag)
         if weights is not None:
             note_same_queries(weights, fusion, read[0])

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -29,7 +30,7 @@ from termwise.errors import (
     StorageError,
 )
 from termwise.storage.manifest_json import Misfit
-from termwise.storage.safe_read import open_regular
+from termwise.storage.safe_read import MAX_BYTES, open_regular
 
 MAGIC = b"termwise"
 VERSION = 1
@@ -274,6 +275,24 @@ class Container:
         view.release()
 
 
+def open_index_file(path: Path, most: int = MAX_BYTES) -> BufferedReader:
+    """Open a file of the index for reading.
+
+    Raises
+    ------
+    OSError
+        If there is no such file, it is a folder, or the system refuses.
+    CorruptIndexError
+        If it is a special file, or longer than `most` bytes.
+    """
+    try:
+        return open_regular(path, most)
+    except Misfit as misfit:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path)) from None
+        raise corrupt(path, None, misfit.expected, misfit.seen) from None
+
+
 def map_file(path: Path, length: int | None) -> mmap.mmap | bytes:
     """Map a file of the index into memory after checking that it is a regular file of the recorded length.
 
@@ -285,25 +304,17 @@ def map_file(path: Path, length: int | None) -> mmap.mmap | bytes:
         If it is not a regular file, or its length is not `length` bytes.
     """
     try:
-        with open_regular(path) as file:
+        with open_index_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             if length is not None and size != length:
                 raise corrupt(path, min(size, length), f"{length} bytes", f"{size} bytes")
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-    except Misfit as misfit:
-        if path.is_dir():
-            raise _cannot_be_opened(path, "Is a directory") from None
-        raise corrupt(path, None, misfit.expected, misfit.seen) from None
     except OSError as error:
-        raise _cannot_be_opened(path, error.strerror) from error
-
-
-def _cannot_be_opened(path: Path, reason: str | None) -> MissingFileError:
-    return MissingFileError(
-        "a file of the index cannot be opened",
-        facts=[("file", path), ("system says", reason)],
-        fixes=[REBUILD],
-    )
+        raise MissingFileError(
+            "a file of the index cannot be opened",
+            facts=[("file", path), ("system says", error.strerror)],
+            fixes=[REBUILD],
+        ) from error
 
 
 def let_go(file: IO[bytes]) -> None:

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from termwise.errors import MissingFileError, NewerFormatError, NotAnIndexError, ParameterError
-from termwise.index.container import VERSION, closing_quietly, corrupt, storage_errors
+from termwise.index.container import VERSION, closing_quietly, corrupt, open_index_file, storage_errors
 from termwise.storage.manifest_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
 from termwise.storage.model_folder import kind_of
-from termwise.storage.safe_read import read_regular
 
 NAME = "manifest.json"
 NEW = "manifest.json.new"
@@ -194,13 +193,8 @@ class Manifest:
         """
         path = folder / NAME
         try:
-            data = read_regular(path, MAX_MANIFEST)
-        except Misfit as misfit:
-            if path.is_dir():
-                raise MissingFileError(
-                    "the index cannot be read", facts=[("path", path), ("system says", "Is a directory")]
-                ) from None
-            raise corrupt(path, None, misfit.expected, misfit.seen) from None
+            with open_index_file(path, MAX_MANIFEST) as file:
+                data = file.read()
         except FileNotFoundError:
             raise _no_manifest(folder) from None
         except NotADirectoryError:
