@@ -109,7 +109,7 @@ def number(value: float, decimals: int) -> str:
 
 
 def factor(value: float) -> str:
-    """Write the weight of a term in a query, with four decimals unless it is whole.
+    """Format a query weight: four decimals, or none for a whole number.
 
     Examples
     --------

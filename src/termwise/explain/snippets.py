@@ -245,7 +245,7 @@ def _collapsed_lengths(text: str, places: Iterable[int]) -> dict[int, int]:
 
 
 def _cells(line: str) -> Sequence[int]:
-    """Return the number of cells before each character, and in total."""
+    """Return the number of terminal cells before each character, and the total."""
     widths = {character: get_character_cell_size(character) for character in set(line)}
     if set(widths.values()) <= {1}:
         return range(len(line) + 1)

@@ -314,7 +314,14 @@ class ProbeSession:
 def _make_samples(
     selected: Sequence[ProbeSelection], limit: int | None, seed: int, progress: Progress
 ) -> tuple[list[ProbeSamples], dict[str, str], dict[str, list[str]]]:
-    """Return the probes with samples, why probes have no samples, and the probes not made, by the fix."""
+    """Make the samples of the selected probes.
+
+    Returns
+    -------
+    list of ProbeSamples, dict of str to str, dict of str to list of str
+        The samples of each probe; for probes without samples, the reason; and the probes that need a missing package,
+        grouped by the command that installs it.
+    """
     made = []
     without_samples: dict[str, str] = {}
     not_made: dict[str, list[str]] = {}

@@ -232,7 +232,7 @@ class HttpScorer(BasePairScorer):
         return numbers
 
     def _post(self, body: bytes, max_bytes: int) -> bytes:
-        """Send a request, with new attempts after temporary failures, and return the response."""
+        """Send a request, repeat it after temporary failures, and return the response."""
         request = Request(self._url, data=body, headers=self._headers, method="POST")
         for attempt in range(1, TRIES + 1):
             try:

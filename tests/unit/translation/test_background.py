@@ -1,4 +1,4 @@
-"""Background probabilities by hand."""
+"""Background probabilities, compared with values computed by hand."""
 
 from __future__ import annotations
 

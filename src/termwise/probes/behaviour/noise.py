@@ -46,7 +46,7 @@ MISREAD = {
     "0": "O",
     "1": "l",
 }
-"""Scanner errors: output by printed letters."""
+"""Scanner errors: printed letters, and the letters that a scanner reads instead."""
 
 EMOJI = ("😀", "👍", "🔥", "✨", "🎉", "🙏", "💡", "🚀")
 

@@ -22,7 +22,7 @@ NO_PAIR = "there is no pair in these texts"
 
 @dataclass(frozen=True)
 class Assertion:
-    """A range of scores that a probe must not have.
+    """Assertion that fails if the score of a probe is in a given range.
 
     Attributes
     ----------
