@@ -24,5 +24,5 @@ def part(kind: type[_Part], entry: Mapping[str, Any], **more: Any) -> _Part:
     except TypeError as error:
         raise ParameterError(
             "a part of the plan is not understood",
-            facts=[("part", kind.__name__), ("given", dict(entry)), ("why", error)],
+            facts=[("part", kind.__name__), ("given", dict(entry)), ("reason", error)],
         ) from error

@@ -101,7 +101,7 @@ def convert(data: Path, out: Path) -> dict[str, dict[str, int]]:
         except OSError as error:
             raise StorageError(
                 "the collections cannot be written",
-                facts=[("folder", place), ("system says", error.strerror)],
+                facts=[("folder", place), ("reason", error.strerror)],
             ) from error
         shared = _corpus(place / "corpus.jsonl", papers, shared)
         asked = dict.fromkeys(qrel.query_id for qrels in task.splits.values() for qrel in qrels)
@@ -132,7 +132,7 @@ def read_papers(path: Path) -> dict[str, dict[str, str]]:
         given = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise MalformedRecordError(
-            "the papers are not JSON in UTF-8", facts=[("file", path), ("why", error)]
+            "the papers are not JSON in UTF-8", facts=[("file", path), ("reason", error)]
         ) from error
     if not isinstance(given, dict):
         raise MalformedRecordError(

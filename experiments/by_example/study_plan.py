@@ -304,7 +304,7 @@ def _loaded(path: Path) -> dict[str, Any]:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:  # not TOML, or not UTF-8
         raise MalformedRecordError(
-            "the plan cannot be read", facts=[("file", path), ("why", error)]
+            "the plan cannot be read", facts=[("file", path), ("reason", error)]
         ) from error
     for name, kind in (("systems", dict), ("collections", list), ("tables", list)):
         if not isinstance(given.get(name), kind) or not given[name]:

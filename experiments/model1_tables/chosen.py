@@ -102,7 +102,7 @@ class Choices:
             made = [Choice(**entry) for entry in body["made"]]
         except (TypeError, KeyError) as error:
             raise CheckFailedError(
-                "the choices are in another layout", facts=[("file", path), ("why", error)], fixes=[AGAIN]
+                "the choices are in another layout", facts=[("file", path), ("reason", error)], fixes=[AGAIN]
             ) from error
         if not self._stale:
             self._made = {(one.collection, one.system): one for one in made}

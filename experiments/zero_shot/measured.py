@@ -112,7 +112,7 @@ class Measurements:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise CheckFailedError(
                 "a file of measurements is in another layout",
-                facts=[("file", self._path), ("why", error)],
+                facts=[("file", self._path), ("reason", error)],
                 fixes=["remove it and measure again: zero_shot.py report ..."],
             ) from error
 

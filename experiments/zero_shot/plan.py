@@ -339,7 +339,7 @@ class Choices:
             return cls(**{**body, "made": tuple(Chosen(**entry) for entry in body["made"])})
         except (TypeError, KeyError) as error:
             raise CheckFailedError(
-                "the choices are in another layout", facts=[("file", path), ("why", error)], fixes=[_AGAIN]
+                "the choices are in another layout", facts=[("file", path), ("reason", error)], fixes=[_AGAIN]
             ) from error
 
     def write(self, path: Path) -> None:

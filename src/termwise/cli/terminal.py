@@ -198,7 +198,7 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | s
         if path.is_symlink():
             raise StorageError(
                 "the output cannot be written",
-                facts=[("output", output), ("why", "the link leads back to itself")],
+                facts=[("output", output), ("reason", "the link leads back to itself")],
                 fixes=["choose another name"],
             )
         if path in read:

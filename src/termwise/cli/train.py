@@ -272,7 +272,7 @@ def _facts(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise MissingFileError(
             "the facts for the model card cannot be read",
-            facts=[("file", path), ("system says", error.strerror)],
+            facts=[("file", path), ("reason", error.strerror)],
         ) from error
     except ValueError as error:
         raise MalformedRecordError(

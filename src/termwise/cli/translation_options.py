@@ -143,7 +143,7 @@ def _check_kept(settings: Settings, file: Path) -> None:
         except UsageError as error:
             raise DataError(
                 "the file holds a setting that cannot be used",
-                facts=[("file", file), ("setting", name), ("why", error.message), *error.facts],
+                facts=[("file", file), ("setting", name), ("reason", error.message), *error.facts],
                 fixes=["give a file that termwise tune wrote, or tune again"],
             ) from None
 

@@ -156,13 +156,13 @@ def _of_array(path: Path) -> WordTable:
         ) from error
     except (ValueError, EOFError, MemoryError) as error:
         why = str(error).partition(". ")[0]  # numpy goes on with how to run what a file brings along
-        raise DataError("this is no array of numpy", facts=[("file", path), ("why", why)]) from error
+        raise DataError("this is no array of numpy", facts=[("file", path), ("reason", why)]) from error
     listed = path.with_suffix(_WORDS)
     words = [line for _, line in read_lines(listed)]
     try:
         return WordTable(words, vectors)
     except (DataError, TypeError, ValueError) as error:
-        facts = error.facts if isinstance(error, DataError) else [("why", error)]
+        facts = error.facts if isinstance(error, DataError) else [("reason", error)]
         raise DataError(
             "words and their vectors do not go together",
             facts=[("vectors in", path), ("words in", listed), *facts],

@@ -110,7 +110,7 @@ def claim(folder: Path, encoder: RowEncoder) -> None:
         data = canonical_bytes(record)
     except (TypeError, ValueError, RecursionError) as error:
         raise ParameterError(
-            "the description of the encoder cannot be written as JSON", facts=[("why", error)]
+            "the description of the encoder cannot be written as JSON", facts=[("reason", error)]
         ) from None
     check = partial(check_names, folder, is_known=_is_temporary, noun="an encoding of a collection")
     found = claim_folder(path, data, check_names=check)

@@ -131,7 +131,7 @@ def read_block(folder: Path, key: BlockKey, encoder: RowEncoder) -> TermWeights 
     except (OSError, Misfit) as error:
         why = f"it is {error.seen}" if isinstance(error, Misfit) else error.strerror
         raise MissingFileError(
-            "a block of encoded documents cannot be read", facts=[("file", path), ("why", why)]
+            "a block of encoded documents cannot be read", facts=[("file", path), ("reason", why)]
         ) from error
     if len(data) < _START or not data.startswith(_MAGIC):
         return None

@@ -144,7 +144,7 @@ class OnnxSession:
                 facts=[
                     ("file", self._path),
                     ("input shape", input_ids.shape),
-                    ("onnxruntime says", _first_line(error)),
+                    ("reason", _first_line(error)),
                 ],
             ) from error
         shape = input_ids.shape if self._per_position else (len(input_ids), self.folder.manifest.terms)
@@ -190,7 +190,7 @@ class OnnxSession:
         except ImportError as error:
             raise MissingExtraError(
                 "running a network needs the package onnxruntime, which is not installed",
-                facts=[("package", "onnxruntime"), ("Python says", error)],
+                facts=[("package", "onnxruntime"), ("reason", error)],
                 fixes=["pip install onnxruntime", "pip install onnxruntime-gpu"],
             ) from error
 
@@ -213,7 +213,7 @@ class OnnxSession:
         except Exception as error:
             raise ModelFormatError(
                 "onnxruntime cannot load the network",
-                facts=[("file", path), ("onnxruntime says", _first_line(error))],
+                facts=[("file", path), ("reason", _first_line(error))],
                 fixes=["export the encoder again"],
             ) from error
         if session.get_providers()[0] != self.providers[0]:
@@ -324,7 +324,7 @@ def _check_self_contained(path: Path) -> None:
         ) from None
     except OSError as error:
         raise MissingFileError(
-            "the network cannot be read", facts=[("file", path), ("system says", error.strerror)]
+            "the network cannot be read", facts=[("file", path), ("reason", error.strerror)]
         ) from error
     if external:
         raise ModelFormatError(

@@ -204,7 +204,7 @@ class PrecomputedRows:
             raise _corrupt(path, f"it is {misfit.seen}") from None
         except OSError as error:
             raise MissingFileError(
-                "the file of rows cannot be read", facts=[("file", path), ("system says", error.strerror)]
+                "the file of rows cannot be read", facts=[("file", path), ("reason", error.strerror)]
             ) from error
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
@@ -375,7 +375,7 @@ def _precision(encoder: DocumentEncoder) -> NetworkPrecision:
 def _corrupt(path: Path, why: str) -> CorruptModelError:
     return CorruptModelError(
         "the file is not a file of rows, or is damaged",
-        facts=[("file", path), ("why", why)],
+        facts=[("file", path), ("reason", why)],
         fixes=["copy the file again", "compute the rows again"],
     )
 

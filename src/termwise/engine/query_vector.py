@@ -85,7 +85,7 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
             facts=[
                 ("index", f"{index.path}  {manifest.terms:,} terms  {short_digest(manifest.vocabulary)}"),
                 ("query", short_digest(row.vocabulary)),
-                ("why", "equal numbers stand for different words, so scores would be meaningless"),
+                ("reason", "equal numbers stand for different words, so scores would be meaningless"),
             ],
             fixes=["encode the query with the query encoder of the index"],
         )

@@ -86,7 +86,7 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
 def _varying(run: str, scaling: Scaling) -> ParameterError:
     return ParameterError(
         "an index cannot hold this scaling",
-        facts=[("run", run), ("scaling", scaling), ("why", _WHY[scaling])],
+        facts=[("run", run), ("scaling", scaling), ("reason", _WHY[scaling])],
         fixes=[
             "choose weights for `scaling='raw'`, or learn them for `scaling='global'`",
             "fuse runs",

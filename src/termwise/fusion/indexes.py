@@ -346,7 +346,7 @@ def _agreed_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
                 facts=[
                     ("index", f"{indexes[0].path}  {one}"),
                     ("other", f"{index.path}  {other}"),
-                    ("why", "a query has one sequence of tokens"),
+                    ("reason", "a query has one sequence of tokens"),
                 ],
                 fixes=[
                     f"rebuild the first: `build_index(analyzer='{spec.name}')`",
@@ -376,7 +376,7 @@ def _biased(index: Index, terms: int) -> VocabularyMismatchError:
             ("index", f"{index.path}  {index.manifest.terms:,} terms"),
             ("all", f"{terms:,} terms"),
             (
-                "why",
+                "reason",
                 "the bias is multiplied by the number of known query terms, which would increase",
             ),
         ],

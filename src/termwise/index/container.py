@@ -312,7 +312,7 @@ def map_file(path: Path, length: int | None) -> mmap.mmap | bytes:
     except OSError as error:
         raise MissingFileError(
             "a file of the index cannot be opened",
-            facts=[("file", path), ("system says", error.strerror)],
+            facts=[("file", path), ("reason", error.strerror)],
             fixes=[REBUILD],
         ) from error
 
@@ -361,7 +361,7 @@ def storage_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         raise StorageError(
             "the index cannot be written",
-            facts=[("path", error.filename or path), ("system says", error.strerror or str(error))],
+            facts=[("path", error.filename or path), ("reason", error.strerror or str(error))],
             fixes=[
                 "free some space, or choose a folder on another disk"
                 if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

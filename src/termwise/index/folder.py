@@ -96,7 +96,7 @@ def check_free(path: Path, *, overwrite: bool) -> None:
         known = False
     except OSError as error:
         raise StorageError(
-            "the output folder cannot be read", facts=[("path", path), ("system says", error.strerror)]
+            "the output folder cannot be read", facts=[("path", path), ("reason", error.strerror)]
         ) from error
     ours = {name for name in names if name.startswith(BUILD) or FILE.fullmatch(name)}
     ours |= {LOCK, manifests.NEW} | ({manifests.NAME} if known else set())

@@ -205,7 +205,7 @@ class Manifest:
             ) from None
         except OSError as error:
             raise MissingFileError(
-                "the index cannot be read", facts=[("path", path), ("system says", error.strerror)]
+                "the index cannot be read", facts=[("path", path), ("reason", error.strerror)]
             ) from error
         return cls.parse(data, path)
 
@@ -286,7 +286,7 @@ def json_copy(description: Mapping[str, Any]) -> dict[str, Any]:
         copy: dict[str, Any] = json.loads(canonical_bytes(dict(description)).decode("utf-8", "surrogatepass"))
     except (TypeError, ValueError, RecursionError) as error:
         raise ParameterError(
-            "the description of the encoder cannot be written as JSON", facts=[("why", error)]
+            "the description of the encoder cannot be written as JSON", facts=[("reason", error)]
         ) from None
     return copy
 

@@ -213,7 +213,7 @@ def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analy
                     ("model", f"{model.name}  {required_name}"),
                     ("analyzer", given_name),
                     (
-                        "why",
+                        "reason",
                         "the words of its table come from its own analyzer; other words have no translation",
                     ),
                 ],

@@ -109,7 +109,7 @@ def _check_vocabulary(encoder: DocumentEncoder) -> None:
         facts=[
             ("documents", f"{len(encoder.vocabulary):,} terms  {short_digest(encoder.vocabulary.id)}"),
             ("queries", f"{spec.name}  {queries}"),
-            ("why", "equal numbers stand for different words, so scores would be meaningless"),
+            ("reason", "equal numbers stand for different words, so scores would be meaningless"),
         ],
     )
 

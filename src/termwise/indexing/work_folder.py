@@ -55,7 +55,7 @@ def check_apart(index: Path, encoding: Path) -> None:
             facts=[
                 ("index", index),
                 ("encoding", encoding),
-                ("why", "an index is replaced as a whole, with everything in its folder"),
+                ("reason", "an index is replaced as a whole, with everything in its folder"),
             ],
             fixes=[f"set `encoding={default_encoding(index)}`", "leave the encoding out"],
         )
@@ -71,7 +71,7 @@ def check_outside_indexes(encoding: Path) -> None:
                 facts=[
                     ("encoding", encoding),
                     ("index", folder),
-                    ("why", "an index is replaced as a whole, with everything in its folder"),
+                    ("reason", "an index is replaced as a whole, with everything in its folder"),
                 ],
                 fixes=["choose a folder beside the index"],
             )

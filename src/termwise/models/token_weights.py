@@ -59,11 +59,11 @@ def _from_json(path: Path) -> dict[str, float]:
     except OSError as error:
         raise MissingFileError(
             "the file of token weights cannot be read",
-            facts=[("file", path), ("why", error.strerror or error)],
+            facts=[("file", path), ("reason", error.strerror or error)],
             fixes=["set `idf=FILE` to the path of an idf.json"],
         ) from error
     except (ValueError, RecursionError) as error:
-        raise _malformed(path, [("why", str(error))]) from error
+        raise _malformed(path, [("reason", str(error))]) from error
     if not isinstance(loaded, _Pairs):
         raise _malformed(path, [("seen", f"a JSON {type(loaded).__name__}")])
     weights: dict[str, float] = {}

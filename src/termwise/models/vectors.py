@@ -136,7 +136,7 @@ def read_vectors(path: str | Path, *, analyzer: Analyzer | None = None) -> JsonV
         found = path.exists()
     except OSError as error:
         raise MissingFileError(
-            "the file of weights cannot be read", facts=[("file", path), ("system says", error.strerror)]
+            "the file of weights cannot be read", facts=[("file", path), ("reason", error.strerror)]
         ) from error
     if not found:
         raise MissingFileError("there is no such file of weights", facts=[("file", path)])

@@ -46,7 +46,7 @@ def as_scores(name: str, result: object, count: int) -> npt.NDArray[np.float64]:
             facts=[
                 ("scorer", name),
                 ("returned", f"{type(result).__name__}, {shown(result)}"),
-                ("why", problem),
+                ("reason", problem),
             ],
             fixes=fixes,
         )

@@ -78,7 +78,7 @@ def traceback_facts(error: BaseException) -> list[tuple[str, object]]:
 def _no_such_function(target: str, why: object) -> UsageError:
     return UsageError(
         "there is no such function",
-        facts=[("given", target), ("why", why)],
+        facts=[("given", target), ("reason", why)],
         fixes=["python:MODULE:FUNCTION, where the module is installed or lies in the current folder"],
     )
 

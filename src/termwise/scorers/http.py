@@ -262,7 +262,7 @@ class HttpScorer(BasePairScorer):
             facts=[
                 ("address", self._url),
                 ("attempts", attempts),
-                ("why", why),
+                ("reason", why),
                 *([("response", body)] if body else []),
             ],
             fixes=[
@@ -358,7 +358,7 @@ def _host(url: str) -> str:
         port = parts.port  # parsed on access
     except (AttributeError, TypeError, ValueError) as error:
         raise ParameterError(
-            message, facts=[given, ("why", error_text(error)), ("expected", expected)]
+            message, facts=[given, ("reason", error_text(error)), ("expected", expected)]
         ) from None
     plain = url.isascii() and url.isprintable() and " " not in url
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or not plain:

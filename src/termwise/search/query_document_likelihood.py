@@ -349,7 +349,7 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
                     "query encoder",
                     f"{len(encoder.vocabulary):,} terms  {short_digest(encoder.vocabulary.id)}",
                 ),
-                ("why", "equal numbers stand for different words, so scores would be meaningless"),
+                ("reason", "equal numbers stand for different words, so scores would be meaningless"),
             ],
             fixes=[build.replace("wordpiece-clean", "wordpiece-clean:PATH/tokenizer.json")],
         )

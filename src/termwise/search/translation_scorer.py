@@ -293,7 +293,7 @@ def check_share(name: str, value: object, *, below_one: bool) -> None:
             facts=[
                 (name, value),
                 ("expected", "0, or a number from 1e-9 to below 1" if below_one else "a number from 0 to 1"),
-                *([("why", "lambda = 1 ignores the document")] if below_one and value == 1 else []),
+                *([("reason", "lambda = 1 ignores the document")] if below_one and value == 1 else []),
             ],
         )
 

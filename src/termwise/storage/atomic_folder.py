@@ -157,7 +157,7 @@ class AtomicFolder:
         except OSError as error:
             raise StorageError(
                 f"the {self.noun} cannot be written",
-                facts=[("path", error.filename or out), ("system says", error.strerror or str(error))],
+                facts=[("path", error.filename or out), ("reason", error.strerror or str(error))],
                 fixes=["choose a folder that can be written and has room: `out=DIR`"],
             ) from error
 

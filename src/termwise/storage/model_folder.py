@@ -113,7 +113,7 @@ class ModelFolders:
             return sealed({"format": self.format, **body})
         except (TypeError, ValueError, RecursionError) as error:
             raise ParameterError(
-                f"the description of the {self.noun} cannot be written as JSON", facts=[("why", error)]
+                f"the description of the {self.noun} cannot be written as JSON", facts=[("reason", error)]
             ) from None
 
     def parsed(self, data: bytes, path: Path, parse: Callable[[Mapping[str, Any]], _Manifest]) -> _Manifest:
@@ -206,7 +206,7 @@ class ModelFolders:
         """Build the error for a file that cannot be read."""
         return MissingFileError(
             f"a file of the {self.noun} cannot be read",
-            facts=[("file", path), ("system says", error.strerror)],
+            facts=[("file", path), ("reason", error.strerror)],
             fixes=self.repairs,
         )
 

@@ -442,7 +442,7 @@ class _Scratch:
         except OSError as error:
             raise StorageError(
                 "the disk has no space for the bitext",
-                facts=[("folder", self._folder), ("bytes", size), ("system says", error.strerror)],
+                facts=[("folder", self._folder), ("bytes", size), ("reason", error.strerror)],
                 fixes=["choose a disk with more space: `out=DIR`"],
             ) from error
 

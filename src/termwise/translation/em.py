@@ -366,7 +366,7 @@ class _StateFolder:
         except OSError as error:
             raise StorageError(
                 "the state of the training cannot be written",
-                facts=[("file", counts), ("system says", error.strerror)],
+                facts=[("file", counts), ("reason", error.strerror)],
                 fixes=["choose a writable folder with free space: `out=DIR`"],
             ) from error
         body = {

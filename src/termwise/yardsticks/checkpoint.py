@@ -119,7 +119,7 @@ class Checkpoint:
         except (OSError, ValueError, RecursionError) as error:
             raise ModelFormatError(
                 f"a file of the checkpoint of {self.kind} cannot be read",
-                facts=[("file", path), ("why", first_line(error))],
+                facts=[("file", path), ("reason", first_line(error))],
             ) from error
         if not isinstance(content, dict):
             raise ModelFormatError(
@@ -210,7 +210,7 @@ class Checkpoint:
     def _incomplete(self, why: str, *facts: tuple[str, object]) -> ModelFormatError:
         return ModelFormatError(
             f"this is not a complete checkpoint of {self.kind}",
-            facts=[("file", self.file), ("why", why), *facts],
+            facts=[("file", self.file), ("reason", why), *facts],
             fixes=_CHECKPOINT_FIXES,
         )
 
@@ -258,7 +258,7 @@ def read_checkpoint(
     except Exception as error:  # neither library documents a type
         raise ModelFormatError(
             f"the weights of {kind} cannot be read",
-            facts=[("file", file), ("why", first_line(error))],
+            facts=[("file", file), ("reason", first_line(error))],
             fixes=["name a file of tensors; files that run code when they are read are refused"],
         ) from error
     metadata = {}

@@ -37,7 +37,7 @@ def torch_device(name: str) -> torch.device:
         problem = first_line(error)
     if problem is not None:
         raise ParameterError(
-            "there is no such device", facts=[("device", name), ("why", problem)], fixes=["device=cpu"]
+            "there is no such device", facts=[("device", name), ("reason", problem)], fixes=["device=cpu"]
         )
     return device
 

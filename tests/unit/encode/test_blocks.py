@@ -107,7 +107,7 @@ def test_special_files_are_not_read(tmp_path: Path) -> None:
     os.mkfifo(path)
     with pytest.raises(MissingFileError) as caught:
         read(tmp_path, Counting())
-    assert dict(caught.value.facts)["why"] == "it is a named pipe"
+    assert dict(caught.value.facts)["reason"] == "it is a named pipe"
     path.unlink()
     path.mkdir()
     with pytest.raises(MissingFileError):

@@ -180,7 +180,7 @@ def test_special_and_oversized_files(file: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.npz")
     with pytest.raises(CorruptModelError) as caught:
         PrecomputedRows.open(tmp_path / "pipe.npz")
-    assert dict(caught.value.facts)["why"] == "it is a named pipe"
+    assert dict(caught.value.facts)["reason"] == "it is a named pipe"
     head = b"{'descr': '<u8', 'fortran_order': False, 'shape': (1000000000000000,), }\n"
     with zipfile.ZipFile(file) as source, zipfile.ZipFile(tmp_path / "huge.npz", "w") as made:
         for name in source.namelist():

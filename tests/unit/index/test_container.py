@@ -216,7 +216,7 @@ def test_a_full_disk_is_reported_once(tmp_path: Path) -> None:
         write_all()
     assert dict(caught.value.facts) == {
         "path": tmp_path / "x.tw",
-        "system says": os.strerror(errno.ENOSPC),
+        "reason": os.strerror(errno.ENOSPC),
     }
 
 

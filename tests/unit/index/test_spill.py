@@ -84,7 +84,7 @@ def test_a_full_disk_is_reported_once_and_closing_is_quiet(tmp_path: Path) -> No
         fill(spill, [[1]], 1)
     assert dict(caught.value.facts) == {
         "path": tmp_path / "rows.terms",
-        "system says": "No space left on device",
+        "reason": "No space left on device",
     }
     spill.close()
     assert list(tmp_path.iterdir()) == []

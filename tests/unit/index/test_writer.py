@@ -483,7 +483,7 @@ def test_a_folder_that_cannot_be_written(
     with pytest.raises(StorageError) as caught:
         IndexWriter(path)
     assert str(dict(caught.value.facts)["path"]).startswith(str(path))
-    assert dict(caught.value.facts)["system says"] == os.strerror(number)
+    assert dict(caught.value.facts)["reason"] == os.strerror(number)
     assert path.exists() == there
 
 

@@ -871,7 +871,7 @@ def test_files_of_others_are_left_alone(run, tmp_path, name, body, why):
     for attempt in (lambda: prepare_folder(tmp_path), lambda: write_report(tmp_path, report_of(run), run)):
         with pytest.raises(ForeignFolderError) as caught:
             attempt()
-        assert dict(caught.value.facts)["why"].startswith(why)
+        assert dict(caught.value.facts)["reason"].startswith(why)
     assert contents(tmp_path) == before
 
 

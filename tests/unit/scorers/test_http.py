@@ -191,7 +191,7 @@ def test_slow_responses_end_at_the_timeout(monkeypatch, begin, why):
         answering.start()
         with pytest.raises(DataError, match="does not respond") as caught:
             scorer.score("a", ["a"])
-        assert why in dict(caught.value.facts)["why"]
+        assert why in dict(caught.value.facts)["reason"]
         answering.join(timeout=20)
         assert not answering.is_alive()
 

@@ -43,7 +43,7 @@ def test_paths_that_lead_nowhere(tmp_path: Path, place: str, reason: str) -> Non
     for base in (None, tmp_path / "loop"):
         with pytest.raises(StorageError, match="the pot cannot be written") as caught:
             KIND.check_place(tmp_path / place, base=base)
-        assert dict(caught.value.facts) == {"path": str(tmp_path / place), "system says": reason}
+        assert dict(caught.value.facts) == {"path": str(tmp_path / place), "reason": reason}
         assert "`out=DIR`" in caught.value.fixes[0]
 
 

@@ -135,7 +135,7 @@ def test_what_torch_raises_names_the_file(tmp_path):
     file = tmp_path / "checkpoint-4" / "optimizer.pt"
     with pytest.raises(CorruptModelError) as caught, loading(file):
         raise RuntimeError("size mismatch\nfor a")
-    assert dict(caught.value.facts) == {"file": file, "why": "size mismatch"}
+    assert dict(caught.value.facts) == {"file": file, "reason": "size mismatch"}
 
 
 def test_a_resumed_run_whose_best_weights_are_gone_finds_a_new_best(base, pieces, tmp_path):

@@ -220,7 +220,7 @@ def test_the_first_reason_of_a_failed_export_is_kept(monkeypatch):
     with pytest.raises(ModelFormatError) as caught:
         to_onnx(networks("bert tilde"))
     facts = dict(caught.value.facts)
-    assert facts["torch says"] == "step 2 of 3 failed"
+    assert facts["reason"] == "step 2 of 3 failed"
     assert facts["because"] == "ImportError: onnxscript is too old"
 
 

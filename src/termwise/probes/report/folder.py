@@ -72,7 +72,7 @@ def prepare_folder(out: Path, *, is_score_file: Callable[[Path], bool] | None = 
     if out.is_dir() and any(out.iterdir()) and (reason := _why_foreign(out, is_score_file)) is not None:
         raise ForeignFolderError(
             "the folder has contents that are not a report of probes",
-            facts=[("folder", out), ("why", reason)],
+            facts=[("folder", out), ("reason", reason)],
             fixes=["name an empty or a new folder"],
         )
     for part in (SAMPLES, RESULTS):

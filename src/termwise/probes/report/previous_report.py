@@ -132,7 +132,7 @@ def read_report(path: str | Path) -> dict[str, Any]:
     except InvalidReport as error:
         raise ModelFormatError(
             "this is not a report of probes",
-            facts=[("file", file), ("why", error)],
+            facts=[("file", file), ("reason", error)],
             fixes=["name a folder that `probe_rankers()` wrote"],
         ) from error
 

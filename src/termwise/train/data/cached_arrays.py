@@ -76,7 +76,7 @@ def load_or_compute(
     try:
         return load()
     except CorruptModelError as error:
-        say(f"warning: {file} is damaged and is computed again: {dict(error.facts)['why']}")
+        say(f"warning: {file} is damaged and is computed again: {dict(error.facts)['reason']}")
         return compute()
 
 
@@ -84,6 +84,6 @@ def corrupt_cache(file: Path, why: str) -> CorruptModelError:
     """Return the error for a cache file with other contents than the run needs."""
     return CorruptModelError(
         "a cache file of the training run is damaged or belongs to another run",
-        facts=[("file", file), ("why", why)],
+        facts=[("file", file), ("reason", why)],
         fixes=["remove it; `resume=True` computes it again"],
     )

@@ -39,7 +39,7 @@ def read_json(path: Path, kind: type) -> Any:
         raise MissingFileError("a file of the checkpoint is missing", facts=[("file", path)]) from error
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(
-            "a file of the checkpoint is not JSON", facts=[("file", path), ("why", first_line(error))]
+            "a file of the checkpoint is not JSON", facts=[("file", path), ("reason", first_line(error))]
         ) from error
     if not isinstance(content, kind):
         raise misfit(path, "the whole file", "an object" if kind is dict else "a list", content)

@@ -109,7 +109,7 @@ def _said(error: BaseException) -> list[tuple[str, str]]:
     first = error
     while (earlier := first.__cause__ or first.__context__) is not None:
         first = earlier
-    said = [("torch says", first_line(error))]
+    said = [("reason", first_line(error))]
     if first is not error:
         said.append(("because", f"{type(first).__name__}: {first_line(first)}"))
     return said
@@ -153,7 +153,7 @@ def network_of(model: onnx.ModelProto, weights: Mapping[str, npt.NDArray[np.floa
     except Exception as error:  # transformers documents no type
         raise ModelFormatError(
             "the graph does not say rightly which network it was made of",
-            facts=[("metadata", _CONFIG), ("transformers says", first_line(error))],
+            facts=[("metadata", _CONFIG), ("reason", first_line(error))],
             fixes=["train on from the weights the graph was exported from"],
         ) from error
     load_weights(network, weights)

@@ -299,7 +299,7 @@ def dequantised_network(encoder: str | Path) -> TermNetwork:
         model = onnx.load(path)
     except Exception as error:  # protobuf documents no type
         raise ModelFormatError(
-            "the graph cannot be read", facts=[("file", path), ("why", first_line(error))]
+            "the graph cannot be read", facts=[("file", path), ("reason", first_line(error))]
         ) from error
     return network_of(model, dequantised_weights(model))
 

@@ -124,7 +124,7 @@ def loading(file: Path) -> Iterator[None]:
     except Exception as error:  # torch and safetensors document no common type
         raise CorruptModelError(
             "a file of a checkpoint cannot be loaded",
-            facts=[("file", file), ("why", first_line(error))],
+            facts=[("file", file), ("reason", first_line(error))],
             fixes=[f"remove {file.parent}, then continue from the checkpoint before it with `resume=True`"],
         ) from error
 

@@ -111,7 +111,7 @@ def export_table(
     except OSError as error:
         raise StorageError(
             "the translations of the network cannot be written",
-            facts=[("folder", folder or tempfile.gettempdir()), ("system says", error.strerror)],
+            facts=[("folder", folder or tempfile.gettempdir()), ("reason", error.strerror)],
             fixes=[
                 "free disk space: 8 bytes for each translation",
                 "store fewer with `resume=True, least=1e-3`, or `resume=True, keep=1000`",

@@ -263,7 +263,7 @@ def _checked(file: Path) -> Iterator[None]:
     except Exception as error:  # safetensors and torch document no common type
         raise CorruptModelError(
             "a file of the training run is damaged",
-            facts=[("file", file), ("why", first_line(error))],
+            facts=[("file", file), ("reason", first_line(error))],
             fixes=[f"remove {file.parent} and start again"],
         ) from error
 

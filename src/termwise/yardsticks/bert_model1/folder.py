@@ -251,7 +251,7 @@ def _load_head(network: BertModel1, path: Path) -> None:
     except Exception as error:  # safetensors and torch document no common type
         raise ModelFormatError(
             "the head of the scorer does not fit its configuration",
-            facts=[("file", path), ("why", first_line(error))],
+            facts=[("file", path), ("reason", first_line(error))],
             fixes=FOLDERS.repairs,
         ) from error
 
