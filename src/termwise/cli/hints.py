@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 
 _COMMANDS = {
+    "Searcher.open": "search DIR --queries FILE --output RUN",
     "build_index": "index COLLECTION --out DIR",
     "convert_checkpoint": "train convert FOLDER --out DIR",
     "families": "probe --list --suite all",
@@ -14,7 +15,6 @@ _COMMANDS = {
     "fuse_indexes": "fuse-indexes DIR DIR --out DIR",
     "learn": "learn-weights RUN RUN --qrels FILE --output FILE",
     "probe_rankers": "probe RANKER --out DIR",
-    "rank_run": "search DIR --queries FILE --output RUN",
     "rerank": "rerank INDEX --run RUN --queries FILE --output FILE",
     "train_bert_model1": "train bert-model1 --data DATA --base ENCODER --out DIR",
     "train_encoder": "train KIND --data DATA --out DIR",
@@ -22,30 +22,30 @@ _COMMANDS = {
 }
 """Public functions, and the command that does the same."""
 
-_OPTIONS = frozenset(
-    "alpha analyzer base candidates collection confidence data delta device documents encode encoding expand_with "  # noqa: SIM905
-    "expansion_terms fail_if fields float floors_from folds index judged kind learn level like_file memory method "
-    "missing model normalise oracle out overwrite precision qrels queries resamples resume run scorer separator "
-    "settings store_text table threads validation".split()
-)
-"""Arguments that have an option of the same name; all others are given with --set."""
-
-_OPTION_OF = {"expansion": "expand_with", "scaling": "normalise"}
-"""Arguments that have an option of another name."""
+_OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in (  # noqa: SIM905
+        "alpha analyzer base candidates collection confidence data delta device documents encode encoding "
+        "expand_with expansion_terms fail_if fields float floors_from folds index judged kind level like_file "
+        "measure memory method missing model normalise out output overwrite precision qrels queries resamples "
+        "resume run scorer separator settings store_text table threads validation"
+    ).split()
+} | {"expansion": "--expand-with", "scaling": "--normalise"}
+"""Arguments that have an option of their own; all others are given with ``--set``."""
 
 _SPECIAL = {
-    "expand_with=None": "--expand-with none",
-    "missing=encode": "--encode",
-    "quantiser=float32": "--float",
+    "expansion=None": "--expand-with none",
+    "fields=(NAME, NAME)": "--fields NAME,NAME",
+    "missing='encode'": "--encode",
+    "quantiser='float32'": "--float",
+    "queries=QueryScales.of(index, queries)": "--queries FILE --index DIR",
 }
-"""Arguments whose option has another name and value."""
+"""Arguments with a value that the command line words in another way."""
 
-_EXPANSION = re.compile(r"Expansion\(([^,]*),.*\)", re.DOTALL)
-"""An expansion; its encoder is the value of --expand-with."""
-
-_CALL = re.compile(r"([a-z_0-9]+)\((.*)\)", re.DOTALL)
+_EXPANSION = re.compile(r"expansion=Expansion\((.*), (\w+)\)", re.DOTALL)
+_CALL = re.compile(r"([A-Za-z_.0-9]+)\((.*)\)", re.DOTALL)
 _ARGUMENT = re.compile(r"(settings\.)?([A-Za-z_0-9]+)=(.*)", re.DOTALL)
-"""An argument, or an attribute of the argument `settings`, which is given with --set."""
+"""An argument, or an attribute of the argument `settings`, which is given with ``--set``."""
 
 
 def spell(code: str) -> str:
@@ -54,31 +54,28 @@ def spell(code: str) -> str:
     Parameters
     ----------
     code : str
-        A call of a public function, arguments separated by commas, or anything else, which is returned as it is.
+        A call of a public function, arguments separated by commas, the name of an argument, or anything else, which
+        is returned as it is.
 
     Examples
     --------
     >>> spell("store_text=True"), spell("lambda=0.3"), spell("hidden='128,64', projection=128")
     ('--store-text', '--set lambda=0.3', '--set hidden=128,64 --set projection=128')
-    >>> spell("settings.precision='float32'"), spell("expansion=None")
-    ('--set precision=float32', '--expand-with none')
+    >>> spell("settings.precision='float32'"), spell("expansion=None"), spell("floors_from")
+    ('--set precision=float32', '--expand-with none', '--floors-from')
     >>> spell("build_index(model='tilde', side='query')")
     'termwise index COLLECTION --out DIR --model tilde --set side=query'
     >>> spell("convert_checkpoint(my-tilde, floors_from=COLLECTION)")
     'termwise train convert my-tilde --out DIR --floors-from COLLECTION'
-    >>> spell("build_index(out=docs.tw)")
-    'termwise index COLLECTION --out docs.tw'
-    >>> print(spell("fail_if='typos<-0.3'"))
-    --fail-if 'typos<-0.3'
-    >>> spell("quantiser='float32'")
-    '--float'
+    >>> print(spell("fail_if='typos<-0.3'"), spell("out=my index"))
+    --fail-if 'typos<-0.3' --out 'my index'
     """
     call = _CALL.fullmatch(code)
     if call and call[1] in _COMMANDS:
         command = _COMMANDS[call[1]]
-        first = call[2].partition(",")[0]
-        if first and "=" not in first:  # a positional argument is the first placeholder
-            command = re.sub(r"\b[A-Z]{2,}\b", lambda _: first.strip("\"'"), command, count=1)
+        positional = re.split(r",\s*", call[2])[0]
+        if positional and "=" not in positional:  # replaces the first placeholder of the command
+            command = re.sub(r"\b[A-Z]{2,}\b", lambda _: _quoted(positional), command, count=1)
         options = []
         for option in _options(call[2]):
             name = option.partition(" ")[0]
@@ -87,19 +84,26 @@ def spell(code: str) -> str:
             else:
                 options.append(option)
         return " ".join(["termwise", command, *options])
-    return " ".join(_options(code)) if _ARGUMENT.fullmatch(code) else code
+    return _OPTIONS.get(code) or (" ".join(_options(code)) if _ARGUMENT.fullmatch(code) else code)
 
 
 def _options(arguments: str) -> Iterator[str]:
-    for argument in re.split(r",\s*(?=[A-Za-z_0-9]+=)", arguments):
+    for argument in re.split(r",\s*(?=[A-Za-z_.0-9]+=)", arguments):
         found = _ARGUMENT.fullmatch(argument)
-        if found is None:
-            continue
-        name, value = _OPTION_OF.get(found[2], found[2]), _EXPANSION.sub(r"\1", found[3]).strip("\"'")
-        if f"{name}={value}" in _SPECIAL:
-            yield _SPECIAL[f"{name}={value}"]
-        elif found[1] or name not in _OPTIONS:
-            yield f"--set {name}={value}"
-        else:
-            shown = shlex.quote(value) if set(value) & set("<>*") else value  # as a shell takes it
-            yield f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {shown}")
+        if argument in _SPECIAL:
+            yield _SPECIAL[argument]
+        elif expansion := _EXPANSION.fullmatch(argument):
+            yield f"--expand-with {_quoted(expansion[1])} --expansion-terms {expansion[2]}"
+        elif found and not found[1] and (option := _OPTIONS.get(found[2])):
+            yield option if found[3] == "True" else f"{option} {_quoted(found[3])}"
+        elif found:
+            yield f"--set {_quoted(f'{found[2]}={_unquoted(found[3])}')}"
+
+
+def _unquoted(value: str) -> str:
+    return value.strip("\"'")
+
+
+def _quoted(value: str) -> str:
+    """Return a value without the quotes of Python, and with those of the shell where it needs them."""
+    return shlex.quote(_unquoted(value))

@@ -141,7 +141,7 @@ def check_writable(kind: str, value: str, *, tabs: bool) -> None:
         fixes=[]
         if tabs
         else [
-            "--separator tab (in Python separator='tab'): termwise reads such files, trec_eval does not",
+            "`separator='tab'`: termwise reads such files, trec_eval does not",
             "give the documents and queries identifiers without spaces",
         ],
     )

@@ -114,7 +114,7 @@ def _text(record: Any, fields: tuple[str, ...] | None, spec: str) -> str:
             raise ParameterError(
                 "it is not known which fields of a dataset hold its text",
                 facts=[("dataset", spec.removeprefix(PREFIX)), ("fields", ", ".join(record._fields))],
-                fixes=["name them: --fields NAME,NAME"],
+                fixes=["name them: `fields=(NAME, NAME)`"],
             )
     values = [getattr(record, name) for name in fields]
     for name, value in zip(fields, values, strict=True):

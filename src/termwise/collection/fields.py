@@ -149,9 +149,9 @@ class RecordReader:
                 expected=f"a text: title or one of {', '.join(self._body_fields)}",
                 seen=_names(record),
                 message="a record has no text under a known name",
-                fixes=["index the weights as they are: --model vectors"]
+                fixes=["index the weights as they are: `model='vectors'`"]
                 if "vector" in record
-                else ["name the fields that hold the text: --fields NAME,NAME"],
+                else ["name the fields that hold the text: `fields=(NAME, NAME)`"],
             )
         return names
 
@@ -169,7 +169,7 @@ class RecordReader:
             expected=f"{name}: a string",
             seen=f"{name}: {value!r}",
             message="a text is not a string",
-            fixes=["leave the field out with --fields, or turn it into a string"],
+            fixes=["leave the field out with `fields=(NAME, NAME)`, or turn it into a string"],
         )
 
 

@@ -111,7 +111,7 @@ def read_run(path: str | Path, *, name: str | None = None) -> Run:
         raise MissingFileError(
             "a folder is not a run",
             facts=[("folder", path)],
-            fixes=[f"termwise search {path} --queries FILE --output RUN    (if it is an index)"],
+            fixes=[f"if it is an index, rank the queries with it: `Searcher.open({path})`"],
         )
     table: dict[str, _Rows] = {}
     width, tag = 0, ""

@@ -311,7 +311,7 @@ def _manifest_bytes(name: str, folder: Path) -> bytes:
             if checkpoint
             else "this folder is not an encoder folder",
             facts=[("path", folder), ("missing", NAME), shipped],
-            fixes=[f"convert {folder} with `convert_checkpoint()`" if checkpoint else _CHOOSE_ENCODER],
+            fixes=[f"convert it with `convert_checkpoint({folder})`" if checkpoint else _CHOOSE_ENCODER],
         )
 
     return _folders(name).manifest_bytes(

@@ -262,8 +262,8 @@ class Fusion:
         except OSError as error:
             raise MissingFileError(
                 "the file of weights cannot be read",
-                facts=[("file", path), ("why", error.strerror or error)],
-                fixes=["write one: `learn(runs, qrels, …).save(path)`"],
+                facts=[("file", path), ("reason", error.strerror or error)],
+                fixes=["write one with `learn()`"],
             ) from error
         return _parsed(data, path)
 

@@ -243,9 +243,7 @@ def check_network(network: TermNetwork | Teacher, *, terms: int, length: int) ->
         raise ParameterError(
             "the longest input is longer than what the encoder reads",
             facts=[("longest input", f"{length:,} pieces"), ("encoder", f"{readable:,} positions")],
-            fixes=[
-                f"--set document_length={readable} --set query_length={readable}, less the terms of an expansion"
-            ],
+            fixes=[f"`document_length={readable}, query_length={readable}`, less the terms of an expansion"],
         )
 
 

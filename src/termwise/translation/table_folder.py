@@ -227,7 +227,7 @@ def _halved(probabilities: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
         raise ParameterError(
             "float16 cannot hold the smallest probability of the table",
             facts=[("probability", probabilities.min()), ("smallest in float16", 2.0**-24)],
-            fixes=["set `least=1e-7`, or more", "set `precision=float32`"],
+            fixes=["set `least=1e-7`, or more", "set `settings.precision='float32'`"],
         )
     return rounded.astype("<f2")
 
@@ -321,7 +321,7 @@ def _read_vocabulary(folder: Path, manifest: TableManifest, analyzer: Analyzer) 
         except (UnicodeDecodeError, DuplicateIdError) as error:
             raise ModelFormatError(
                 "the vocabulary of the translation table is invalid",
-                facts=[("file", path), ("why", error)],
+                facts=[("file", path), ("reason", error)],
                 fixes=FOLDERS.repairs,
             ) from None
     if len(vocabulary) != manifest.terms or vocabulary.id != manifest.vocabulary:

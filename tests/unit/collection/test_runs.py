@@ -27,7 +27,7 @@ from termwise.records import Ranking, Run
 def test_a_folder_is_told_with_what_makes_a_run_of_an_index(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="a folder is not a run") as caught:
         read_run(tmp_path)
-    assert caught.value.fixes[0].startswith(f"termwise search {tmp_path} --queries FILE --output RUN")
+    assert caught.value.fixes[0].endswith(f"`Searcher.open({tmp_path})`")
 
 
 def read(tmp_path: Path, text: str) -> Run:

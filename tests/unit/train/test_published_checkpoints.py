@@ -532,7 +532,7 @@ def test_convert_refuses_what_a_kind_does_not_have(masked, projected, tmp_path):
             projected,
             {"expansion": Expansion(masked[1], 8)},
             ModelFormatError,
-            f"convert {masked[1]} with `convert_checkpoint()`",
+            f"convert it with `convert_checkpoint({masked[1]})`",
         ),
         (projected, {"expansion": Expansion(tilde, 61)}, ParameterError, "fewer expansion terms"),
         (

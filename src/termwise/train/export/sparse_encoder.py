@@ -224,7 +224,7 @@ def _unlike(what: str, expected: str, seen: str) -> ModelFormatError:
     return ModelFormatError(
         "this SparseEncoder does not compute what a splade-doc network computes",
         facts=[("part", what), ("expected", expected), ("seen", seen)],
-        fixes=["write its weights as JSON vectors and index them with --model vectors"],
+        fixes=["write its weights as JSON vectors and index them with `model='vectors'`"],
     )
 
 
