@@ -8,79 +8,52 @@ from typing import Annotated, Any, cast
 import typer
 
 from termwise.cli.judged import exclusion, missing_rule, read_runs, tie_rule
-from termwise.cli.options import DEFAULT_MEASURES, ExcludeSeed, JsonFlag, Measures, Missing, Ties
+from termwise.cli.options import (
+    DEFAULT_MEASURES,
+    ExcludeSeed,
+    JsonFlag,
+    Measures,
+    Missing,
+    Ties,
+    argument,
+    option,
+)
 from termwise.cli.terminal import note, print_json_text, refuse_overwriting, write_text
 from termwise.errors import UsageError
 
 
 def command(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN", help="Run files; the first is the baseline.", show_default=False),
-    ],
-    qrels: Annotated[
-        str,
-        typer.Option(
-            "--qrels", metavar="FILE", help="Relevance judgments, or ir_datasets:ID.", show_default=False
-        ),
-    ],
+    runs: Annotated[list[Path], argument("RUN", "Run files; the first is the baseline.")],
+    qrels: Annotated[str, option("--qrels FILE", "Relevance judgments, or ir_datasets:ID.")],
     measures: Measures = None,
     all_pairs: Annotated[
         bool, typer.Option("--all-pairs", help="Compare all pairs of runs, not only each run with the first.")
     ] = False,
-    test: Annotated[
-        str,
-        typer.Option(
-            "--test",
-            metavar="t|permutation",
-            help="Paired test.",
-        ),
-    ] = "permutation",
+    test: Annotated[str, option("--test t|permutation", "Paired test.")] = "permutation",
     correction: Annotated[
         str,
-        typer.Option(
-            "--correction",
-            metavar="none|bonferroni|holm",
-            help="Correction of p-values for the number of comparisons.",
-        ),
+        option("--correction none|bonferroni|holm", "Correction of p-values for the number of comparisons."),
     ] = "holm",
-    level: Annotated[
-        float,
-        typer.Option("--level", metavar="P", help="Significance level of corrected p-values."),
-    ] = 0.05,
+    level: Annotated[float, option("--level P", "Significance level of corrected p-values.")] = 0.05,
     missing: Missing = "zero",
     ties: Ties = "ranking",
     exclude_seed: ExcludeSeed = None,
-    queries: Annotated[
-        Path | None,
-        typer.Option(
-            "--queries", metavar="FILE", help="Query texts, shown in the HTML page.", show_default=False
-        ),
-    ] = None,
+    queries: Annotated[Path | None, option("--queries FILE", "Query texts, shown in the HTML page.")] = None,
     confidence: Annotated[
-        float,
-        typer.Option("--confidence", metavar="SHARE", help="Confidence of the intervals, between 0 and 1."),
+        float, option("--confidence SHARE", "Confidence of the intervals, between 0 and 1.")
     ] = 0.95,
     resamples: Annotated[
         int,
-        typer.Option(
-            "--resamples",
-            metavar="N",
+        option(
+            "--resamples N",
+            "Number of sign flips of the test, and of bootstrap samples of the intervals.",
             min=100,
-            help="Number of sign flips of the test, and of bootstrap samples of the intervals.",
         ),
     ] = 10_000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the resampling.")] = 0,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write one HTML page.", show_default=False)
-    ] = None,
-    latex: Annotated[
-        Path | None, typer.Option("--latex", metavar="FILE", help="Write a LaTeX table.", show_default=False)
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option("--csv", metavar="FILE", help="Write the comparisons as CSV.", show_default=False),
-    ] = None,
+    seed: Annotated[int, option("--seed N", "Seed of the resampling.", min=0)] = 0,
+    html: Annotated[Path | None, option("--html FILE", "Write one HTML page.")] = None,
+    latex: Annotated[Path | None, option("--latex FILE", "Write a LaTeX table.")] = None,
+    csv: Annotated[Path | None, option("--csv FILE", "Write the comparisons as CSV.")] = None,
     per_query: Annotated[
         bool, typer.Option("--per-query", help="With --json: also print the differences of every query.")
     ] = False,

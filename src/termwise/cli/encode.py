@@ -7,8 +7,6 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from termwise.cli.index_notes import collection_with_header_note, note_finished_blocks, resumable_work
 from termwise.cli.options import (
     Fields,
@@ -17,10 +15,12 @@ from termwise.cli.options import (
     Provider,
     Settings,
     Threads,
+    argument,
     available_processors,
     field_names,
     model_settings,
     network_precision,
+    option,
     parsed_shard,
 )
 from termwise.cli.terminal import note, print_json, progress_bar, stdout
@@ -29,33 +29,15 @@ from termwise.cli.terminal import note, print_json, progress_bar, stdout
 def command(
     collection: Annotated[
         str,
-        typer.Argument(
-            metavar="COLLECTION",
-            help="A BEIR folder, a JSONL or TSV file (also .gz), ir_datasets:ID, or python:stdlib.",
-            show_default=False,
+        argument(
+            "COLLECTION", "A BEIR folder, a JSONL or TSV file (also .gz), ir_datasets:ID, or python:stdlib."
         ),
     ],
     model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            metavar="NAME|DIR",
-            help="tilde, tildev2, splade-doc, or the folder of an encoder.",
-            show_default=False,
-        ),
+        str, option("--model NAME|DIR", "tilde, tildev2, splade-doc, or the folder of an encoder.")
     ],
-    encoding: Annotated[
-        Path,
-        typer.Option(
-            "--encoding",
-            metavar="DIR",
-            help="Work folder for encoded blocks of documents.",
-            show_default=False,
-        ),
-    ],
-    shard: Annotated[
-        str, typer.Option("--shard", metavar="I/N", help="Encode shard I of N: every N-th block.")
-    ] = "1/1",
+    encoding: Annotated[Path, option("--encoding DIR", "Work folder for encoded blocks of documents.")],
+    shard: Annotated[str, option("--shard I/N", "Encode shard I of N: every N-th block.")] = "1/1",
     settings: Settings = None,
     fields: Fields = None,
     threads: Threads = None,

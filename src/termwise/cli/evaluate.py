@@ -8,26 +8,28 @@ from typing import Annotated
 import typer
 
 from termwise.cli.judged import exclusion, missing_rule, read_runs, tie_rule
-from termwise.cli.options import DEFAULT_MEASURES, ExcludeSeed, JsonFlag, Measures, Missing, Ties
+from termwise.cli.options import (
+    DEFAULT_MEASURES,
+    ExcludeSeed,
+    JsonFlag,
+    Measures,
+    Missing,
+    Ties,
+    argument,
+    option,
+)
 from termwise.cli.terminal import note, print_json_text, refuse_overwriting, write_text
 
 
 def command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run files.", show_default=False)],
-    qrels: Annotated[
-        str,
-        typer.Option(
-            "--qrels", metavar="FILE", help="Relevance judgments, or ir_datasets:ID.", show_default=False
-        ),
-    ],
+    runs: Annotated[list[Path], argument("RUN", "Run files.")],
+    qrels: Annotated[str, option("--qrels FILE", "Relevance judgments, or ir_datasets:ID.")],
     measures: Measures = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Also print every query.")] = False,
     missing: Missing = "zero",
     ties: Ties = "ranking",
     exclude_seed: ExcludeSeed = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write one HTML page.", show_default=False)
-    ] = None,
+    html: Annotated[Path | None, option("--html FILE", "Write one HTML page.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Evaluate runs against judgments."""

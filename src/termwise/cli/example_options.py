@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from termwise.cli.options import model_settings
+from termwise.cli.options import model_settings, option
 from termwise.errors import MalformedRecordError, MissingFileError, UsageError
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import read_regular
@@ -23,27 +21,15 @@ MAX_QUERY_FILE = 100_000_000
 
 Like = Annotated[
     list[str] | None,
-    typer.Option(
-        "--like",
-        metavar="DOC_ID",
-        help="Use this document of the index as the query; it is excluded from the results.",
-        show_default=False,
-    ),
+    option("--like DOC_ID", "Use this document of the index as the query; it is excluded from the results."),
 ]
-LikeFile = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--like-file", metavar="FILE", help="Use the text of this file as the query.", show_default=False
-    ),
-]
+LikeFile = Annotated[list[Path] | None, option("--like-file FILE", "Use the text of this file as the query.")]
 Weigh = Annotated[
     list[str] | None,
-    typer.Option(
-        "--weigh",
-        metavar="NAME=VALUE",
-        help="Weights of query terms: max_terms=30, min_df=2, idf_power=1, counts=once, or counts=saturated "
+    option(
+        "--weigh NAME=VALUE",
+        "Weights of query terms: max_terms=30, min_df=2, idf_power=1, counts=once, or counts=saturated "
         "with k3=8; repeatable.",
-        show_default=False,
     ),
 ]
 
@@ -80,12 +66,12 @@ def example_of(
 
     if doc_ids and files:
         raise UsageError("--like and --like-file exclude each other")
-    for option, given in (("--like", doc_ids), ("--like-file", files)):
+    for name, given in (("--like", doc_ids), ("--like-file", files)):
         if given and len(given) > 1:
             raise UsageError(
                 "only one document can be the query",
-                facts=[(option, ", ".join(map(str, given)))],
-                fixes=[f"{option} {given[0]}", "search for each document, and fuse the runs"],
+                facts=[(name, ", ".join(map(str, given)))],
+                fixes=[f"{name} {given[0]}", "search for each document, and fuse the runs"],
             )
     if doc_ids:
         return Example.of(searcher, doc_ids[0])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, query_settings
-from termwise.cli.options import IndexFolder, JsonFlag
+from termwise.cli.options import IndexFolder, JsonFlag, argument, option
 from termwise.cli.terminal import note, print_json, refuse_overwriting, stdout, write_text
 from termwise.errors import UnknownIdError, UsageError
 
@@ -18,33 +18,17 @@ if TYPE_CHECKING:
 
 def command(
     folder: IndexFolder,
-    query: Annotated[
-        str,
-        typer.Argument(
-            metavar="QUERY", help="The query; with --like, the document to explain.", show_default=False
-        ),
-    ],
-    doc_id: Annotated[
-        str | None,
-        typer.Argument(metavar="DOC_ID", help="The document to explain.", show_default=False),
-    ] = None,
+    query: Annotated[str, argument("QUERY", "The query; with --like, the document to explain.")],
+    doc_id: Annotated[str | None, argument("DOC_ID", "The document to explain.")] = None,
     like: Like = None,
     like_file: LikeFile = None,
     weigh: Weigh = None,
     competitors: Annotated[
-        int,
-        typer.Option(
-            "--competitors", metavar="N", min=0, help="Number of ranking neighbours to show above and below."
-        ),
+        int, option("--competitors N", "Number of ranking neighbours to show above and below.", min=0)
     ] = 2,
     full: Annotated[bool, typer.Option("--full", help="Show the whole text and every term.")] = False,
     as_json: JsonFlag = False,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html", metavar="FILE", help="Write one self-contained HTML page.", show_default=False
-        ),
-    ] = None,
+    html: Annotated[Path | None, option("--html FILE", "Write one self-contained HTML page.")] = None,
 ) -> None:
     """Show the score of a document for a query as a sum over terms.
 

@@ -27,23 +27,14 @@ from termwise.cli.fusion_options import (
     refuse_options,
 )
 from termwise.cli.judged import read_runs
-from termwise.cli.options import JsonFlag, Separator, column_separator
+from termwise.cli.options import JsonFlag, Separator, argument, column_separator, option
 from termwise.cli.terminal import note, print_json, refuse_overwriting
 from termwise.errors import UsageError
 
 
 def command(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN",
-            help="Run files, two or more; the order is that of the weights.",
-            show_default=False,
-        ),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", metavar="FILE", help="Run file to write.", show_default=False)
-    ],
+    runs: Annotated[list[Path], argument("RUN", "Run files, two or more; the order is that of the weights.")],
+    output: Annotated[Path, option("--output FILE", "Run file to write.")],
     alpha: Alpha = None,
     weights: Weights = None,
     rrf: Annotated[

@@ -18,31 +18,28 @@ from termwise.cli.fusion_options import (
     refuse_options,
 )
 from termwise.cli.index_notes import report_index
-from termwise.cli.options import JsonFlag, Memory, Overwrite, Threads, available_processors, memory_size
+from termwise.cli.options import (
+    JsonFlag,
+    Memory,
+    Overwrite,
+    Threads,
+    argument,
+    available_processors,
+    memory_size,
+    option,
+)
 from termwise.cli.terminal import progress_bar
 from termwise.errors import UsageError
 
 
 def command(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="DIR", help="Folders of indexes of the same documents, two or more.", show_default=False
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Folder of the new index.", show_default=False)
-    ],
+    folders: Annotated[list[Path], argument("DIR", "Folders of indexes of the same documents, two or more.")],
+    out: Annotated[Path, option("--out DIR", "Folder of the new index.")],
     alpha: Alpha = None,
     weights: Weights = None,
     normalise: Annotated[
         list[str] | None,
-        typer.Option(
-            "--normalise",
-            metavar="SCALING",
-            help="With --alpha: raw, one for all indexes or one for each.",
-            show_default=False,
-        ),
+        option("--normalise SCALING", "With --alpha: raw, one for all indexes or one for each."),
     ] = None,
     overwrite: Overwrite = False,
     float_weights: Annotated[

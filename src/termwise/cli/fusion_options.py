@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from termwise.cli.judged import load_queries
+from termwise.cli.options import option
 from termwise.cli.terminal import note
 from termwise.errors import DataError, UsageError
 
@@ -16,64 +15,38 @@ if TYPE_CHECKING:
     from termwise.fusion import Fusion, QueryScales
     from termwise.records import Run
 
-Alpha = Annotated[
-    float | None,
-    typer.Option("--alpha", metavar="A", help="Weight of the first of two, 0 to 1.", show_default=False),
-]
+Alpha = Annotated[float | None, option("--alpha A", "Weight of the first of two, 0 to 1.")]
 Weights = Annotated[
-    Path | None,
-    typer.Option(
-        "--weights",
-        metavar="FILE",
-        help="Weights file written by termwise learn-weights or termwise tune.",
-        show_default=False,
-    ),
+    Path | None, option("--weights FILE", "Weights file written by termwise learn-weights or termwise tune.")
 ]
 MissingScore = Annotated[
     str | None,
-    typer.Option(
-        "--missing",
-        metavar="drop|minimum|zero",
-        help="Score of a document that a run does not rank: the document is dropped, or it gets the lowest score "
-        "of the run for the query, or 0. Required, there is no default.",
-        show_default=False,
+    option(
+        "--missing drop|minimum|zero",
+        "Score of a document that a run does not rank: the document is dropped, or it gets the lowest "
+        "score of the run for the query, or 0. Required, there is no default.",
     ),
 ]
 Normalise = Annotated[
     list[str] | None,
-    typer.Option(
-        "--normalise",
-        metavar="SCALING",
-        help="z, minmax, global, raw, idf or query-length; one for all runs, or one for each.  [default: z]",
-        show_default=False,
+    option(
+        "--normalise SCALING",
+        "z, minmax, global, raw, idf or query-length; one for all runs, or one for each.  [default: z]",
     ),
 ]
 Documents = Annotated[
     str | None,
-    typer.Option(
-        "--documents",
-        metavar="first|union",
-        help="Fuse the documents of the first run, or those of all runs.  [default: first]",
-        show_default=False,
+    option(
+        "--documents first|union",
+        "Fuse the documents of the first run, or those of all runs.  [default: first]",
     ),
 ]
 ScalingQueries = Annotated[
-    str | None,
-    typer.Option(
-        "--queries",
-        metavar="FILE",
-        help="Texts of the queries, for --normalise idf and query-length.",
-        show_default=False,
-    ),
+    str | None, option("--queries FILE", "Texts of the queries, for --normalise idf and query-length.")
 ]
 ScalingIndexes = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--index",
-        metavar="DIR",
-        help="Index that gives idf and query length; one for all runs, or one for each.",
-        show_default=False,
-    ),
+    option("--index DIR", "Index that gives idf and query length; one for all runs, or one for each."),
 ]
 
 

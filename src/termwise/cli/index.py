@@ -23,11 +23,13 @@ from termwise.cli.options import (
     Provider,
     Settings,
     Threads,
+    argument,
     available_processors,
     field_names,
     memory_size,
     model_settings,
     network_precision,
+    option,
 )
 from termwise.cli.terminal import progress_bar
 from termwise.cli.translation_options import TunedSettings, with_tuned
@@ -37,22 +39,18 @@ from termwise.errors import UsageError
 def command(
     collection: Annotated[
         str,
-        typer.Argument(
-            metavar="COLLECTION",
-            help="A BEIR folder, a JSONL or TSV file (also .gz), ir_datasets:ID, or python:stdlib; "
-            "a file of term weights for --model vectors.",
-            show_default=False,
+        argument(
+            "COLLECTION",
+            "A BEIR folder, a JSONL or TSV file (also .gz), ir_datasets:ID, or python:stdlib; a file of term "
+            "weights for --model vectors.",
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Folder of the index.", show_default=False)
-    ],
+    out: Annotated[Path, option("--out DIR", "Folder of the index.")],
     model: Annotated[
         str,
-        typer.Option(
-            "--model",
-            metavar="NAME|DIR",
-            help="bm25, jm, dirichlet, ml, vectors, model1, tilde, tildev2 or splade-doc, or the folder of an "
+        option(
+            "--model NAME|DIR",
+            "bm25, jm, dirichlet, ml, vectors, model1, tilde, tildev2 or splade-doc, or the folder of an "
             "encoder or a translation table.",
         ),
     ] = "bm25",
@@ -60,12 +58,10 @@ def command(
     tuned: TunedSettings = None,
     analyzer: Annotated[
         str | None,
-        typer.Option(
-            "--analyzer",
-            metavar="NAME[:FILE]",
-            help="Analyzer, such as english or wordpiece:tokenizer.json; encoders and translation tables bring "
+        option(
+            "--analyzer NAME[:FILE]",
+            "Analyzer, such as english or wordpiece:tokenizer.json; encoders and translation tables bring "
             "their own.  [default: english; whitespace for vectors]",
-            show_default=False,
         ),
     ] = None,
     fields: Fields = None,
@@ -90,12 +86,10 @@ def command(
     memory: Memory = "2GB",
     encoding: Annotated[
         Path | None,
-        typer.Option(
-            "--encoding",
-            metavar="DIR",
-            help="Work folder for encoded blocks of documents; interrupted builds resume from it.  [default: beside "
-            "the index, removed when it is complete]  With a translation table: cache of term counts.",
-            show_default=False,
+        option(
+            "--encoding DIR",
+            "Work folder for encoded blocks of documents; interrupted builds resume from it.  [default: "
+            "beside the index, removed when it is complete]  With a translation table: cache of term counts.",
         ),
     ] = None,
     precision: Precision = None,

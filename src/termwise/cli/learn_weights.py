@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
-
 from termwise.cli.fusion_options import (
     Documents,
     MissingScore,
@@ -22,7 +20,7 @@ from termwise.cli.fusion_options import (
     refuse_options,
 )
 from termwise.cli.judged import read_runs
-from termwise.cli.options import JsonFlag
+from termwise.cli.options import JsonFlag, argument, option
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
 
 if TYPE_CHECKING:
@@ -32,64 +30,36 @@ if TYPE_CHECKING:
 def command(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN",
-            help="Run files of the judged queries, two or more; the order is that of the weights.",
-            show_default=False,
-        ),
+        argument("RUN", "Run files of the judged queries, two or more; the order is that of the weights."),
     ],
-    qrels: Annotated[
-        str,
-        typer.Option(
-            "--qrels", metavar="FILE", help="Judgments to learn from, or ir_datasets:ID.", show_default=False
-        ),
-    ],
+    qrels: Annotated[str, option("--qrels FILE", "Judgments to learn from, or ir_datasets:ID.")],
     method: Annotated[
         str | None,
-        typer.Option(
-            "--method",
-            metavar="grid|sweep|ascent",
-            help="grid tries tenths, sweep is exact for two runs, ascent is for three or more.  "
-            "[default: sweep for two runs, ascent for more]",
-            show_default=False,
+        option(
+            "--method grid|sweep|ascent",
+            "grid tries tenths, sweep is exact for two runs, ascent is for three or more.  [default: sweep "
+            "for two runs, ascent for more]",
         ),
     ] = None,
-    measure: Annotated[
-        str, typer.Option("-m", "--measure", metavar="MEASURE", help="Measure to maximise.")
-    ] = "nDCG@10",
+    measure: Annotated[str, option("-m --measure MEASURE", "Measure to maximise.")] = "nDCG@10",
     missing: MissingScore = None,
     normalise: Normalise = None,
     documents: Documents = None,
     queries: ScalingQueries = None,
     index: ScalingIndexes = None,
     seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed",
-            metavar="N",
-            min=0,
-            help="Seed of the random starts of ascent.  [default: 0]",
-            show_default=False,
-        ),
+        int | None, option("--seed N", "Seed of the random starts of ascent.  [default: 0]", min=0)
     ] = None,
     starts: Annotated[
         int | None,
-        typer.Option(
-            "--starts",
-            metavar="N",
+        option(
+            "--starts N",
+            "Number of starts of ascent: more take longer and may find better weights.  [default: 5]",
             min=1,
-            help="Number of starts of ascent: more take longer and may find better weights.  [default: 5]",
-            show_default=False,
         ),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            metavar="FILE",
-            help="Weights file to write, for fuse and fuse-indexes.",
-            show_default=False,
-        ),
+        Path | None, option("--output FILE", "Weights file to write, for fuse and fuse-indexes.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:

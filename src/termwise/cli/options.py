@@ -13,97 +13,83 @@ import typer
 from termwise.errors import ParameterError
 from termwise.validation import MOST_MEMORY, MOST_THREADS
 
-IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the index.", show_default=False)]
+
+def option(usage: str, help: str, *, min: float | None = None, max: float | None = None) -> Any:
+    """Return an option with a value, whose default, if it is shown, stands in its help.
+
+    Parameters
+    ----------
+    usage : str
+        Names and placeholder of the value, such as ``-m --measure MEASURE``.
+    help : str
+        Description.
+    min, max : float, optional
+        Bounds of a number.
+    """
+    *names, metavar = usage.split()
+    return typer.Option(*names, metavar=metavar, help=help, min=min, max=max)
+
+
+def argument(metavar: str, help: str) -> Any:
+    """Return a positional argument."""
+    return typer.Argument(metavar=metavar, help=help)
+
+
+IndexFolder = Annotated[Path, argument("DIR", "Folder of the index.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
 Threads = Annotated[
     int | None,
-    typer.Option(
-        "--threads",
-        metavar="N",
-        min=1,
-        max=MOST_THREADS,
-        help="Number of threads.  [default: all processors]",
-        show_default=False,
-    ),
+    option("--threads N", "Number of threads.  [default: all processors]", min=1, max=MOST_THREADS),
 ]
 Measures = Annotated[
     list[str] | None,
-    typer.Option(
-        "-m",
-        "--measure",
-        metavar="MEASURE",
-        help="A measure as ir_measures spells it, such as nDCG@10; repeatable.  "
-        "[default: nDCG@10, AP@1000, R@100]",
-        show_default=False,
+    option(
+        "-m --measure MEASURE",
+        "A measure as ir_measures spells it, such as nDCG@10; repeatable.  [default: nDCG@10, AP@1000, R@100]",
     ),
 ]
 Missing = Annotated[
-    str,
-    typer.Option(
-        "--missing",
-        metavar="zero|skip",
-        help="Judged queries that a run lacks: count them as 0, or skip them.",
-    ),
+    str, option("--missing zero|skip", "Judged queries that a run lacks: count them as 0, or skip them.")
 ]
 Ties = Annotated[
     str,
-    typer.Option(
-        "--ties",
-        metavar="ranking|trec-eval",
-        help="Order of documents with equal scores: as ranked, or as trec_eval sorts them.",
+    option(
+        "--ties ranking|trec-eval",
+        "Order of documents with equal scores: as ranked, or as trec_eval sorts them.",
     ),
 ]
 ExcludeSeed = Annotated[
     str | None,
-    typer.Option(
-        "--exclude-seed",
-        metavar="FILE|id",
-        help="Remove the source document of each query from runs and judgments: a file with query and document "
+    option(
+        "--exclude-seed FILE|id",
+        "Remove the source document of each query from runs and judgments: a file with query and document "
         "identifiers, or 'id' for the document that has the identifier of the query.",
-        show_default=False,
     ),
 ]
 
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the model; repeatable."),
-]
+Settings = Annotated[list[str] | None, option("--set NAME=VALUE", "Parameter of the model; repeatable.")]
 Fields = Annotated[
-    str | None,
-    typer.Option(
-        "--fields",
-        metavar="A,B",
-        help="Fields to index, joined in this order.  [default: title and text]",
-        show_default=False,
-    ),
+    str | None, option("--fields A,B", "Fields to index, joined in this order.  [default: title and text]")
 ]
 Precision = Annotated[
     str | None,
-    typer.Option(
-        "--precision",
-        metavar="float32|int8",
-        help="Numeric precision of a network.  [default: the faster one on this processor]",
-        show_default=False,
+    option(
+        "--precision float32|int8",
+        "Numeric precision of a network.  [default: the faster one on this processor]",
     ),
 ]
 Provider = Annotated[
     str | None,
-    typer.Option(
-        "--provider",
-        metavar="NAME",
-        help="Execution provider of onnxruntime for a network: cpu, cuda, or another one.  [default: cpu]",
-        show_default=False,
+    option(
+        "--provider NAME",
+        "Execution provider of onnxruntime for a network: cpu, cuda, or another one.  [default: cpu]",
     ),
 ]
 Separator = Annotated[
     str,
-    typer.Option(
-        "--separator",
-        metavar="space|tab",
-        help="Column separator of the run file; tab allows identifiers with spaces.",
-    ),
+    option("--separator space|tab", "Column separator of the run file; tab allows identifiers with spaces."),
 ]
-Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Working memory for sorting postings.")]
+Memory = Annotated[str, option("--memory SIZE", "Working memory for sorting postings.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 
 DEFAULT_MEASURES = ("nDCG@10", "AP@1000", "R@100")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from termwise.cli.options import JsonFlag, Threads, available_processors
+from termwise.cli.options import JsonFlag, Threads, argument, available_processors, option
 from termwise.cli.terminal import note, progress_bar
 from termwise.errors import UsageError
 
@@ -18,150 +18,105 @@ from termwise.errors import UsageError
 def command(
     scorers: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[NAME=]SCORER...",
-            help="Rankers: a model (bm25, jm, tilde, tildev2, ...) with settings after commas, the folder of an index, "
-            "an encoder, a translation table or a network of sentence-transformers, its name on the hub, http://..., "
-            "python:MODULE:FUNCTION, a run file, or FIRST+SECOND,alpha=0.5 of two that are named before.",
-            show_default=False,
+        argument(
+            "[NAME=]SCORER...",
+            "Rankers: a model (bm25, jm, tilde, tildev2, ...) with settings after commas, the folder of an "
+            "index, an encoder, a translation table or a network of sentence-transformers, its name on the "
+            "hub, http://..., python:MODULE:FUNCTION, a run file, or FIRST+SECOND,alpha=0.5 of two that are "
+            "named before.",
         ),
     ] = None,
     suites: Annotated[
         list[str] | None,
-        typer.Option(
-            "--suite",
-            metavar="NAME|FILE",
-            help="quick, paper, robustness, axioms, all; probe:NAME, where * stands for any letters; or a YAML file "
-            "with probes of your own. May be repeated.  [default: quick]",
-            show_default=False,
+        option(
+            "--suite NAME|FILE",
+            "quick, paper, robustness, axioms, all; probe:NAME, where * stands for any letters; or a YAML "
+            "file with probes of your own. May be repeated.  [default: quick]",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Write a report: page, tables, every sample. Started again, it goes on where it stopped.",
-            show_default=False,
+        option(
+            "--out DIR",
+            "Write a report: page, tables, every sample. Started again, it goes on where it stopped.",
         ),
     ] = None,
     judged: Annotated[
         list[str] | None,
-        typer.Option(
-            "--judged",
-            metavar="[NAME=]DIR[:SPLIT]",
-            help="A judged collection, a folder in BEIR layout; or three files, COLLECTION,QUERIES,QRELS. May be "
+        option(
+            "--judged [NAME=]DIR[:SPLIT]",
+            "A judged collection, a folder in BEIR layout; or three files, COLLECTION,QUERIES,QRELS. May be "
             "repeated.  [default: the questions about Python that ship]",
-            show_default=False,
         ),
     ] = None,
     collection: Annotated[
         str | None,
-        typer.Option(
-            "--collection",
-            metavar="COLLECTION",
-            help="What term statistics are counted on.  [default: the first judged collection]",
-            show_default=False,
+        option(
+            "--collection COLLECTION",
+            "What term statistics are counted on.  [default: the first judged collection]",
         ),
     ] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(
-            "--data",
-            metavar="NAME=PATH",
-            help="A data set of pairs that you have, such as jfleg=DIR; --list names them. May be repeated.",
-            show_default=False,
+        option(
+            "--data NAME=PATH",
+            "A data set of pairs that you have, such as jfleg=DIR; --list names them. May be repeated.",
         ),
     ] = None,
     delta: Annotated[
         str,
-        typer.Option(
-            "--delta",
-            metavar="RULE",
-            help="What counts as a tie: median (of the gaps among a ranker's best ten), by-query, by-rank, or a "
+        option(
+            "--delta RULE",
+            "What counts as a tie: median (of the gaps among a ranker's best ten), by-query, by-rank, or a "
             "number.",
         ),
     ] = "median",
     candidates: Annotated[
         Path | None,
-        typer.Option(
-            "--candidates",
-            metavar="RUN",
-            help="Rankings that the gaps are taken from.  [default: what BM25 ranks first for 50 of the queries]",
-            show_default=False,
+        option(
+            "--candidates RUN",
+            "Rankings that the gaps are taken from.  [default: what BM25 ranks first for 50 of the queries]",
         ),
     ] = None,
     depth: Annotated[
         int | None,
-        typer.Option(
-            "--depth",
-            metavar="N",
-            min=2,
-            help="Candidates of each query that gaps are taken from.  [default: 50]",
-            show_default=False,
-        ),
+        option("--depth N", "Candidates of each query that gaps are taken from.  [default: 50]", min=2),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(
-            "--limit",
-            metavar="N",
-            min=1,
-            help="Samples of a probe, at the most.  [default: 100 for quick, else all]",
-            show_default=False,
-        ),
+        option("--limit N", "Samples of a probe, at the most.  [default: 100 for quick, else all]", min=1),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of whatever is drawn.")] = 0,
+    seed: Annotated[int, option("--seed N", "Of whatever is drawn.")] = 0,
     stop_words: Annotated[
-        Path | None,
-        typer.Option(
-            "--stop-words",
-            metavar="FILE",
-            help="Stop words, one a line.  [default: 179 English ones]",
-            show_default=False,
-        ),
+        Path | None, option("--stop-words FILE", "Stop words, one a line.  [default: 179 English ones]")
     ] = None,
     language: Annotated[
         str | None,
-        typer.Option(
-            "--language",
-            metavar="spacy|rules",
-            help="What finds sentences, noun chunks and names.  [default: spacy where it is installed]",
-            show_default=False,
+        option(
+            "--language spacy|rules",
+            "What finds sentences, noun chunks and names.  [default: spacy where it is installed]",
         ),
     ] = None,
     fail_if: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fail-if",
-            metavar="DEMAND",
-            help="Exit with 5 where a score is so, such as 'typos<-0.3' or 'bm25:shuffle-*>0.1', or has 'changed' "
+        option(
+            "--fail-if DEMAND",
+            "Exit with 5 where a score is so, such as 'typos<-0.3' or 'bm25:shuffle-*>0.1', or has 'changed' "
             "since the report of --against. May be repeated.",
-            show_default=False,
         ),
     ] = None,
     against: Annotated[
-        Path | None,
-        typer.Option(
-            "--against", metavar="DIR", help="An earlier report: tell what has changed.", show_default=False
-        ),
+        Path | None, option("--against DIR", "An earlier report: tell what has changed.")
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(
-            "--device",
-            metavar="NAME",
-            help="What networks of torch run on.  [default: cuda where there is one]",
-            show_default=False,
-        ),
+        option("--device NAME", "What networks of torch run on.  [default: cuda where there is one]"),
     ] = None,
     earlier: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="DIR",
-            help="Ask nothing: take the scores of a report that there is, for --against, --fail-if or --json.",
-            show_default=False,
+        option(
+            "--report DIR",
+            "Ask nothing: take the scores of a report that there is, for --against, --fail-if or --json.",
         ),
     ] = None,
     list_probes: Annotated[

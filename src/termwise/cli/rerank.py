@@ -18,6 +18,7 @@ from termwise.cli.options import (
     available_processors,
     column_separator,
     model_settings,
+    option,
 )
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
 from termwise.cli.translation_options import TunedSettings, opened_scorer, table_places, with_tuned
@@ -29,40 +30,28 @@ if TYPE_CHECKING:
 
 def command(
     folder: IndexFolder,
-    run: Annotated[
-        Path, typer.Option("--run", metavar="FILE", help="Run with the candidates.", show_default=False)
-    ],
-    queries: Annotated[
-        str,
-        typer.Option("--queries", metavar="FILE", help="The queries, or ir_datasets:ID.", show_default=False),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", metavar="FILE", help="Run file to write.", show_default=False)
-    ],
-    k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results for each query.")] = 1000,
+    run: Annotated[Path, option("--run FILE", "Run with the candidates.")],
+    queries: Annotated[str, option("--queries FILE", "The queries, or ir_datasets:ID.")],
+    output: Annotated[Path, option("--output FILE", "Run file to write.")],
+    k: Annotated[int, option("-k N", "Number of results for each query.")] = 1000,
     table: Annotated[
         str | None,
-        typer.Option(
-            "--table",
-            metavar="NAME|DIR",
-            help="Score exactly with a translation table; needs an index of the model ml with --float.",
-            show_default=False,
+        option(
+            "--table NAME|DIR",
+            "Score exactly with a translation table; needs an index of the model ml with --float.",
         ),
     ] = None,
     scorer: Annotated[
         str | None,
-        typer.Option(
-            "--scorer",
-            metavar="NAME|DIR",
-            help="Score the stored texts with any scorer that termwise probe takes, such as a network of termwise "
+        option(
+            "--scorer NAME|DIR",
+            "Score the stored texts with any scorer that termwise probe takes, such as a network of termwise "
             "train bert-model1, a cross-encoder of sentence-transformers, or a published ranker as mono-t5:, "
             "colbert:, epic: or ance:DIR; needs an index with --store-text.",
-            show_default=False,
         ),
     ] = None,
     settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="With --table: a parameter of model1; repeatable."),
+        list[str] | None, option("--set NAME=VALUE", "With --table: a parameter of model1; repeatable.")
     ] = None,
     tuned: TunedSettings = None,
     tag: Annotated[str, typer.Option("--tag", help="Name of the run, its last column.")] = "termwise",

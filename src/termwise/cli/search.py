@@ -19,8 +19,10 @@ from termwise.cli.options import (
     JsonFlag,
     Separator,
     Threads,
+    argument,
     available_processors,
     column_separator,
+    option,
 )
 from termwise.cli.terminal import note, note_line, print_json, progress_bar, refuse_overwriting, stdout
 from termwise.display.safe_text import legible_line
@@ -48,44 +50,23 @@ _MAX_LISTED = 20
 
 def command(
     folder: IndexFolder,
-    query: Annotated[
-        str | None, typer.Argument(metavar="QUERY", help="The query, in quotes.", show_default=False)
-    ] = None,
+    query: Annotated[str | None, argument("QUERY", "The query, in quotes.")] = None,
     queries: Annotated[
-        str | None,
-        typer.Option(
-            "--queries",
-            metavar="FILE",
-            help="Rank every query of a file, or of ir_datasets:ID.",
-            show_default=False,
-        ),
+        str | None, option("--queries FILE", "Rank every query of a file, or of ir_datasets:ID.")
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", metavar="FILE", help="Run file to write, in TREC format.", show_default=False
-        ),
-    ] = None,
+    output: Annotated[Path | None, option("--output FILE", "Run file to write, in TREC format.")] = None,
     k: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            metavar="N",
-            help="Number of results.  [default: 10, or 1000 with --queries]",
-            show_default=False,
-        ),
+        int | None, option("-k N", "Number of results.  [default: 10, or 1000 with --queries]")
     ] = None,
     like: Like = None,
     like_file: LikeFile = None,
     weigh: Weigh = None,
     exclude_seed: Annotated[
         str | None,
-        typer.Option(
-            "--exclude-seed",
-            metavar="FILE|id",
-            help="With --queries: exclude the source document of each query; a file with query and document "
+        option(
+            "--exclude-seed FILE|id",
+            "With --queries: exclude the source document of each query; a file with query and document "
             "identifiers, or 'id' for the document that has the identifier of the query.",
-            show_default=False,
         ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every score as a sum over terms.")] = False,
@@ -97,10 +78,7 @@ def command(
         ),
     ] = False,
     tag: Annotated[
-        str | None,
-        typer.Option(
-            "--tag", help="Name of the run, its last column.  [default: termwise]", show_default=False
-        ),
+        str | None, typer.Option("--tag", help="Name of the run, its last column.  [default: termwise]")
     ] = None,
     separator: Separator = "space",
     threads: Threads = None,

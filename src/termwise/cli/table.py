@@ -5,9 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from termwise.cli.options import JsonFlag
+from termwise.cli.options import JsonFlag, argument, option
 from termwise.cli.terminal import note, print_json, stdout
 from termwise.display.safe_text import legible_line
 from termwise.errors import UnknownNameError
@@ -15,30 +13,16 @@ from termwise.errors import UnknownNameError
 if TYPE_CHECKING:
     from termwise.translation import TranslationTable
 
-Table = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME|DIR",
-        help="Name of a shipped table, such as model1, or a folder.",
-        show_default=False,
-    ),
-]
-Words = Annotated[
-    list[str],
-    typer.Argument(metavar="WORD...", help="Words to look up.", show_default=False),
-]
-Depth = Annotated[
-    int, typer.Option("-k", metavar="K", min=1, help="Number of translations to show in each direction.")
-]
+Table = Annotated[str, argument("NAME|DIR", "Name of a shipped table, such as model1, or a folder.")]
+Words = Annotated[list[str], argument("WORD...", "Words to look up.")]
+Depth = Annotated[int, option("-k K", "Number of translations to show in each direction.", min=1)]
 Seen = Annotated[
     int | None,
-    typer.Option(
-        "--seen",
-        metavar="N",
+    option(
+        "--seen N",
+        "Show only document words that occur at least N times in the training data; estimates for rarer "
+        "words are unreliable.  [default: the number of training tokens / 500,000]",
         min=0,
-        help="Show only document words that occur at least N times in the training data; estimates for rarer words "
-        "are unreliable.  [default: the number of training tokens / 500,000]",
-        show_default=False,
     ),
 ]
 

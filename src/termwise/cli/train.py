@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
+from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings, option
 from termwise.cli.terminal import note, note_line, print_json, progress_bar, stdout
 from termwise.cli.train_options import (
     Base,
@@ -39,59 +39,47 @@ Out = Annotated[Path, new_folder("The new encoder folder.")]
 Settings = Annotated[list[str] | None, training_settings("batch=32")]
 Card = Annotated[
     Path | None,
-    typer.Option(
-        "--card",
-        metavar="FILE",
-        help="JSON with what only you know for the model card: licence, sources and their licences.",
-        show_default=False,
+    option(
+        "--card FILE", "JSON with what only you know for the model card: licence, sources and their licences."
     ),
 ]
 ExpandWith = Annotated[
     str,
-    typer.Option(
-        "--expand-with",
-        metavar="ENCODER|none",
-        help="The TILDE encoder that expands passages: one that ships, a folder, or none.",
+    option(
+        "--expand-with ENCODER|none",
+        "The TILDE encoder that expands passages: one that ships, a folder, or none.",
     ),
 ]
-ExpansionTerms = Annotated[
-    int, typer.Option("--expansion-terms", metavar="N", min=1, help="Terms a passage is expanded by.")
-]
+ExpansionTerms = Annotated[int, option("--expansion-terms N", "Terms a passage is expanded by.", min=1)]
 CountingOption = Annotated[
     str,
-    typer.Option(
-        "--counting",
-        metavar="new|raw",
-        help="Count terms that are new to the passage, or as the published code does, before filtering.",
+    option(
+        "--counting new|raw",
+        "Count terms that are new to the passage, or as the published code does, before filtering.",
     ),
 ]
 ExpansionLift = Annotated[
     float,
-    typer.Option(
-        "--expansion-lift",
-        metavar="X",
-        help="From 0, expand by the terms that are likeliest, to 1, by those that are likeliest in comparison with "
-        "other passages.",
+    option(
+        "--expansion-lift X",
+        "From 0, expand by the terms that are likeliest, to 1, by those that are likeliest in comparison "
+        "with other passages.",
     ),
 ]
 ExpansionPrecision = Annotated[
     str | None,
-    typer.Option(
-        "--expansion-precision",
-        metavar="float32|int8",
-        help="In which numbers the encoder that expands computes.  [default: what this processor is faster in, or what "
-        "a run that is gone on with began with]",
-        show_default=False,
+    option(
+        "--expansion-precision float32|int8",
+        "In which numbers the encoder that expands computes.  [default: what this processor is faster in, "
+        "or what a run that is gone on with began with]",
     ),
 ]
 ExpansionProvider = Annotated[
     str | None,
-    typer.Option(
-        "--expansion-provider",
-        metavar="NAME",
-        help="What the encoder that expands runs on: cpu, cuda, or another execution provider of onnxruntime.  "
+    option(
+        "--expansion-provider NAME",
+        "What the encoder that expands runs on: cpu, cuda, or another execution provider of onnxruntime.  "
         "[default: cpu]",
-        show_default=False,
     ),
 ]
 

@@ -6,9 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from termwise.cli.options import JsonFlag
+from termwise.cli.options import JsonFlag, argument, option
 from termwise.cli.terminal import note, note_line, print_json, progress_bar, stdout
 from termwise.cli.train_options import counting_of, new_folder
 from termwise.errors import MissingFileError, UsageError
@@ -21,61 +19,46 @@ PUBLISHED_TERMS = 200
 
 Folder = Annotated[
     Path,
-    typer.Argument(
-        metavar="FOLDER",
-        help="A published checkpoint: TILDE (a BertLMHeadModel), TILDEv2 or uniCOIL (BERT with a token projection), "
-        "or a SparseEncoder of sentence-transformers.",
-        show_default=False,
+    argument(
+        "FOLDER",
+        "A published checkpoint: TILDE (a BertLMHeadModel), TILDEv2 or uniCOIL (BERT with a token "
+        "projection), or a SparseEncoder of sentence-transformers.",
     ),
 ]
 Out = Annotated[Path, new_folder("The new encoder folder.")]
 Kind = Annotated[
-    str | None,
-    typer.Option(
-        "--kind",
-        metavar="KIND",
-        help="tilde, tildev2 or splade-doc, where the checkpoint does not tell.",
-        show_default=False,
-    ),
+    str | None, option("--kind KIND", "tilde, tildev2 or splade-doc, where the checkpoint does not tell.")
 ]
 FloorsFrom = Annotated[
     str | None,
-    typer.Option(
-        "--floors-from",
-        metavar="COLLECTION",
-        help="For a TILDE: passages like those it will read, over which the floors of its compact form are measured. "
-        "A collection as termwise index takes it.",
-        show_default=False,
+    option(
+        "--floors-from COLLECTION",
+        "For a TILDE: passages like those it will read, over which the floors of its compact form are "
+        "measured. A collection as termwise index takes it.",
     ),
 ]
 ExpandWith = Annotated[
     str | None,
-    typer.Option(
-        "--expand-with",
-        metavar="ENCODER",
-        help="For a TILDEv2: the TILDE encoder that expanded the passages it was trained on, converted before.  "
+    option(
+        "--expand-with ENCODER",
+        "For a TILDEv2: the TILDE encoder that expanded the passages it was trained on, converted before.  "
         "[default: documents are not expanded]",
-        show_default=False,
     ),
 ]
 ExpansionTerms = Annotated[
     int | None,
-    typer.Option(
-        "--expansion-terms",
-        metavar="N",
+    option(
+        "--expansion-terms N",
+        f"With --expand-with: terms a passage is expanded by.  [default: {PUBLISHED_TERMS}]",
         min=1,
-        help=f"With --expand-with: terms a passage is expanded by.  [default: {PUBLISHED_TERMS}]",
-        show_default=False,
     ),
 ]
 CountingOption = Annotated[
     str | None,
-    typer.Option(
-        "--counting",
-        metavar="new|raw",
-        help="With --expand-with: count terms that are new to the passage, or as the published code does, before "
-        "filtering.  [default: raw]",
-        show_default=False,
+    option(
+        "--counting new|raw",
+        "With --expand-with: count terms that are new to the passage, or as the published code does, "
+        "before filtering.  [default: raw]",
     ),
 ]
 

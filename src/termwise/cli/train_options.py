@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from termwise.cli.options import option
 from termwise.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -13,32 +14,26 @@ if TYPE_CHECKING:
 
 Data = Annotated[
     list[str],
-    typer.Option(
-        "--data",
-        metavar="DATA",
-        help="Training pairs: a BEIR folder with qrels/train.tsv, a JSONL file of query and passage, a folder of "
-        "these, or ir_datasets:ID; may be repeated.",
-        show_default=False,
+    option(
+        "--data DATA",
+        "Training pairs: a BEIR folder with qrels/train.tsv, a JSONL file of query and passage, a folder "
+        "of these, or ir_datasets:ID; may be repeated.",
     ),
 ]
 Base = Annotated[
     str,
-    typer.Option(
-        "--base",
-        metavar="ENCODER",
-        help="The encoder to start from: a folder in the layout of transformers, a name on its hub, or an encoder "
-        "that ships.",
-        show_default=False,
+    option(
+        "--base ENCODER",
+        "The encoder to start from: a folder in the layout of transformers, a name on its hub, or an "
+        "encoder that ships.",
     ),
 ]
 Validation = Annotated[
     str | None,
-    typer.Option(
-        "--validation",
-        metavar="DATA|none",
-        help="Held-out pairs; the best checkpoint on them is kept.  [default: the split dev of the data, or a "
+    option(
+        "--validation DATA|none",
+        "Held-out pairs; the best checkpoint on them is kept.  [default: the split dev of the data, or a "
         "fiftieth of their queries]",
-        show_default=False,
     ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out where it stopped.")]

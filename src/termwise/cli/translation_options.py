@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
-
+from termwise.cli.options import option
 from termwise.display.safe_text import short_digest
 from termwise.errors import DataError, ParameterError, UsageError
 
@@ -17,13 +16,7 @@ if TYPE_CHECKING:
     from termwise.search.translation_scorer import TranslationScorer
 
 TunedSettings = Annotated[
-    Path | None,
-    typer.Option(
-        "--settings",
-        metavar="FILE",
-        help="Settings file written by termwise tune; --set adds others.",
-        show_default=False,
-    ),
+    Path | None, option("--settings FILE", "Settings file written by termwise tune; --set adds others.")
 ]
 
 _INDEX_PARAMETERS = ("table", "keep", "prune")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from termwise.cli.options import JsonFlag, available_processors
+from termwise.cli.options import JsonFlag, argument, available_processors, option
 from termwise.cli.terminal import note, print_json, progress_bar, quoted, stdout
 from termwise.display.safe_text import legible_line
 
@@ -53,13 +53,11 @@ class _System:
 
 
 def command(
-    question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help="Query about the standard library of Python.")
-    ] = QUESTION,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Folder of the index; rebuilt each time.")
-    ] = Path("python-stdlib.tw"),
-    k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results.")] = 5,
+    question: Annotated[str, argument("QUESTION", "Query about the standard library of Python.")] = QUESTION,
+    out: Annotated[Path, option("--out DIR", "Folder of the index; rebuilt each time.")] = Path(
+        "python-stdlib.tw"
+    ),
+    k: Annotated[int, option("-k N", "Number of results.")] = 5,
     encode: Annotated[
         bool,
         typer.Option(

@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
-
 from termwise.cli.judged import load_queries, read_runs
-from termwise.cli.options import JsonFlag, Overwrite, Settings, available_processors, model_settings
+from termwise.cli.options import (
+    JsonFlag,
+    Overwrite,
+    Settings,
+    argument,
+    available_processors,
+    model_settings,
+    option,
+)
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
 from termwise.cli.translation_options import opened_scorer, table_places
 from termwise.errors import ParameterError, UsageError
@@ -23,87 +29,36 @@ _TUNED = ("self_translation", "lambda")
 
 
 def command(
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="Index of the model ml, built with --float.", show_default=False),
-    ],
+    folder: Annotated[Path, argument("DIR", "Index of the model ml, built with --float.")],
     table: Annotated[
-        str,
-        typer.Option(
-            "--table",
-            metavar="NAME|DIR",
-            help="Translation table: name of a shipped one, or a folder.",
-            show_default=False,
-        ),
+        str, option("--table NAME|DIR", "Translation table: name of a shipped one, or a folder.")
     ],
     first: Annotated[
-        Path,
-        typer.Option(
-            "--first",
-            metavar="RUN|DIR",
-            help="First stage: a run, or an index that is searched for the queries.",
-            show_default=False,
-        ),
+        Path, option("--first RUN|DIR", "First stage: a run, or an index that is searched for the queries.")
     ],
-    queries: Annotated[
-        str,
-        typer.Option("--queries", metavar="FILE", help="The queries, or ir_datasets:ID.", show_default=False),
-    ],
-    qrels: Annotated[
-        str,
-        typer.Option(
-            "--qrels", metavar="FILE", help="Judgments to tune on, or ir_datasets:ID.", show_default=False
-        ),
-    ],
-    measure: Annotated[
-        str, typer.Option("-m", "--measure", metavar="MEASURE", help="Measure to maximise.")
-    ] = "nDCG@10",
+    queries: Annotated[str, option("--queries FILE", "The queries, or ir_datasets:ID.")],
+    qrels: Annotated[str, option("--qrels FILE", "Judgments to tune on, or ir_datasets:ID.")],
+    measure: Annotated[str, option("-m --measure MEASURE", "Measure to maximise.")] = "nDCG@10",
     self_translation: Annotated[
-        str | None,
-        typer.Option(
-            "--self-translation",
-            metavar="P,P",
-            help="Values to try, 0 to 1.  [default: 14 from 0.05 to 0.9]",
-            show_default=False,
-        ),
+        str | None, option("--self-translation P,P", "Values to try, 0 to 1.  [default: 14 from 0.05 to 0.9]")
     ] = None,
     lambdas: Annotated[
-        str | None,
-        typer.Option(
-            "--lambda",
-            metavar="L,L",
-            help="Values to try, 0 to below 1.  [default: 11 from 0.0001 to 0.5]",
-            show_default=False,
-        ),
+        str | None, option("--lambda L,L", "Values to try, 0 to below 1.  [default: 11 from 0.0001 to 0.5]")
     ] = None,
     settings: Settings = None,
     normalise: Annotated[
         list[str] | None,
-        typer.Option(
-            "--normalise",
-            metavar="SCALING",
-            help="Normalisation as in fuse, one for both or one for each; idf is that of DIR.  [default: z]",
-            show_default=False,
+        option(
+            "--normalise SCALING",
+            "Normalisation as in fuse, one for both or one for each; idf is that of DIR.  [default: z]",
         ),
     ] = None,
     k: Annotated[
-        int,
-        typer.Option(
-            "-k", metavar="N", min=1, help="Number of first-stage documents to re-rank for each query."
-        ),
+        int, option("-k N", "Number of first-stage documents to re-rank for each query.", min=1)
     ] = 1000,
-    folds: Annotated[
-        int,
-        typer.Option("--folds", metavar="N", min=0, help="Number of cross-validation folds; 0 for none."),
-    ] = 5,
+    folds: Annotated[int, option("--folds N", "Number of cross-validation folds; 0 for none.", min=0)] = 5,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            metavar="FILE",
-            help="File for settings and weights, for index, rerank and fuse.",
-            show_default=False,
-        ),
+        Path | None, option("--output FILE", "File for settings and weights, for index, rerank and fuse.")
     ] = None,
     overwrite: Overwrite = False,
     as_json: JsonFlag = False,
