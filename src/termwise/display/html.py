@@ -39,6 +39,17 @@ def render_page(package: str, template: str, **values: object) -> str:
     return environment.get_template(template).render(**values)
 
 
+def css_number(value: float) -> str:
+    """Write a number of CSS or SVG with at most two decimals.
+
+    Examples
+    --------
+    >>> css_number(12.0), css_number(0.126)
+    ('12', '0.13')
+    """
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
 def _printable(value: object) -> object:
     """Make a string legible; leave markup, such as the result of a macro, as it is."""
     return legible(value, directions=True) if type(value) is str else value

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from termwise.display.html import css_number
 from termwise.evaluate.formats import format_value, with_minus_sign
 
 Side = Literal["better", "worse", "tie", "neutral", ""]
@@ -62,7 +63,7 @@ class Axis:
 
     def at(self, value: float) -> str:
         """Return the position of a value as an attribute."""
-        return pixels(self.place(value))
+        return css_number(self.place(value))
 
     @property
     def ticks(self) -> tuple[Tick, ...]:
@@ -118,8 +119,9 @@ def sorted_differences(differences: npt.NDArray[np.float64], axis: Axis, names: 
     step = PLOT_WIDTH / len(order)
     if len(order) > MAX_BARS:
         values = differences[order]
-        paths = {s: _path(values, np.flatnonzero(which), step, axis) for s, which in _sides(values).items()}
-        return Plot((), tuple((s, path) for s, path in paths.items() if path), axis)
+        sides: dict[Side, npt.NDArray[np.bool_]] = {"better": values > 0, "worse": values < 0}
+        paths = ((s, _path(values, np.flatnonzero(which), step, axis)) for s, which in sides.items())
+        return Plot((), tuple((s, path) for s, path in paths if path), axis)
     zero = axis.place(0.0)
     gap = min(1.0, 0.2 * step)
     bars = []
@@ -130,10 +132,10 @@ def sorted_differences(differences: npt.NDArray[np.float64], axis: Axis, names: 
         end = axis.place(value)
         bars.append(
             Bar(
-                x=pixels(PLOT_LEFT + place * step + gap / 2),
-                y=pixels(min(zero, end)),
-                width=pixels(step - gap),
-                height=pixels(abs(end - zero)),
+                x=css_number(PLOT_LEFT + place * step + gap / 2),
+                y=css_number(min(zero, end)),
+                width=css_number(step - gap),
+                height=css_number(abs(end - zero)),
                 side=side(value),
                 title=f"{names[query]}: {with_minus_sign(format_value(value, 'difference'))}",
             )
@@ -141,17 +143,13 @@ def sorted_differences(differences: npt.NDArray[np.float64], axis: Axis, names: 
     return Plot(tuple(bars), (), axis)
 
 
-def _sides(values: npt.NDArray[np.float64]) -> dict[Side, npt.NDArray[np.bool_]]:
-    return {"better": values > 0, "worse": values < 0}
-
-
 def _path(values: npt.NDArray[np.float64], places: npt.NDArray[np.intp], step: float, axis: Axis) -> str:
     """Draw the outline of neighbouring bars as one path; empty without bars."""
     if len(places) == 0:
         return ""
-    path = [f"M{pixels(PLOT_LEFT + int(places[0]) * step)} {axis.at(0.0)}"]
+    path = [f"M{css_number(PLOT_LEFT + int(places[0]) * step)} {axis.at(0.0)}"]
     path += [
-        f"V{axis.at(float(values[place]))}H{pixels(PLOT_LEFT + (place + 1) * step)}"
+        f"V{axis.at(float(values[place]))}H{css_number(PLOT_LEFT + (place + 1) * step)}"
         for place in places.tolist()
     ]
     return "".join([*path, f"V{axis.at(0.0)}Z"])
@@ -164,14 +162,9 @@ def shares(wins: int, ties: int, losses: int) -> tuple[Bar, ...]:
     for number, part_side in parts:
         width = SHARES_WIDTH * number / (wins + ties + losses)
         if number:
-            bars.append(Bar(pixels(start), "0", pixels(width), "8", part_side, ""))
+            bars.append(Bar(css_number(start), "0", css_number(width), "8", part_side, ""))
         start += width
     return tuple(bars)
-
-
-def histogram(values: npt.NDArray[np.float64], high: float) -> npt.NDArray[np.intp]:
-    """Count the values in `BINS` equal bins from 0 to `high`."""
-    return np.histogram(values, bins=BINS, range=(0.0, high))[0]
 
 
 def histogram_bars(counts: npt.NDArray[np.intp], *, high: float, tallest: int) -> tuple[Bar, ...]:
@@ -180,7 +173,7 @@ def histogram_bars(counts: npt.NDArray[np.intp], *, high: float, tallest: int) -
     Parameters
     ----------
     counts : ndarray of shape (BINS,)
-        Counts of `histogram`.
+        Numbers of values in equal bins from 0 to `high`.
     high : float
         End of the range.
     tallest : int
@@ -193,26 +186,15 @@ def histogram_bars(counts: npt.NDArray[np.intp], *, high: float, tallest: int) -
         if number:
             bars.append(
                 Bar(
-                    x=pixels(place * BIN_WIDTH + 1),
-                    y=pixels(44.0 - height),
-                    width=pixels(BIN_WIDTH - 2),
-                    height=pixels(height),
+                    x=css_number(place * BIN_WIDTH + 1),
+                    y=css_number(44.0 - height),
+                    width=css_number(BIN_WIDTH - 2),
+                    height=css_number(height),
                     side="neutral",
                     title=f"{number} {'query' if number == 1 else 'queries'} {between}",
                 )
             )
     return tuple(bars)
-
-
-def pixels(value: float) -> str:
-    """Write a length with at most two decimals.
-
-    Examples
-    --------
-    >>> pixels(12.0), pixels(0.126)
-    ('12', '0.13')
-    """
-    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def _round_step(rough: float) -> float:

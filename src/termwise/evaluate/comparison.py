@@ -15,9 +15,9 @@ are not pooled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Literal, final
 
 from termwise.display.safe_text import shown
@@ -296,55 +296,57 @@ class _Plan:
 
     def compare(self, evaluations: tuple[Evaluation, ...]) -> Comparison:
         by_name = {evaluation.run: evaluation for evaluation in evaluations}
-        contrasts: list[Contrast] = []
-        for measure in evaluations[0].measures:
-            contrasts += _corrected(
-                [self._contrast(measure, by_name[baseline], by_name[run]) for baseline, run in self.couples]
-            )
+        contrasts = (self._contrasts(measure, by_name) for measure in evaluations[0].measures)
         return Comparison(
             evaluations,
             self.baseline,
             self.pairs,
-            tuple(contrasts),
+            tuple(chain.from_iterable(contrasts)),
             self.confidence,
             self.resamples,
             self.seed,
         )
 
-    def _contrast(self, measure: str, baseline: Evaluation, run: Evaluation) -> Contrast:
-        """Compare two runs, without corrected p-values."""
-        before, after = baseline.values[measure], run.values[measure]
-        differences = paired_differences(before, after)
-        baseline_mean, run_mean = float(before.mean()), float(after.mean())
-        difference = float(differences.mean())
-        t, p_t, effect_size = paired_t(before, after)
-        low, high = mean_interval(
-            differences, confidence=self.confidence, resamples=self.resamples, seed=self.seed
-        )
-        return Contrast(
-            measure=measure,
-            baseline=baseline.run,
-            run=run.run,
-            queries=len(differences),
-            baseline_mean=baseline_mean,
-            run_mean=run_mean,
-            difference=difference,
-            relative=difference / baseline_mean if baseline_mean != 0 else None,
-            ci_low=low,
-            ci_high=high,
-            t=t,
-            p_t=p_t,
-            p_t_bonferroni=None,
-            p_t_holm=None,
-            p_permutation=sign_flip_p(differences, resamples=self.resamples, seed=self.seed),
-            p_permutation_bonferroni=None,
-            p_permutation_holm=None,
-            effect_size=effect_size,
-            wins=int((differences > 0).sum()),
-            ties=int((differences == 0).sum()),
-            losses=int((differences < 0).sum()),
-            differences=differences,
-        )
+    def _contrasts(self, measure: str, by_name: Mapping[str, Evaluation]) -> Iterator[Contrast]:
+        """Yield the comparisons of one measure, with the p-values corrected for their number."""
+        values = [
+            (by_name[baseline].values[measure], by_name[run].values[measure])
+            for baseline, run in self.couples
+        ]
+        differences = [paired_differences(before, after) for before, after in values]
+        t_tests = [paired_t(before, after) for before, after in values]
+        p_t = [p for _, p, _ in t_tests]
+        p_permutation = [sign_flip_p(d, resamples=self.resamples, seed=self.seed) for d in differences]
+        corrected = (bonferroni(p_t), holm(p_t), bonferroni(p_permutation), holm(p_permutation))
+        for number, ((baseline, run), d) in enumerate(zip(self.couples, differences, strict=True)):
+            before, after = values[number]
+            baseline_mean, difference = float(before.mean()), float(d.mean())
+            low, high = mean_interval(d, confidence=self.confidence, resamples=self.resamples, seed=self.seed)
+            t, _, effect_size = t_tests[number]
+            yield Contrast(
+                measure=measure,
+                baseline=baseline,
+                run=run,
+                queries=len(d),
+                baseline_mean=baseline_mean,
+                run_mean=float(after.mean()),
+                difference=difference,
+                relative=difference / baseline_mean if baseline_mean != 0 else None,
+                ci_low=low,
+                ci_high=high,
+                t=t,
+                p_t=p_t[number],
+                p_t_bonferroni=corrected[0][number],
+                p_t_holm=corrected[1][number],
+                p_permutation=p_permutation[number],
+                p_permutation_bonferroni=corrected[2][number],
+                p_permutation_holm=corrected[3][number],
+                effect_size=effect_size,
+                wins=int((d > 0).sum()),
+                ties=int((d == 0).sum()),
+                losses=int((d < 0).sum()),
+                differences=d,
+            )
 
 
 def _check_names(names: Sequence[str], baseline: str | None) -> str:
@@ -385,29 +387,11 @@ def _over_shared_queries(evaluations: Sequence[Evaluation]) -> tuple[Evaluation,
             facts=[("queries of " + e.run, e.counts.queries) for e in evaluations],
             fixes=["count missing queries as 0: `missing='zero'`, the default"],
         )
-    first = evaluations[0].select(shared)
-    return (first, *(_in_order(evaluation.select(shared), first.query_ids) for evaluation in evaluations[1:]))
-
-
-def _in_order(evaluation: Evaluation, query_ids: tuple[str, ...]) -> Evaluation:
-    if evaluation.query_ids == query_ids:
-        return evaluation
-    row = {query_id: number for number, query_id in enumerate(evaluation.query_ids)}
-    return evaluation.at_rows([row[query_id] for query_id in query_ids])
-
-
-def _corrected(family: Sequence[Contrast]) -> list[Contrast]:
-    """Add the corrected p-values to the contrasts of one measure."""
-    p_t = [contrast.p_t for contrast in family]
-    p_permutation = [contrast.p_permutation for contrast in family]
-    corrected = (bonferroni(p_t), holm(p_t), bonferroni(p_permutation), holm(p_permutation))
-    return [
-        replace(
-            contrast,
-            p_t_bonferroni=corrected[0][number],
-            p_t_holm=corrected[1][number],
-            p_permutation_bonferroni=corrected[2][number],
-            p_permutation_holm=corrected[3][number],
-        )
-        for number, contrast in enumerate(family)
-    ]
+    query_ids = [query_id for query_id in evaluations[0].query_ids if query_id in shared]
+    rows = (
+        {query_id: row for row, query_id in enumerate(evaluation.query_ids)} for evaluation in evaluations
+    )
+    return tuple(
+        evaluation.at_rows([row_of[query_id] for query_id in query_ids])
+        for evaluation, row_of in zip(evaluations, rows, strict=True)
+    )

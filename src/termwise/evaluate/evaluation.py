@@ -165,12 +165,13 @@ class Evaluation:
                 facts=[("run", self.run), ("queries", shortlist(unknown))],
             )
         rows = [row for row, query_id in enumerate(self.query_ids) if query_id in kept]
-        return replace(self.at_rows(rows), counts=replace(self.counts, queries=len(rows)))
+        return self.at_rows(rows)
 
     def at_rows(self, rows: Sequence[int]) -> Evaluation:
-        """Return the evaluation with the queries of these rows, in this order; the counts stay."""
+        """Return the evaluation of the queries in these rows, in this order; `counts` changes as in `select`."""
         return replace(
             self,
+            counts=replace(self.counts, queries=len(rows)),
             query_ids=tuple(self.query_ids[row] for row in rows),
             values={name: _read_only(values[list(rows)]) for name, values in self.values.items()},
         )

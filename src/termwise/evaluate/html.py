@@ -6,18 +6,16 @@ The template engine escapes all values, and the script holds no data. Equal resu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from termwise.display.html import render_page
 from termwise.evaluate.charts import (
+    BINS,
     Axis,
-    Bar,
-    Plot,
     Side,
-    histogram,
     histogram_bars,
     shares,
     side,
@@ -31,83 +29,23 @@ from termwise.evaluate.formats import NumberStyle, Value, format_value, with_min
 from termwise.evaluate.measures import is_count
 from termwise.evaluate.tables import (
     Table,
+    best_averages,
     check_comparable,
     contrast_table,
     conventions,
+    measure_style,
     methods,
-    summary_table,
 )
 
 
 @dataclass(frozen=True)
-class _Row:
-    """One contrast, formatted."""
-
-    contrast: Contrast
-    verdict: str
-    side: Side
-    difference: str
-    relative: str
-    interval: str
-    p: str
-    point: str
-    low: str | None
-    high: str | None
-    shares: tuple[Bar, ...]
-    plot: Plot | None
-
-
-@dataclass(frozen=True)
-class _Section:
-    """One measure of a comparison."""
-
-    measure: str
-    baseline_mean: str
-    axis: Axis
-    rows: tuple[_Row, ...]
-    tests: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class _Spread:
-    """Distribution of the per-query values of one run under one measure."""
-
-    run: str
-    mean: str
-    median: str
-    zeros: int
-    bars: tuple[Bar, ...]
-
-
-@dataclass(frozen=True)
-class _Spreads:
-    """Distributions of all runs under one measure."""
-
-    measure: str
-    low: str
-    high: str
-    rows: tuple[_Spread, ...]
-
-
-@dataclass(frozen=True)
 class _Cell:
+    """Cell of the averages or of the table of queries; `side` is its colour."""
+
     text: str
     side: Side = ""
     best: bool = False
     note: str = ""
-
-
-@dataclass(frozen=True)
-class _QueryColumn:
-    measure: str
-    title: str
-
-
-@dataclass(frozen=True)
-class _QueryRow:
-    query_id: str
-    text: str
-    cells: tuple[_Cell, ...]
 
 
 def evaluation_html(
@@ -144,13 +82,11 @@ def evaluation_html(
         "report.html.j2",
         title=title or f"Evaluation of {names}",
         lead=_lead(evaluations),
-        summary=_summary(evaluations, {}),
+        summary=list(_summary(evaluations, {})),
         marks=None,
         sections=(),
-        spreads=tuple(_spreads(measure, evaluations) for measure in evaluations[0].measures),
-        columns=_query_columns(evaluations, None),
-        queries=_query_rows(evaluations, None, texts or {}),
-        texts=bool(texts),
+        spreads=[_spreads(measure, evaluations) for measure in evaluations[0].measures],
+        **_query_table(evaluations, None, texts or {}),
         test_titles=(),
         notes=conventions(evaluations),
         baseline=None,
@@ -193,15 +129,11 @@ def comparison_html(
         "report.html.j2",
         title=title or "Comparison of " + ", ".join(comparison.runs),
         lead=_lead(evaluations),
-        summary=_summary(evaluations, verdicts),
+        summary=list(_summary(evaluations, verdicts)),
         marks=f"{criterion.how}, p < {criterion.level:g}" if with_baseline else None,
-        sections=tuple(
-            _section(comparison, measure, criterion, texts or {}) for measure in comparison.measures
-        ),
+        sections=[_section(comparison, measure, criterion, texts or {}) for measure in comparison.measures],
         spreads=(),
-        columns=_query_columns(evaluations, comparison),
-        queries=_query_rows(evaluations, comparison, texts or {}),
-        texts=bool(texts),
+        **_query_table(evaluations, comparison, texts or {}),
         test_titles=_TEST_TITLES,
         notes=(*conventions(evaluations), *methods(comparison, criterion=criterion)),
         baseline=comparison.baseline if with_baseline else None,
@@ -212,10 +144,6 @@ def comparison_html(
 
 def _formatted(value: Value, style: NumberStyle) -> str:
     return with_minus_sign(format_value(value, style))
-
-
-def _measure_style(measure: str) -> NumberStyle:
-    return "total" if is_count(measure) else "measure"
 
 
 def _lead(evaluations: Sequence[Evaluation]) -> str:
@@ -231,77 +159,70 @@ def _lead(evaluations: Sequence[Evaluation]) -> str:
 
 def _summary(
     evaluations: Sequence[Evaluation], verdicts: Mapping[tuple[str, str], tuple[Contrast, Verdict]]
-) -> tuple[tuple[str, tuple[_Cell, ...], str], ...]:
-    """Return name, averages and number of queries of each run."""
-    table = summary_table(evaluations)
-    formatted = table.formatted()
-    best = []
-    for position, column in enumerate(table.columns):
-        known = [value for row in table.rows if isinstance(value := row[position], float)]
-        best.append(format_value(max(known), column.style) if len(known) > 1 else None)
-    rows = []
-    for evaluation, cells in zip(evaluations, formatted, strict=True):
-        averages = []
-        for position, measure in enumerate(evaluation.measures, start=1):
-            cell = _Cell(cells[position], best=cells[position] == best[position])
+) -> Iterator[tuple[str, list[_Cell], str]]:
+    """Yield name, averages and number of queries of each run."""
+    best = best_averages(evaluations)
+    for evaluation in evaluations:
+        cells = []
+        for measure, mean in evaluation.means.items():
+            text = format_value(mean, measure_style(measure))
+            cell = _Cell(text, best=text == best.get(measure))
             if (evaluation.run, measure) in verdicts:
                 contrast, verdict = verdicts[evaluation.run, measure]
-                difference = _formatted(contrast.difference, "difference")
-                cell = replace(cell, side=_side(verdict), note=difference)
-            averages.append(cell)
-        rows.append((evaluation.run, tuple(averages), format_value(len(evaluation.query_ids), "count")))
-    return tuple(rows)
+                cell = replace(cell, side=_side(verdict), note=_formatted(contrast.difference, "difference"))
+            cells.append(cell)
+        yield evaluation.run, cells, format_value(len(evaluation.query_ids), "count")
 
 
 def _section(
-    comparison: Comparison,
-    measure: str,
-    criterion: Criterion,
-    texts: Mapping[str, str],
-) -> _Section:
+    comparison: Comparison, measure: str, criterion: Criterion, texts: Mapping[str, str]
+) -> dict[str, object]:
+    """Return the part of the page on one measure of a comparison."""
     contrasts = comparison.of(measure)
-    edges = [0.0]
-    for contrast in contrasts:
-        edges += [x for x in (contrast.difference, contrast.ci_low, contrast.ci_high) if x is not None]
+    bounds = ((c.difference, c.ci_low, c.ci_high) for c in contrasts)
+    edges = [0.0, *(edge for three in bounds for edge in three if edge is not None)]
     low, high = min(edges), max(edges)
     margin = 0.06 * (high - low) or 0.01
     axis = Axis(low - margin, high + margin, 18.0, 222.0)
     largest = max(float(np.abs(contrast.differences).max()) for contrast in contrasts) or 1.0
     heights = Axis(-largest, largest, 132.0, 8.0)
     names = [f"{query_id} {texts.get(query_id, '')}".strip() for query_id in comparison.query_ids]
-    rows = []
-    for contrast in contrasts:
-        verdict = criterion.verdict(contrast)
-        interval = "–"
-        if contrast.ci_low is not None and contrast.ci_high is not None:
-            interval = (
-                f"{_formatted(contrast.ci_low, 'difference')} to {_formatted(contrast.ci_high, 'difference')}"
-            )
-        rows.append(
-            _Row(
-                contrast=contrast,
-                verdict=verdict,
-                side=_side(verdict),
-                difference=_formatted(contrast.difference, "difference"),
-                relative=_formatted(contrast.relative, "percent"),
-                interval=interval,
-                p=format_value(contrast.p(criterion.test, criterion.correction), "p"),
-                point=axis.at(contrast.difference),
-                low=None if contrast.ci_low is None else axis.at(contrast.ci_low),
-                high=None if contrast.ci_high is None else axis.at(contrast.ci_high),
-                shares=shares(contrast.wins, contrast.ties, contrast.losses),
-                plot=sorted_differences(contrast.differences, heights, names)
+    return {
+        "measure": measure,
+        "baseline_mean": format_value(contrasts[0].baseline_mean, "measure"),
+        "axis": axis,
+        "rows": [
+            {
+                **_interval(contrast, axis),
+                "contrast": contrast,
+                "verdict": criterion.verdict(contrast),
+                "side": _side(criterion.verdict(contrast)),
+                "relative": _formatted(contrast.relative, "percent"),
+                "p": format_value(contrast.p(criterion.test, criterion.correction), "p"),
+                "shares": shares(contrast.wins, contrast.ties, contrast.losses),
+                "plot": sorted_differences(contrast.differences, heights, names)
                 if contrast.wins or contrast.losses
                 else None,
-            )
-        )
-    return _Section(
-        measure,
-        format_value(contrasts[0].baseline_mean, "measure"),
-        axis,
-        tuple(rows),
-        _cells(contrast_table(contrasts).pick([key for key, _ in _TEST_COLUMNS])),
-    )
+            }
+            for contrast in contrasts
+        ],
+        "tests": _cells(contrast_table(contrasts).pick([key for key, _ in _TEST_COLUMNS])),
+    }
+
+
+def _interval(contrast: Contrast, axis: Axis) -> dict[str, str | None]:
+    """Return a mean difference and its interval, as text and as positions on the axis."""
+    low, high = contrast.ci_low, contrast.ci_high
+    defined = low is not None and high is not None
+    return {
+        "difference": _formatted(contrast.difference, "difference"),
+        "interval": f"{_formatted(low, 'difference')} to {_formatted(high, 'difference')}"
+        if defined
+        else "–",
+        "point": axis.at(contrast.difference),
+        "low": None if low is None else axis.at(low),
+        "high": None if high is None else axis.at(high),
+    }
 
 
 def _side(verdict: Verdict) -> Side:
@@ -337,65 +258,65 @@ def _cells(table: Table) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def _spreads(measure: str, evaluations: Sequence[Evaluation]) -> _Spreads:
+def _spreads(measure: str, evaluations: Sequence[Evaluation]) -> dict[str, object]:
+    """Return the distributions of the values of one measure over the queries, by run."""
     top = max((float(e.values[measure].max(initial=0.0)) for e in evaluations), default=0.0)
-    high = top if is_count(measure) or top > 1 else 1.0
-    high = high or 1.0
-    counts = [histogram(e.values[measure], high) for e in evaluations]
+    high = (top if is_count(measure) or top > 1 else 1.0) or 1.0
+    counts = [np.histogram(e.values[measure], bins=BINS, range=(0.0, high))[0] for e in evaluations]
     tallest = max(1, *(int(c.max()) for c in counts))
-    style = _measure_style(measure)
+    style = measure_style(measure)
     rows = []
     for evaluation, count in zip(evaluations, counts, strict=True):
         values = evaluation.values[measure]
         rows.append(
-            _Spread(
-                evaluation.run,
-                format_value(evaluation.means[measure], style),
-                format_value(float(np.median(values)) if len(values) else None, style),
-                int((values == 0).sum()),
-                histogram_bars(count, high=high, tallest=tallest),
-            )
+            {
+                "run": evaluation.run,
+                "mean": format_value(evaluation.means[measure], style),
+                "median": format_value(float(np.median(values)) if len(values) else None, style),
+                "zeros": int((values == 0).sum()),
+                "bars": histogram_bars(count, high=high, tallest=tallest),
+            }
         )
-    return _Spreads(measure, "0", f"{high:.4g}", tuple(rows))
+    return {"measure": measure, "high": f"{high:.4g}", "rows": rows}
 
 
 def _query_columns(
     evaluations: Sequence[Evaluation], comparison: Comparison | None
-) -> tuple[_QueryColumn, ...]:
-    columns = []
-    for measure in evaluations[0].measures:
-        columns += [_QueryColumn(measure, evaluation.run) for evaluation in evaluations]
-        columns += [_QueryColumn(measure, f"Δ {c.run}") for c in _baseline_contrasts(comparison, measure)]
-    return tuple(columns)
-
-
-def _baseline_contrasts(comparison: Comparison | None, measure: str) -> tuple[Contrast, ...]:
-    """Return the contrasts with columns in the table of queries: those with a baseline, not all pairs."""
-    if comparison is None or comparison.pairs == "all":
-        return ()
-    return comparison.of(measure)
-
-
-def _query_rows(
-    evaluations: Sequence[Evaluation], comparison: Comparison | None, texts: Mapping[str, str]
-) -> tuple[_QueryRow, ...]:
-    query_ids = dict.fromkeys(query_id for e in evaluations for query_id in e.query_ids)
+) -> tuple[list[tuple[str, str]], list[tuple[Mapping[str, float], NumberStyle]]]:
+    """Return the columns of the table of queries: measures with titles, and values by query with their format."""
+    titles: list[tuple[str, str]] = []
     columns: list[tuple[Mapping[str, float], NumberStyle]] = []
     for measure in evaluations[0].measures:
         for evaluation in evaluations:
+            titles.append((measure, evaluation.run))
             values = evaluation.values[measure].tolist()
-            columns.append((dict(zip(evaluation.query_ids, values, strict=True)), _measure_style(measure)))
-        for contrast in _baseline_contrasts(comparison, measure):
-            values = contrast.differences.tolist()
-            columns.append((dict(zip(evaluations[0].query_ids, values, strict=True)), "difference"))
-    return tuple(
-        _QueryRow(
-            query_id,
-            texts.get(query_id, ""),
-            tuple(_query_cell(values.get(query_id), style) for values, style in columns),
-        )
-        for query_id in query_ids
-    )
+            columns.append((dict(zip(evaluation.query_ids, values, strict=True)), measure_style(measure)))
+        if comparison is not None and comparison.pairs == "baseline":
+            for contrast in comparison.of(measure):
+                titles.append((measure, f"Δ {contrast.run}"))
+                values = contrast.differences.tolist()
+                columns.append((dict(zip(comparison.query_ids, values, strict=True)), "difference"))
+    return titles, columns
+
+
+def _query_table(
+    evaluations: Sequence[Evaluation], comparison: Comparison | None, texts: Mapping[str, str]
+) -> dict[str, object]:
+    """Return the table of queries, as values of the template."""
+    titles, columns = _query_columns(evaluations, comparison)
+    query_ids = dict.fromkeys(query_id for e in evaluations for query_id in e.query_ids)
+    return {
+        "columns": titles,
+        "queries": [
+            (
+                query_id,
+                texts.get(query_id, ""),
+                [_query_cell(values.get(query_id), style) for values, style in columns],
+            )
+            for query_id in query_ids
+        ],
+        "texts": bool(texts),
+    }
 
 
 def _query_cell(value: float | None, style: NumberStyle) -> _Cell:

@@ -52,9 +52,20 @@ class LatencySummary:
         ParameterError
             If a time is negative or not finite, or the array is not one-dimensional.
         """
-        times = _times(seconds) * 1000.0
+        times = np.asarray(seconds, dtype=np.float64)
+        if times.ndim != 1:
+            raise ParameterError(
+                "times must have one dimension, one number per query", facts=[("shape", times.shape)]
+            )
+        bad = np.flatnonzero(~(np.isfinite(times) & (times >= 0)))
+        if len(bad):
+            raise ParameterError(
+                "a time is negative or not finite",
+                facts=[("query number", int(bad[0]) + 1), ("seconds", float(times[bad[0]]))],
+            )
         if len(times) == 0:
             return cls(0, None, None, None, None)
+        times = times * 1000.0
         p50, p99 = np.percentile(times, [50, 99]).tolist()
         return cls(len(times), float(times.mean()), p50, p99, float(times.max()))
 
@@ -88,13 +99,13 @@ class Latency:
         ParameterError
             If the lengths differ, or a time is negative or not finite.
         """
-        first, second = _times(encoding), _times(scoring)
-        if len(first) != len(second):
+        parts = LatencySummary.of(encoding), LatencySummary.of(scoring)
+        if parts[0].n != parts[1].n:
             raise ParameterError(
                 "encoding and scoring were timed on different numbers of queries",
-                facts=[("encoding", len(first)), ("scoring", len(second))],
+                facts=[("encoding", parts[0].n), ("scoring", parts[1].n)],
             )
-        return cls(LatencySummary.of(first), LatencySummary.of(second), LatencySummary.of(first + second))
+        return cls(*parts, LatencySummary.of(np.add(encoding, scoring, dtype=np.float64)))
 
     def row(self) -> dict[str, int | float | None]:
         """Return one flat record: ``queries`` and ``encoding_mean_ms`` … ``total_maximum_ms``."""
@@ -103,18 +114,3 @@ class Latency:
             summary = asdict(getattr(self, part))
             record |= {f"{part}_{name}_ms": value for name, value in summary.items() if name != "n"}
         return record
-
-
-def _times(seconds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    times = np.asarray(seconds, dtype=np.float64)
-    if times.ndim != 1:
-        raise ParameterError(
-            "times must have one dimension, one number per query", facts=[("shape", times.shape)]
-        )
-    bad = np.flatnonzero(~(np.isfinite(times) & (times >= 0)))
-    if len(bad):
-        raise ParameterError(
-            "a time is negative or not finite",
-            facts=[("query number", int(bad[0]) + 1), ("seconds", float(times[bad[0]]))],
-        )
-    return times

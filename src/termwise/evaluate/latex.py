@@ -14,8 +14,7 @@ from termwise.evaluate.comparison import Comparison
 from termwise.evaluate.criterion import DEFAULT_CRITERION, Criterion
 from termwise.evaluate.evaluation import Evaluation
 from termwise.evaluate.formats import format_value
-from termwise.evaluate.measures import is_count
-from termwise.evaluate.tables import check_comparable, conventions
+from termwise.evaluate.tables import best_averages, check_comparable, conventions, measure_style
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -128,17 +127,13 @@ def _table(
     label: str,
 ) -> str:
     measures = evaluations[0].measures
-    best: dict[str, str] = {}
-    for measure in measures:
-        known = [mean for e in evaluations if (mean := e.means[measure]) is not None]
-        if len(evaluations) > 1 and known:
-            best[measure] = _number(max(known), measure)
+    best = best_averages(evaluations)
     body = []
     for evaluation in evaluations:
         name = escape(evaluation.run)
         cells = [f"{letters[evaluation.run]}: {name}" if letters else name]
-        for measure in measures:
-            cell = _number(evaluation.means[measure], measure)
+        for measure, mean in evaluation.means.items():
+            cell = "--" if mean is None else format_value(mean, measure_style(measure))
             if cell == best.get(measure):
                 cell = rf"\textbf{{{cell}}}"
             mark = marks.get((evaluation.run, measure))
@@ -163,7 +158,3 @@ def _table(
             "",
         ]
     )
-
-
-def _number(value: float | None, measure: str) -> str:
-    return "--" if value is None else format_value(value, "total" if is_count(measure) else "measure")

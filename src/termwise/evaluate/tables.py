@@ -7,7 +7,7 @@ A :class:`Table` holds values, not strings. CSV writes numbers in full; text, La
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple, final
 
 from rich.cells import cell_len
@@ -17,7 +17,7 @@ from termwise.errors import ParameterError, UnknownNameError
 from termwise.evaluate.comparison import Comparison
 from termwise.evaluate.contrast import Contrast
 from termwise.evaluate.criterion import DEFAULT_CRITERION, Criterion
-from termwise.evaluate.evaluation import Evaluation
+from termwise.evaluate.evaluation import Counts, Evaluation
 from termwise.evaluate.formats import NumberStyle, Value, csv_lines, format_value
 from termwise.evaluate.latency import Latency
 from termwise.evaluate.measures import is_count
@@ -105,8 +105,23 @@ def to_csv(table: Table) -> str:
     return csv_lines([column.key for column in table.columns], table.rows)
 
 
-def _measure_columns(measures: Iterable[str], *, totals: bool) -> tuple[Column, ...]:
-    return tuple(Column(name, name, "total" if totals and is_count(name) else "measure") for name in measures)
+def measure_style(measure: str) -> NumberStyle:
+    """Return the format of the values of a measure."""
+    return "total" if is_count(measure) else "measure"
+
+
+def best_averages(evaluations: Sequence[Evaluation]) -> dict[str, str]:
+    """Return the best average of each measure as it is written, for two or more runs; else nothing."""
+    best = {}
+    for measure in evaluations[0].measures if len(evaluations) > 1 else ():
+        known = [mean for e in evaluations if (mean := e.means[measure]) is not None]
+        if known:
+            best[measure] = format_value(max(known), measure_style(measure))
+    return best
+
+
+def _measure_columns(measures: Iterable[str]) -> tuple[Column, ...]:
+    return tuple(Column(name, name, measure_style(name)) for name in measures)
 
 
 def summary_table(evaluations: Sequence[Evaluation]) -> Table:
@@ -115,19 +130,12 @@ def summary_table(evaluations: Sequence[Evaluation]) -> Table:
     Columns: ``run``, the measures, ``queries``, ``missing``, ``unjudged``, ``without_relevant``,
     ``excluded_documents``, ``excluded_judgments``.
     """
-    counts = (
-        "queries",
-        "missing",
-        "unjudged",
-        "without_relevant",
-        "excluded_documents",
-        "excluded_judgments",
-    )
     measures = evaluations[0].measures if evaluations else ()
+    counts = [field.name for field in fields(Counts)]
     return Table(
         (
             Column("run", "Run", "text"),
-            *_measure_columns(measures, totals=True),
+            *_measure_columns(measures),
             *(Column(key, key.replace("_", " "), "count") for key in counts),
         ),
         tuple(
@@ -144,7 +152,7 @@ def query_table(evaluations: Sequence[Evaluation]) -> Table:
         (
             Column("run", "Run", "text"),
             Column("query_id", "Query", "text"),
-            *_measure_columns(measures, totals=True),
+            *_measure_columns(measures),
         ),
         tuple(tuple(record.values()) for evaluation in evaluations for record in evaluation.rows()),
     )
