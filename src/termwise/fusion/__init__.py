@@ -5,8 +5,8 @@ from termwise.fusion.indexes import fuse_indexes
 from termwise.fusion.interpolation import fuse, interpolate
 from termwise.fusion.objective import objective_of
 from termwise.fusion.oracle import Oracle, oracle
-from termwise.fusion.query_scales import QueryScales
 from termwise.fusion.reciprocal_rank import reciprocal_rank_fusion
+from termwise.fusion.scaling import QueryScales
 from termwise.fusion.step_function import AlphaCurve, Choice
 from termwise.fusion.translation_tuning import Cell, Tuning, tune
 from termwise.fusion.weight_learning import learn

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError, UnknownNameError, WeightError
-from termwise.fusion.query_scales import QueryScales
-from termwise.fusion.scaling import Scaler, Scaling, scalings_of
+from termwise.fusion.scaling import QueryScales, Scaler, Scaling, scalings_of
 from termwise.records import Ranking, Run
 
 MissingScore = Literal["drop", "minimum", "zero"]

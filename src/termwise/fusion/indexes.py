@@ -215,13 +215,6 @@ class _Parts:
             agreed[terms] = index.query_weights
         return agreed
 
-    def lengths(self, places: Sequence[Ordinals]) -> npt.NDArray[np.int64]:
-        """Return the number of weights of documents, in all indexes together."""
-        total = np.zeros(len(places[0]), dtype=np.int64)
-        for index, place in zip(self.indexes, places, strict=True):
-            total += index.lengths(place)
-        return total
-
     def rows(self, places: Sequence[Ordinals], doc_ids: Sequence[str]) -> TermWeights:
         """Return the weighted sums of the rows of documents, added in double precision in the order of the indexes.
 
@@ -275,16 +268,14 @@ def _write_rows(
     places: dict[Path, Ordinals],
     progress: Progress,
 ) -> None:
-    total = len(first)
-    for start in range(0, total, BATCH):
-        batch = np.arange(start, min(start + BATCH, total), dtype=np.int64)
-        doc_ids = first.doc_ids(batch)
+    for batch, doc_ids in _identifiers(first):
         kept = None if texts is None else [text or "" for text in texts.texts(places[texts.path][batch])]
         writer.add_documents(doc_ids, kept)
         there = [places[index.path][batch] for index in parts.indexes]
-        for piece in _pieces(parts.lengths(there)):
+        lengths = [index.lengths(place) for index, place in zip(parts.indexes, there, strict=True)]
+        for piece in _pieces(np.sum(lengths, axis=0, dtype=np.int64)):
             writer.add_weights(parts.rows([place[piece] for place in there], doc_ids[piece]))
-        progress("add rows", int(batch[-1]) + 1, total)
+        progress("add rows", int(batch[-1]) + 1, len(first))
 
 
 def _pieces(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
@@ -303,9 +294,9 @@ def _places(first: Index, other: Index, progress: Progress) -> Ordinals:
     if other is first:
         return np.arange(len(first), dtype=np.int64)
     ordinals = np.empty(len(first), dtype=np.int64)
-    for start, doc_ids in _identifiers(first):
-        ordinals[start : start + len(doc_ids)] = other.find_many(doc_ids)
-        progress("compare documents", start + len(doc_ids), len(first))
+    for batch, doc_ids in _identifiers(first):
+        ordinals[batch] = other.find_many(doc_ids)
+        progress("compare documents", int(batch[-1]) + 1, len(first))
     missing = np.flatnonzero(ordinals < 0)
     if len(missing):
         raise _lacking(other, first, first.doc_id(int(missing[0])), len(missing))
@@ -317,10 +308,11 @@ def _places(first: Index, other: Index, progress: Progress) -> Ordinals:
     return ordinals
 
 
-def _identifiers(index: Index) -> Iterator[tuple[int, list[str]]]:
+def _identifiers(index: Index) -> Iterator[tuple[Ordinals, list[str]]]:
+    """Yield the ordinals of the documents of an index in batches, with their identifiers."""
     for start in range(0, len(index), BATCH):
         batch = np.arange(start, min(start + BATCH, len(index)), dtype=np.int64)
-        yield start, index.doc_ids(batch)
+        yield batch, index.doc_ids(batch)
 
 
 def _lacking(index: Index, other: Index, doc_id: str, missing: int) -> UnknownIdError:
@@ -384,16 +376,14 @@ def _biased(index: Index, terms: int) -> VocabularyMismatchError:
     )
 
 
-def _check_several(indexes: object) -> None:
+def _check_several(indexes: Sequence[str | Path | Index]) -> None:
     """Raise `ParameterError` for anything but two or more indexes."""
-    several = isinstance(indexes, Sequence) and not isinstance(indexes, str)
-    usable = several and all(isinstance(index, str | Path | Index) for index in indexes)  # type: ignore[attr-defined]
+    usable = isinstance(indexes, Sequence) and not isinstance(indexes, str)
+    usable = usable and all(isinstance(index, str | Path | Index) for index in indexes)
     check("indexes", indexes, usable, "a sequence of paths or opened indexes")
-    if len(indexes) < 2:  # type: ignore[arg-type]
+    if len(indexes) < 2:
         raise ParameterError(
-            "there is nothing to fuse",
-            facts=[("indexes", len(indexes))],  # type: ignore[arg-type]
-            fixes=["give two indexes or more"],
+            "there is nothing to fuse", facts=[("indexes", len(indexes))], fixes=["give two indexes or more"]
         )
 
 

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from termwise.errors import ParameterError
 from termwise.fusion.candidates import FusedDocuments, MissingScore, gather
-from termwise.fusion.query_scales import QueryScales
-from termwise.fusion.scaling import Scaling
+from termwise.fusion.scaling import QueryScales, Scaling
 from termwise.records import Run
 from termwise.validation import is_finite_number
 

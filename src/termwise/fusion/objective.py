@@ -27,8 +27,7 @@ from termwise.fusion.candidates import (
     tie_order,
     weighted_sum,
 )
-from termwise.fusion.query_scales import QueryScales
-from termwise.fusion.scaling import Scaling
+from termwise.fusion.scaling import QueryScales, Scaling
 from termwise.fusion.step_function import AlphaCurve
 from termwise.kernels.interpolation_metrics import AP, NDCG, RR, SUCCESS, P, R, query_steps, query_values
 from termwise.progress import Progress, no_progress

@@ -19,8 +19,7 @@ from termwise.errors import ParameterError
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.line_search import TENTHS, grid, no_exact_sweep, sweep, weights_at
 from termwise.fusion.objective import Objective, RankedObjective, check_relevant, objective_of
-from termwise.fusion.query_scales import QueryScales
-from termwise.fusion.scaling import Scaling
+from termwise.fusion.scaling import QueryScales, Scaling
 from termwise.fusion.step_function import EQUAL, NARROW
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Run

@@ -23,21 +23,68 @@ Kolter (ECIR 2021, arXiv 2102.06815).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError, UnknownIdError, UnknownNameError, WeightError
-from termwise.fusion.query_scales import QueryScales
-from termwise.records import Run
+from termwise.index import Index
+from termwise.kernels.weighting import lucene_idf
+from termwise.records import Query, Run
 
 Scaling = Literal["z", "minmax", "global", "raw", "idf", "query-length"]
 """Scaling of the scores of a run."""
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class QueryScales:
+    """Divisors for the scalings ``idf`` and ``query-length``.
+
+    Attributes
+    ----------
+    idf : mapping of str to float
+        Per query, by identifier, the sum of ``ln(1 + (N - df + 0.5) / (df + 0.5))`` over its distinct terms in the
+        index; 0 without such terms.
+    words : mapping of str to float
+        Per query, the number of tokens, with repetitions and unknown tokens.
+    """
+
+    idf: Mapping[str, float]
+    words: Mapping[str, float]
+
+    @classmethod
+    def of(cls, index: Index, queries: Iterable[Query]) -> QueryScales:
+        """Compute the divisors with the statistics of an index.
+
+        Parameters
+        ----------
+        index : Index
+            Its analyzer and document frequencies are used. For ``idf`` it should hold the terms of the texts without
+            expansions, as an index of BM25 does.
+        queries : iterable of Query
+            The queries.
+
+        Raises
+        ------
+        UnknownNameError
+            If the index has no analyzer for queries.
+        """
+        analyzer, number = analyzer_of(index), index.vocabulary.number
+        idf = lucene_idf(index.document_frequencies, len(index))
+        sums: dict[str, float] = {}
+        words: dict[str, float] = {}
+        for query in queries:
+            tokens = analyzer.tokens(query.text)
+            terms = sorted({term for token in tokens if (term := number(token)) is not None})
+            sums[query.query_id] = float(idf[terms].sum())
+            words[query.query_id] = float(len(tokens))
+        return cls(sums, words)
 
 
 @dataclass(frozen=True)
@@ -120,13 +167,9 @@ class Scaler:
         )
 
 
-def _all_scores(run: Run) -> Floats:
-    return np.concatenate([np.zeros(0), *(ranking.scores for ranking in run)])
-
-
 def _moments_of_all(run: Run) -> tuple[float, float] | None:
     """Return mean and deviation of all scores of a run; None if all are equal."""
-    moments = _moments(_all_scores(run))
+    moments = _moments(np.concatenate([np.zeros(0), *(ranking.scores for ranking in run)]))
     if moments is not None and not (math.isfinite(moments[1]) and moments[1] > 0):
         lowest = min((ranking for ranking in run if len(ranking)), key=lambda ranking: ranking.scores.min())
         highest = max((ranking for ranking in run if len(ranking)), key=lambda ranking: ranking.scores.max())
@@ -143,7 +186,7 @@ def _moments_of_all(run: Run) -> tuple[float, float] | None:
 
 def deviation_of(run: Run) -> float:
     """Return the standard deviation of all scores of a run, the divisor of ``global``; 0 if all are equal."""
-    moments = _moments(_all_scores(run))
+    moments = _moments_of_all(run)
     return 0.0 if moments is None else moments[1]
 
 

@@ -22,13 +22,12 @@ import numpy.typing as npt
 from termwise.errors import DataError, ParameterError, UnknownIdError
 from termwise.fusion.line_search import no_exact_sweep
 from termwise.fusion.objective import RankedObjective, check_relevant, objective_of
-from termwise.fusion.query_scales import QueryScales
-from termwise.fusion.scaling import Scaling
+from termwise.fusion.scaling import QueryScales, Scaling
 from termwise.fusion.step_function import EQUAL, AlphaCurve
 from termwise.fusion.weight_learning import learn
 from termwise.fusion.weights_file import Fusion, Learned, Settings, TunedTable
 from termwise.progress import Progress, no_progress
-from termwise.records import Qrel, Query, Run
+from termwise.records import Qrel, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
 from termwise.search.translation_scorer import TranslationParts, TranslationScorer, check_share
 from termwise.validation import check_count
@@ -83,7 +82,8 @@ class Tuning:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON-like data."""
-        return {"fusion": self.fusion.to_dict(), "cells": [_plain(cell) for cell in self.cells]}
+        cells = [{name.rstrip("_"): value for name, value in asdict(cell).items()} for cell in self.cells]
+        return {"fusion": self.fusion.to_dict(), "cells": cells}
 
 
 def tune(
@@ -189,15 +189,6 @@ def tune(
     return Tuning(tuple(cells), best, fusion)
 
 
-@dataclass(frozen=True)
-class _Gathered:
-    """Candidates of a query with their translation sums."""
-
-    query_id: str
-    candidates: tuple[str, ...]
-    parts: TranslationParts
-
-
 def _checked_grid(
     self_translations: Sequence[float], lambdas: Sequence[float]
 ) -> tuple[tuple[float, float], ...]:
@@ -221,7 +212,8 @@ def _gathered(
     queries: Iterable[Query],
     judgments: Sequence[Qrel],
     progress: Progress,
-) -> list[_Gathered]:
+) -> list[tuple[Ranking, TranslationParts]]:
+    """Return the rankings of the judged queries with the translation sums of their documents."""
     judged = {qrel.query_id for qrel in judgments}
     judged_rankings = [ranking for ranking in first if ranking.query_id in judged]
     if judged_rankings and not any(len(ranking) for ranking in judged_rankings):
@@ -239,18 +231,15 @@ def _gathered(
                 facts=[("run", first.name), ("query", ranking.query_id), ("texts", len(texts))],
                 fixes=["give all queries of the run"],
             )
-        parts = scorer.parts(texts[ranking.query_id], ranking.doc_ids)
-        gathered.append(_Gathered(ranking.query_id, ranking.doc_ids, parts))
+        gathered.append((ranking, scorer.parts(texts[ranking.query_id], ranking.doc_ids)))
     progress("gather", len(judged_rankings), len(judged_rankings))
-    if gathered and not any(
-        query.parts.translated.any() or query.parts.untranslated.any() for query in gathered
-    ):
+    if gathered and not any(parts.translated.any() or parts.untranslated.any() for _, parts in gathered):
         raise DataError(
             "no document of the run contains or translates a word of its query, so all weights have the same value",
             facts=[
                 ("run", first.name),
                 ("queries", len(gathered)),
-                ("first query", repr(texts[gathered[0].query_id].text)),
+                ("first query", repr(texts[gathered[0][0].query_id].text)),
                 ("analyzer", scorer.table.analyzer.name),
             ],
             fixes=["give queries and a table in the language of the documents"],
@@ -258,14 +247,9 @@ def _gathered(
     return gathered
 
 
-def _scored(gathered: Sequence[_Gathered], p: float, lambda_: float, name: str) -> Run:
-    return Run(
-        [
-            rank_candidates(query.candidates, query.parts.scores(p, lambda_), query.query_id)
-            for query in gathered
-        ],
-        name,
-    )
+def _scored(gathered: Iterable[tuple[Ranking, TranslationParts]], p: float, lambda_: float, name: str) -> Run:
+    rankings = (rank_candidates(r.doc_ids, parts.scores(p, lambda_), r.query_id) for r, parts in gathered)
+    return Run(rankings, name)
 
 
 def _settings(scorer: TranslationScorer, best: Cell) -> Settings:
@@ -309,10 +293,6 @@ class _Validation:
     def estimate(self) -> float:
         """Return the mean over all judged queries."""
         return sum(self._sums) / self._judged
-
-
-def _plain(cell: Cell) -> dict[str, float]:
-    return {name.rstrip("_"): value for name, value in asdict(cell).items()}
 
 
 def _digest(query_id: str) -> bytes:

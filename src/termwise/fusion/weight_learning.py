@@ -9,8 +9,7 @@ from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choic
 from termwise.fusion.coordinate_ascent import ascent
 from termwise.fusion.line_search import grid, sweep
 from termwise.fusion.objective import check_relevant, objective_of
-from termwise.fusion.query_scales import QueryScales
-from termwise.fusion.scaling import Scaling, deviation_of, scalings_of
+from termwise.fusion.scaling import QueryScales, Scaling, deviation_of, scalings_of
 from termwise.fusion.weights_file import Fusion, Learned, Method, hash_of_queries
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Run

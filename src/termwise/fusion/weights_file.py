@@ -16,19 +16,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast, final, get_args
+from typing import Any, Literal, TypeVar, final, get_args
 
 from termwise.errors import DataError, MissingFileError, ParameterError
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.interpolation import checked_weights, fuse
-from termwise.fusion.query_scales import QueryScales
-from termwise.fusion.scaling import Scaling, scalings_of
+from termwise.fusion.scaling import QueryScales, Scaling, scalings_of
 from termwise.records import Run
 from termwise.storage.atomic_file import write_bytes_whole
-from termwise.storage.manifest_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
+from termwise.storage.manifest_json import (
+    Misfit,
+    expect_choice,
+    expect_object,
+    expect_text,
+    expect_whole,
+    sealed,
+    unsealed,
+)
 from termwise.validation import is_finite_number
 
 FORMAT = "termwise-fusion"
@@ -39,6 +47,8 @@ MAX_FILE = 1 << 20
 
 Method = Literal["grid", "sweep", "ascent"]
 """Method of learning weights."""
+
+_T = TypeVar("_T")
 
 Settings = Mapping[str, str | float | bool]
 """Settings of a model by name."""
@@ -189,8 +199,14 @@ class Fusion:
         object.__setattr__(self, "scaling", scalings_of(scaling, len(self.runs)))
         object.__setattr__(self, "documents", documents)
         object.__setattr__(self, "learned", learned)
-        object.__setattr__(self, "settings", _checked_settings(settings, len(self.runs)))
-        object.__setattr__(self, "tables", _checked_tables(tables, len(self.runs)))
+        settings = [{}] * len(self.runs) if settings is None else settings
+        object.__setattr__(self, "settings", tuple(map(dict, settings)))
+        object.__setattr__(self, "tables", tuple([None] * len(self.runs) if tables is None else tables))
+        for name, given in (("settings", self.settings), ("tables", self.tables)):
+            if len(given) != len(self.runs):
+                raise ParameterError(
+                    f"{name} are one per run", facts=[(name, len(given)), ("runs", len(self.runs))]
+                )
 
     def apply(
         self,
@@ -231,8 +247,7 @@ class Fusion:
 
     def to_bytes(self) -> bytes:
         """Return the bytes of the file."""
-        body = {"format": FORMAT, "version": VERSION, **self._body()}
-        return canonical_bytes({**body, "checksum": checksum_of(body)})
+        return sealed({"format": FORMAT, "version": VERSION, **self._body()})
 
     def _body(self) -> dict[str, Any]:
         body = asdict(self)
@@ -284,32 +299,27 @@ def check_order(fusion: Fusion, names: Sequence[str]) -> None:
 
 
 def _parsed(data: bytes, path: Path) -> Fusion:
-    try:
-        body = json.loads(data.decode("utf-8", "surrogatepass")) if len(data) <= MAX_FILE else None
-    except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict) or body.get("format") != FORMAT:
-        raise DataError(
+    def foreign() -> DataError:
+        return DataError(
             "this is not a file of fusion weights",
             facts=[("file", path), ("expected", f'JSON with "format": "{FORMAT}"')],
             fixes=["give a file that `Fusion.save` has written"],
         )
-    version = body.get("version")
-    if type(version) is int and version > VERSION:
-        raise DataError(
+
+    def later(version: int) -> DataError:
+        return DataError(
             "this file of fusion weights was written by a later version of termwise",
             facts=[("file", path), ("format", version), ("known here", VERSION)],
             fixes=["pip install --upgrade termwise"],
         )
+
+    if len(data) > MAX_FILE:
+        raise foreign()
     try:
-        sealed = body.get("checksum") == checksum_of(body)
-    except (ValueError, RecursionError):
-        sealed = False  # numbers that cannot be written
-    if not sealed:
-        raise _damaged(path, "a file that matches its checksum", "one that does not")
-    try:
-        return _fusion(body)
+        return _fusion(unsealed(data, FORMAT, VERSION, foreign=foreign, later=later))
     except Misfit as misfit:
+        if misfit.expected in ("UTF-8 text", "JSON"):
+            raise foreign() from None
         raise _damaged(path, misfit.expected, misfit.seen) from None
     except (ParameterError, TypeError) as error:
         raise _damaged(path, "consistent weights, scalings and rules", error) from None
@@ -327,106 +337,66 @@ def _fusion(body: Mapping[str, Any]) -> Fusion:
     names = {f.name for f in fields(Fusion)}
     body = expect_object({"tables": None, **body}, names | {"format", "version", "checksum"}, "an object")
     expect_whole(body["version"], "version", 1, VERSION)
-    runs = [_text(value, "runs") for value in _list(body["runs"], "runs")]
+    runs = _list(body["runs"], "runs", expect_text)
     if not runs:
         raise Misfit("runs", "none")
+    learned, tables = body["learned"], body["tables"]
     return Fusion(
         runs,
-        [_number(value, "weights") for value in _list(body["weights"], "weights")],
-        missing=cast(MissingScore, _choice(body["missing"], "missing", MissingScore)),
-        scaling=[
-            cast(Scaling, _choice(value, "scaling", Scaling)) for value in _list(body["scaling"], "scaling")
-        ],
-        documents=cast(FusedDocuments, _choice(body["documents"], "documents", FusedDocuments)),
-        learned=None if body["learned"] is None else _learned(body["learned"], len(runs)),
-        settings=[_settings(value) for value in _list(body["settings"], "settings")],
-        tables=None
-        if body["tables"] is None
-        else [_table(value) for value in _list(body["tables"], "tables")],
+        _list(body["weights"], "weights", _number),
+        missing=_choice(body["missing"], "missing", MissingScore),
+        scaling=_list(body["scaling"], "scaling", partial(_choice, kind=Scaling)),
+        documents=_choice(body["documents"], "documents", FusedDocuments),
+        learned=None if learned is None else _learned(learned, len(runs)),
+        settings=_list(body["settings"], "settings", _settings),
+        tables=None if tables is None else _list(tables, "tables", _optional(_table)),
     )
 
 
-def _settings(value: object) -> Settings:
+def _settings(value: object, where: str) -> Settings:
     if not isinstance(value, dict):
-        raise Misfit("settings as objects", type(value).__name__)
+        raise Misfit(f"{where} as objects", type(value).__name__)
     for name, given in value.items():
         if not isinstance(given, str | bool):
-            _number(given, f"settings.{name}")
+            _number(given, f"{where}.{name}")
     return value
 
 
-def _table(value: object) -> TunedTable | None:
-    if value is None:
-        return None
-    body = expect_object(value, {f.name for f in fields(TunedTable)}, "tables")
-    return TunedTable(_text(body["name"], "tables.name"), _text(body["id"], "tables.id"))
-
-
-def _checked_tables(tables: Sequence[TunedTable | None] | None, runs: int) -> tuple[TunedTable | None, ...]:
-    made = tuple(tables) if tables is not None else (None,) * runs
-    if len(made) != runs:
-        raise ParameterError(
-            "tables are one per run",
-            facts=[("tables", len(made)), ("runs", runs)],
-        )
-    return made
-
-
-def _checked_settings(settings: Sequence[Settings] | None, runs: int) -> tuple[Settings, ...]:
-    made = tuple(map(dict, settings)) if settings is not None else ({},) * runs
-    if len(made) != runs:
-        raise ParameterError(
-            "settings are one mapping per run", facts=[("settings", len(made)), ("runs", runs)]
-        )
-    return made
+def _table(value: object, where: str) -> TunedTable:
+    body = expect_object(value, {f.name for f in fields(TunedTable)}, where)
+    return TunedTable(**{name: expect_text(text, f"{where}.{name}") for name, text in body.items()})
 
 
 def _learned(value: object, runs: int) -> Learned:
     body = expect_object(value, {f.name for f in fields(Learned)}, "learned")
-    alone = tuple(_number(number, "learned.alone") for number in _list(body["alone"], "learned.alone"))
-    deviations = tuple(
-        None if number is None else _number(number, "learned.deviations")
-        for number in _list(body["deviations"], "learned.deviations")
-    )
-    for where, numbers in (("alone", alone), ("deviations", deviations)):
-        if len(numbers) != runs:
-            raise Misfit(f"learned.{where} with {runs} numbers", len(numbers))
-    low, high, estimate = (
-        None if body[name] is None else _number(body[name], f"learned.{name}")
-        for name in ("low", "high", "estimate")
-    )
-    ties, seed, restarts, folds = (
-        None if body[name] is None else expect_whole(body[name], f"learned.{name}", 0)
-        for name in ("ties", "seed", "restarts", "folds")
-    )
-    return Learned(
-        method=cast(Method, _choice(body["method"], "learned.method", Method)),
-        measure=_text(body["measure"], "learned.measure"),
-        value=_number(body["value"], "learned.value"),
-        alone=alone,
-        queries=expect_whole(body["queries"], "learned.queries", 1),
-        queries_sha256=_text(body["queries_sha256"], "learned.queries_sha256"),
-        low=low,
-        high=high,
-        ties=ties,
-        seed=seed,
-        restarts=restarts,
-        estimate=estimate,
-        folds=folds,
-        deviations=deviations,
-    )
+    readers: dict[str, Callable[[object, str], Any]] = {
+        "method": partial(_choice, kind=Method),
+        "measure": expect_text,
+        "value": _number,
+        "alone": partial(_list, item=_number),
+        "queries": partial(expect_whole, least=1),
+        "queries_sha256": expect_text,
+        "deviations": partial(_list, item=_optional(_number)),
+        **dict.fromkeys(("low", "high", "estimate"), _optional(_number)),
+        **dict.fromkeys(("ties", "seed", "restarts", "folds"), _optional(partial(expect_whole, least=0))),
+    }
+    read = {name: readers[name](given, f"learned.{name}") for name, given in body.items()}
+    for name in ("alone", "deviations"):
+        if len(read[name]) != runs:
+            raise Misfit(f"learned.{name} with {runs} numbers", len(read[name]))
+        read[name] = tuple(read[name])
+    return Learned(**read)
 
 
-def _list(value: object, where: str) -> list[Any]:
+def _optional(reader: Callable[[object, str], _T]) -> Callable[[object, str], _T | None]:
+    """Return a reader that also accepts null."""
+    return lambda value, where: None if value is None else reader(value, where)
+
+
+def _list(value: object, where: str, item: Callable[[object, str], _T]) -> list[_T]:
     if not isinstance(value, list):
         raise Misfit(f"{where} as an array", type(value).__name__)
-    return value
-
-
-def _text(value: object, where: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise Misfit(f"{where}: a text", value)
-    return value
+    return [item(one, where) for one in value]
 
 
 def _number(value: object, where: str) -> float:
@@ -435,7 +405,5 @@ def _number(value: object, where: str) -> float:
     return float(value)
 
 
-def _choice(value: object, where: str, kind: object) -> str:
-    if not isinstance(value, str) or value not in get_args(kind):
-        raise Misfit(f"{where}: one of {', '.join(get_args(kind))}", value)
-    return value
+def _choice(value: object, where: str, kind: Any) -> Any:
+    return expect_choice(value, where, get_args(kind))

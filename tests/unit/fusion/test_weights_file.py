@@ -73,7 +73,7 @@ def test_the_file_names_the_tables_that_settings_were_tuned_for(tmp_path):
 
 def test_settings_are_those_of_each_run():
     assert Fusion(["a", "b"], [1, 2], missing="drop").settings == ({}, {})
-    with pytest.raises(ParameterError, match="one mapping per run"):
+    with pytest.raises(ParameterError, match="settings are one per run"):
         Fusion(["a", "b"], [1, 2], missing="drop", settings=[{}])
 
 
